@@ -37,10 +37,20 @@ impl Related {
 pub fn victims(active: &[Arc<Pod>], related: &Related, count: usize, now: Instant) -> Vec<Arc<Pod>> {
     let mut pods = active.to_vec();
     if count < pods.len() {
-        pods.sort_by(|a, b| compare(a, b, related, now));
+        insertion_sort(&mut pods, |a, b| compare(a, b, related, now));
         pods.truncate(count);
     }
     pods
+}
+
+/// As Go's `sort` orders a few, which asks for no total order. There is none: of Pods of a similar age the uid decides, of
+/// Pods of the same age what comes after it. `sort_by` panics where it sees that.
+fn insertion_sort(pods: &mut [Arc<Pod>], compare: impl Fn(&Pod, &Pod) -> Ordering) {
+    for end in 1..pods.len() {
+        let goes_after = |there: &Arc<Pod>| compare(&pods[end], there).is_lt();
+        let later = pods[..end].iter().rev().take_while(|there| goes_after(there)).count();
+        pods[end - later..=end].rotate_right(1);
+    }
 }
 
 /// The `count` of `active` to delete where only what the Pods themselves do counts, and every moment of their ages. So it is
@@ -186,6 +196,17 @@ mod tests {
         // 1000 s and 900 s are between the same two powers of two of nanoseconds.
         assert_eq!(first(&[pod("b", since(0)), pod("a", since(100))], &[]), "a");
         assert_eq!(first(&[pod("b", since(100)), pod("a", since(0))], &[]), "a");
+    }
+
+    /// Fifty Pods were created at two moments: no order suits all pairs of them.
+    #[test]
+    fn many_pods_of_similar_ages_are_chosen_from() {
+        let one = |n: u64| {
+            let created = Instant(n % 2 * 1_000_000_000).time();
+            pod(&format!("{:02}", n * 37 % 50), json!({"metadata": {"creationTimestamp": created}}))
+        };
+        let pods: Vec<Arc<Pod>> = (0..50).map(one).collect();
+        assert_eq!(victims(&pods, &Related::default(), 49, NOW).len(), 49);
     }
 
     /// A Job looks at neither cost nor powers of two: the youngest goes.
