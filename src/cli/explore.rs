@@ -96,6 +96,7 @@ fn bound(arguments: &ExploreArguments, scenario: &Scenario) -> anyhow::Result<Bo
         late: arguments.late.or(said.late),
         window: arguments.window.or(said.window),
         late_at: or(&arguments.late_at, said.late_at),
+        steps: said.steps,
         faults: arguments.faults.or(said.faults),
         stated_only: said.stated_only,
         kinds: or(&arguments.kinds, said.kinds),

@@ -117,7 +117,8 @@ static PLAN: Plan = Plan {
             OfNobody
         ),
         slip!("of the labels of two templates it compares the names only", LabelNames),
-        slip!("it never asks for more than ten Pods", TenAtMost),
+        slip!("it never asks for more than ten Pods", AtMost(10)),
+        slip!("it never asks for more than forty Pods", AtMost(40)),
         slip!("it looks at the last owner of a ReplicaSet only", LastOwner),
         slip!("the selector gets the label pod-template-hash only if it has labels", HashBesideLabels),
         slip!(
@@ -185,7 +186,7 @@ enum Slip {
     OncePerChange,
     OfNobody,
     LabelNames,
-    TenAtMost,
+    AtMost(i32),
     LastOwner,
     HashBesideLabels,
     KeepsOwnHash,
@@ -226,7 +227,7 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
         return Ok(Action::await_change());
     }
     let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
-    let wanted = if is(Slip::TenAtMost) { wanted.min(10) } else { wanted };
+    let wanted = if let Some(Slip::AtMost(most)) = slip { wanted.min(most) } else { wanted };
     match (&of_today, mine.first()) {
         (Some(_), _) => {}
         (None, _) if is(Slip::NoneForNone) && wanted == 0 => {}

@@ -129,7 +129,8 @@ static PLAN: Plan = Plan {
         slip!("it writes the slice as its cache shows it: what others wrote meanwhile is lost", IgnoresVersion),
         slip!("a Service that has no address of its own gets its own port into the slice", HeadlessPort),
         slip!("capitals in the value of a label are not looked at", AnyCase),
-        slip!("it lists four Pods, and no more", FourPods),
+        slip!("it lists four Pods, and no more", AtMost(4)),
+        slip!("it lists forty Pods, and no more", AtMost(40)),
         slip!("of the labels of the selector it looks at two only", TwoLabels),
         slip!("it puts its own owner reference in the place of all that a slice has", OwnsAlone),
         slip!("a slice that is called another Service's does not get its label again", AnyName),
@@ -216,7 +217,7 @@ enum Slip {
     IgnoresVersion,
     HeadlessPort,
     AnyCase,
-    FourPods,
+    AtMost(usize),
     TwoLabels,
     OwnsAlone,
     AnyName,
@@ -276,8 +277,8 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
         }
         _ => pods.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name)),
     }
-    if is(Slip::FourPods) {
-        pods.truncate(4);
+    if let Some(Slip::AtMost(most)) = slip {
+        pods.truncate(most);
     }
     if is(Slip::NoHostNetwork) {
         pods.retain(|pod| pod.spec.as_ref().and_then(|spec| spec.host_network) != Some(true));

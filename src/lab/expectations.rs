@@ -99,6 +99,7 @@ static PLAN: Plan = Plan {
         slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", UnreadyGo),
         slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", NewestGo),
         slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", OldestGo),
+        slip!("it has forty Pods at most, however many are asked for", FortyAtMost),
     ],
 };
 
@@ -135,6 +136,7 @@ enum Slip {
     UnreadyGo,
     NewestGo,
     OldestGo,
+    FortyAtMost,
 }
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
@@ -221,6 +223,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         _ => {}
     }
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
+    let wanted = if is(Slip::FortyAtMost) { wanted.min(40) } else { wanted };
     if wanted == 0 && is(Slip::IgnoresNone) {
         return Ok(Action::await_change());
     }

@@ -145,6 +145,8 @@ static PLAN: Plan = Plan {
         slip!("it writes the whole site as it knows it: what others wrote meanwhile is lost", FreshSite),
         slip!("it puts its own annotation in the place of all that a site has", OnlyAnnotation),
         slip!("the status counts the Pods that are ready", CountsReady),
+        slip!("it never asks for more than forty Pods", FortyAtMost),
+        slip!("it lists the Deployments from the API server, and does not read its cache", Lists),
     ],
 };
 
@@ -203,6 +205,8 @@ enum Slip {
     FreshSite,
     OnlyAnnotation,
     CountsReady,
+    FortyAtMost,
+    Lists,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -409,6 +413,7 @@ fn asked(site: &ConfigMap, known: Option<i32>, slip: Option<Slip>) -> Option<(i3
     };
     let is_later = |of: Slip| known.is_some() && slip == Some(of);
     let is_sent = slip == Some(Slip::TurnsNegative) || is_later(Slip::NegativeLater);
+        Some(Slip::FortyAtMost) => text.parse().ok().map(|count: i32| count.min(40)),
     let replicas = replicas.filter(|count| *count >= 0 || is_sent);
     let replicas = replicas.or(match slip {
         Some(Slip::GuessesNumber) => Some(1),

@@ -129,6 +129,7 @@ static PLAN: Plan = Plan {
             "it sends all that it was told of its status in a patch, and what others wrote since is lost",
             PatchesStaleStatus
         ),
+        slip!("it has forty Pods at most, however many are asked for", FortyAtMost),
     ],
 };
 
@@ -185,6 +186,7 @@ enum Slip {
     CountsOnly,
     ByTemplateLabels,
     PatchesStaleStatus,
+    FortyAtMost,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -207,6 +209,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     let mine: Vec<Pod> = there.into_iter().filter(|pod| counts(&set, pod, slip)).collect();
     let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
     let wanted = usize::try_from(wanted).unwrap_or(0) + usize::from(is(Slip::OneTooMany) && mine.is_empty());
+    let wanted = if is(Slip::FortyAtMost) { wanted.min(40) } else { wanted };
     if wanted == 0 && is(Slip::IgnoresNone) {
         return Ok(Action::await_change());
     }

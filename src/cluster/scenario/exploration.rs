@@ -30,6 +30,9 @@ pub struct Exploration {
     /// Whose: what these components send and get. Without, everyone's.
     #[serde(default, rename = "lateAt")]
     pub late_at: Vec<String>,
+    /// So many steps a run at most: a longer one never comes to rest.
+    #[serde(default)]
+    pub steps: Option<u64>,
     /// So many faults there may be.
     #[serde(default)]
     pub faults: Option<u8>,

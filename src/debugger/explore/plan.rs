@@ -20,6 +20,7 @@ pub fn bound(wanted: &Exploration) -> Result<Bound, String> {
         late_at: wanted.late_at.iter().map(|text| Where::parse(text)).collect::<Result<_, _>>()?,
         faults,
         kinds: if kinds.is_empty() && faults > 0 { every_kind() } else { kinds },
+        steps: wanted.steps.unwrap_or(usual.steps),
         places: wanted.at.iter().map(|text| Where::parse(text)).collect::<Result<_, _>>()?,
         ..usual
     })
