@@ -18,7 +18,7 @@ use super::{Exercise, Judging};
 use crate::controllers::deployment::revision::equal_ignoring_hash;
 use crate::exercise::deployment::{TEMPLATE_HASH, template_hash};
 use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::object::Kind;
 use crate::object::meta::{controller_of, controller_ref};
 
@@ -147,6 +147,15 @@ static PLAN: Plan = Plan {
         slip!("it does not see that an annotation of the template has changed", IgnoresAnnotations),
         slip!("it deletes the other ReplicaSets", DeletesOthers),
     ],
+        slip!("it lists the ReplicaSets from the API server, and does not read its cache", Lists),
+        slip!(
+            "it sends a template along with the number, and what others wrote into that of the ReplicaSet meanwhile is lost",
+            SendsTemplate
+        ),
+        slip!(
+            "it sends a template along with the number, and what others wrote into that of the ReplicaSet meanwhile is lost",
+            SendsOwnTemplate
+        ),
 };
 
 /// A part of the rule that a wrong solution has wrong.
@@ -206,6 +215,9 @@ enum Slip {
     IgnoresAnnotations,
     DeletesOthers,
 }
+    Lists,
+    SendsTemplate,
+    SendsOwnTemplate,
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
     Host::new(read, move |deployment, context| reconcile(deployment, context, slip))
@@ -216,7 +228,10 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
     let is = |one| slip == Some(one);
     let namespace = deployment.metadata.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
-    let mut mine = context.store::<ReplicaSet>().state();
+    let mut mine = match is(Slip::Lists) {
+        true => sets.list(&ListParams::default()).await?.into_iter().map(Arc::new).collect(),
+        false => context.store::<ReplicaSet>().state(),
+    };
     mine.retain(|set| is_mine(&deployment, set, slip));
     let of_today = find(&deployment, &mine, slip);
     let is_going = deployment.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);

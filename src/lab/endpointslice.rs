@@ -18,7 +18,7 @@ use super::{Exercise, Judging};
 use crate::controllers::endpoint_slice::service_of;
 use crate::controllers::service_pods::selector_of;
 use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::{has_ended, is_ready};
 use crate::object::selector::Selector;
@@ -142,6 +142,8 @@ static PLAN: Plan = Plan {
         slip!("an endpoint says nothing of how its Pod is", NoConditions),
         slip!("a slice of another namespace is taken for that of the Service", AnyNamespace),
         slip!("a Pod that has other labels besides those of the selector gets no endpoint", NoOtherLabels),
+        slip!("it lists the Pods from the API server, and does not read its cache", ListsPods),
+        slip!("it lists the slices from the API server, and does not read its cache", ListsSlices),
     ],
 };
 
@@ -229,6 +231,8 @@ enum Slip {
     NoConditions,
     AnyNamespace,
     NoOtherLabels,
+    ListsPods,
+    ListsSlices,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -266,7 +270,13 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
         };
         chosen && (pod.metadata.namespace == service.metadata.namespace || is(Slip::AllNamespaces))
     };
-    let mut pods = context.store::<Pod>().state();
+    let mut pods = match is(Slip::ListsPods) {
+        true => {
+            let pods: Api<Pod> = Api::all(context.client.clone());
+            pods.list(&ListParams::default()).await?.into_iter().map(Arc::new).collect()
+        }
+        false => context.store::<Pod>().state(),
+    };
     pods.retain(selects);
     let address = |pod: &Arc<Pod>| pod.status.as_ref().and_then(|status| status.pod_ip.clone());
     match slip {
@@ -317,7 +327,11 @@ async fn reconcile(service: Arc<Service>, context: Arc<Context>, slip: Option<Sl
         };
         is_found && (there.namespace == service.metadata.namespace || is(Slip::AnyNamespace))
     };
-    let there = context.store::<EndpointSlice>().state().into_iter().find(is_its);
+    let all: Vec<Arc<EndpointSlice>> = match is(Slip::ListsSlices) {
+        true => slices.list(&ListParams::default()).await?.into_iter().map(Arc::new).collect(),
+        false => context.store::<EndpointSlice>().state(),
+    };
+    let there = all.into_iter().find(is_its);
     if there.as_ref().is_some_and(|there| !is_marked(there, &service, slip)) {
         let (labels, owners) = (&slice.metadata.labels, &slice.metadata.owner_references);
         let patch = json!({"metadata": {"labels": labels, "ownerReferences": owners}});

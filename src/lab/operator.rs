@@ -241,6 +241,10 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
     let namespace = meta.namespace.as_deref().filter(|_| !is(Slip::InDefault)).unwrap_or("default");
     let name = meta.name.as_deref().unwrap_or_default();
     let deployments: Api<Deployment> = Api::namespaced(context.client.clone(), namespace);
+    let all = match is(Slip::Lists) {
+        true => deployments.list(&ListParams::default()).await?.into_iter().map(Arc::new).collect(),
+        false => all,
+    };
     let whole = deployment_for(&site, replicas, &image, slip);
     let is_here = |one: &Deployment| one.metadata.namespace == meta.namespace || is(Slip::AnyNamespace);
     let there = all.iter().find(|one| match slip {
@@ -409,11 +413,11 @@ fn asked(site: &ConfigMap, known: Option<i32>, slip: Option<Slip>) -> Option<(i3
         Some(Slip::Truncates) => text.parse().ok().map(|count: i64| count as i32),
         Some(Slip::Small) => text.parse().ok().map(|count: u16| i32::from(count)),
         Some(Slip::TurnsNegative) => text.parse().ok().map(|count: u32| count as i32),
+        Some(Slip::FortyAtMost) => text.parse().ok().map(|count: i32| count.min(40)),
         _ => text.parse().ok(),
     };
     let is_later = |of: Slip| known.is_some() && slip == Some(of);
     let is_sent = slip == Some(Slip::TurnsNegative) || is_later(Slip::NegativeLater);
-        Some(Slip::FortyAtMost) => text.parse().ok().map(|count: i32| count.min(40)),
     let replicas = replicas.filter(|count| *count >= 0 || is_sent);
     let replicas = replicas.or(match slip {
         Some(Slip::GuessesNumber) => Some(1),

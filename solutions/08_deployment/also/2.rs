@@ -1,11 +1,11 @@
-//! Asks the API server instead of the cache, and tries again when the ReplicaSet turns out to be there.
+//! Goes through the sets from the oldest on, and is called again with the error that the one it makes is there already.
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kubestep_exercise::deployment::{TEMPLATE_HASH, template_hash};
-use kubestep_exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
+use kubestep_exercise::kube::{Action, Api, Context, Error, Patch, PatchParams, PostParams};
 use serde_json::{from_value, json};
 
 pub async fn reconcile(d: Arc<Deployment>, context: Arc<Context>) -> Result<Action, Error> {
@@ -16,7 +16,7 @@ pub async fn reconcile(d: Arc<Deployment>, context: Arc<Context>) -> Result<Acti
         Api::namespaced(context.client.clone(), d.metadata.namespace.as_deref().unwrap_or_default());
     let spec = d.spec.clone().unwrap_or_default();
     let mut found = false;
-    let mut sets = api.list(&ListParams::default()).await?.items;
+    let mut sets = context.store::<ReplicaSet>().state();
     sets.sort_by_key(|set| set.metadata.creation_timestamp.clone());
     for set in sets {
         let owner = set.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));

@@ -87,19 +87,25 @@ impl Property for OwnersAreGone {
     }
 }
 
-/// The ReplicaSet controller reads Pods from its cache alone.
+/// Controllers read from their caches. Those that look for whatever there is ask the API server.
 #[derive(Clone)]
 pub(super) struct NothingListed;
 
+/// They look for objects of any kind.
+const LOOK_EVERYWHERE: [&str; 2] = ["generic-garbage-collector", "namespace-controller"];
+
 impl Property for NothingListed {
     fn name(&self) -> &'static str {
-        "the ReplicaSet controller lists no Pods: it has a cache"
+        "a controller lists nothing and gets no Pod: it has a cache"
     }
 
-    fn check(&mut self, _: &Engine, step: &Step) -> Result<(), String> {
+    fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         let What::Request { request, .. } = &step.event.what else { return Ok(()) };
-        let reads = matches!(request.verb, Verb::List | Verb::Get) && request.kind == Kind::Pod;
-        match reads && &*request.user.agent == "replicaset-controller" {
+        let (process, agent) = (engine.name(step.event.from), &*request.user.agent);
+        // Under the name of the process its caches are filled.
+        let is_controller = process == "kube-controller-manager" && agent != process;
+        let reads = request.verb == Verb::List || request.verb == Verb::Get && request.kind == Kind::Pod;
+        match is_controller && reads && !LOOK_EVERYWHERE.contains(&agent) {
             true => Err(format!("it sends: {}", request.line())),
             false => Ok(()),
         }
