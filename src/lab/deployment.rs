@@ -70,6 +70,7 @@ static PLAN: Plan = Plan {
         scenario!("deployment", "deleted"),
         scenario!("deployment", "one-call-fails"),
         scenario!("deployment", "broken-calls"),
+        scenario!("deployment", "others-write"),
         scenario!("deployment", "many"),
         scenario!("deployment", "any-number"),
     ],
@@ -146,7 +147,6 @@ static PLAN: Plan = Plan {
         slip!("of two templates it compares the spec only, and not the labels and annotations", SpecOnly),
         slip!("it does not see that an annotation of the template has changed", IgnoresAnnotations),
         slip!("it deletes the other ReplicaSets", DeletesOthers),
-    ],
         slip!("it lists the ReplicaSets from the API server, and does not read its cache", Lists),
         slip!(
             "it sends a template along with the number, and what others wrote into that of the ReplicaSet meanwhile is lost",
@@ -156,6 +156,7 @@ static PLAN: Plan = Plan {
             "it sends a template along with the number, and what others wrote into that of the ReplicaSet meanwhile is lost",
             SendsOwnTemplate
         ),
+    ],
 };
 
 /// A part of the rule that a wrong solution has wrong.
@@ -214,10 +215,10 @@ enum Slip {
     SpecOnly,
     IgnoresAnnotations,
     DeletesOthers,
-}
     Lists,
     SendsTemplate,
     SendsOwnTemplate,
+}
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
     Host::new(read, move |deployment, context| reconcile(deployment, context, slip))
@@ -306,6 +307,14 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
         } else if is_other {
             let patch = match slip {
                 Some(Slip::PatchesAll) => json!(sized(set, size)),
+                Some(Slip::SendsTemplate) => {
+                    let template = set.spec.as_ref().and_then(|spec| spec.template.as_ref());
+                    json!({"spec": {"replicas": size, "template": template}})
+                }
+                Some(Slip::SendsOwnTemplate) if is_of_today => {
+                    let template = deployment.spec.as_ref().map(|spec| &spec.template);
+                    json!({"spec": {"replicas": size, "template": template}})
+                }
                 _ => json!({"spec": {"replicas": size}}),
             };
             let patch = Patch::Merge(patch);
