@@ -156,6 +156,8 @@ static PLAN: Plan = Plan {
             "it sends a template along with the number, and what others wrote into that of the ReplicaSet meanwhile is lost",
             SendsOwnTemplate
         ),
+        slip!("of several ReplicaSets with its template it empties none", TwinsStay),
+        slip!("of the template's metadata, the ReplicaSet has the labels and annotations only", SomeMetadata),
     ],
 };
 
@@ -218,6 +220,8 @@ enum Slip {
     Lists,
     SendsTemplate,
     SendsOwnTemplate,
+    TwinsStay,
+    SomeMetadata,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -287,6 +291,9 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
         }
         if !is_of_today && is(Slip::DeletesOthers) {
             sets.delete(set.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await?;
+            continue;
+        }
+        if !is_of_today && is(Slip::TwinsStay) && self::is_of_today(&deployment, set, slip) {
             continue;
         }
         if !is_of_today && is(Slip::OthersStayForNone) && wanted == 0 {
@@ -501,6 +508,9 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
     let spec = deployment.spec.clone().unwrap_or_default();
     let (mut template, mut selector) = (spec.template, spec.selector);
     let mut hash = template_hash(&template);
+    if is(Slip::SomeMetadata) {
+        template.metadata.get_or_insert_default().finalizers = None;
+    }
     let labels = template.metadata.get_or_insert_default().labels.get_or_insert_default();
     let named = hash.clone();
     if is(Slip::CopiedHash) {

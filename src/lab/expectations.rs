@@ -63,6 +63,7 @@ static PLAN: Plan = Plan {
         scenario!("expectations", "going"),
         scenario!("expectations", "not-its-own"),
         scenario!("expectations", "refused"),
+        scenario!("expectations", "comes-late"),
         scenario!("expectations", "no-more"),
         scenario!("expectations", "one-call-fails"),
         scenario!("expectations", "any-number"),
@@ -100,6 +101,8 @@ static PLAN: Plan = Plan {
         slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", NewestGo),
         slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", OldestGo),
         slip!("it has forty Pods at most, however many are asked for", FortyAtMost),
+        slip!("it waits for ever for a Pod that goes already, or has ended, when its cache sees it first", OnlyActive),
+        slip!("it waits for ever for a Pod that goes already, or has ended, when its cache sees it first", NotGoing),
     ],
 };
 
@@ -137,6 +140,8 @@ enum Slip {
     NewestGo,
     OldestGo,
     FortyAtMost,
+    OnlyActive,
+    NotGoing,
 }
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
@@ -165,6 +170,8 @@ fn expect(context: &Context, uid: &str, more: i32, slip: Option<Slip>) {
 fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context, slip: Option<Slip>) {
     let is = |one| slip == Some(one);
     let arrived = match (&old, &new) {
+        (None, Some(pod)) if is(Slip::OnlyActive) => is_active(pod),
+        (None, Some(pod)) if is(Slip::NotGoing) => pod.metadata.deletion_timestamp.is_none(),
         (None, Some(_)) => true,
         (Some(_), None) => is(Slip::CountsDeletions),
         (Some(old), Some(new)) if is(Slip::CountsGoings) => {
