@@ -72,6 +72,7 @@ pub(super) enum Slip {
     SystemIsThere,
     DaemonSpared,
     SidecarSpared,
+    FewClasses,
 }
 
 impl Function for Admission {
@@ -117,6 +118,7 @@ impl Function for Admission {
             Slip::DaemonSpared,
         ),
         ("an init container that stays, with restartPolicy Always, gets no pull policy", Slip::SidecarSpared),
+        ("only the first few classes are looked at", Slip::FewClasses),
     ];
 
     fn questions() -> Vec<Case> {
@@ -298,6 +300,14 @@ fn elsewhere() -> Vec<Case> {
     all.push(Case { pod: pod("prod", "web", &spec), cluster: alike.clone() });
     let spec = json!({"containers": [app], "tolerations": others.chain([last]).collect::<Value>()});
     all.push(Case { pod: pod("prod", "web", &spec), cluster: alike });
+    let names: Vec<String> = (1..=50).map(|n| format!("level-{n}")).collect();
+    let mut classes: Vec<(&str, i32, bool)> = names.iter().zip(1..).map(|(name, n)| (&**name, 10 * n, false)).collect();
+    classes.push(("usual", 3, true));
+    let crowd = cluster(&["prod/default"], &classes);
+    for class in [None, Some("level-9"), Some("level-50"), Some("level-51")] {
+        let spec = json!({"containers": [app], "priorityClassName": class});
+        all.push(Case { pod: pod("prod", "web", &spec), cluster: crowd.clone() });
+    }
     all
 }
 
@@ -478,9 +488,11 @@ fn is_latest(image: &str, slip: Option<Slip>) -> bool {
 fn set_priority(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), String> {
     let is = |one| slip == Some(one);
     let spec = pod.spec.get_or_insert_default();
+    let most = if is(Slip::FewClasses) { 4 } else { usize::MAX };
+    let mut classes = cluster.classes.iter().take(most);
     let class = match &spec.priority_class_name {
-        None => cluster.classes.iter().find(|one| one.global_default == Some(true) && !is(Slip::NoGlobalDefault)),
-        Some(name) => match cluster.classes.iter().find(|one| {
+        None => classes.find(|one| one.global_default == Some(true) && !is(Slip::NoGlobalDefault)),
+        Some(name) => match classes.find(|one| {
             let hidden = is(Slip::DefaultUnnamed) && one.global_default == Some(true);
             one.metadata.name.as_ref() == Some(name) && !hidden
         }) {

@@ -190,6 +190,8 @@ fn besides() -> Vec<Vec<Event>> {
         |each: usize| -> Vec<Item> { (0..6).step_by(each).map(|n| item(&format!("dev/job-{n}"), 50 - n)).collect() };
     all.push(vec![Event::Relisted(many(1))]);
     all.push(vec![Event::Relisted(many(1)), Event::Relisted(many(5))]);
+    let crowd: Vec<Item> = (0..50).map(|n| item(&format!("a/{n:02}"), 100 - n)).collect();
+    all.push(vec![Event::Relisted(crowd)]);
     all
 }
 

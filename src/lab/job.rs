@@ -58,6 +58,7 @@ pub(super) enum Slip {
     Narrow,
     OnlyTracked,
     OnlyCounted,
+    TenAtMost,
 }
 
 impl Function for Running {
@@ -91,6 +92,7 @@ impl Function for Running {
         ("a large number is cut off, so that 256 counts as 0", Slip::Narrow),
         ("Pods that have ended count only as long as they have the Job's finalizer", Slip::OnlyTracked),
         ("Pods that have ended count only once they have lost the Job's finalizer", Slip::OnlyCounted),
+        ("more failures than ten are too many, whatever backoffLimit says", Slip::TenAtMost),
     ];
 
     fn questions() -> Vec<Case> {
@@ -256,6 +258,8 @@ fn many() -> Vec<(Value, Vec<Value>)> {
     many.push((large(Value::Null), Vec::new()));
     many.push((large(json!(300)), of(&[("Succeeded", 279), ("Running", 1)])));
     many.push((large(json!(300)), of(&[("Failed", 261), ("Running", 1)])));
+    many.push((large(json!(300)), of(&[("Failed", 260), ("Running", 1)])));
+    many.push((large(json!(300)), of(&[("Failed", 20), ("Running", 1)])));
     for number in [256, 65_536, i32::MAX] {
         // Who wants no end to the failures says so.
         let endless = spec(&json!(3), &json!(2), &json!(number), &json!(false));
@@ -295,7 +299,7 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
         active = pods.len();
     }
     let limit = job.backoff_limit.filter(|limit| *limit > 0 || !is(Slip::NoneIsUnsaid)).unwrap_or(6);
-    let limit = whole(limit);
+    let limit = if is(Slip::TenAtMost) { whole(limit).min(10) } else { whole(limit) };
     let too_often = failed > limit || failed == limit && is(Slip::LimitIsReached);
     let over = |end, delete| Step { create: 0, delete, end: Some(end) };
     if too_often && !is(Slip::NoLimit) {
