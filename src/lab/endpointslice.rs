@@ -20,7 +20,7 @@ use crate::controllers::service_pods::selector_of;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::pod::{has_ended, is_ready};
+use crate::object::pod::{has_ended, is_ready, phase};
 use crate::object::selector::Selector;
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -144,6 +144,8 @@ static PLAN: Plan = Plan {
         slip!("a Pod that has other labels besides those of the selector gets no endpoint", NoOtherLabels),
         slip!("it lists the Pods from the API server, and does not read its cache", ListsPods),
         slip!("it lists the slices from the API server, and does not read its cache", ListsSlices),
+        slip!("a Pod is taken for ready only if its phase is Running", NeedsRunning),
+        slip!("a Pod of which nobody knows how it is (phase Unknown) gets no endpoint", UnknownIsEnded),
     ],
 };
 
@@ -233,6 +235,8 @@ enum Slip {
     NoOtherLabels,
     ListsPods,
     ListsSlices,
+    NeedsRunning,
+    UnknownIsEnded,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -436,8 +440,8 @@ fn says(slice: &EndpointSlice, endpoints: &[Endpoint], ports: &[EndpointPort], s
 
 fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     let is = |one| slip == Some(one);
-    let has_failed = pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Failed");
-    if has_ended(pod) && !is(Slip::KeepsEnded) && !(has_failed && is(Slip::KeepsFailed)) {
+    let is_kept = is(Slip::KeepsEnded) || is(Slip::KeepsFailed) && phase(pod) == "Failed";
+    if has_ended(pod) && !is_kept || phase(pod) == "Unknown" && is(Slip::UnknownIsEnded) {
         return None;
     }
     let address = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
@@ -448,6 +452,7 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
         Some(Slip::ContainersReady) => {
             conditions.iter().any(|one| one.type_ == "ContainersReady" && one.status == "True")
         }
+        Some(Slip::NeedsRunning) => is_ready(pod) && phase(pod) == "Running",
         _ => is_ready(pod),
     };
     let terminating = pod.metadata.deletion_timestamp.is_some();

@@ -125,6 +125,10 @@ static PLAN: Plan = Plan {
         slip!("it takes the first finalizer off, whoever it is of", TakesFirst),
         slip!("it merges the new data into those of the copy, and what is gone stays there", MergesData),
         slip!("the copy is deleted and made anew; meanwhile there is none", MakesAnew),
+        slip!("of many entries, the copy has the first ten", TenEntries),
+        slip!("the copy has the beginning of a long value only", CutsValues),
+        slip!("spaces around a value are not in its copy", TrimsValues),
+        slip!("the name of the copy has only the beginning of a long name", CutsName),
     ],
 };
 
@@ -181,6 +185,10 @@ enum Slip {
     TakesFirst,
     MergesData,
     MakesAnew,
+    TenEntries,
+    CutsValues,
+    TrimsValues,
+    CutsName,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -190,6 +198,7 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 /// The rule, with at most one part of it wrong.
 async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
+    let map = Arc::new(as_read(&map, slip));
     let is_asked = map.metadata.labels.iter().flatten().any(|(key, value)| {
         let is_yes = match slip {
             Some(Slip::AnyValue) => true,
@@ -204,7 +213,7 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
         is_asked && !(is(Slip::NotInPublic) && namespace == PUBLIC) || is(Slip::CopiesAll) && namespace == "default";
     let is_going = map.metadata.deletion_timestamp.is_some();
     let mut held: Vec<String> = if is(Slip::RemembersHold) { context.remembered() } else { Vec::new() };
-    let is_held = !is_going && held.contains(&name_of_copy(&map)) || has_finalizer(&map, slip);
+    let is_held = !is_going && held.contains(&name_of_copy(&map, slip)) || has_finalizer(&map, slip);
     if is_going && (is_held || is(Slip::NeverLetsGo)) {
         if is(Slip::ReleasesFirst) {
             hold(&context, &map, false, slip).await?;
@@ -230,7 +239,7 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
         write_copy(&context, &map, slip).await?;
     }
     let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
-    let trusts = is(Slip::TrustsCopy) && !is_held && copies.get_opt(&name_of_copy(&map)).await?.is_some();
+    let trusts = is(Slip::TrustsCopy) && !is_held && copies.get_opt(&name_of_copy(&map, slip)).await?.is_some();
     if !is_held && !is_going && !is(Slip::NoFinalizer) && !is(Slip::HoldsAll) && !trusts {
         match hold(&context, &map, true, slip).await {
             Err(error) if error.is_conflict() && is(Slip::SwallowsConflict) => {}
@@ -238,12 +247,12 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
             other => other?,
         }
         if is(Slip::RemembersHold) {
-            held.push(name_of_copy(&map));
+            held.push(name_of_copy(&map, slip));
             context.remember(&held);
         }
     }
     let mut published: Vec<(String, Option<BTreeMap<String, String>>)> = context.remembered();
-    let this = (name_of_copy(&map), map.data.clone());
+    let this = (name_of_copy(&map, slip), map.data.clone());
     if is(Slip::Remembers) && published.contains(&this) {
         return Ok(Action::await_change());
     }
@@ -253,6 +262,20 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
         context.remember(&published);
     }
     Ok(Action::await_change())
+}
+
+/// The object as a solution reads it, which may pass something over.
+fn as_read(map: &ConfigMap, slip: Option<Slip>) -> ConfigMap {
+    let value = |value: &String| match slip {
+        Some(Slip::CutsValues) => value.chars().take(100).collect(),
+        Some(Slip::TrimsValues) => value.trim().to_owned(),
+        _ => value.clone(),
+    };
+    let most = if slip == Some(Slip::TenEntries) { 10 } else { usize::MAX };
+    let entries = |data: &BTreeMap<String, String>| {
+        data.iter().take(most).map(|(key, text)| (key.clone(), value(text))).collect()
+    };
+    ConfigMap { data: map.data.as_ref().map(entries), ..map.clone() }
 }
 
 /// Whether the finalizer is on the object's list.
@@ -297,7 +320,7 @@ fn take_off(map: &ConfigMap, slip: Option<Slip>) -> Patch<Value> {
 async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
     let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
     if slip == Some(Slip::SparesChanged) {
-        let copy = copies.get_opt(&name_of_copy(map)).await?;
+        let copy = copies.get_opt(&name_of_copy(map, slip)).await?;
         if copy.is_none_or(|copy| copy.data != map.data) {
             return Ok(());
         }
@@ -307,7 +330,7 @@ async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> 
     {
         return Ok(());
     }
-    match copies.delete(&name_of_copy(map), &DeleteParams::default()).await {
+    match copies.delete(&name_of_copy(map, slip), &DeleteParams::default()).await {
         Err(error) if error.is_not_found() && slip != Some(Slip::GoneIsFailure) => Ok(()),
         Err(_) if slip == Some(Slip::ReleasesAnyway) => Ok(()),
         Err(error) if slip == Some(Slip::GivesUp) => {
@@ -321,7 +344,7 @@ async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> 
 
 async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
     let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
-    let name = name_of_copy(map);
+    let name = name_of_copy(map, slip);
     let there = match slip {
         Some(Slip::CachedCopy) => cached_copy(context, map),
         _ => copies.get_opt(&name).await?,
@@ -354,13 +377,13 @@ async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> R
 /// The copy as it is made.
 fn copy_of(map: &ConfigMap, slip: Option<Slip>) -> ConfigMap {
     let labels = map.metadata.labels.clone().filter(|_| slip == Some(Slip::CopiesLabels));
-    let metadata = ObjectMeta { name: Some(name_of_copy(map)), labels, ..ObjectMeta::default() };
+    let metadata = ObjectMeta { name: Some(name_of_copy(map, slip)), labels, ..ObjectMeta::default() };
     ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() }
 }
 
 /// The copy as the cache shows it.
 fn cached_copy(context: &Context, map: &ConfigMap) -> Option<ConfigMap> {
-    let name = name_of_copy(map);
+    let name = name_of_copy(map, None);
     let mut cached = context.store::<ConfigMap>().state().into_iter().map(|one| (*one).clone());
     cached.find(|one| one.metadata.namespace.as_deref() == Some(PUBLIC) && one.metadata.name.as_ref() == Some(&name))
 }
@@ -384,9 +407,11 @@ fn unless(swallowed: bool, written: Result<ConfigMap, Error>) -> Result<(), Erro
     if swallowed { Ok(()) } else { written.map(drop) }
 }
 
-fn name_of_copy(map: &ConfigMap) -> String {
+fn name_of_copy(map: &ConfigMap, slip: Option<Slip>) -> String {
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
-    format!("{}-{}", part(&map.metadata.namespace), part(&map.metadata.name))
+    let most = if slip == Some(Slip::CutsName) { 20 } else { usize::MAX };
+    let name: String = part(&map.metadata.name).chars().take(most).collect();
+    format!("{}-{name}", part(&map.metadata.namespace))
 }
 
 #[cfg(test)]

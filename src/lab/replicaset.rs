@@ -130,6 +130,8 @@ static PLAN: Plan = Plan {
             PatchesStaleStatus
         ),
         slip!("it has forty Pods at most, however many are asked for", FortyAtMost),
+        slip!("of the template's labels, its Pods have two only", TwoLabels),
+        slip!("of the template's spec, its Pods have some fields, and not all", SomeFields),
     ],
 };
 
@@ -187,6 +189,8 @@ enum Slip {
     ByTemplateLabels,
     PatchesStaleStatus,
     FortyAtMost,
+    TwoLabels,
+    SomeFields,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -434,6 +438,14 @@ fn pod_of(set: &ReplicaSet, slip: Option<Slip>) -> Pod {
         }
         Some(Slip::NoOwner) => pod.metadata.owner_references = None,
         Some(Slip::NoLabels) => pod.metadata.labels = None,
+        Some(Slip::TwoLabels) => {
+            let labels = pod.metadata.labels.take().unwrap_or_default();
+            pod.metadata.labels = Some(labels.into_iter().take(2).collect());
+        }
+        Some(Slip::SomeFields) => {
+            let whole = pod.spec.map(|spec| (*spec).clone()).unwrap_or_default();
+            pod.spec = Some(PodSpec { tolerations: None, affinity: None, security_context: None, ..whole }.into());
+        }
         Some(Slip::NoAnnotations) => (pod.metadata.annotations, pod.metadata.finalizers) = (None, None),
         Some(Slip::OfSet) => {
             let own = set.metadata.annotations.clone().unwrap_or_default();
