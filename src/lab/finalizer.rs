@@ -129,6 +129,8 @@ static PLAN: Plan = Plan {
         slip!("the copy has the beginning of a long value only", CutsValues),
         slip!("spaces around a value are not in its copy", TrimsValues),
         slip!("the name of the copy has only the beginning of a long name", CutsName),
+        slip!("of the data of a copy it compares the values only, and not what they are called", ValuesOnly),
+        slip!("of the labels of an object it looks at two only", TwoLabels),
     ],
 };
 
@@ -189,6 +191,8 @@ enum Slip {
     CutsValues,
     TrimsValues,
     CutsName,
+    ValuesOnly,
+    TwoLabels,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -199,7 +203,8 @@ fn host(read: Read, slip: Option<Slip>) -> Host {
 async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
     let is = |one| slip == Some(one);
     let map = Arc::new(as_read(&map, slip));
-    let is_asked = map.metadata.labels.iter().flatten().any(|(key, value)| {
+    let seen = if is(Slip::TwoLabels) { 2 } else { usize::MAX };
+    let is_asked = map.metadata.labels.iter().flatten().take(seen).any(|(key, value)| {
         let is_yes = match slip {
             Some(Slip::AnyValue) => true,
             Some(Slip::AnyCase) => value.eq_ignore_ascii_case("yes"),
@@ -397,6 +402,9 @@ fn differs(copy: &ConfigMap, map: &ConfigMap, slip: Option<Slip>) -> bool {
         Some(Slip::MissesEntries) => copy.data.iter().flatten().any(|entry| !has(map, entry)),
         Some(Slip::EmptyDiffers) => copy.data != Some(map.data.clone().unwrap_or_default()),
         Some(Slip::EmptyStays) => copy.data.is_some() && copy.data != map.data,
+        Some(Slip::ValuesOnly) => {
+            !copy.data.iter().flatten().map(|one| one.1).eq(map.data.iter().flatten().map(|one| one.1))
+        }
         Some(Slip::KeepsLast) => map.data.is_some() && copy.data != map.data,
         _ => copy.data != map.data,
     }

@@ -147,6 +147,7 @@ static PLAN: Plan = Plan {
         slip!("the status counts the Pods that are ready", CountsReady),
         slip!("it never asks for more than forty Pods", FortyAtMost),
         slip!("it lists the Deployments from the API server, and does not read its cache", Lists),
+        slip!("of two images it compares the tags only", TagsOnly),
     ],
 };
 
@@ -207,6 +208,7 @@ enum Slip {
     CountsReady,
     FortyAtMost,
     Lists,
+    TagsOnly,
 }
 
 fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -275,7 +277,12 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
         let mut containers = spec.containers.iter();
         containers.find(|one| one.name == container_name(slip))
     });
-    let other_image = container.and_then(|one| one.image.as_ref()) != Some(&image) && !is(Slip::OnlyReplicas);
+    let compared = |image: &String| match is(Slip::TagsOnly) {
+        true => image.rsplit(':').next().map(str::to_owned),
+        false => Some(image.clone()),
+    };
+    let its_image = container.and_then(|one| one.image.as_ref()).and_then(compared);
+    let other_image = its_image != compared(&image) && !is(Slip::OnlyReplicas);
     let is_kept = is(Slip::NeverChanges) || is(Slip::ForeignStatus) && !is_its;
     if (other_number || other_image) && !is_kept {
         change(&deployments, there, &whole, slip).await?;
