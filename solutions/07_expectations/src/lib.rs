@@ -4,10 +4,10 @@
 //! real controller cannot list thousands of Pods for each change. The cache is filled by a watch, so it does not show at
 //! once what you have just created. Whoever counts it then creates everything twice.
 //!
-//! The answer of Kubernetes is to remember what one has asked for and not seen yet, and to do nothing as long as there is
-//! some of that. `observe` is told of each Pod that comes (no `old`), changes, or goes (no `new`), before you are called
-//! because of it. `context.remembered()` and `context.remember()` keep a value from call to call: a map, or a type of your own
-//! that derives `Default`, `Deserialize` and `Serialize`.
+//! The answer of Kubernetes is to remember what one has asked for and not seen yet, and to create nothing as long as there is
+//! some of that. (It deletes nothing then either; here you may.) `observe` is told of each Pod that comes (no `old`), changes,
+//! or goes (no `new`), before you are called because of it. `context.remembered()` and `context.remember()` keep a value from
+//! call to call: a map, or a type of your own that derives `Default`, `Deserialize` and `Serialize`.
 //!
 //! The status is left out here. A ReplicaSet that is being deleted is left alone, as before. Pods that are too many are
 //! deleted, the first in the cache that is not needed; that can be done twice without harm. No set asks for more than a
