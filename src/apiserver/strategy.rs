@@ -28,6 +28,7 @@ use super::defaults::NAME_LABEL;
 
 mod job;
 mod kinds;
+mod label_keys;
 
 use kinds::counts_generations;
 pub use kinds::{
@@ -46,6 +47,7 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
         Object::Pod(pod) => {
             let pod = Arc::make_mut(pod);
             pod.status = Some(new_pod_status(pod).into());
+            label_keys::merge_into_selectors(pod);
         }
         Object::Deployment(deployment) => {
             Arc::make_mut(deployment).status = Some(DeploymentStatus::default());

@@ -74,7 +74,7 @@ fn check(section: &str, kind: Kind, at: &str, list: &str, object: impl Fn(&Value
 
 fn pod(more: &Value) -> Value {
     let spec = json!({"serviceAccountName": "default", "containers": [{"name": "a", "image": "i:1"}]});
-    json!({"metadata": {"name": "x", "namespace": "n"}, "spec": with(spec, more)})
+    json!({"metadata": {"name": "x", "namespace": "n", "labels": {"a": "b"}}, "spec": with(spec, more)})
 }
 
 #[test]
@@ -104,12 +104,13 @@ fn where_pods_may_run() {
     check("nodeTerm", Kind::Pod, &at, "", |term| {
         pod(&json!({"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}}))
     });
-    let at = format!("spec.affinity.podAffinity.{REQUIRED}[0].");
-    check("podTerm", Kind::Pod, &at, "", |term| {
+    let list = format!("spec.affinity.podAffinity.{REQUIRED}");
+    check("podTerm", Kind::Pod, &format!("{list}[0]."), &list, |term| {
         pod(&json!({"affinity": {"podAffinity": {REQUIRED: [with(json!({"topologyKey": "k"}), term)]}}}))
     });
     let sound = json!({"maxSkew": 1, "topologyKey": "k", "whenUnsatisfiable": "DoNotSchedule"});
-    check("spread", Kind::Pod, "spec.topologySpreadConstraints[0].", "", |more| {
+    let list = "spec.topologySpreadConstraints";
+    check("spread", Kind::Pod, &format!("{list}[0]."), list, |more| {
         pod(&json!({"topologySpreadConstraints": [with(sound.clone(), more)]}))
     });
     let twice = json!({"topologySpreadConstraints": [sound, sound]});

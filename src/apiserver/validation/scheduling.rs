@@ -1,5 +1,7 @@
 //! What a Pod asks of nodes: tolerations, affinity, spread. Mirrors `pkg/apis/core/validation`.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::{
     Affinity, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration, TopologySpreadConstraint,
     WeightedPodAffinityTerm,
@@ -177,13 +179,7 @@ fn pod_affinity_term(problems: &mut Problems, path: &Path, term: &PodAffinityTer
         problems.all_invalid(&path.child("namespace"), name, check_dns_label(name));
     }
     let (same, differ) = (keys(&term.match_label_keys), keys(&term.mismatch_label_keys));
-    for (name, keys) in [("matchLabelKeys", same), ("mismatchLabelKeys", differ)] {
-        label_keys(problems, &path.child(name), keys, term.label_selector.as_ref());
-    }
-    for (i, key) in differ.iter().enumerate().filter(|(_, key)| same.contains(key)) {
-        const WHY: &str = "exists in both matchLabelKeys and mismatchLabelKeys";
-        problems.invalid(&path.child("mismatchLabelKeys").index(i), key.as_str(), WHY);
-    }
+    label_keys(problems, path, same, differ, term.label_selector.as_ref());
     let (path, key) = (path.child(TOPOLOGY_KEY), term.topology_key.as_str());
     if key.is_empty() {
         problems.required(&path, "can not be empty");
@@ -195,16 +191,39 @@ fn keys(keys: &Option<Vec<String>>) -> &[String] {
     keys.as_deref().unwrap_or_default()
 }
 
-/// Labels whose values the Pod itself has. False if there is no selector that they could be added to.
-fn label_keys(problems: &mut Problems, path: &Path, keys: &[String], selector: Option<&LabelSelector>) -> bool {
-    if !keys.is_empty() && selector.is_none() {
-        problems.forbidden(path, "must not be specified when labelSelector is not set");
-        return false;
+/// Labels whose values the Pod itself has. A Pod's selectors have them already when they are looked at, so a key that is
+/// there twice was there before. Mirrors `ValidateMatchLabelKeysAndMismatchLabelKeys`, with its odd path.
+fn label_keys(
+    problems: &mut Problems,
+    path: &Path,
+    same: &[String],
+    differ: &[String],
+    selector: Option<&LabelSelector>,
+) {
+    for (name, keys) in [("matchLabelKeys", same), ("mismatchLabelKeys", differ)] {
+        let path = path.child(name);
+        if !keys.is_empty() && selector.is_none() {
+            problems.forbidden(&path, "must not be specified when labelSelector is not set");
+            continue;
+        }
+        for (i, key) in keys.iter().enumerate() {
+            problems.all_invalid(&path.index(i), key, check_label_key(key));
+        }
     }
-    for (i, key) in keys.iter().enumerate() {
-        problems.all_invalid(&path.index(i), key, check_label_key(key));
+    let labels = selector.and_then(|selector| selector.match_labels.as_ref());
+    let mut asked: BTreeSet<&String> = labels.into_iter().flat_map(|labels| labels.keys()).collect();
+    for expression in selector.and_then(|selector| selector.match_expressions.as_ref()).into_iter().flatten() {
+        let key = same.iter().rposition(|key| *key == expression.key);
+        if let Some(i) = key.filter(|_| asked.contains(&expression.key)) {
+            let why = "exists in both matchLabelKeys and labelSelector";
+            problems.invalid(&path.index(i), expression.key.as_str(), why);
+        }
+        asked.insert(&expression.key);
     }
-    true
+    for (i, key) in same.iter().enumerate().filter(|(_, key)| differ.contains(key)) {
+        let why = "exists in both matchLabelKeys and mismatchLabelKeys";
+        problems.invalid(&path.child("matchLabelKeys").index(i), key.as_str(), why);
+    }
 }
 
 fn topology_key(problems: &mut Problems, path: &Path, key: &str) {
@@ -253,30 +272,9 @@ pub fn topology_spread(problems: &mut Problems, path: &Path, constraints: &[Topo
                 problems.not_supported(&path.child(name), policy, NODE_POLICIES);
             }
         }
-        spread_label_keys(problems, &path.child("matchLabelKeys"), constraint);
+        label_keys(problems, &path, keys(&constraint.match_label_keys), &[], constraint.label_selector.as_ref());
         if let Some(selector) = &constraint.label_selector {
             label_selector(problems, &path.child("labelSelector"), selector);
-        }
-    }
-}
-
-/// Mirrors `validateMatchLabelKeysInTopologySpread`. What the API server itself has added to the selector for a key is no
-/// second mention of it.
-fn spread_label_keys(problems: &mut Problems, path: &Path, constraint: &TopologySpreadConstraint) {
-    let (keys, selector) = (keys(&constraint.match_label_keys), constraint.label_selector.as_ref());
-    if !label_keys(problems, path, keys, selector) {
-        return;
-    }
-    let Some(selector) = selector else { return };
-    for (i, key) in keys.iter().enumerate() {
-        let in_labels = selector.match_labels.as_ref().is_some_and(|labels| labels.contains_key(key));
-        let mut expressions = selector.match_expressions.iter().flatten();
-        let added = |operator: &str, values: usize| operator == "In" && values == 1;
-        let otherwise = expressions.any(|expression| {
-            expression.key == *key && !added(&expression.operator, expression.values.as_ref().map_or(0, Vec::len))
-        });
-        if in_labels || otherwise {
-            problems.invalid(&path.index(i), key.as_str(), "exists in both matchLabelKeys and labelSelector");
         }
     }
 }
