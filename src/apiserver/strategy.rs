@@ -29,6 +29,7 @@ use super::defaults::NAME_LABEL;
 mod job;
 mod kinds;
 mod label_keys;
+mod pod_status;
 
 use kinds::counts_generations;
 pub use kinds::{
@@ -291,6 +292,7 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
         (Object::Pod(new), Object::Pod(old)) => {
             keep(new, |n| &mut n.spec, &old.spec);
             keep(new, |n| &mut n.metadata.owner_references, &old.metadata.owner_references);
+            pod_status::keep_what_is_left_out(new, old);
         }
         (Object::Deployment(new), Object::Deployment(old)) => {
             keep(new, |n| &mut n.spec, &old.spec);
