@@ -5,8 +5,8 @@ use crate::object::{Object, Pod, Status};
 
 use super::admission::{self, Attributes};
 use super::managed_fields::Written;
-use super::request::{Body, Response};
-use super::{ApiServer, Handling, Outcome, apiextensions, decode, strategy, validation, warnings};
+use super::request::{Body, Request, Response, Verb};
+use super::{ApiServer, Handling, Outcome, apiextensions, authorization, decode, strategy, validation, warnings};
 
 /// How often a generated name may collide before the server gives up.
 const NAME_ATTEMPTS: usize = 8;
@@ -37,17 +37,15 @@ impl ApiServer {
         self.admit_create(handling, &mut object, came.as_deref())?;
         self.check_escalation(handling, None, &object)?;
         let attempts = if object.name().is_empty() { NAME_ATTEMPTS } else { 1 };
+        let mut name = String::new();
         for _ in 0..attempts {
             let candidate = self.name_and_validate(handling, object.clone())?;
-            match self.put_written(handling, 0, candidate, written.clone()) {
-                Ok(stored) => return Ok((201, Response::Object(stored))),
-                Err(_) if attempts > 1 => {}
-                Err(_) => return Err(self.exists(&object)),
+            candidate.name().clone_into(&mut name);
+            if let Ok(stored) = self.put_written(handling, 0, candidate, written.clone()) {
+                return Ok((201, Response::Object(stored)));
             }
         }
-        let mut status = Status::already_exists(object.kind(), object.meta().generate_name.as_deref().unwrap_or(""));
-        status.message += ", the server was not able to generate a unique name for the object";
-        Err(status)
+        Err(self.exists(&object, &name))
     }
 
     /// The object that came with the request, typed.
@@ -104,6 +102,7 @@ impl ApiServer {
         if is_from_outside(handling) {
             handling.warnings.extend(warnings::on_create(&object));
         }
+        self.authorize_creation(handling)?;
         for (_, admit) in admission::VALIDATING {
             let attributes =
                 Attributes { request: handling.request, old: None, reader: &self.store, random: &mut self.random };
@@ -126,13 +125,31 @@ impl ApiServer {
         handling.warnings.extend(admission::WARNING.iter().flat_map(|warn| warn(&attributes, new)));
     }
 
-    fn exists(&self, object: &Object) -> Status {
-        let mut status = Status::already_exists(object.kind(), object.name());
-        let there = self.stored(object.kind(), object.namespace(), object.name());
+    /// The name is taken. Whoever lets names be made up may ask again, even if this one was said. Mirrors
+    /// `CheckGeneratedNameError`.
+    fn exists(&self, sent: &Object, name: &str) -> Status {
+        let mut status = Status::already_exists(sent.kind(), name);
+        if sent.meta().generate_name.as_deref().is_some_and(|base| !base.is_empty()) {
+            status.message += ", the server was not able to generate a unique name for the object";
+            status.details.get_or_insert_default().retry_after_seconds = 1;
+        }
+        let there = self.stored(sent.kind(), sent.namespace(), name);
         if there.is_ok_and(|o| o.meta().deletion_timestamp.is_some()) {
             status.message = format!("object is being deleted: {}", status.message);
         }
         status
+    }
+
+    /// Who updates or applies what is not there creates it, and must be allowed to. The refusal says no more than what went
+    /// wrong in looking. Mirrors `withAuthorization` of `endpoints/handlers/update.go`.
+    fn authorize_creation(&self, handling: &Handling) -> Result<(), Status> {
+        let request = handling.request;
+        if request.verb == Verb::Create {
+            return Ok(());
+        }
+        let create = Request { verb: Verb::Create, ..request.clone() };
+        let decision = self.authorizer.decide(&authorization::Attributes::of(&create), Some(&create), &self.store);
+        decision.map(drop).map_err(|reasons| Status::forbidden(request.kind, &request.name, &reasons.join("\n")))
     }
 }
 

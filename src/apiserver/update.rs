@@ -23,7 +23,7 @@ impl ApiServer {
         let request = handling.request;
         let old = self.stored(request.kind, &request.namespace, &request.name);
         if old.is_err() && creates_instead(handling) {
-            return self.create(handling);
+            return self.create_by_update(handling);
         }
         let (old, mut new, written) = match &request.body {
             Body::Patch(Patch::Apply(config)) if old.is_err() && request.subresource.is_none() => {
@@ -50,6 +50,19 @@ impl ApiServer {
             ApiServer::set_defaults(handling, &mut new);
         }
         self.store_update(handling, &old, new, written).map(|stored| (200, Response::Object(stored)))
+    }
+
+    /// A PUT of an object that is not there, of a kind that can be created so. The version from which it was made does not
+    /// matter then, its uid does.
+    fn create_by_update(&mut self, handling: &mut Handling) -> Outcome {
+        let new = self.incoming(handling)?;
+        let mut new = self.addressed(handling, new)?;
+        let meta = new.meta_mut();
+        meta.resource_version = None;
+        if let Some(uid) = meta.uid.take().filter(|uid| !uid.is_empty()) {
+            return Err(Status::conflict(new.kind(), new.name(), &wrong_uid(&new, &uid)));
+        }
+        self.create_object(handling, new, None)
     }
 
     /// The new state, if it is for where the URL says.

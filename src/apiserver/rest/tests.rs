@@ -207,6 +207,11 @@ JSON | c0?fieldValidation=Strict | [{"op":"add","path":"/data","value":{},"foo":
 MERGE | c0?fieldValidation=Ignore | {"data":{"a":"1","a":"2"}} | 200
 MERGE | c0 | {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Event","name":"a","uid":"b"}]}} | 422 ConfigMap "c0" is invalid: metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"a","uid":"b"}: /v1, Kind=Event is disallowed from being an owner
 APPLY | new?fieldManager=m | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new","uid":"5"}} | 409 Operation cannot be fulfilled on configmaps "new": uid mismatch: the provided object specified uid 5, and no existing object was found
+POST | /api/v1/namespaces/default/configmaps | {"metadata":{"name":"c0","generateName":"c"}} | 409 configmaps "c0" already exists, the server was not able to generate a unique name for the object
+PUT | new | {"metadata":{"name":"new"}} | 404 configmaps "new" not found
+PUT | /api/v1/namespaces/default/limitranges/new | {"metadata":{"name":"x"}} | 400 the name of the object (x) does not match the name on the URL (new)
+PUT | /api/v1/namespaces/default/limitranges/new | {"metadata":{"name":"new","uid":"5"}} | 409 Operation cannot be fulfilled on limitranges "new": StorageError: invalid object, Code: 4, Key: /registry/limitranges/default/new, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: 5, UID in object meta: 
+PUT | /api/v1/namespaces/default/limitranges/new | {"metadata":{"name":"new","resourceVersion":"1"},"spec":{"limits":[]}} | 201
 DELETE | c0 | hello | 400 couldn't get version/kind; json parse error: invalid character 'h' looking for beginning of value
 DELETE | c0 | {"gracePeriodSeconds":"1"} | 400 json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64
 DELETE | c0 | {"dryRun":["Some"],"propagationPolicy":"Up"} | 422 DeleteOptions.meta.k8s.io "" is invalid: [propagationPolicy: Unsupported value: "Up": supported values: "Foreground", "Background", "Orphan", "nil", dryRun: Unsupported value: ["Some"]: supported values: "All"]
@@ -219,6 +224,39 @@ GET | c0 |  | 200
 fn requests_that_nobody_recorded_are_answered() {
     let mut server = server_with_config_maps(1);
     answered(&mut server, &format!("{CONFIG_MAPS}/"), OBJECTS);
+}
+
+/// Who may change a thing may not yet make it, be it by PUT or by applying it.
+#[test]
+fn who_makes_a_thing_by_changing_it_must_be_allowed_to_create_it() {
+    let mut server = server_with_config_maps(0);
+    let ranges = "/api/v1/namespaces/default/limitranges";
+    let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    let role = |verbs: &[&str]| json!({"metadata": {"name": "r"}, "rules": [{"apiGroups": [""], "resources": ["limitranges"], "verbs": verbs}]});
+    let binding = json!({"metadata": {"name": "r"}, "roleRef": {"kind": "Role", "name": "r"},
+        "subjects": [{"kind": "User", "name": "jane"}]});
+    send(&mut server, "PUT", &format!("{rbac}/roles/r"), "", &role(&["update", "patch"]).to_string());
+    send(&mut server, "PUT", &format!("{rbac}/rolebindings/r"), "", &binding.to_string());
+    let ask = |server: &mut ApiServer, method: &str, name: &str| {
+        let body =
+            json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}, "spec": {"limits": []}});
+        let content_type = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
+        let target = &format!("{ranges}/{name}?fieldManager=jane");
+        let user = Some(Rc::new(User::impersonated("jane", &[])));
+        let body = &body.to_string();
+        let http = HttpRequest { method, target, content_type, accept: "application/json", body, user };
+        let (code, answer, _) = send_http(server, &http);
+        (code, answer["message"].as_str().unwrap_or_default().to_owned())
+    };
+    for (method, name) in [("PUT", "a"), ("PATCH", "b")] {
+        let refused = (403, format!("limitranges \"{name}\" is forbidden: "));
+        assert_eq!(ask(&mut server, method, name), refused, "{method}");
+    }
+    let all = role(&["update", "patch", "create"]).to_string();
+    assert_eq!(send(&mut server, "PUT", &format!("{rbac}/roles/r"), "", &all).0, 200);
+    for (method, name) in [("PUT", "a"), ("PATCH", "b")] {
+        assert_eq!(ask(&mut server, method, name), (201, String::new()), "{method}");
+    }
 }
 
 #[test]
