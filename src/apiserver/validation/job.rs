@@ -5,7 +5,7 @@
 use k8s_openapi::api::batch::v1::{
     CronJob, CronJobSpec, Job, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule,
 };
-use k8s_openapi::api::core::v1::{Affinity, PodTemplateSpec};
+use k8s_openapi::api::core::v1::{Affinity, Container, PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
@@ -337,10 +337,8 @@ pub fn job_update(problems: &mut Problems, new: &Job, old: &Job) {
     problems.immutable(&SPEC.child("selector"), &wanted.selector, &there.selector, |s| {
         s.as_ref().map_or_else(|| "null".to_owned(), selector_text)
     });
-    let is_waiting =
-        there.suspend == Some(true) && old.status.as_ref().is_none_or(|status| status.start_time.is_none());
-    let template = if is_waiting { &moved(&there.template, &wanted.template) } else { &there.template };
-    problems.immutable(&SPEC.child(TEMPLATE), &wanted.template, template, |t| shown(json!(t)));
+    let template = with_what_may_change(old, there, &wanted.template);
+    problems.immutable(&SPEC.child(TEMPLATE), &wanted.template, &template, |t| shown(json!(t)));
     problems
         .immutable(&SPEC.child("completionMode"), &wanted.completion_mode, &there.completion_mode, |m| shown(json!(m)));
     let (new_policy, old_policy) = (&wanted.pod_failure_policy, &there.pod_failure_policy);
@@ -352,8 +350,32 @@ pub fn job_update(problems: &mut Problems, new: &Job, old: &Job) {
         .immutable(&SPEC.child("successPolicy"), &wanted.success_policy, &there.success_policy, |p| shown(json!(p)));
 }
 
-/// A template with what another says of where its Pods may run: that may change until the first of them is there.
-/// Mirrors `validatePodTemplateUpdate`.
+/// A Job's template with what may change in it while the Job is suspended, and none of its Pods is there: where they may
+/// run, and how large they are. Mirrors `validatePodTemplateUpdate`.
+fn with_what_may_change(job: &Job, spec: &JobSpec, wanted: &PodTemplateSpec) -> PodTemplateSpec {
+    let status = job.status.as_ref();
+    if spec.suspend != Some(true) || status.is_some_and(|status| status.start_time.is_some()) {
+        return spec.template.clone();
+    }
+    let mut template = moved(&spec.template, wanted);
+    let is_empty = status.and_then(|status| status.active).unwrap_or(0) == 0;
+    if let (true, Some(pod), Some(wanted)) = (is_empty, &mut template.spec, &wanted.spec) {
+        as_large_as(&mut pod.containers, &wanted.containers);
+        let inits = wanted.init_containers.as_deref().unwrap_or_default();
+        as_large_as(pod.init_containers.as_deref_mut().unwrap_or_default(), inits);
+    }
+    template
+}
+
+fn as_large_as(containers: &mut [Container], wanted: &[Container]) {
+    for (container, wanted) in containers.iter_mut().zip(wanted) {
+        let claims = container.resources.as_mut().and_then(|resources| resources.claims.take());
+        let size = wanted.resources.clone();
+        container.resources = size.map(|size| ResourceRequirements { claims, ..size });
+    }
+}
+
+/// A template with what another says of where its Pods may run.
 fn moved(there: &PodTemplateSpec, wanted: &PodTemplateSpec) -> PodTemplateSpec {
     let mut template = there.clone();
     if let (Some(pod), Some(wanted)) = (&mut template.spec, &wanted.spec) {

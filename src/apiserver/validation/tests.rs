@@ -1,5 +1,7 @@
 //! Objects with one thing wrong, and the sentence about it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::apiserver::{defaults, strategy};
@@ -314,5 +316,23 @@ fn where_a_suspended_job_may_run_can_change_until_it_starts() {
     let text = change(&job(false, node), &job(false, json!({})));
     assert!(text.starts_with("spec.template: ") && text.ends_with("field is immutable"), "{text}");
     let text = change(&job(true, json!({"hostNetwork": true})), &job(true, json!({})));
+    assert!(text.starts_with("spec.template: ") && text.ends_with("field is immutable"), "{text}");
+}
+
+#[test]
+fn how_large_the_pods_of_a_suspended_job_are_can_change_while_there_are_none() {
+    let job = |cpu: &str, active: i32| {
+        let container = json!({"name": "a", "image": "i:1", "resources": {"requests": {"cpu": cpu}}});
+        let template = json!({"spec": {"containers": [container], "restartPolicy": "Never"}});
+        let spec = json!({"suspend": true, "template": template});
+        let mut made = object(Kind::Job, json!({"metadata": {"name": "x", "namespace": "n", "uid": "u"}, "spec": spec}));
+        if let Object::Job(job) = &mut made {
+            Arc::make_mut(job).status.get_or_insert_default().active = Some(active);
+        }
+        made
+    };
+    let change = |new: &Object, old: &Object| message(new, validate_update(new, old, None));
+    assert_eq!(change(&job("2", 0), &job("1", 0)), "");
+    let text = change(&job("2", 1), &job("1", 1));
     assert!(text.starts_with("spec.template: ") && text.ends_with("field is immutable"), "{text}");
 }
