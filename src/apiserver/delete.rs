@@ -107,7 +107,7 @@ impl ApiServer {
 fn is_pending(object: &Object, options: &DeleteOptions) -> bool {
     let there = object.meta().deletion_grace_period_seconds.unwrap_or(0);
     let sooner = options.grace_period_seconds.is_some_and(|grace| not_negative(grace) < there);
-    strategy::is_graceful(object.kind()) && there > 0 && !sooner
+    strategy::is_graceful(object.kind()) && !sooner
 }
 
 /// Sets deletionTimestamp and grace, once; a later delete may only shorten the grace.

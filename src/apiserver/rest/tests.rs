@@ -323,6 +323,22 @@ fn a_later_delete_only_shortens_the_grace() {
     assert_eq!(send(&mut server, "GET", &format!("{pods}/p"), "", "").0, 404);
 }
 
+/// What happens to its dependents is said by the first delete.
+#[test]
+fn a_pod_that_is_held_is_not_held_by_more() {
+    let mut server = server_with_config_maps(0);
+    let account = r#"{"metadata":{"name":"default"}}"#;
+    send(&mut server, "POST", "/api/v1/namespaces/default/serviceaccounts", "", account);
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = r#"{"metadata":{"name":"p","finalizers":["a/b"]},"spec":{"containers":[{"name":"c","image":"i"}]}}"#;
+    assert_eq!(send(&mut server, "POST", pods, "", pod).0, 201);
+    for policy in ["Background", "Foreground"] {
+        let (code, dying, _) = send(&mut server, "DELETE", &format!("{pods}/p?propagationPolicy={policy}"), "", "");
+        assert_eq!((code, &dying["metadata"]["deletionGracePeriodSeconds"]), (200, &json!(0)), "{dying}");
+        assert_eq!(dying["metadata"]["finalizers"], json!(["a/b"]), "{policy}");
+    }
+}
+
 /// A Pod that is deleted by force is marked first, so that who watches sees it going before it is gone.
 #[test]
 fn a_pod_is_marked_before_it_is_gone() {
