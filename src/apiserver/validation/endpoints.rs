@@ -16,7 +16,7 @@ use crate::object::selector::names::check_subdomain;
 
 use super::container::PROTOCOLS;
 use super::field::{Json, Path, Problems};
-use super::names::{check_dns_label, check_port};
+use super::names::{check_cidr, check_dns_label, check_ip, check_port, parse_cidr};
 
 const ENDPOINTS_MAX: usize = 1000;
 const ADDRESSES_MAX: usize = 100;
@@ -145,9 +145,10 @@ pub(super) fn ip(problems: &mut Problems, path: &Path, address: &str) {
     const LOOPBACK: &str = "may not be in the loopback range (127.0.0.0/8, ::1/128)";
     const LINK: &str = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
     const MULTICAST: &str = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
-    let Ok(ip) = address.parse::<IpAddr>() else {
-        return problems.invalid(path, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
-    };
+    if let Some(why) = check_ip(address) {
+        problems.invalid(path, address, why);
+    }
+    let Ok(ip) = address.parse::<IpAddr>() else { return };
     let (link, multicast) = match ip {
         IpAddr::V4(ip) => (Ipv4Addr::is_link_local(&ip), ip.octets()[..3] == [224, 0, 0]),
         IpAddr::V6(ip) => (Ipv6Addr::is_unicast_link_local(&ip), ip.segments()[0] == 0xff02),
@@ -195,14 +196,13 @@ pub fn service_cidr(problems: &mut Problems, range: &ServiceCIDR) {
     }
     let mut families = BTreeSet::new();
     for (i, cidr) in cidrs.iter().enumerate() {
-        match parse_cidr(cidr) {
-            Some(ip) if !families.insert(ip.is_ipv4()) => {
-                const WHY: &str =
-                    "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/96";
-                problems.invalid(&list, Json(&cidrs), WHY);
-            }
-            Some(_) => {}
-            None => problems.invalid(&list.index(i), cidr.as_str(), NOT_A_RANGE),
+        if let Some(why) = check_cidr(cidr) {
+            problems.invalid(&list.index(i), cidr.as_str(), why);
+        }
+        if parse_cidr(cidr).is_some_and(|(ip, _)| !families.insert(ip.is_ipv4())) {
+            const WHY: &str =
+                "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/96";
+            problems.invalid(&list, Json(&cidrs), WHY);
         }
     }
 }
@@ -213,14 +213,4 @@ pub fn service_cidr_update(problems: &mut Problems, new: &ServiceCIDR, old: &Ser
     problems.immutable(&spec.child("cidrs"), &new.spec, &old.spec, |spec| {
         json!(spec.as_ref().and_then(|spec| spec.cidrs.as_ref())).to_string()
     });
-}
-
-pub(super) const NOT_A_RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-
-/// The first address of `10.96.0.0/16`.
-pub(super) fn parse_cidr(cidr: &str) -> Option<IpAddr> {
-    let (ip, bits) = cidr.split_once('/')?;
-    let ip: IpAddr = ip.parse().ok()?;
-    let max = if ip.is_ipv4() { 32 } else { 128 };
-    bits.parse::<u8>().ok().filter(|bits| *bits <= max).map(|_| ip)
 }

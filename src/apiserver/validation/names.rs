@@ -1,6 +1,8 @@
 //! What names may look like. Mirrors `k8s.io/apimachinery/pkg/util/validation` and `pkg/api/validation/path`; each
 //! check gives the sentences about what is wrong.
 
+use std::net::IpAddr;
+
 use crate::object::Kind;
 use crate::object::selector::names::check_subdomain;
 
@@ -72,7 +74,7 @@ pub fn check_dns_1035_label(name: &str) -> Vec<String> {
 
 /// What is wrong with `name` as an address written the one way it is written. Mirrors `ValidateIPAddressName`.
 fn check_ip_name(name: &str) -> Vec<String> {
-    match name.parse::<std::net::IpAddr>() {
+    match name.parse::<IpAddr>() {
         Err(_) => vec![format!("ParseAddr({name:?}): unable to parse IP")],
         Ok(ip) if ip.to_string() != name => vec!["must be a canonical form IP address".to_owned()],
         Ok(_) => Vec::new(),
@@ -124,10 +126,59 @@ pub fn prefixed_path(problems: &mut Problems, path: &Path, text: &str) {
     }
 }
 
-/// What is wrong with an address. Mirrors `IsValidIP`.
+/// What is wrong with an address. Programs differ over what zeros in front mean, and over which family an address of the
+/// other family is of: so neither is taken. Mirrors `IsValidIPForLegacyField`, strictly.
 pub fn check_ip(address: &str) -> Option<&'static str> {
-    const WHY: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-    address.parse::<std::net::IpAddr>().is_err().then_some(WHY)
+    match address.parse::<IpAddr>() {
+        Ok(ip) if is_mapped(ip) => Some("must not be an IPv4-mapped IPv6 address"),
+        Ok(_) => None,
+        Err(_) if without_zeros(address).parse::<IpAddr>().is_ok() => Some("must not have leading 0s"),
+        Err(_) => Some("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+    }
+}
+
+/// What is wrong with a range of addresses. One of its addresses with its length is none. Mirrors
+/// `IsValidCIDRForLegacyField`, strictly.
+pub fn check_cidr(cidr: &str) -> Option<&'static str> {
+    let (address, length) = cidr.split_once('/').unwrap_or((cidr, ""));
+    let has_zeros = address.parse::<IpAddr>().is_err() || (length.len() > 1 && length.starts_with('0'));
+    match parse_cidr(&format!("{}/{length}", without_zeros(address))) {
+        None => Some("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+        Some(_) if has_zeros => Some("must not have leading 0s in IP or prefix length"),
+        Some((ip, _)) if is_mapped(ip) => Some("must not have an IPv4-mapped IPv6 address"),
+        Some((ip, bits)) => {
+            let beyond = match ip {
+                IpAddr::V4(ip) => ip.to_bits().checked_shl(bits).unwrap_or(0) != 0,
+                IpAddr::V6(ip) => ip.to_bits().checked_shl(bits).unwrap_or(0) != 0,
+            };
+            beyond.then_some("must not have bits set beyond the prefix length")
+        }
+    }
+}
+
+/// An address of a range, and how many bits all of the range have in common.
+pub fn parse_cidr(cidr: &str) -> Option<(IpAddr, u32)> {
+    let (ip, bits) = cidr.split_once('/')?;
+    let ip: IpAddr = ip.parse().ok()?;
+    let max = if ip.is_ipv4() { 32 } else { 128 };
+    bits.parse::<u32>().ok().filter(|bits| *bits <= max).map(|bits| (ip, bits))
+}
+
+fn is_mapped(ip: IpAddr) -> bool {
+    matches!(ip, IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some())
+}
+
+/// An address of IPv4 without zeros in front of its numbers.
+fn without_zeros(address: &str) -> String {
+    let number = |part: &str| match part.trim_start_matches('0') {
+        "" => part[..part.len().min(1)].to_owned(),
+        rest => rest.to_owned(),
+    };
+    if address.contains(':') {
+        address.to_owned()
+    } else {
+        address.split('.').map(number).collect::<Vec<_>>().join(".")
+    }
 }
 
 /// What is wrong with the name of an HTTP header. Mirrors `IsHTTPHeaderName`.
@@ -196,6 +247,37 @@ mod tests {
         ];
         for (kind, name, prefix, fine) in cases {
             assert_eq!(check_object_name(kind, name, prefix).is_empty(), fine, "{kind} {name}");
+        }
+    }
+
+    #[test]
+    fn addresses_and_ranges_are_written_in_one_way() {
+        for (address, wrong) in [
+            ("10.9.8.7", ""),
+            ("2001:DB8::1", ""),
+            ("0.0.0.0", ""),
+            ("010.9.8.7", "must not have leading 0s"),
+            ("10.9.8.00", "must not have leading 0s"),
+            ("::ffff:10.9.8.7", "must not be an IPv4-mapped IPv6 address"),
+            ("10.9.8", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+            ("", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+        ] {
+            assert_eq!(check_ip(address).unwrap_or_default(), wrong, "{address}");
+        }
+        for (range, wrong) in [
+            ("10.0.0.0/8", ""),
+            ("0.0.0.0/0", ""),
+            ("10.9.8.7/32", ""),
+            ("2001:db8::/64", ""),
+            ("10.0.0.1/8", "must not have bits set beyond the prefix length"),
+            ("2001:db8::1/64", "must not have bits set beyond the prefix length"),
+            ("10.0.0.0/08", "must not have leading 0s in IP or prefix length"),
+            ("010.0.0.0/8", "must not have leading 0s in IP or prefix length"),
+            ("::ffff:10.0.0.0/104", "must not have an IPv4-mapped IPv6 address"),
+            ("10.0.0.0", "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+            ("10.0.0.0/33", "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+        ] {
+            assert_eq!(check_cidr(range).unwrap_or_default(), wrong, "{range}");
         }
     }
 

@@ -9,10 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::container::PROTOCOLS;
-use super::endpoints::{NOT_A_RANGE, parse_cidr};
 use super::field::{Json, Path, Problems};
 use super::metadata::label_selector;
-use super::names::{check_port, check_port_name};
+use super::names::{check_cidr, check_port, check_port_name, parse_cidr};
 
 const SPEC: Path = Path::new("spec");
 const TYPES: &[&str] = &["Egress", "Ingress"];
@@ -113,23 +112,20 @@ fn ip_block(problems: &mut Problems, path: &Path, block: &IPBlock) {
     if block.cidr.is_empty() {
         return problems.required(&at, "");
     }
-    let Some(outer) = range(&block.cidr) else { return problems.invalid(&at, block.cidr.as_str(), NOT_A_RANGE) };
+    if let Some(why) = check_cidr(&block.cidr) {
+        problems.invalid(&at, block.cidr.as_str(), why);
+    }
+    let Some(outer) = parse_cidr(&block.cidr) else { return };
     let list = path.child("except");
     for (i, except) in block.except.iter().flatten().enumerate() {
-        match range(except) {
-            None => problems.invalid(&list.index(i), except.as_str(), NOT_A_RANGE),
-            Some(inner) if !is_strictly_within(inner, outer) => {
-                problems.invalid(&list.index(i), except.as_str(), "must be a strict subset of `cidr`");
-            }
-            Some(_) => {}
+        let path = list.index(i);
+        if let Some(why) = check_cidr(except) {
+            problems.invalid(&path, except.as_str(), why);
+        }
+        if parse_cidr(except).is_some_and(|inner| !is_strictly_within(inner, outer)) {
+            problems.invalid(&path, except.as_str(), "must be a strict subset of `cidr`");
         }
     }
-}
-
-/// Address and length of the network part.
-fn range(text: &str) -> Option<(IpAddr, u32)> {
-    let address = parse_cidr(text)?;
-    Some((address, text.split_once('/')?.1.parse().ok()?))
 }
 
 fn is_strictly_within((inner, length): (IpAddr, u32), (outer, bits): (IpAddr, u32)) -> bool {
@@ -195,6 +191,12 @@ mod tests {
             (
                 block("10.0.0.0", &[]),
                 to(".ipBlock.cidr: Invalid value: \"10.0.0.0\": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+            ),
+            (
+                block("10.0.0.1/16", &["10.0.1.1/24"]),
+                [".cidr: Invalid value: \"10.0.0.1/16\"", ".except[0]: Invalid value: \"10.0.1.1/24\""]
+                    .map(|what| to(&format!(".ipBlock{what}: must not have bits set beyond the prefix length")))
+                    .concat(),
             ),
             (
                 block("10.0.0.0/16", &["10.1.0.0/24"]),

@@ -15,7 +15,7 @@ use super::field::{Json, Path, Problems};
 use super::handler::port_or_name;
 use super::internal::Internal;
 use super::metadata;
-use super::names::{check_dns_label, check_ip, check_port};
+use super::names::{check_cidr, check_dns_label, check_ip, check_port};
 
 const SPEC: Path = Path::new("spec");
 const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -230,8 +230,8 @@ fn load_balancing(problems: &mut Problems, spec: &ServiceSpec) {
         problems.forbidden(&path, WHY);
     }
     for (i, range) in ranges.iter().map(|range| range.trim()).enumerate() {
-        if endpoints::parse_cidr(range).is_none() {
-            problems.invalid(&path.index(i), range, endpoints::NOT_A_RANGE);
+        if let Some(why) = check_cidr(range) {
+            problems.invalid(&path.index(i), range, why);
         }
     }
     if spec.allocate_load_balancer_node_ports.is_some() && !balanced {

@@ -325,7 +325,8 @@ fn how_large_the_pods_of_a_suspended_job_are_can_change_while_there_are_none() {
         let container = json!({"name": "a", "image": "i:1", "resources": {"requests": {"cpu": cpu}}});
         let template = json!({"spec": {"containers": [container], "restartPolicy": "Never"}});
         let spec = json!({"suspend": true, "template": template});
-        let mut made = object(Kind::Job, json!({"metadata": {"name": "x", "namespace": "n", "uid": "u"}, "spec": spec}));
+        let mut made =
+            object(Kind::Job, json!({"metadata": {"name": "x", "namespace": "n", "uid": "u"}, "spec": spec}));
         if let Object::Job(job) = &mut made {
             Arc::make_mut(job).status.get_or_insert_default().active = Some(active);
         }
