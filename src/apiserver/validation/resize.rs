@@ -14,10 +14,15 @@ use crate::object::resources::amounts;
 /// What can be changed.
 const RESIZED: [&str; 2] = ["cpu", "memory"];
 const ONLY: &str = "only cpu and memory resources are mutable";
+/// Marks a Pod that stands for a file on its node.
+const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// CPU and memory may change, unless that makes the Pod another class of service; nothing else may.
 pub fn update(problems: &mut Problems, new: &Pod, old: &Pod) {
     let (Some(spec), Some(before)) = (new.spec.as_deref(), old.spec.as_deref()) else { return };
+    if old.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(MIRROR)) {
+        return problems.forbidden(&Path::new(""), "static pods cannot be resized");
+    }
     if before.os.as_ref().is_some_and(|os| os.name == "windows") {
         return problems.forbidden(&Path::new(""), "windows pods cannot be resized");
     }
@@ -203,5 +208,9 @@ mod tests {
         let mut windows = old.clone();
         windows["os"] = json!({"name": "windows"});
         assert_eq!(says(&larger, &windows), [": Forbidden: windows pods cannot be resized"]);
+        let (mut problems, mut of_file) = (Problems::default(), pod(&old, "Burstable"));
+        of_file.metadata.annotations = Some([(MIRROR.to_owned(), String::new())].into());
+        update(&mut problems, &pod(&larger, "Burstable"), &of_file);
+        assert_eq!(problems.0[0].message, "Forbidden: static pods cannot be resized");
     }
 }
