@@ -15,6 +15,8 @@ fn an_ingress_is_kept_and_shown() {
     let table = shell.line("kubectl get ingress");
     let row: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(row[..5], ["web", "nginx", "a.example.com", "80,", "443"], "{table}");
+    let classes = shell.line("kubectl get ingressclass");
+    assert!(classes.contains("\nnginx (default)   "), "{classes}");
     let page = shell.line("kubectl describe ingress web");
     for part in ["Ingress Class:    nginx", "tls terminates a.example.com", "(<error: services \"none\" not found>)"] {
         assert!(page.contains(part), "{part} is not in {page}");

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::cells::{created, name};
-use super::fields::{list, or_none, text, text_or_none};
+use super::fields::{at, list, or_none, text, text_or_none};
 
 /// So many hosts are shown, then their number.
 const HOSTS_MAX: usize = 3;
@@ -28,7 +28,9 @@ pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
     let kind = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
     let parameters = if to.is_empty() { String::new() } else { format!("{kind}/{to}") };
     let controller = text(class, "spec.controller");
-    cells![name(class), controller, or_none(&parameters), created(class, now)]
+    let marks = at(class, "metadata.annotations").get("ingressclass.kubernetes.io/is-default-class");
+    let default = if marks.is_some_and(|value| value == "true") { " (default)" } else { "" };
+    cells![name(class) + default, controller, or_none(&parameters), created(class, now)]
 }
 
 /// Mirrors `formatHosts`.
