@@ -97,6 +97,11 @@ pub fn requests_of_containers(pod: &Pod) -> ResourceList {
     of_containers(pod, |resources| resources.requests.as_ref())
 }
 
+/// What the Pod's containers are limited to, where they are. Mirrors `AggregateContainerLimits`.
+pub fn limits_of_containers(pod: &Pod) -> ResourceList {
+    of_containers(pod, |resources| resources.limits.as_ref())
+}
+
 /// One of the two lists that requirements have.
 type List = fn(&ResourceRequirements) -> Option<&BTreeMap<String, Quantity>>;
 

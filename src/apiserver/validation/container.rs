@@ -281,6 +281,21 @@ pub(super) fn descending_path(problems: &mut Problems, path: &Path, text: &str) 
 
 /// Mirrors `ValidateContainerResourceRequirements`.
 pub(super) fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequirements) {
+    requirements_of(problems, path, requirements, resource_name);
+}
+
+/// What a container or a Pod asks for; `name_of` says which resources it can ask for.
+pub(super) fn requirements_of(
+    problems: &mut Problems,
+    path: &Path,
+    requirements: &ResourceRequirements,
+    name_of: fn(&mut Problems, &Path, &str),
+) {
+    let resource = |problems: &mut Problems, path: &Path, name: &str, quantity: &Quantity| {
+        name_of(problems, path, name);
+        quantity_of(problems, path, name, quantity);
+        whole_pages(problems, path, name, quantity);
+    };
     let empty = BTreeMap::new();
     let limits = requirements.limits.as_ref().unwrap_or(&empty);
     let requests = requirements.requests.as_ref().unwrap_or(&empty);
@@ -313,9 +328,14 @@ pub(super) fn resources(problems: &mut Problems, path: &Path, requirements: &Res
     }
 }
 
-fn resource(problems: &mut Problems, path: &Path, name: &str, quantity: &Quantity) {
-    resource_name(problems, path, name);
-    quantity_of(problems, path, name, quantity);
+/// Memory in large pages comes in whole pages. Mirrors `IsHugePageResourceValueDivisible`.
+fn whole_pages(problems: &mut Problems, path: &Path, name: &str, quantity: &Quantity) {
+    let Some(size) = name.strip_prefix("hugepages-") else { return };
+    let (amount, page) = (Amount::of(quantity), Amount::parse(size).map_or(0, |size| size.milli_value()));
+    if page <= 0 || page % 1000 != 0 || amount.value() % (page / 1000) != 0 {
+        let why = format!("{amount} is not positive integer multiple of {name}");
+        problems.invalid(path, amount.to_string().as_str(), &why);
+    }
 }
 
 /// Mirrors `validateContainerResourceName`.
@@ -323,16 +343,21 @@ fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
     if standard_name(name) {
         return;
     }
-    let wrong = check_label_key(name);
-    if !wrong.is_empty() {
-        problems.all_invalid(path, name, wrong);
-    } else if !name.contains('/') && !OTHER_RESOURCES.contains(&name) {
-        problems.invalid(path, name, "must be a standard resource type or fully qualified");
-    }
+    any_resource_name(problems, path, name);
     if !name.contains('/') {
         problems.invalid(path, name, "must be a standard resource for containers");
     } else if !is_native(name) && !is_extended(name) {
         problems.invalid(path, name, "doesn't follow extended resource name standard");
+    }
+}
+
+/// Mirrors `validateResourceName`.
+pub(super) fn any_resource_name(problems: &mut Problems, path: &Path, name: &str) {
+    let wrong = check_label_key(name);
+    if !wrong.is_empty() {
+        problems.all_invalid(path, name, wrong);
+    } else if !name.contains('/') && !standard_name(name) && !OTHER_RESOURCES.contains(&name) {
+        problems.invalid(path, name, "must be a standard resource type or fully qualified");
     }
 }
 

@@ -47,6 +47,7 @@ pub mod namespace;
 pub mod network_policy;
 pub mod node;
 pub mod pod;
+pub mod pod_resources;
 pub mod pod_update;
 pub mod rbac;
 pub mod resize;

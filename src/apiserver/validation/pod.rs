@@ -11,7 +11,7 @@ use crate::object::selector::names::{check_label_key, check_subdomain};
 use super::container::{self, Around};
 use super::field::{Path, Problems};
 use super::names::check_dns_label;
-use super::{dns, ephemeral, handler, metadata, scheduling, security, volume};
+use super::{dns, ephemeral, handler, metadata, pod_resources, scheduling, security, volume};
 
 pub(super) const SPEC: Path = Path::new("spec");
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
@@ -88,6 +88,7 @@ pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Own
     let volumes = spec.volumes.as_deref().unwrap_or_default();
     let volumes = volume::volumes(problems, &path.child("volumes"), volumes);
     containers(problems, path, spec, &volumes);
+    pod_resources::pod_resources(problems, &path.child("resources"), spec);
     host_network(problems, path, spec, owner);
     let policy = spec.restart_policy.as_deref();
     problems.one_of(&path.child("restartPolicy"), policy, &["Always", "OnFailure", "Never"]);
