@@ -203,7 +203,7 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
             storage::attachment_update(&mut problems, new, old);
         }
         (Object::CSIDriver(new), Object::CSIDriver(old)) => storage::driver_update(&mut problems, new, old),
-        (Object::CSINode(new), _) => storage::node(&mut problems, new),
+        (Object::CSINode(new), Object::CSINode(old)) => storage::node_update(&mut problems, new, old),
         (Object::ResourceQuota(new), Object::ResourceQuota(old)) => {
             resource_quota::resource_quota_update(&mut problems, new, old);
         }

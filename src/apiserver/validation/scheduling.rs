@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
-    Affinity, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration, TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
+    Affinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration,
+    TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -66,14 +66,7 @@ pub fn affinity(problems: &mut Problems, path: &Path, affinity: &Affinity) {
     if let Some(node) = &affinity.node_affinity {
         let path = path.child("nodeAffinity");
         if let Some(selector) = &node.required_during_scheduling_ignored_during_execution {
-            let required = path.child(REQUIRED);
-            let terms = required.child("nodeSelectorTerms");
-            if selector.node_selector_terms.is_empty() {
-                problems.required(&terms, "must have at least one node selector term");
-            }
-            for (i, term) in selector.node_selector_terms.iter().enumerate() {
-                node_selector_term(problems, &terms.index(i), term, true);
-            }
+            node_selector(problems, &path.child(REQUIRED), selector);
         }
         let list = path.child(PREFERRED);
         for (i, term) in node.preferred_during_scheduling_ignored_during_execution.iter().flatten().enumerate() {
@@ -101,6 +94,17 @@ pub fn affinity(problems: &mut Problems, path: &Path, affinity: &Affinity) {
 fn weight(problems: &mut Problems, path: &Path, weight: i32) {
     if !(1..=100).contains(&weight) {
         problems.invalid(&path.child("weight"), weight, "must be in the range 1-100");
+    }
+}
+
+/// Mirrors `ValidateNodeSelector`.
+pub fn node_selector(problems: &mut Problems, path: &Path, selector: &NodeSelector) {
+    let terms = path.child("nodeSelectorTerms");
+    if selector.node_selector_terms.is_empty() {
+        problems.required(&terms, "must have at least one node selector term");
+    }
+    for (i, term) in selector.node_selector_terms.iter().enumerate() {
+        node_selector_term(problems, &terms.index(i), term, true);
     }
 }
 

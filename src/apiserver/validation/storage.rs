@@ -7,7 +7,9 @@
 use k8s_openapi::api::core::v1::{
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec,
 };
-use k8s_openapi::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
+use k8s_openapi::api::storage::v1::{
+    CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, StorageClass, VolumeAttachment,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -18,6 +20,7 @@ use super::container::quantity_of;
 use super::diff;
 use super::field::{Json, Path, Problems, Shown};
 use super::metadata::label_selector;
+use super::scheduling::node_selector;
 
 const SPEC: Path = Path::new("spec");
 const ACCESS_MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
@@ -47,10 +50,15 @@ pub fn volume(problems: &mut Problems, volume: &PersistentVolume) {
     if !policy.is_empty() && !RECLAIM_POLICIES.contains(&policy) {
         problems.not_supported(&SPEC.child("persistentVolumeReclaimPolicy"), policy, RECLAIM_POLICIES);
     }
-    source(problems, spec);
-    if spec.local.is_some() && spec.node_affinity.as_ref().is_none_or(|affinity| affinity.required.is_none()) {
-        problems.required(&SPEC.child("nodeAffinity"), "Local volume requires node affinity");
+    if let Some(affinity) = &spec.node_affinity {
+        let path = SPEC.child("nodeAffinity");
+        let path = path.child("required");
+        match &affinity.required {
+            Some(selector) => node_selector(problems, &path, selector),
+            None => problems.required(&path, "must specify required node constraints"),
+        }
     }
+    source(problems, spec);
     class_name(problems, spec.storage_class_name.as_deref());
     volume_mode(problems, spec.volume_mode.as_deref());
 }
@@ -100,14 +108,16 @@ fn source(problems: &mut Problems, spec: &PersistentVolumeSpec) {
     }
     if let Some(host) = &spec.host_path {
         let path = SPEC.child("hostPath");
-        if host.path.is_empty() {
-            problems.required(&path.child("path"), "");
-        } else if host.path.split('/').any(|part| part == "..") {
-            problems.invalid(&path.child("path"), host.path.as_str(), "must not contain '..'");
-        }
+        directory(problems, &path, &host.path);
         if host.path == "/" && spec.persistent_volume_reclaim_policy.as_deref() == Some("Recycle") {
             const WHY: &str = "may not be 'recycle' for a hostPath mount of '/'";
             problems.forbidden(&SPEC.child("persistentVolumeReclaimPolicy"), WHY);
+        }
+    }
+    if let Some(local) = &spec.local {
+        directory(problems, &SPEC.child("local"), &local.path);
+        if spec.node_affinity.is_none() {
+            problems.required(&SPEC.child("nodeAffinity"), "Local volume requires node affinity");
         }
     }
     if let Some(csi) = &spec.csi {
@@ -116,6 +126,16 @@ fn source(problems: &mut Problems, spec: &PersistentVolumeSpec) {
         if csi.volume_handle.is_empty() {
             problems.required(&path.child("volumeHandle"), "");
         }
+    }
+}
+
+/// A path on a node that does not lead back up.
+fn directory(problems: &mut Problems, path: &Path, directory: &str) {
+    let path = path.child("path");
+    if directory.is_empty() {
+        problems.required(&path, "");
+    } else if directory.split('/').any(|part| part == "..") {
+        problems.invalid(&path, directory, "must not contain '..'");
     }
 }
 
@@ -347,6 +367,18 @@ pub fn node(problems: &mut Problems, node: &CSINode) {
         }
         if node.spec.drivers[..i].iter().any(|other| other.name == driver.name) {
             problems.duplicate(&path.child("name"), driver.name.as_str());
+        }
+    }
+}
+
+/// What may not change about a driver on a node: all but how many volumes it can attach there.
+pub fn node_update(problems: &mut Problems, new: &CSINode, old: &CSINode) {
+    node(problems, new);
+    let path = SPEC.child("drivers");
+    let fixed = |driver: &CSINodeDriver| CSINodeDriver { allocatable: None, ..driver.clone() };
+    for before in &old.spec.drivers {
+        for driver in new.spec.drivers.iter().filter(|driver| driver.name == before.name) {
+            problems.immutable(&path, &fixed(driver), &fixed(before), |driver| Json(driver).shown());
         }
     }
 }

@@ -90,6 +90,19 @@ fn new_objects_in_the_api_servers_words() {
         ),
         (
             PersistentVolume,
+            volume(json!({"hostPath": null, "local": {"path": "../mnt"}, "nodeAffinity": {}})),
+            "spec.nodeAffinity.required: Required value: must specify required node constraints; \
+             spec.local.path: Invalid value: \"../mnt\": must not contain '..'"
+                .into(),
+        ),
+        (
+            PersistentVolume,
+            volume(json!({"nodeAffinity": {"required": {"nodeSelectorTerms": []}}})),
+            "spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term"
+                .into(),
+        ),
+        (
+            PersistentVolume,
             volume(json!({"persistentVolumeReclaimPolicy": "Burn"})),
             "spec.persistentVolumeReclaimPolicy: Unsupported value: \"Burn\": supported values: \"Delete\", \
              \"Recycle\", \"Retain\""
@@ -121,7 +134,8 @@ fn new_objects_in_the_api_servers_words() {
 
 #[test]
 fn changes_in_the_api_servers_words() {
-    use Kind::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    use Kind::{CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass};
+    let drivers = |id: &str, count: i32| json!({"spec": {"drivers": [{"name": "a.b", "nodeID": id, "allocatable": {"count": count}}]}});
     let size = |size: &str| json!({"resources": {"requests": {"storage": size}}});
     let bound = |mut manifest: Value| {
         manifest["status"] = json!({"phase": "Bound", "capacity": {"storage": "2Gi"}});
@@ -159,6 +173,13 @@ fn changes_in_the_api_servers_words() {
             "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n",
         ),
         (PersistentVolume, volume(json!({})), volume(json!({"persistentVolumeReclaimPolicy": "Delete"})), ""),
+        (CSINode, drivers("1", 1), drivers("1", 2), ""),
+        (
+            CSINode,
+            drivers("1", 1),
+            drivers("2", 1),
+            "spec.drivers: Invalid value: {\"name\":\"a.b\",\"nodeID\":\"2\"}: field is immutable",
+        ),
         (
             StorageClass,
             class(json!({})),
