@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kubestep::apiserver::request::Subresource;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::breakpoint::Breakpoints;
 use kubestep::debugger::moves::Reaction;
@@ -85,6 +86,16 @@ fn a_line_of_code_stops_where_it_waits() {
     session.breakpoints.add(&format!("controllers/pods.rs:{}", line + 1), false, &names).unwrap();
     let (at, _) = run(&mut session).expect("the ReplicaSet controller comes there");
     assert!(at.contains("work replicaset-controller"), "{at}");
+}
+
+#[test]
+fn every_subresource_can_be_stopped_at() {
+    let mut session = session("deployment");
+    let names = session.names();
+    for part in Subresource::ALL {
+        let text = format!("sub={}", part.as_str());
+        session.breakpoints.add(&text, false, &names).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
 }
 
 #[test]

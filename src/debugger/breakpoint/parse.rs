@@ -17,6 +17,7 @@
 //! | `method=RunPodSandbox` | a call to the runtime, or a timer of that name |
 //! | `replicaset/mod.rs:120`, `fn=put_status` | code that comes to wait there |
 
+use crate::apiserver::request::Subresource;
 use crate::debugger::expression::{self, Expression};
 use crate::debugger::facts::Class;
 use crate::debugger::source;
@@ -47,7 +48,11 @@ pub struct Parsed {
 
 /// What can be asked of the API server.
 pub const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
-const SUBRESOURCES: &[&str] = &["status", "scale", "binding", "eviction", "token", "log", "finalize"];
+
+/// What objects have endpoints for besides themselves.
+fn subresources() -> impl Iterator<Item = &'static str> {
+    Subresource::ALL.into_iter().map(Subresource::as_str)
+}
 
 /// The keys of terms that have one.
 const KEYS: &str = "ns= name= from= to= reason= verdict= condition= method= fn=";
@@ -185,7 +190,7 @@ fn object(kind: Term, word: &str, name: &str) -> Result<Vec<Term>, String> {
         Term::Kind(kind) => word == kind.info().plural,
         _ => true,
     };
-    if is_plural && SUBRESOURCES.contains(&name) {
+    if is_plural && subresources().any(|part| part == name) {
         return Ok(vec![kind, Term::Subresource(name.to_owned())]);
     }
     match name.split_once('/') {
@@ -210,9 +215,10 @@ fn keyed(key: &str, value: &str, context: &Context) -> Result<Vec<Term>, String>
         "to" => Term::To(text),
         "verb" if VERBS.contains(&value) => Term::Verb(text),
         "verb" => return Err(format!("there is no verb {value:?}; there are {}", VERBS.join(", "))),
-        "sub" | "subresource" if SUBRESOURCES.contains(&value) => Term::Subresource(text),
+        "sub" | "subresource" if subresources().any(|part| part == value) => Term::Subresource(text),
         "sub" | "subresource" => {
-            return Err(format!("there is no subresource {value:?}; there are {}", SUBRESOURCES.join(", ")));
+            let all: Vec<&str> = subresources().collect();
+            return Err(format!("there is no subresource {value:?}; there are {}", all.join(", ")));
         }
         "code" if is_code(value) => Term::Code(text),
         "code" => return Err(format!("{value:?} is not a code; write 409, or 4xx for all that begin with 4")),
