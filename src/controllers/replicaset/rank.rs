@@ -37,15 +37,34 @@ impl Related {
 pub fn victims(active: &[Arc<Pod>], related: &Related, count: usize, now: Instant) -> Vec<Arc<Pod>> {
     let mut pods = active.to_vec();
     if count < pods.len() {
-        insertion_sort(&mut pods, |a, b| compare(a, b, related, now));
+        pods = sort(pods, &|a, b| compare(a, b, related, now));
         pods.truncate(count);
     }
     pods
 }
 
-/// As Go's `sort` orders a few, which asks for no total order. There is none: of Pods of a similar age the uid decides, of
-/// Pods of the same age what comes after it. `sort_by` panics where it sees that.
-fn insertion_sort(pods: &mut [Arc<Pod>], compare: impl Fn(&Pod, &Pod) -> Ordering) {
+/// Go's `sort` inserts, where there are no more than so many.
+const FEW: usize = 12;
+
+/// Sorts by an order that need not be total, as Go's `sort` does: a few in the same way, so that what comes of it is the same.
+/// This one is not: of Pods of a similar age the uid decides, of Pods of the same age what comes after it. `sort_by` panics
+/// where it sees that.
+fn sort(mut pods: Vec<Arc<Pod>>, compare: &impl Fn(&Pod, &Pod) -> Ordering) -> Vec<Arc<Pod>> {
+    if pods.len() <= FEW {
+        insertion_sort(&mut pods, compare);
+        return pods;
+    }
+    let right = sort(pods.split_off(pods.len() / 2), compare);
+    let (mut left, mut right) = (sort(pods, compare).into_iter().peekable(), right.into_iter().peekable());
+    let next = || match (left.peek(), right.peek()) {
+        (Some(a), Some(b)) if compare(b, a).is_lt() => right.next(),
+        (Some(_), _) => left.next(),
+        (None, _) => right.next(),
+    };
+    std::iter::from_fn(next).collect()
+}
+
+fn insertion_sort(pods: &mut [Arc<Pod>], compare: &impl Fn(&Pod, &Pod) -> Ordering) {
     for end in 1..pods.len() {
         let goes_after = |there: &Arc<Pod>| compare(&pods[end], there).is_lt();
         let later = pods[..end].iter().rev().take_while(|there| goes_after(there)).count();
@@ -196,6 +215,16 @@ mod tests {
         // 1000 s and 900 s are between the same two powers of two of nanoseconds.
         assert_eq!(first(&[pod("b", since(0)), pod("a", since(100))], &[]), "a");
         assert_eq!(first(&[pod("b", since(100)), pod("a", since(0))], &[]), "a");
+    }
+
+    #[test]
+    fn many_and_few_are_sorted_alike() {
+        for count in [0, 1, 12, 13, 100] {
+            let pods = (0..count).map(|n| pod(&format!("{:03}", n * 37 % 101), json!({})));
+            let sorted = sort(pods.collect(), &|a: &Pod, b: &Pod| a.metadata.name.cmp(&b.metadata.name));
+            assert_eq!(sorted.len(), count);
+            assert!(sorted.is_sorted_by_key(|pod| pod.metadata.name.clone()), "{count}");
+        }
     }
 
     /// Fifty Pods were created at two moments: no order suits all pairs of them.
