@@ -335,21 +335,32 @@ pub fn has_shrunk(old: &Pod, new: &Pod) -> bool {
 
 /// A pod of an earlier kubelet as large as its status says that it is. Mirrors the checkpoint of what is allocated.
 pub fn as_its_status_says(pod: &Arc<Pod>) -> Arc<Pod> {
-    let Some(status) = &pod.status else { return pod.clone() };
-    let all = || status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
+    let known: BTreeMap<&str, ResourceRequirements> =
+        containers(pod).filter_map(|container| Some((container.name.as_str(), other_size(pod, container)?))).collect();
+    // Most pods are new and have none, or are as large as they ask.
+    if known.is_empty() {
+        return pod.clone();
+    }
     let mut sized = (**pod).clone();
     each_container(&mut sized, |container| {
-        let Some(known) = all().find(|s| s.name == container.name && s.resources.is_some()) else { return };
-        let size = ResourceRequirements {
-            requests: known.allocated_resources.clone(),
-            limits: known.resources.as_ref().and_then(|resources| resources.limits.clone()),
-            claims: container.resources.as_ref().and_then(|resources| resources.claims.clone()),
-        };
-        if !same_amounts(Some(&size), container.resources.as_ref()) {
-            container.resources = Some(size);
+        if let Some(size) = known.get(container.name.as_str()) {
+            container.resources = Some(size.clone());
         }
     });
-    if same_size(&sized, pod) { pod.clone() } else { Arc::new(sized) }
+    Arc::new(sized)
+}
+
+/// The size that the status gives for a container, if it is not the one that is asked for.
+fn other_size(pod: &Pod, container: &Container) -> Option<ResourceRequirements> {
+    let status = pod.status.as_deref()?;
+    let mut all = status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
+    let known = all.find(|s| s.name == container.name && s.resources.is_some())?;
+    let size = ResourceRequirements {
+        requests: known.allocated_resources.clone(),
+        limits: known.resources.as_ref().and_then(|resources| resources.limits.clone()),
+        claims: container.resources.as_ref().and_then(|resources| resources.claims.clone()),
+    };
+    (!same_amounts(Some(&size), container.resources.as_ref())).then_some(size)
 }
 
 /// When its turn comes among those that wait, and its uid; none if it does not wait (`sortPendingResizes`).
