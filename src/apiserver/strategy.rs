@@ -377,7 +377,7 @@ pub fn prepare_for_resize(new: &mut Object, old: &Object) {
     });
 }
 
-/// The containers there were, as large as is asked for now. Mirrors `dropNonResizeUpdatesForContainers`.
+/// The containers there were, as large as is asked. Mirrors `dropNonResizeUpdatesForContainers`.
 fn resized(sent: &[Container], before: &[Container]) -> Vec<Container> {
     if sent.iter().zip(before).any(|(sent, before)| sent.name != before.name) {
         return sent.to_vec();

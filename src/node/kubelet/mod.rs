@@ -30,11 +30,11 @@
 //! API server, and to nothing else.
 //!
 //! Left out: static and mirror pods, cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]),
-//! device and resource managers, in-place resize, ephemeral volumes, the processes that an ephemeral container sees, room
-//! that a critical pod makes for itself, rules that restart all containers of a pod, image and disk garbage collection,
-//! credentials of registries, the periodic resync of pods in which nothing has changed (once a minute, `syncFrequency`).
-//! Watches of ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made;
-//! see [`pleg`].
+//! device and resource managers, ephemeral volumes, the processes that an ephemeral container sees, room that a critical pod
+//! makes for itself, rules that restart all containers of a pod, image and disk garbage collection, credentials of
+//! registries, the periodic resync of pods in which nothing has changed (once a minute, `syncFrequency`). Watches of
+//! ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see
+//! [`pleg`].
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
