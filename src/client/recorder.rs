@@ -14,6 +14,7 @@ use crate::apiserver::request::Patch;
 use crate::engine::Memory;
 use crate::object::Resource;
 use crate::object::status::Reason;
+use crate::object::template::fnv32a;
 
 use super::api::Client;
 use super::correlator::Correlator;
@@ -27,6 +28,9 @@ pub enum EventType {
     Warning,
 }
 
+/// Less than any message takes, so that names follow the order of what happened.
+const AHEAD_MAX: u64 = 4096;
+
 /// A component's event recorder. Clones share it.
 #[derive(Clone)]
 pub struct Recorder(Rc<Inner>);
@@ -35,6 +39,8 @@ struct Inner {
     client: Client,
     component: String,
     host: String,
+    /// Nanoseconds by which the names of its Events are ahead of the time.
+    ahead: u64,
     state: Memory<State>,
 }
 
@@ -50,7 +56,10 @@ impl Recorder {
     /// A recorder that signs as `component`. `host` is the node's name for a kubelet, else empty.
     pub fn new(client: Client, component: &str, host: &str) -> Recorder {
         let state = client.hub().memory(State::default());
-        Recorder(Rc::new(Inner { client, component: component.into(), host: host.into(), state }))
+        // No two real clocks agree to the nanosecond; here all do. Two components that speak of one object in one instant
+        // must not give their Events one name, for the second would be refused.
+        let ahead = u64::from(fnv32a(format!("{component} {host}").as_bytes())) % AHEAD_MAX;
+        Recorder(Rc::new(Inner { client, component: component.into(), host: host.into(), ahead, state }))
     }
 
     /// Tells something of `object`.
@@ -101,7 +110,8 @@ impl Recorder {
         let now = self.0.client.now();
         let mut state = self.0.state.borrow_mut();
         // Names carry nanoseconds; two Events of one instant must still differ.
-        state.last_nanos = (state.last_nanos + 1).max(now.timestamp().as_nanosecond() as u64);
+        let nanos = now.timestamp().as_nanosecond() as u64 + self.0.ahead;
+        state.last_nanos = (state.last_nanos + 1).max(nanos);
         let mut event = self.make(involved, type_, reason, message, state.last_nanos);
         event.metadata.annotations = annotations;
         state.outgoing.push_back(event);

@@ -56,7 +56,7 @@ pub fn hash(template: &PodTemplateSpec, collision_count: Option<i32>) -> String 
 }
 
 /// 32-bit FNV-1a.
-fn fnv32a(bytes: &[u8]) -> u32 {
+pub fn fnv32a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
