@@ -9,8 +9,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
     Container, EmptyDirVolumeSource, Endpoints, LimitRange, Namespace, PersistentVolume, PersistentVolumeClaim,
-    PodSecurityContext, PodSpec, PodTemplate, Probe, ReplicationController, ResourceRequirements, Secret, Service,
-    Volume,
+    PersistentVolumeClaimSpec, PodSecurityContext, PodSpec, PodTemplate, Probe, ReplicationController,
+    ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
@@ -253,6 +253,9 @@ fn volume_defaults(volume: &mut Volume) {
     if let Some(source) = &mut volume.host_path {
         or_text(&mut source.type_, "");
     }
+    if let Some(template) = volume.ephemeral.as_mut().and_then(|source| source.volume_claim_template.as_mut()) {
+        claim_spec_defaults(&mut template.spec);
+    }
     if let Some(source) = &mut volume.projected {
         or(&mut source.default_mode, FILE_MODE);
         for part in source.sources.iter_mut().flatten() {
@@ -419,8 +422,12 @@ fn volume_object_defaults(volume: &mut PersistentVolume) {
 fn claim_defaults(claim: &mut PersistentVolumeClaim) {
     or_text(&mut claim.status.get_or_insert_default().phase, "Pending");
     if let Some(spec) = &mut claim.spec {
-        or_text(&mut spec.volume_mode, "Filesystem");
+        claim_spec_defaults(spec);
     }
+}
+
+fn claim_spec_defaults(spec: &mut PersistentVolumeClaimSpec) {
+    or_text(&mut spec.volume_mode, "Filesystem");
 }
 
 fn storage_class_defaults(class: &mut StorageClass) {

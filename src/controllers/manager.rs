@@ -267,6 +267,7 @@ fn event_source(name: &'static str) -> &'static str {
         "daemon-set-controller" => "daemonset-controller",
         "generic-garbage-collector" => "garbage-collector-controller",
         "disruption-controller" => "controllermanager",
+        "ephemeral-volume-controller" => "ephemeral_volume",
         "persistent-volume-binder" => "persistentvolume-controller",
         "expand-controller" => "volume_expand",
         name => name,

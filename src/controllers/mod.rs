@@ -45,6 +45,7 @@ pub mod validating_admission_policy_status;
 pub mod apiextensions;
 
 pub mod attach_detach;
+pub mod ephemeral_volume;
 pub mod persistent_volume;
 pub mod storage_protection;
 pub mod volume_expand;
@@ -101,6 +102,7 @@ pub static TABLE: &[Registration] = &[
     clusterrole_aggregation::REGISTRATION,
     namespace::REGISTRATION,
     root_ca::REGISTRATION,
+    ephemeral_volume::REGISTRATION,
     service_account::REGISTRATION,
     taint_eviction::REGISTRATION,
     tokens::REGISTRATION,

@@ -9,16 +9,17 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::{ContainerState, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
-use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of};
+use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, uses_of};
 
 /// The row of the controller of claims.
 pub const CLAIMS: Registration = Registration {
@@ -92,19 +93,19 @@ impl Claims {
     async fn release(&self, key: &Key, since: Option<Instant>) -> Result<(), Error> {
         let Some(claim) = self.claims.get(key) else { return Ok(()) };
         let Some(metadata) = wanted(&claim.metadata, CLAIM_FINALIZER) else { return Ok(()) };
-        if claim.metadata.deletion_timestamp.is_some() && self.is_used(key, since).await? {
+        if claim.metadata.deletion_timestamp.is_some() && self.is_used(key, &claim, since).await? {
             return Ok(());
         }
         write(self.client.update(PersistentVolumeClaim { metadata, ..PersistentVolumeClaim::clone(&claim) }).await)
     }
 
     /// Whether a Pod that has a node uses the claim. The cache may say so; only the API server may say no.
-    async fn is_used(&self, key: &Key, since: Option<Instant>) -> Result<bool, Error> {
-        if self.pods.by_index(PODS_BY_CLAIM, &key.to_string()).iter().any(|pod| has_node(pod)) {
+    async fn is_used(&self, key: &Key, claim: &PersistentVolumeClaim, since: Option<Instant>) -> Result<bool, Error> {
+        if self.pods.by_index(PODS_BY_CLAIM, &key.to_string()).iter().any(|pod| uses(pod, claim)) {
             return Ok(true);
         }
         let pods = self.list_pods(key.namespace(), since).await?;
-        Ok(pods.iter().any(|pod| has_node(pod) && claim_names(pod).any(|name| name == key.name())))
+        Ok(pods.iter().any(|pod| uses(pod, claim)))
     }
 
     /// Claims that go together are told from one list. Mirrors `LazyLivePodList`.
@@ -118,6 +119,31 @@ impl Claims {
         self.listed.set(Some(Listed { namespace: namespace.to_owned(), at, pods: pods.clone() }));
         Ok(pods)
     }
+}
+
+/// Whether the Pod has a node and uses the claim. One that was made for the Pod holds it no longer when the Pod has shut
+/// down, for its kubelet has only to take it off the list. Mirrors `podUsesPVC`.
+fn uses(pod: &Pod, claim: &PersistentVolumeClaim) -> bool {
+    has_node(pod) && uses_of(pod, claim).any(|used| !(used.ephemeral && is_shut_down(pod)))
+}
+
+/// Whether nothing can come off the list on account of this Pod: it has a node and has not ended there.
+fn may_hold(pod: &Pod) -> bool {
+    has_node(pod) && !is_terminated(pod)
+}
+
+/// Whether none of the Pod's containers runs, and none will. Mirrors `volumeutil.IsPodTerminated`.
+fn is_terminated(pod: &Pod) -> bool {
+    let Some(status) = &pod.status else { return pod.metadata.deletion_timestamp.is_some() };
+    let lists = [&status.init_container_statuses, &status.container_statuses, &status.ephemeral_container_statuses];
+    let mut states = lists.into_iter().flatten().flatten().map(|status| status.state.as_ref());
+    let stands = |state: Option<&ContainerState>| state.is_some_and(|s| s.terminated.is_some() || s.waiting.is_some());
+    has_ended(pod) || (pod.metadata.deletion_timestamp.is_some() && states.all(stands))
+}
+
+/// Mirrors `podIsShutDown`.
+fn is_shut_down(pod: &Pod) -> bool {
+    pod.metadata.deletion_timestamp.is_some() && pod.metadata.deletion_grace_period_seconds == Some(0)
 }
 
 fn has_node(pod: &Pod) -> bool {
@@ -134,9 +160,12 @@ impl Controller for Claims {
             {
                 self.enqueue(change.key());
             }
-            Change::Deleted(Object::Pod(pod)) => {
+            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } if may_hold(pod) => {}
+            Change::Added(Object::Pod(pod))
+            | Change::Updated { new: Object::Pod(pod), .. }
+            | Change::Deleted(Object::Pod(pod)) => {
                 let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-                claim_names(pod).for_each(|claim| self.enqueue(Key::new(namespace, claim)));
+                claim_names(pod).for_each(|claim| self.enqueue(Key::new(namespace, &claim)));
             }
             _ => {}
         }

@@ -1,27 +1,42 @@
 //! What the controllers of volumes share: which Pods use a claim, and a cache that knows
 //! what was written through it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+
 use crate::client::Lister;
 use crate::engine::{Hub, Memory};
+use crate::object::volume::{UsedClaim, claim_behind, made_for};
 use crate::object::{Key, Object, Pod, Resource};
 
 /// The index of Pods by the claims they use: `namespace/claim`.
 pub const PODS_BY_CLAIM: &str = "pods by claim";
 
-/// The claims that a Pod uses, as the index names them.
+/// The claims that a Pod uses, as the index names them. Mirrors `PodPVCIndexFunc`.
 pub fn claims_of(object: &Object) -> Vec<String> {
     let Object::Pod(pod) = object else { return Vec::new() };
     let namespace = object.namespace();
     claim_names(pod).map(|claim| format!("{namespace}/{claim}")).collect()
 }
 
-/// The names of the claims in a Pod's volumes.
-pub fn claim_names(pod: &Pod) -> impl Iterator<Item = &str> {
+/// The names of the claims behind a Pod's volumes, those that are made for it too.
+pub fn claim_names(pod: &Pod) -> impl Iterator<Item = Cow<'_, str>> {
+    used_by(pod).map(|used| used.name)
+}
+
+/// The volumes of a Pod behind which this claim is. One that should be made for the Pod, but was not, is behind none.
+pub fn uses_of<'a>(pod: &'a Pod, claim: &'a PersistentVolumeClaim) -> impl Iterator<Item = UsedClaim<'a>> {
+    let is_it = |used: &UsedClaim| Some(&*used.name) == claim.metadata.name.as_deref();
+    let is_its_own = |used: &UsedClaim| !used.ephemeral || made_for(&pod.metadata, claim).is_ok();
+    used_by(pod).filter(move |used| is_it(used) && is_its_own(used))
+}
+
+fn used_by(pod: &Pod) -> impl Iterator<Item = UsedClaim<'_>> {
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
-    volumes.filter_map(|volume| volume.persistent_volume_claim.as_ref()).map(|claim| claim.claim_name.as_str())
+    volumes.filter_map(|volume| claim_behind(&pod.metadata, volume))
 }
 
 /// An annotation of an object; empty if it has none.

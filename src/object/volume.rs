@@ -1,11 +1,15 @@
 //! What volumes and claims say of one another: read by the binder, the scheduler and the kubelet alike.
 //!
-//! Mirrors `k8s.io/component-helpers/storage/volume`.
+//! Mirrors `k8s.io/component-helpers/storage/volume` and `…/ephemeral`.
+
+use std::borrow::Cow;
 
 use k8s_openapi::api::core::v1::{
-    ObjectReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimCondition,
+    ObjectReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimCondition, Volume,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::meta::controller_of;
 use super::quantity::Amount;
 use super::{Key, sha256};
 
@@ -23,6 +27,39 @@ pub const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 pub const PRE_RESIZE_CAPACITY: &str = "volume.alpha.kubernetes.io/pre-resize-capacity";
 /// The provisioner of a class whose volumes are all made by hand.
 pub const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
+/// The claim behind a Pod's volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedClaim<'a> {
+    /// Its name, in the Pod's namespace.
+    pub name: Cow<'a, str>,
+    /// Whether the Pod may only read.
+    pub read_only: bool,
+    /// Whether it is made for this Pod (`ephemeral`): then it must be the Pod's own, see [`made_for`].
+    pub ephemeral: bool,
+}
+
+/// The claim behind a volume of this Pod: the one that it names, or the one that is made for it, under the Pod's name and
+/// the volume's. None for volumes of other kinds. Mirrors `ephemeral.VolumeClaimName`.
+pub fn claim_behind<'a>(pod: &ObjectMeta, volume: &'a Volume) -> Option<UsedClaim<'a>> {
+    if let Some(source) = &volume.persistent_volume_claim {
+        let name = source.claim_name.as_str().into();
+        return Some(UsedClaim { name, read_only: source.read_only == Some(true), ephemeral: false });
+    }
+    volume.ephemeral.as_ref()?;
+    let name = format!("{}-{}", pod.name.as_deref().unwrap_or_default(), volume.name);
+    Some(UsedClaim { name: name.into(), read_only: false, ephemeral: true })
+}
+
+/// Whether the claim is the one that was made for the Pod, and not one of the same name; why it is not. Mirrors
+/// `ephemeral.VolumeIsForPod`.
+pub fn made_for(pod: &ObjectMeta, claim: &PersistentVolumeClaim) -> Result<(), String> {
+    if controller_of(&claim.metadata).is_some_and(|owner| Some(&owner.uid) == pod.uid.as_ref()) {
+        return Ok(());
+    }
+    let (pod, claim) = (Key::of_meta(pod), Key::of_meta(&claim.metadata));
+    Err(format!("PVC {claim} was not created for pod {pod} (pod is not owner)"))
+}
 
 /// A volume's class; empty if it has none.
 pub fn class_of_volume(volume: &PersistentVolume) -> &str {

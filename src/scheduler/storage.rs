@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 
 use super::pod_info::PodInfo;
-use crate::object::volume::{SELECTED_NODE, capacity, claim_uid, class_of, class_of_volume};
+use crate::object::volume::{SELECTED_NODE, UsedClaim, capacity, claim_behind, claim_uid, class_of, class_of_volume};
 use crate::object::{Key, Object};
 
 /// Claims, volumes, classes and the limits of nodes.
@@ -96,7 +96,7 @@ impl Storage {
 
     /// A pod came to a node, or left it.
     pub fn pod_moved(&mut self, pod: &PodInfo, here: bool) {
-        for claim in claims_of(pod) {
+        for claim in named_claims_of(pod) {
             let users = self.users.entry(claim).or_default();
             if here {
                 users.insert(pod.key.clone())
@@ -152,9 +152,18 @@ pub fn not_found(claim: &Key) -> String {
     format!("persistentvolumeclaim {:?} not found", claim.name())
 }
 
-/// The claims that a pod uses, in the order of its volumes.
+/// The claims that a pod uses, in the order of its volumes: those that it names, and those that are made for it.
 pub fn claims_of(pod: &PodInfo) -> Vec<Key> {
+    used_by(pod).map(|claim| Key::new(pod.namespace(), &claim.name)).collect()
+}
+
+/// The claims that a pod names. Nobody else uses one that is made for it.
+pub fn named_claims_of(pod: &PodInfo) -> Vec<Key> {
+    used_by(pod).filter(|claim| !claim.ephemeral).map(|claim| Key::new(pod.namespace(), &claim.name)).collect()
+}
+
+/// What stands behind the volumes of a pod.
+pub fn used_by(pod: &PodInfo) -> impl Iterator<Item = UsedClaim<'_>> {
     let volumes = pod.spec().into_iter().flat_map(|spec| spec.volumes.iter().flatten());
-    let claims = volumes.filter_map(|volume| volume.persistent_volume_claim.as_ref());
-    claims.map(|claim| Key::new(pod.namespace(), &claim.claim_name)).collect()
+    volumes.filter_map(|volume| claim_behind(&pod.pod.metadata, volume))
 }

@@ -271,6 +271,15 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
         ],
     ),
     (
+        "ephemeral-volume-controller",
+        &[
+            ("get,list,watch", "", "pods"),
+            ("update", "", "pods/finalizers"),
+            ("create,get,list,watch", "", "persistentvolumeclaims"),
+            EVENTS,
+        ],
+    ),
+    (
         "expand-controller",
         &[
             ("get,list,patch,update,watch", "", "persistentvolumes"),

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Request, Subresource, User, Verb};
+use crate::object::volume::claim_behind;
 use crate::object::{Kind, Object, Pod};
 
 use super::{Attributes, exact_term};
@@ -242,9 +243,12 @@ fn references_of(pod: &Pod) -> Vec<Reference> {
     for container in containers(spec) {
         environment_names(container, &mut names);
     }
+    let claims = spec.volumes.iter().flatten().filter_map(|volume| claim_behind(&pod.metadata, volume));
+    let claims = claims.map(|claim| (Kind::PersistentVolumeClaim, claim.name));
+    let mut names: Vec<_> = names.into_iter().map(|(kind, name)| (kind, name.into())).chain(claims).collect();
     names.sort_unstable();
     names.dedup();
-    names.into_iter().map(|(kind, name)| (kind, namespace.to_owned(), name.to_owned())).collect()
+    names.into_iter().map(|(kind, name)| (kind, namespace.to_owned(), name.into_owned())).collect()
 }
 
 fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
@@ -254,8 +258,6 @@ fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
 fn volume_names<'a>(volume: &'a Volume, names: &mut Vec<(Kind, &'a str)>) {
     let secret = volume.secret.as_ref().and_then(|s| s.secret_name.as_deref());
     names.extend(secret.map(|name| (Kind::Secret, name)));
-    let claim = volume.persistent_volume_claim.as_ref();
-    names.extend(claim.map(|claim| (Kind::PersistentVolumeClaim, claim.claim_name.as_str())));
     names.extend(volume.config_map.as_ref().map(|c| (Kind::ConfigMap, c.name.as_str())));
     for source in volume.projected.iter().flat_map(|p| p.sources.iter().flatten()) {
         names.extend(source.secret.as_ref().map(|s| (Kind::Secret, s.name.as_str())));

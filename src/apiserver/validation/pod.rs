@@ -4,6 +4,7 @@
 //! Left out: resource claims, overhead, and what a Pod for Windows must not ask for.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::Pod;
 use crate::object::selector::names::{check_label_key, check_subdomain};
@@ -20,7 +21,7 @@ const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Defa
 pub fn pod(problems: &mut Problems, pod: &Pod) {
     deletion_cost(problems, pod);
     let Some(spec) = &pod.spec else { return problems.required(&SPEC.child("containers"), "") };
-    pod_spec(problems, &SPEC, spec, Owner::Pod);
+    pod_spec(problems, &SPEC, spec, Owner::Pod(&pod.metadata));
     only_for_pods(problems, spec);
     if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {
         problems.forbidden(&SPEC.child("ephemeralContainers"), "cannot be set on create");
@@ -75,18 +76,19 @@ pub(super) fn trimmed_image(problems: &mut Problems, path: &Path, container: &Co
 }
 
 /// Whose spec it is. A template is given a little more room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// A Pod's own.
-    Pod,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Owner<'a> {
+    /// A Pod's own, with its metadata.
+    Pod(&'a ObjectMeta),
     /// A template's, from which Pods are made.
     Template,
 }
 
 /// What a Pod must be, alone or in a template.
-pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Owner) {
+pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Owner<'_>) {
     let volumes = spec.volumes.as_deref().unwrap_or_default();
-    let volumes = volume::volumes(problems, &path.child("volumes"), volumes);
+    let pod = if let Owner::Pod(metadata) = owner { metadata.name.as_deref() } else { None };
+    let volumes = volume::volumes(problems, &path.child("volumes"), volumes, pod.unwrap_or_default());
     containers(problems, path, spec, &volumes);
     pod_resources::pod_resources(problems, &path.child("resources"), spec);
     host_network(problems, path, spec, owner);
@@ -121,7 +123,7 @@ pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Own
 }
 
 /// On the node's network a port of a container is a port of the node. Mirrors `validatePodHostNetworkDeps`.
-fn host_network(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Owner) {
+fn host_network(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Owner<'_>) {
     if spec.host_network != Some(true) {
         return;
     }

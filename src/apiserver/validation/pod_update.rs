@@ -27,7 +27,7 @@ pub fn pod(problems: &mut Problems, new: &Pod, old: &Pod) {
         return;
     }
     let before: &PodSpec = before;
-    pod_spec(problems, &SPEC, spec, Owner::Pod);
+    pod_spec(problems, &SPEC, spec, Owner::Pod(&new.metadata));
     let count = |containers: &Option<Vec<Container>>| containers.as_ref().map_or(0, Vec::len);
     let same_number = spec.containers.len() == before.containers.len();
     let same_inits = count(&spec.init_containers) == count(&before.init_containers);

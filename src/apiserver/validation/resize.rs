@@ -26,7 +26,7 @@ pub fn update(problems: &mut Problems, new: &Pod, old: &Pod) {
     if before.os.as_ref().is_some_and(|os| os.name == "windows") {
         return problems.forbidden(&Path::new(""), "windows pods cannot be resized");
     }
-    pod_spec(problems, &SPEC, spec, Owner::Pod);
+    pod_spec(problems, &SPEC, spec, Owner::Pod(&new.metadata));
     let class = old.status.as_ref().and_then(|status| status.qos_class.as_deref()).unwrap_or_default();
     if class != qos_class(new) {
         problems.invalid(&SPEC, class, "Pod QOS Class may not change as a result of resizing");

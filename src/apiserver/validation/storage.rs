@@ -5,13 +5,14 @@
 //! claims.
 
 use k8s_openapi::api::core::v1::{
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate,
+    PersistentVolumeSpec,
 };
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, StorageClass, VolumeAttachment,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use crate::object::quantity::Amount;
 use crate::object::selector::names::{check_label_key, check_subdomain};
@@ -19,7 +20,7 @@ use crate::object::selector::names::{check_label_key, check_subdomain};
 use super::container::quantity_of;
 use super::diff;
 use super::field::{Json, Path, Problems, Shown};
-use super::metadata::label_selector;
+use super::metadata::{self, label_selector};
 use super::scheduling::node_selector;
 
 const SPEC: Path = Path::new("spec");
@@ -35,7 +36,7 @@ const NODE_ID_LEN_MAX: usize = 256;
 pub fn volume(problems: &mut Problems, volume: &PersistentVolume) {
     let default = PersistentVolumeSpec::default();
     let spec = volume.spec.as_ref().unwrap_or(&default);
-    access_modes(problems, spec.access_modes.as_deref(), "");
+    access_modes(problems, &SPEC, spec.access_modes.as_deref(), "");
     let path = SPEC.child("capacity");
     let capacity = spec.capacity.iter().flatten();
     if spec.capacity.as_ref().is_none_or(|capacity| capacity.is_empty()) {
@@ -59,8 +60,8 @@ pub fn volume(problems: &mut Problems, volume: &PersistentVolume) {
         }
     }
     source(problems, spec);
-    class_name(problems, spec.storage_class_name.as_deref());
-    volume_mode(problems, spec.volume_mode.as_deref());
+    class_name(problems, &SPEC, spec.storage_class_name.as_deref());
+    volume_mode(problems, &SPEC, spec.volume_mode.as_deref());
 }
 
 /// What may not change in a volume: what it is.
@@ -141,20 +142,59 @@ fn directory(problems: &mut Problems, path: &Path, directory: &str) {
 
 /// Mirrors `ValidatePersistentVolumeClaim`.
 pub fn claim(problems: &mut Problems, claim: &PersistentVolumeClaim) {
-    let default = PersistentVolumeClaimSpec::default();
-    let spec = claim.spec.as_ref().unwrap_or(&default);
-    access_modes(problems, spec.access_modes.as_deref(), "at least 1 access mode is required");
+    claim_spec(problems, &SPEC, claim.spec.as_ref().unwrap_or(&PersistentVolumeClaimSpec::default()));
+}
+
+/// Mirrors `ValidatePersistentVolumeClaimSpec`.
+fn claim_spec(problems: &mut Problems, path: &Path, spec: &PersistentVolumeClaimSpec) {
+    access_modes(problems, path, spec.access_modes.as_deref(), "at least 1 access mode is required");
     if let Some(selector) = &spec.selector {
-        label_selector(problems, &SPEC.child("selector"), selector);
+        label_selector(problems, &path.child("selector"), selector);
     }
-    let path = SPEC.child("resources");
-    let path = path.key("storage");
+    let resources = path.child("resources");
+    let size = resources.key("storage");
     match requested(spec) {
-        None => problems.required(&path, ""),
-        Some(amount) => positive(problems, &path, amount),
+        None => problems.required(&size, ""),
+        Some(amount) => positive(problems, &size, amount),
     }
-    class_name(problems, spec.storage_class_name.as_deref());
-    volume_mode(problems, spec.volume_mode.as_deref());
+    class_name(problems, path, spec.storage_class_name.as_deref());
+    volume_mode(problems, path, spec.volume_mode.as_deref());
+}
+
+/// The claim that is made for each Pod with such a volume. Of its metadata only labels and annotations are taken over, so
+/// there may be no more. Mirrors `ValidatePersistentVolumeClaimTemplate`.
+pub fn claim_template(problems: &mut Problems, path: &Path, template: &PersistentVolumeClaimTemplate) {
+    let at = path.child("metadata");
+    if let Some(metadata) = &template.metadata {
+        metadata::annotations(problems, &at.child("annotations"), metadata.annotations.as_ref());
+        metadata::labels(problems, &at.child("labels"), metadata.labels.as_ref());
+        for field in other_fields(metadata) {
+            problems.forbidden(&at.child(field), "cannot be set");
+        }
+    }
+    claim_spec(problems, &path.child("spec"), &template.spec);
+}
+
+/// The fields of the metadata that are set, but for labels and annotations, by their names in Go.
+fn other_fields(metadata: &ObjectMeta) -> impl Iterator<Item = &'static str> {
+    let text = |field: &Option<String>| field.as_ref().is_some_and(|text| !text.is_empty());
+    [
+        ("name", text(&metadata.name)),
+        ("generateName", text(&metadata.generate_name)),
+        ("namespace", text(&metadata.namespace)),
+        ("selfLink", text(&metadata.self_link)),
+        ("uID", text(&metadata.uid)),
+        ("resourceVersion", text(&metadata.resource_version)),
+        ("generation", metadata.generation.is_some_and(|generation| generation != 0)),
+        ("creationTimestamp", metadata.creation_timestamp.is_some()),
+        ("deletionTimestamp", metadata.deletion_timestamp.is_some()),
+        ("deletionGracePeriodSeconds", metadata.deletion_grace_period_seconds.is_some()),
+        ("ownerReferences", metadata.owner_references.is_some()),
+        ("finalizers", metadata.finalizers.is_some()),
+        ("managedFields", metadata.managed_fields.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(name, set)| set.then_some(name))
 }
 
 /// What may not change in a claim: all but its size, once it is bound, and its volume, once.
@@ -195,8 +235,8 @@ fn requested(spec: &PersistentVolumeClaimSpec) -> Option<&Quantity> {
     spec.resources.as_ref()?.requests.as_ref()?.get("storage")
 }
 
-fn access_modes(problems: &mut Problems, modes: Option<&[String]>, if_missing: &str) {
-    let (path, modes) = (SPEC.child("accessModes"), modes.unwrap_or_default());
+fn access_modes(problems: &mut Problems, spec: &Path, modes: Option<&[String]>, if_missing: &str) {
+    let (path, modes) = (spec.child("accessModes"), modes.unwrap_or_default());
     if modes.is_empty() {
         problems.required(&path, if_missing);
     }
@@ -215,15 +255,15 @@ fn positive(problems: &mut Problems, path: &Path, quantity: &Quantity) {
     }
 }
 
-fn class_name(problems: &mut Problems, name: Option<&str>) {
+fn class_name(problems: &mut Problems, spec: &Path, name: Option<&str>) {
     if let Some(name) = name.filter(|name| !name.is_empty()) {
-        problems.all_invalid(&SPEC.child("storageClassName"), name, check_subdomain(name));
+        problems.all_invalid(&spec.child("storageClassName"), name, check_subdomain(name));
     }
 }
 
-fn volume_mode(problems: &mut Problems, mode: Option<&str>) {
+fn volume_mode(problems: &mut Problems, spec: &Path, mode: Option<&str>) {
     if let Some(mode) = mode.filter(|mode| !VOLUME_MODES.contains(mode)) {
-        problems.not_supported(&SPEC.child("volumeMode"), mode, VOLUME_MODES);
+        problems.not_supported(&spec.child("volumeMode"), mode, VOLUME_MODES);
     }
 }
 

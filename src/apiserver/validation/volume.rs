@@ -7,23 +7,24 @@ use k8s_openapi::api::core::v1::{
 };
 
 use crate::object::quantity::Amount;
+use crate::object::selector::names::check_subdomain;
 
 use super::container::descending_path;
-use super::env;
 use super::field::{Path, Problems};
 use super::names::check_dns_label;
+use super::{env, storage};
 
 const HOST_PATH_TYPES: &[&str] =
     &["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
 /// Checks the volumes, and says the names of those that are right, and which of them may be block devices: only these
-/// can be mounted.
-pub fn volumes<'a>(problems: &mut Problems, path: &Path, volumes: &'a [Volume]) -> Vec<(&'a str, bool)> {
+/// can be mounted. `pod` is the name of the Pod, empty if there is none yet.
+pub fn volumes<'a>(problems: &mut Problems, path: &Path, volumes: &'a [Volume], pod: &str) -> Vec<(&'a str, bool)> {
     let mut names: Vec<(&str, bool)> = Vec::with_capacity(volumes.len());
     for (i, volume) in volumes.iter().enumerate() {
         let path = path.index(i);
         let before = problems.0.len();
-        source(problems, &path, volume);
+        source(problems, &path, volume, pod);
         let name = volume.name.as_str();
         if name.is_empty() {
             problems.required(&path.child("name"), "");
@@ -40,7 +41,7 @@ pub fn volumes<'a>(problems: &mut Problems, path: &Path, volumes: &'a [Volume]) 
     names
 }
 
-fn source(problems: &mut Problems, path: &Path, volume: &Volume) {
+fn source(problems: &mut Problems, path: &Path, volume: &Volume, pod: &str) {
     let mut first = None;
     for name in sources(volume) {
         if first.is_some() {
@@ -48,10 +49,24 @@ fn source(problems: &mut Problems, path: &Path, volume: &Volume) {
         } else {
             first = Some(name);
             known_source(problems, &path.child(name), name, volume);
+            if name == "ephemeral" {
+                name_of_claim(problems, &path.child("name"), volume, pod);
+            }
         }
     }
     if first.is_none() {
         problems.required(path, "must specify a volume type");
+    }
+}
+
+/// The claim that is made for the Pod is named after it and the volume, and that has to be a name too.
+fn name_of_claim(problems: &mut Problems, path: &Path, volume: &Volume, pod: &str) {
+    if pod.is_empty() || volume.name.is_empty() {
+        return;
+    }
+    let claim = format!("{pod}-{}", volume.name);
+    for why in check_subdomain(&claim) {
+        problems.invalid(path, volume.name.as_str(), &format!("PVC name {claim:?}: {why}"));
     }
 }
 
@@ -124,6 +139,13 @@ fn known_source(problems: &mut Problems, path: &Path, name: &str, volume: &Volum
     }
     if let Some(source) = volume.persistent_volume_claim.as_ref().filter(|_| name == "persistentVolumeClaim") {
         required(problems, "claimName", &source.claim_name);
+    }
+    if let Some(source) = volume.ephemeral.as_ref().filter(|_| name == "ephemeral") {
+        let path = path.child("volumeClaimTemplate");
+        match &source.volume_claim_template {
+            None => problems.required(&path, ""),
+            Some(template) => storage::claim_template(problems, &path, template),
+        }
     }
     if let Some(source) = volume.projected.as_ref().filter(|_| name == "projected") {
         files(problems, path, source.default_mode, None);

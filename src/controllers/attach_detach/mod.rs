@@ -41,7 +41,7 @@ use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::node_taints::{self, BY_NODE, assigned_node, is_out_of_service};
-use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of};
+use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, uses_of};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
@@ -147,10 +147,11 @@ impl AttachDetach {
 
     /// All Pods that have a node and want the volume. A Pod that has ended wants nothing.
     fn all_users(&self, volume: &PersistentVolume) -> Vec<Arc<Pod>> {
-        let Some(claim) = claim_key(volume) else { return Vec::new() };
-        let bound = self.claims.get(&claim).is_some_and(|c| Some(volume_name(&c)) == volume.metadata.name.as_deref());
-        let mut pods = if bound { self.pods.by_index(PODS_BY_CLAIM, &claim.to_string()) } else { Vec::new() };
-        pods.retain(|pod| assigned_node(pod).is_some() && !has_ended(pod));
+        let Some(key) = claim_key(volume) else { return Vec::new() };
+        let bound = |claim: &Arc<_>| Some(volume_name(claim)) == volume.metadata.name.as_deref();
+        let Some(claim) = self.claims.get(&key).filter(bound) else { return Vec::new() };
+        let mut pods = self.pods.by_index(PODS_BY_CLAIM, key.as_str());
+        pods.retain(|pod| assigned_node(pod).is_some() && !has_ended(pod) && uses_of(pod, &claim).next().is_some());
         pods
     }
 
@@ -323,7 +324,7 @@ impl AttachDetach {
         else {
             return;
         };
-        for claim in claim_names(pod).filter_map(|claim| self.claims.get(&Key::new(namespace, claim))) {
+        for claim in claim_names(pod).filter_map(|claim| self.claims.get(&Key::new(namespace, &claim))) {
             if !volume_name(&claim).is_empty() {
                 self.queue.add(Key::new(node, volume_name(&claim)));
             }

@@ -5,7 +5,7 @@
 //! can reach; or one that is yet to be made. What was decided is written before the pod is bound, by
 //! [`volume_writes`](crate::scheduler::volume_writes). Mirrors `plugins/volumebinding`.
 //!
-//! Left out: capacity that drivers publish, and scores by it; claims that are made for one pod (`ephemeral`).
+//! Left out: capacity that drivers publish, and scores by it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,14 +15,16 @@ use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 
 use crate::object::selector::nodes::any_term_matches;
 use crate::object::selector::selects;
-use crate::object::volume::{NO_PROVISIONER, class_of, fits, is_bound, is_promised_to, requested, volume_name};
+use crate::object::volume::{
+    NO_PROVISIONER, class_of, fits, is_bound, is_promised_to, made_for, requested, volume_name,
+};
 use crate::object::{Key, Object};
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Reason, Rejection, Verdict};
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{Plan, Storage, claims_of, not_found};
+use crate::scheduler::storage::{Plan, Storage, claims_of, not_found, used_by};
 
 const AFFINITY: &str = "node(s) didn't match PersistentVolume's node affinity";
 const NONE_TO_BIND: &str = "node(s) didn't find available persistent volumes to bind";
@@ -74,11 +76,10 @@ impl Plugin for VolumeBinding {
     }
 
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
-        let keys = claims_of(pod);
-        if keys.is_empty() {
+        if used_by(pod).next().is_none() {
             return PreFilter::Skip;
         }
-        match Wanted::of(&keys, &snapshot.storage) {
+        match Wanted::of(pod, &snapshot.storage) {
             Ok(wanted) => PreFilter::Ask(Box::new(wanted)),
             Err(reason) => PreFilter::Reject(Rejection::unresolvable(reason)),
         }
@@ -93,12 +94,13 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn of(keys: &[Key], storage: &'a Storage) -> Result<Wanted<'a>, String> {
+    fn of(pod: &PodInfo, storage: &'a Storage) -> Result<Wanted<'a>, String> {
         let mut wanted = Wanted { storage, bound: Vec::new(), waiting: Vec::new() };
-        for key in keys {
+        for used in used_by(pod) {
+            let key = Key::new(pod.namespace(), &used.name);
             let name = key.name();
-            let Some(claim) = storage.claim(key) else {
-                return Err(not_found(key));
+            let Some(claim) = storage.claim(&key) else {
+                return Err(if used.ephemeral { not_made_yet(&key) } else { not_found(&key) });
             };
             if claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost") {
                 let volume = volume_name(claim);
@@ -109,11 +111,14 @@ impl<'a> Wanted<'a> {
             if claim.metadata.deletion_timestamp.is_some() {
                 return Err(format!("persistentvolumeclaim {name:?} is being deleted"));
             }
+            if used.ephemeral {
+                made_for(&pod.pod.metadata, claim)?;
+            }
             let class = storage.class_of(claim).and_then(|class| class.volume_binding_mode.as_deref());
             match (is_bound(claim), class) {
                 (true, _) => wanted.bound.push(claim),
                 (false, Some("WaitForFirstConsumer")) if volume_name(claim).is_empty() => {
-                    wanted.waiting.push((key.clone(), claim));
+                    wanted.waiting.push((key, claim));
                 }
                 (false, _) => return Err(IMMEDIATE.to_owned()),
             }
@@ -202,11 +207,15 @@ impl Filter for Wanted<'_> {
 
 /// What has to be written before the pod can go to the node; nothing if it has no claims that wait.
 pub fn plan(pod: &PodInfo, node: &NodeInfo, storage: &Storage) -> Plan {
-    let keys = claims_of(pod);
-    if keys.is_empty() {
+    if used_by(pod).next().is_none() {
         return Plan::default();
     }
-    Wanted::of(&keys, storage).ok().and_then(|wanted| wanted.plan(node).ok()).unwrap_or_default()
+    Wanted::of(pod, storage).ok().and_then(|wanted| wanted.plan(node).ok()).unwrap_or_default()
+}
+
+/// A claim that is made for a pod comes a moment after the pod.
+fn not_made_yet(claim: &Key) -> String {
+    format!("waiting for ephemeral volume controller to create the persistentvolumeclaim {:?}", claim.name())
 }
 
 /// Whether a volume can be used on a node.

@@ -8,7 +8,7 @@ use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Ve
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{claims_of, not_found};
+use crate::scheduler::storage::{named_claims_of, not_found};
 
 const IN_USE: &str =
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
@@ -29,12 +29,12 @@ impl Plugin for VolumeRestrictions {
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
         match event.kind {
             EventKind::AssignedPodDelete => {
-                let theirs = event.pod_that_left_room().map(|gone| claims_of(&PodInfo::new(gone.clone())));
+                let theirs = event.pod_that_left_room().map(|gone| named_claims_of(&PodInfo::new(gone.clone())));
                 let theirs = theirs.unwrap_or_default();
-                Hint::queue_if(claims_of(pod).iter().any(|claim| theirs.contains(claim)))
+                Hint::queue_if(named_claims_of(pod).iter().any(|claim| theirs.contains(claim)))
             }
             EventKind::ClaimAdd => {
-                Hint::queue_if(event.new.as_ref().is_some_and(|claim| claims_of(pod).contains(&Key::of(claim))))
+                Hint::queue_if(event.new.as_ref().is_some_and(|claim| named_claims_of(pod).contains(&Key::of(claim))))
             }
             _ => Hint::Queue,
         }
@@ -42,10 +42,10 @@ impl Plugin for VolumeRestrictions {
 
     /// A claim that is not there has no access mode to look at, so this plugin is the first to miss it.
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
-        if let Some(missing) = claims_of(pod).iter().find(|key| snapshot.storage.claim(key).is_none()) {
+        if let Some(missing) = named_claims_of(pod).iter().find(|key| snapshot.storage.claim(key).is_none()) {
             return PreFilter::Reject(Rejection::unresolvable(not_found(missing)));
         }
-        let exclusive: Vec<Key> = claims_of(pod).into_iter().filter(|key| is_exclusive(snapshot, key)).collect();
+        let exclusive: Vec<Key> = named_claims_of(pod).into_iter().filter(|key| is_exclusive(snapshot, key)).collect();
         if exclusive.is_empty() {
             return PreFilter::Skip;
         }
@@ -68,7 +68,7 @@ struct Conflicts {
 
 impl Conflicts {
     fn shared_with(&self, pod: &PodInfo) -> usize {
-        claims_of(pod).iter().filter(|claim| self.exclusive.contains(claim)).count()
+        named_claims_of(pod).iter().filter(|claim| self.exclusive.contains(claim)).count()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Ve
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{Storage, claims_of, not_found};
+use crate::scheduler::storage::{Storage, named_claims_of, not_found};
 
 const CONFLICT: &str = "node(s) had no available volume zone";
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -45,7 +45,7 @@ impl Plugin for VolumeZone {
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
         match (&event.old, &event.new) {
             (_, Some(claim @ Object::PersistentVolumeClaim(_))) => {
-                Hint::queue_if(claims_of(pod).contains(&Key::of(claim)))
+                Hint::queue_if(named_claims_of(pod).contains(&Key::of(claim)))
             }
             (_, Some(Object::StorageClass(class))) => {
                 Hint::queue_if(class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"))
@@ -59,7 +59,7 @@ impl Plugin for VolumeZone {
 
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
         let volumes: Result<Vec<_>, String> =
-            claims_of(pod).iter().map(|key| volume_of(&snapshot.storage, key)).collect();
+            named_claims_of(pod).iter().map(|key| volume_of(&snapshot.storage, key)).collect();
         match volumes {
             Err(reason) => PreFilter::Reject(Rejection::unresolvable(reason)),
             Ok(volumes) => {

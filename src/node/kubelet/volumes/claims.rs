@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{
     CSIPersistentVolumeSource, HostPathVolumeSource, Node, PersistentVolume, PersistentVolumeClaim,
-    PersistentVolumeClaimVolumeSource,
 };
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSINodeDriver, CSINodeSpec, VolumeAttachment, VolumeNodeResources,
@@ -30,7 +29,7 @@ use crate::node::csi::sidecar::Driver;
 use crate::node::csi::{CsiRequest, CsiResponse};
 use crate::node::kubelet::Shared;
 use crate::node::kubelet::workers::Stage;
-use crate::object::volume::{attachment_name, is_bound, unique_name, volume_name};
+use crate::object::volume::{UsedClaim, attachment_name, is_bound, made_for, unique_name, volume_name};
 use crate::object::{Key, Pod, sha256};
 
 /// Why a volume is not there yet.
@@ -61,7 +60,7 @@ impl Shared {
         self: &Rc<Self>,
         pod: &Pod,
         volume: &PersistentVolume,
-        source: &PersistentVolumeClaimVolumeSource,
+        claim: &UsedClaim<'_>,
     ) -> Result<String, NotReady> {
         let name = volume.metadata.name.as_deref().unwrap_or_default();
         let failed = |why: String| NotReady::Failed(format!("MountVolume.SetUp failed for volume {name:?} : {why}"));
@@ -78,7 +77,7 @@ impl Shared {
         }
         match &spec.csi {
             Some(csi) => {
-                let readonly = source.read_only == Some(true) || csi.read_only == Some(true);
+                let readonly = claim.read_only || csi.read_only == Some(true);
                 self.set_up_csi(pod, volume, csi, readonly).await
             }
             None => Err(failed("no volume plugin matched".into())),
@@ -86,14 +85,17 @@ impl Shared {
     }
 
     /// The volume that a claim is bound to.
-    pub(super) async fn find_volume(&self, pod: &Pod, claim: &str) -> Result<Arc<PersistentVolume>, NotReady> {
+    pub(super) async fn find_volume(&self, pod: &Pod, used: &UsedClaim<'_>) -> Result<Arc<PersistentVolume>, NotReady> {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let why = |why: String| NotReady::Unprocessed(format!("error processing PVC {namespace}/{claim}: {why}"));
-        let found = self.client.get::<PersistentVolumeClaim>(namespace, claim).await;
+        let why = |why: String| NotReady::Unprocessed(format!("error processing PVC {namespace}/{}: {why}", used.name));
+        let found = self.client.get::<PersistentVolumeClaim>(namespace, &used.name).await;
         let claim = found.map_err(|status| why(format!("failed to fetch PVC from API server: {status}")))?;
         let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
         if phase != Some("Bound") || !is_bound(&claim) {
             return Err(why("PVC is not bound".into()));
+        }
+        if used.ephemeral {
+            made_for(&pod.metadata, &claim).map_err(NotReady::Unprocessed)?;
         }
         let name = volume_name(&claim);
         let found = self.client.get::<PersistentVolume>("", name).await;

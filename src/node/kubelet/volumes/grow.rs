@@ -21,7 +21,7 @@ use crate::engine::RpcError;
 use crate::node::csi::CsiRequest;
 use crate::node::csi::sidecar::Driver;
 use crate::node::kubelet::{REMOUNT, Shared};
-use crate::object::volume::{capacity, granted, volume_name, with_resize_condition};
+use crate::object::volume::{capacity, claim_behind, granted, volume_name, with_resize_condition};
 use crate::object::{Key, Pod};
 
 impl Shared {
@@ -35,10 +35,10 @@ impl Shared {
     /// Looks whether a mounted claim's volume has become larger than its file system, and if so makes that larger. `path`
     /// is where the volume is mounted. What fails is tried again with the next look.
     pub(super) async fn grow_file_system(self: &Rc<Self>, pod: &Pod, volume: &Volume, path: &str) {
-        let Some(source) = &volume.persistent_volume_claim else { return };
-        let Some(driver) = self.storage_driver().filter(|_| source.read_only != Some(true)) else { return };
+        let Some(used) = claim_behind(&pod.metadata, volume).filter(|used| !used.read_only) else { return };
+        let Some(driver) = self.storage_driver() else { return };
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let Ok(claim) = self.client.get::<PersistentVolumeClaim>(namespace, &source.claim_name).await else { return };
+        let Ok(claim) = self.client.get::<PersistentVolumeClaim>(namespace, &used.name).await else { return };
         let Ok(behind) = self.client.get::<PersistentVolume>("", volume_name(&claim)).await else { return };
         if capacity(&behind) <= granted(&claim) {
             return;

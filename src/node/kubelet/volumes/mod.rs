@@ -31,7 +31,7 @@ use crate::client::{Informer, Selection};
 use crate::engine::CallId;
 use crate::node::disk::Tree;
 use crate::object::time::Instant;
-use crate::object::volume::awaits_node_expansion;
+use crate::object::volume::{awaits_node_expansion, claim_behind};
 use crate::object::{Key, Kind, Object, Pod, ephemeral};
 
 pub mod claims;
@@ -241,18 +241,18 @@ impl Shared {
         if let Some(source) = &volume.host_path {
             return host_path::check_type(&self.disk, source).map(|()| path).map_err(failed);
         }
-        if let Some(source) = &volume.persistent_volume_claim {
+        if let Some(claim) = claim_behind(&pod.metadata, volume) {
             let known = self.with_volumes(uid, |volumes| volumes.slots.get(index)?.behind.clone()).flatten();
             let behind = match known {
                 Some(behind) => behind,
-                None => self.find_volume(pod, &source.claim_name).await?,
+                None => self.find_volume(pod, &claim).await?,
             };
             self.with_volumes(uid, |volumes| {
                 if let Some(slot) = volumes.slots.get_mut(index) {
                     slot.behind = Some(behind.clone());
                 }
             });
-            let path = self.set_up_claim(pod, &behind, source).await?;
+            let path = self.set_up_claim(pod, &behind, &claim).await?;
             if awaits_node_expansion(&behind) {
                 self.grow_file_system(pod, volume, &path).await;
             }

@@ -16,6 +16,7 @@ use crate::engine::Note;
 use crate::node::kubelet::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
 use crate::node::kubelet::workers::{Stage, Worker};
 use crate::node::kubelet::{REMOUNT, Shared};
+use crate::object::volume::claim_behind;
 use crate::object::{Key, Kind, Pod};
 
 /// The tokens that a volume wants.
@@ -100,7 +101,7 @@ impl Shared {
                 }
             };
             let Some(volume) = volumes_of(&pod).get(index) else { return };
-            if volume.persistent_volume_claim.is_some() {
+            if claim_behind(&pod.metadata, volume).is_some() {
                 me.grow_file_system(&pod, volume, &path).await;
                 return me.look_again(&uid, index);
             }
