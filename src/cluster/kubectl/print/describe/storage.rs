@@ -20,12 +20,7 @@ pub(super) fn describe_claim(page: &mut Page, claim: &Value, pods: &[Value]) {
     page.field("Capacity", if_bound(text(claim, "status.capacity.storage").to_owned()));
     page.field("Access Modes", if_bound(access_modes(claim, "status.accessModes")));
     page.field("VolumeMode", text(claim, "spec.volumeMode"));
-    let uses = |pod: &&Value| {
-        let mut volumes = list(pod, "spec.volumes").iter();
-        volumes.any(|v| text(v, "persistentVolumeClaim.claimName") == text(claim, "metadata.name"))
-    };
-    let users: Vec<String> = pods.iter().filter(uses).map(|pod| text(pod, "metadata.name").to_owned()).collect();
-    page.lines("Used By", &users);
+    page.lines("Used By", &users(claim, pods));
     let conditions = list(claim, "status.conditions");
     if !conditions.is_empty() {
         page.line("Conditions:\n  Type\tStatus\tLastProbeTime\tLastTransitionTime\tReason\tMessage");
@@ -36,6 +31,18 @@ pub(super) fn describe_claim(page: &mut Page, claim: &Value, pods: &[Value]) {
             page.line(format!("  {kind} \t{status} \tMon, 01 Jan 0001 00:00:00 +0000 \t{time} \t{reason} \t{message}"));
         }
     }
+}
+
+/// The Pods that name the claim, then those that own it and do not. Mirrors `getPodsForPVC`.
+fn users(claim: &Value, pods: &[Value]) -> Vec<String> {
+    let names_it = |pod: &Value| {
+        let mut volumes = list(pod, "spec.volumes").iter();
+        volumes.any(|v| text(v, "persistentVolumeClaim.claimName") == text(claim, "metadata.name"))
+    };
+    let owners = list(claim, "metadata.ownerReferences").iter().filter(|owner| text(owner, "kind") == "Pod");
+    let owners = owners.filter_map(|owner| pods.iter().find(|pod| text(pod, "metadata.uid") == text(owner, "uid")));
+    let users = pods.iter().filter(|pod| names_it(pod)).chain(owners.filter(|pod| !names_it(pod)));
+    users.map(|pod| text(pod, "metadata.name").to_owned()).collect()
 }
 
 pub(super) fn describe_volume(page: &mut Page, volume: &Value) {
