@@ -1,4 +1,4 @@
-//! `kubectl debug`: a container beside those of a Pod that runs.
+//! `kubectl debug`: a container beside those of a Pod that runs, a copy of a Pod, a Pod in the namespaces of a node.
 
 use std::time::Duration;
 
@@ -7,6 +7,7 @@ use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::object::{Kind, Object};
+use serde_json::{Value, json};
 
 const SCENE: &str = "
 title: A Pod to look into
@@ -85,11 +86,91 @@ fn it_is_never_started_again_and_stays() {
     assert_eq!(says(&mut cluster, "kubectl exec web -c shell -- hostname"), "web");
 }
 
+fn pod(cluster: &Cluster, name: &str) -> Value {
+    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", name);
+    pod.unwrap_or_else(|| panic!("no {name}")).to_json()
+}
+
+#[test]
+fn a_copy_is_nobodys_and_has_something_changed() {
+    let mut cluster = scene();
+    let said = says(&mut cluster, "kubectl debug web --copy-to=look --image=busybox:1.36 -c tools -- sleep 1000");
+    assert_eq!(said, "");
+    let copy = pod(&cluster, "look");
+    assert_eq!(copy["metadata"]["labels"]["run"], Value::Null, "no Service sends to it");
+    assert_eq!(copy["spec"]["shareProcessNamespace"], true);
+    let [web, tools] = [0, 1].map(|i| &copy["spec"]["containers"][i]);
+    assert_eq!(
+        (&web["name"], &tools["name"], &tools["image"]),
+        (&json!("web"), &json!("tools"), &json!("busybox:1.36"))
+    );
+    assert_eq!(tools["securityContext"]["capabilities"]["add"], json!(["SYS_PTRACE"]));
+    assert_eq!(copy["status"]["phase"], "Running");
+
+    let said =
+        says(&mut cluster, "kubectl debug web --copy-to=newer --set-image=*=nginx:1.28 --keep-labels --same-node");
+    assert_eq!(said, "");
+    let (first, copy) = (pod(&cluster, "web"), pod(&cluster, "newer"));
+    assert_eq!(copy["spec"]["containers"][0]["image"], "nginx:1.28");
+    assert_eq!(copy["metadata"]["labels"]["run"], "web");
+    assert_eq!(copy["spec"]["nodeName"], first["spec"]["nodeName"]);
+
+    let said =
+        says(&mut cluster, "kubectl debug web --copy-to=other --replace -c web --share-processes=false -- sleep 5");
+    assert_eq!(said, "");
+    let copy = pod(&cluster, "other");
+    assert_eq!(copy["spec"]["containers"][0]["command"], json!(["sleep", "5"]));
+    assert_eq!(copy["spec"]["shareProcessNamespace"], false);
+    assert!(says(&mut cluster, "kubectl get pod web").starts_with("Error from server (NotFound)"));
+}
+
+#[test]
+fn a_node_is_looked_into_from_a_pod_in_its_namespaces() {
+    let mut cluster = scene();
+    let said = says(&mut cluster, "kubectl debug node/node-2 --image=busybox:1.36 -- sleep 1000");
+    let name = said.strip_prefix("Creating debugging pod ").and_then(|said| said.split(' ').next());
+    let name = name.unwrap_or_else(|| panic!("{said}")).to_owned();
+    assert_eq!(said, format!("Creating debugging pod {name} with container debugger on node node-2."));
+    assert!(name.starts_with("node-debugger-node-2-"), "{name}");
+    let pod = pod(&cluster, &name);
+    assert_eq!(pod["spec"]["nodeName"], "node-2");
+    assert_eq!(["hostNetwork", "hostPID", "hostIPC"].map(|field| pod["spec"][field] == true), [true; 3]);
+    assert_eq!(pod["spec"]["containers"][0]["volumeMounts"][0]["mountPath"], "/host");
+    assert_eq!(pod["spec"]["volumes"][0]["hostPath"]["path"], "/");
+    assert_eq!((&pod["status"]["phase"], &pod["status"]["podIP"]), (&json!("Running"), &pod["status"]["hostIP"]));
+    assert_eq!(says(&mut cluster, &format!("kubectl exec {name} -- hostname")), "node-2");
+
+    let said = says(&mut cluster, "kubectl debug node/node-2 -q --image=busybox:1.36 --profile=netadmin -c net");
+    assert_eq!(said, "");
+    let pods =
+        Reader::list(&cluster.engine.api.store, Kind::Pod, "default").iter().map(Object::to_json).collect::<Vec<_>>();
+    let net = pods.iter().find(|pod| pod["spec"]["containers"][0]["name"] == "net").expect("it is made");
+    assert_eq!(net["spec"]["containers"][0]["securityContext"]["capabilities"]["add"], json!(["NET_ADMIN", "NET_RAW"]));
+    assert!(net["spec"]["volumes"].as_array().is_none_or(|volumes| volumes.iter().all(|v| v["hostPath"].is_null())));
+}
+
 #[test]
 fn what_cannot_be_is_said() {
     let mut cluster = scene();
     let lines = [
         ("kubectl debug web", "error: you must specify --image when not using --copy-to."),
+        ("kubectl debug web --copy-to=x", "error: you must specify --image, --set-image or command arguments."),
+        (
+            "kubectl debug web --copy-to=x -- sh",
+            "error: you must specify an existing container or a new image when specifying args.",
+        ),
+        ("kubectl debug web --copy-to=x -c no -- sh", "error: you must specify image when creating new container"),
+        (
+            "kubectl debug web --copy-to=x --image=busybox --target=web",
+            "error: --target is incompatible with --copy-to. Use --share-processes instead.",
+        ),
+        ("kubectl debug web --replace --image=busybox", "error: --replace may only be used with --copy-to."),
+        ("kubectl debug web --set-image=*=nginx", "error: --set-image may only be used with --copy-to."),
+        ("kubectl debug web --image=busybox --image-pull-policy=Now", "error: invalid image pull policy: Now"),
+        (
+            "kubectl debug web -q --copy-to=web --image=busybox",
+            "Error from server (AlreadyExists): pods \"web\" already exists",
+        ),
         ("kubectl debug --image=busybox", "error: NAME or filename is required for debug"),
         ("kubectl debug web --image=busybox -t", "error: -i/--stdin is required for containers with -t/--tty=true"),
         ("kubectl debug web --image=busybox -c a --profile=lazy", "error: unknown profile: lazy"),

@@ -1,7 +1,10 @@
-//! `kubectl debug`: a container beside those of a Pod that runs, to look around in it. Mirrors `k8s.io/kubectl/pkg/cmd/debug`.
+//! `kubectl debug`: a look into a Pod or a node.
 //!
-//! Left out: copies of a Pod (`--copy-to`), Pods on a node's own namespaces (`node/NAME`), profiles from a file, and attaching:
-//! no terminal is simulated.
+//! - here: a container beside those of a Pod that runs.
+//! - [`copy`]: a copy of a Pod, with something changed. [`node`]: a Pod in the namespaces of a node.
+//! - [`profile`]: what such a container may do.
+//!
+//! Mirrors `k8s.io/kubectl/pkg/cmd/debug`. Left out: profiles from a file, and attaching: no terminal is simulated.
 
 use serde_json::{Value, json};
 
@@ -13,31 +16,91 @@ use crate::cluster::kubectl::print::fields::{list, text};
 use crate::object::Kind;
 use crate::object::patch::diff_strategic;
 
-/// `debug POD --image=IMAGE [--target=CONTAINER] [-- COMMAND]`.
+use profile::{Profile, Style};
+
+mod copy;
+mod node;
+mod profile;
+
+/// `debug POD --image=IMAGE [--target=CONTAINER] [-- COMMAND]`, `debug POD --copy-to=NAME …`, `debug node/NODE …`.
 pub async fn debug(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if args.value("image").is_empty() {
-        return Err(Failure::text("you must specify --image when not using --copy-to."));
+    let profile = Profile::of(args)?;
+    check(args, cx)?;
+    let words: Vec<String> = args.words.iter().map(|word| in_full(word)).collect();
+    for (kind, object) in cx.objects("debug", &words, args).await? {
+        let made = match kind {
+            Kind::Node => node::visit(&object, &profile, args, cx).await?,
+            Kind::Pod if args.has("copy-to") => copy::visit(&object, &profile, args, cx).await?,
+            Kind::Pod => add(&object, &profile, args, cx).await?,
+            _ => return Err(Failure::text(format!("{:?} not supported by debug", gvk(kind)))),
+        };
+        if args.is_on("stdin") && !made.container.is_empty() {
+            let Made { pod, container } = made;
+            cx.complain(format!(
+                "no terminal is simulated; once it runs: kubectl exec {pod} -c {container} -- COMMAND"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The container to look around in; it has no name if only images were changed.
+struct Made {
+    pod: String,
+    container: String,
+}
+
+/// Mirrors `DebugOptions.Validate`.
+fn check(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let fails = |why: &str| Err(Failure::text(why));
+    let (image, set_image) = (!args.value("image").is_empty(), args.has("set-image"));
+    if args.has("copy-to") {
+        if !image && !set_image && args.rest.is_empty() {
+            return fails("you must specify --image, --set-image or command arguments.");
+        }
+        if !args.rest.is_empty() && !args.has("container") && !image {
+            return fails("you must specify an existing container or a new image when specifying args.");
+        }
+    } else {
+        for flag in ["replace", "same-node"] {
+            if args.is_on(flag) {
+                return Err(Failure::text(format!("--{flag} may only be used with --copy-to.")));
+            }
+        }
+        if set_image {
+            return fails("--set-image may only be used with --copy-to.");
+        }
+        if !image {
+            return fails("you must specify --image when not using --copy-to.");
+        }
     }
     if args.words.is_empty() && !args.has("filename") {
-        return Err(Failure::text("NAME or filename is required for debug"));
+        return fails("NAME or filename is required for debug");
+    }
+    let policy = args.value("image-pull-policy");
+    if !matches!(policy, "" | "Always" | "IfNotPresent" | "Never") {
+        return Err(Failure::text(format!("invalid image pull policy: {policy}")));
     }
     let target = args.value("target");
-    if !target.is_empty() && !args.is_on("quiet") {
-        cx.line(format!(
-            "Targeting container {target:?}. If you don't see processes from this container it may be because the container \
-             runtime doesn't support this feature."
-        ));
+    if !target.is_empty() {
+        if args.has("copy-to") {
+            return fails("--target is incompatible with --copy-to. Use --share-processes instead.");
+        }
+        if !args.is_on("quiet") {
+            cx.line(format!(
+                "Targeting container {target:?}. If you don't see processes from this container it may be because the \
+                 container runtime doesn't support this feature."
+            ));
+        }
     }
     if args.is_on("tty") && !args.is_on("stdin") {
-        return Err(Failure::text("-i/--stdin is required for containers with -t/--tty=true"));
+        return fails("-i/--stdin is required for containers with -t/--tty=true");
     }
-    let words: Vec<String> = args.words.iter().map(|word| in_full(word)).collect();
-    for (kind, pod) in cx.objects("debug", &words, args).await? {
-        match kind {
-            Kind::Pod => add(&pod, args, cx).await?,
-            Kind::Node => return Err(Failure::text("a node's own namespaces are not opened here; debug a Pod on it")),
-            _ => return Err(Failure::text(format!("{:?} not supported by debug", gvk(kind)))),
-        }
+    if args.value("profile") == "legacy" {
+        cx.complain(
+            "Legacy profile is planned to be deprecated in the near future. It is recommended to specify other profiles \
+             such as \"--profile=general\".",
+        );
     }
     Ok(())
 }
@@ -52,19 +115,20 @@ fn gvk(kind: Kind) -> String {
 }
 
 /// Mirrors `debugByEphemeralContainer`.
-async fn add(pod: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn add(pod: &Value, profile: &Profile<'_>, args: &Args, cx: &Kubectl) -> Result<Made, Failure> {
     let name = name_for(pod, args, cx);
+    let mut container = new_container(&name, args);
+    if args.has("target") {
+        container["targetContainerName"] = json!(args.value("target"));
+    }
     let mut new = pod.clone();
     let mut all = list(pod, "spec.ephemeralContainers").to_vec();
-    all.push(container(&name, args)?);
+    all.push(container);
     new["spec"]["ephemeralContainers"] = json!(all);
+    profile.apply(&mut new, &name, Style::Ephemeral);
     let patch = Patch::Strategic(diff_strategic(Kind::Pod, pod, &new));
     cx.patch(Kind::Pod, pod, patch, Some(Subresource::EphemeralContainers), plain_options("", args)?).await?;
-    if args.is_on("stdin") {
-        let pod = text(pod, "metadata.name");
-        cx.complain(format!("no terminal is simulated; once it runs: kubectl exec {pod} -c {name} -- COMMAND"));
-    }
-    Ok(())
+    Ok(Made { pod: text(pod, "metadata.name").to_owned(), container: name })
 }
 
 /// Mirrors `computeDebugContainerName`.
@@ -75,7 +139,7 @@ fn name_for(pod: &Value, args: &Args, cx: &Kubectl) -> String {
     let lists = ["spec.containers", "spec.initContainers", "spec.ephemeralContainers"];
     let taken: Vec<&str> = lists.iter().flat_map(|path| list(pod, path)).map(|one| text(one, "name")).collect();
     let name = loop {
-        let name = format!("debugger-{}", cx.client.hub().random(|random| random.suffix()));
+        let name = format!("debugger-{}", suffix(cx));
         if !taken.contains(&name.as_str()) {
             break name;
         }
@@ -86,47 +150,37 @@ fn name_for(pod: &Value, args: &Args, cx: &Kubectl) -> String {
     name
 }
 
-/// The container as it is sent. Mirrors `generateDebugContainer`.
-fn container(name: &str, args: &Args) -> Result<Value, Failure> {
-    let mut container = json!({
-        "image": args.value("image"), "name": name, "resources": {}, "terminationMessagePolicy": "File",
-    });
-    let context = security_context(args.value("profile"))?;
+fn suffix(cx: &Kubectl) -> String {
+    cx.client.hub().random(|random| random.suffix())
+}
+
+/// A container as it is sent. Mirrors `generateDebugContainer`.
+fn new_container(name: &str, args: &Args) -> Value {
+    let mut container = json!({"name": name, "resources": {}, "terminationMessagePolicy": "File"});
+    equip(&mut container, args);
+    container
+}
+
+/// Gives a container what the flags say.
+fn equip(container: &mut Value, args: &Args) {
     let env: Vec<Value> = args.values("env").iter().filter_map(|pair| variable(pair)).collect();
     let command = if args.is_on("arguments-only") { "args" } else { "command" };
-    let [policy, target] = ["image-pull-policy", "target"].map(|flag| json!(args.value(flag)));
+    let [image, policy] = ["image", "image-pull-policy"].map(|flag| json!(args.value(flag)));
     for (field, value, given) in [
-        ("imagePullPolicy", policy, args.has("image-pull-policy")),
-        ("targetContainerName", target, args.has("target")),
+        ("image", image, !args.value("image").is_empty()),
+        ("imagePullPolicy", policy, !args.value("image-pull-policy").is_empty()),
         ("env", json!(env), !env.is_empty()),
         (command, json!(args.rest), !args.rest.is_empty()),
         ("stdin", json!(true), args.is_on("stdin")),
         ("tty", json!(true), args.is_on("tty")),
-        ("securityContext", context.clone(), !context.is_null()),
     ] {
         if given {
             container[field] = value;
         }
     }
-    Ok(container)
 }
 
 fn variable(pair: &str) -> Option<Value> {
     let (name, value) = pair.split_once('=')?;
     Some(json!({"name": name, "value": value}))
-}
-
-/// What the profile lets the container do. Mirrors `profiles.go`.
-fn security_context(profile: &str) -> Result<Value, Failure> {
-    Ok(match profile {
-        "" | "general" => json!({"capabilities": {"add": ["SYS_PTRACE"]}}),
-        "baseline" | "legacy" => Value::Null,
-        "restricted" => json!({
-            "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": true,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        }),
-        "netadmin" => json!({"capabilities": {"add": ["NET_ADMIN", "NET_RAW"]}}),
-        "sysadmin" => json!({"privileged": true}),
-        other => return Err(Failure::text(format!("unknown profile: {other}"))),
-    })
 }

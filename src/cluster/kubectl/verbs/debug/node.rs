@@ -1,0 +1,36 @@
+//! A Pod in the namespaces of a node, with its disk below `/host`. Mirrors `visitNode`.
+
+use serde_json::{Value, json};
+
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::{Failure, plain_options};
+use crate::cluster::kubectl::print::fields::text;
+use crate::object::Kind;
+
+use super::profile::{Profile, Style};
+use super::{Made, new_container, suffix};
+
+/// Makes the Pod, on that node and past the scheduler. It stays until somebody deletes it.
+pub(super) async fn visit(node: &Value, profile: &Profile<'_>, args: &Args, cx: &Kubectl) -> Result<Made, Failure> {
+    let node = text(node, "metadata.name");
+    let container = if args.has("container") { args.value("container") } else { "debugger" };
+    let name = format!("node-debugger-{node}-{}", suffix(cx));
+    if !args.is_on("quiet") {
+        cx.line(format!("Creating debugging pod {name} with container {container} on node {node}."));
+    }
+    let mut pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "containers": [new_container(container, args)],
+            "nodeName": node,
+            "restartPolicy": "Never",
+            "tolerations": [{"operator": "Exists"}],
+        },
+    });
+    profile.apply(&mut pod, container, Style::Node);
+    cx.post(Kind::Pod, cx.namespace(args), &pod, plain_options("", args)?).await?;
+    Ok(Made { pod: name, container: container.to_owned() })
+}
