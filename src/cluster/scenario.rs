@@ -303,6 +303,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
     ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),
     ("probes", include_str!("../../scenarios/probes.yaml")),
+    ("resize", include_str!("../../scenarios/resize.yaml")),
     ("cni-broken", include_str!("../../scenarios/cni-broken.yaml")),
     ("dns", include_str!("../../scenarios/dns.yaml")),
     ("cross-node", include_str!("../../scenarios/cross-node.yaml")),
