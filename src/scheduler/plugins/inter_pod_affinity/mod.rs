@@ -121,19 +121,19 @@ fn namespace_and_labels(pod: &Pod) -> (&str, &Labels) {
     (pod.metadata.namespace.as_deref().unwrap_or_default(), pod.metadata.labels.as_ref().unwrap_or(&NONE))
 }
 
-/// A node came to, or moved to, a place that the pod's required affinity may want; or came to, or left, one that its
-/// anti-affinity may avoid. Mirrors `isSchedulableAfterNodeChange`.
+/// A node came to, or moved to, a place that the pod's required affinity may want. Anti-affinity passes nodes that are
+/// in no place: so any node that comes may do, and one that leaves its place, or moves to another, since it takes along
+/// whoever was in the way there. Mirrors `isSchedulableAfterNodeChange`.
 fn node_change_helps(pod: &PodInfo, event: &ClusterEvent) -> bool {
     let place = |node: Option<&Arc<Node>>, key: &str| {
         node.and_then(|node| node.metadata.labels.as_ref()).and_then(|labels| labels.get(key)).cloned()
     };
     let moved = |key: &str| place(event.old_node(), key) != place(event.new_node(), key);
     let arrived = |key: &str| moved(key) && place(event.new_node(), key).is_some();
+    let left = |key: &str| moved(key) && place(event.old_node(), key).is_some();
     let (near, far) = (&pod.terms.required_affinity, &pod.terms.required_anti_affinity);
-    // A pod without terms of its own was kept out by another's; any new place may do.
-    (near.is_empty() && far.is_empty() && event.kind == EventKind::NodeAdd)
-        || near.iter().any(|term| arrived(&term.topology_key))
-        || far.iter().any(|term| moved(&term.topology_key))
+    near.iter().any(|term| arrived(&term.topology_key))
+        || far.iter().any(|term| event.old_node().is_none() || left(&term.topology_key))
 }
 
 #[cfg(test)]
@@ -143,7 +143,7 @@ mod tests {
     use crate::scheduler::testing::{info, labelled, node};
 
     #[test]
-    fn a_node_helps_that_comes_to_a_place_or_leaves_one_to_avoid() {
+    fn a_node_helps_that_comes_to_a_place_to_be_near_or_leaves_one_to_avoid() {
         let wants = |kind: &str| {
             let term = "{labelSelector: {matchLabels: {app: web}}, topologyKey: zone}";
             let terms = format!("{{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}");
@@ -153,8 +153,8 @@ mod tests {
         let (a, b, bare) = (of("zone: a"), of("zone: b"), of(""));
         for (event, near, far) in [
             (ClusterEvent::node_added(&a), Hint::Queue, Hint::Queue),
-            (ClusterEvent::node_added(&bare), Hint::QueueSkip, Hint::QueueSkip),
-            (node_changes(&bare, &a).remove(0), Hint::Queue, Hint::Queue),
+            (ClusterEvent::node_added(&bare), Hint::QueueSkip, Hint::Queue),
+            (node_changes(&bare, &a).remove(0), Hint::Queue, Hint::QueueSkip),
             (node_changes(&a, &b).remove(0), Hint::Queue, Hint::Queue),
             (node_changes(&a, &bare).remove(0), Hint::QueueSkip, Hint::Queue),
             (node_changes(&a, &of("zone: a, more: x")).remove(0), Hint::QueueSkip, Hint::QueueSkip),
@@ -163,6 +163,9 @@ mod tests {
                 let hint = InterPodAffinity::default().hint(&wants(kind), &event, &Snapshot::default());
                 assert_eq!(hint, expected, "{kind} {event:?}");
             }
+            let asks_for_nothing = info(labelled("p", "app=x", ""));
+            let hint = InterPodAffinity::default().hint(&asks_for_nothing, &event, &Snapshot::default());
+            assert_eq!(hint, Hint::QueueSkip, "kept out by another: {event:?}");
         }
     }
 }
