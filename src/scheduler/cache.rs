@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::pod_info::PodInfo;
 use super::resources::Quantities;
@@ -103,7 +104,13 @@ fn looks_the_same(old: &Pod, new: &Pod) -> bool {
     old.metadata.uid == new.metadata.uid
         && old.metadata.labels == new.metadata.labels
         && old.metadata.deletion_timestamp.is_some() == new.metadata.deletion_timestamp.is_some()
+        && start_time(old) == start_time(new)
         && asks_the_same(old, new)
+}
+
+/// A preemption spares the pods that have run longer.
+fn start_time(pod: &Pod) -> Option<&Time> {
+    pod.status.as_ref()?.start_time.as_ref()
 }
 
 /// Whether neither the spec changed nor what the kubelet says the containers hold.

@@ -47,6 +47,19 @@ fn an_assumed_pod_counts_at_once_and_is_confirmed_or_forgotten() {
     assert_eq!((cpus(&cache, "a"), cpus(&cache, "b")), (3, 0), "the informer knows better");
 }
 
+/// The kubelet writes when it started a pod before any container holds anything.
+#[test]
+fn a_preemption_can_see_when_a_pod_started() {
+    let mut cache = with_nodes(&["a"]);
+    let mut pod = bound("p", "x=y", 2, "a");
+    cache.set_pod(Arc::new(pod.clone()));
+    let start_time = Some(crate::object::time::Instant(5).time());
+    pod.status = Some(k8s_openapi::api::core::v1::PodStatus { start_time, ..Default::default() }.into());
+    cache.set_pod(Arc::new(pod.clone()));
+    let known = cache.snapshot.node_named("a").map(|node| node.pods[0].pod.status.clone());
+    assert_eq!(known, Some(pod.status));
+}
+
 #[test]
 fn a_node_that_went_keeps_its_pods_until_they_go() {
     let mut cache = with_nodes(&["a"]);
