@@ -361,6 +361,8 @@ fn a_higher_priority_pod_makes_room() {
     let victim = sent[0].split(' ').nth(1).expect("a name").to_owned();
     let node = world.node_of(&victim);
     assert!(sent[0].contains("default-scheduler: preempting to accommodate a higher priority pod"), "{sent:#?}");
+    let order = "\"$setElementOrder/conditions\":[{\"type\":\"PodScheduled\"},{\"type\":\"DisruptionTarget\"}]";
+    assert!(sent[0].contains(order), "after the conditions that it has: {sent:#?}");
     assert!(sent.contains(&format!("event FailedScheduling: {NO}")), "{sent:#?}");
     let nominated = format!(",\"nominatedNodeName\":\"{node}\"");
     assert!(sent.contains(&format!("patch vip {}", condition(NO, &nominated))), "{sent:#?}");

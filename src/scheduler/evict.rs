@@ -121,16 +121,19 @@ impl Scheduler {
         let Some(profile) = self.profiles.of(&preemptor.pod) else { return Ok(()) };
         let by = &self.profiles[profile].scheduler_name;
         let (namespace, name) = (victim.key.namespace(), victim.key.name());
+        // The cache does not follow what the kubelet writes.
+        let current = self.pods.get(&victim.key).filter(|pod| pod.metadata.uid == victim.pod.metadata.uid);
+        let pod = current.unwrap_or_else(|| victim.pod.clone());
         let target = PodCondition {
             type_: DISRUPTION_TARGET.to_owned(),
             status: "True".to_owned(),
             reason: Some("PreemptionByScheduler".to_owned()),
             message: Some(format!("{by}: preempting to accommodate a higher priority pod")),
-            observed_generation: victim.pod.metadata.generation,
+            observed_generation: pod.metadata.generation,
             ..PodCondition::default()
         };
         let or_gone = |status: Status| if status.is_not_found() { Ok(()) } else { Err(status) };
-        if let Some(patch) = condition::patch(&victim.pod, target, None, self.client.now())
+        if let Some(patch) = condition::patch(&pod, target, None, self.client.now())
             && let Err(status) = condition::write(&self.client, &victim.key, patch).await
         {
             return or_gone(status);
@@ -139,7 +142,7 @@ impl Scheduler {
             return or_gone(status);
         }
         let message = format!("Preempted by pod {} on node {node}", preemptor.uid);
-        self.recorders[profile].event(&*victim.pod, EventType::Normal, "Preempted", message);
+        self.recorders[profile].event(&*pod, EventType::Normal, "Preempted", message);
         Ok(())
     }
 }
