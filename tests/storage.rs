@@ -241,6 +241,29 @@ fn a_promise_of_another_mode_is_not_kept() {
     assert!(world.events("data").contains(&format!("Warning VolumeMismatch {of_claim}")));
 }
 
+/// Everything is looked at in one round, every 15 seconds; whatever waits is told of again.
+#[test]
+fn what_waits_is_looked_at_in_one_round() {
+    let mut world = World::new(Config::default());
+    world.run(1);
+    let told = |world: &World, name: &str| {
+        let events = Reader::list(&world.cluster.engine.api.store, Kind::Event, "");
+        let mut about = events.iter().filter_map(|event| match event {
+            Object::Event(event) if event.involved_object.name.as_deref() == Some(name) => Some(event),
+            _ => None,
+        });
+        let event = about.next().expect("it is told");
+        (event.count, event.last_timestamp.clone())
+    };
+    world.create(claim("one", "100Ti", json!({})));
+    world.run(10);
+    world.create(claim("two", "100Ti", json!({})));
+    assert_eq!((told(&world, "one").0, told(&world, "two").0), (Some(1), Some(1)));
+    world.run(10);
+    assert_eq!((told(&world, "one").0, told(&world, "two").0), (Some(2), Some(2)));
+    assert_eq!(told(&world, "one").1, told(&world, "two").1);
+}
+
 /// To know that nobody uses them all Pods are listed; but not for each claim of those that go together.
 #[test]
 fn claims_that_go_together_are_told_from_one_list() {

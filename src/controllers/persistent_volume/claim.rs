@@ -16,7 +16,7 @@ use crate::object::volume::{
 };
 use crate::object::{Key, Pod};
 
-use super::{BETA_STORAGE_PROVISIONER, Binder, SYNC_PERIOD, copy, matching};
+use super::{BETA_STORAGE_PROVISIONER, Binder, copy, matching};
 
 const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 
@@ -48,7 +48,7 @@ impl Binder {
         };
         // The claims that still wait are looked at again, whether anything happened or not.
         if self.claims.get(&Key::of_meta(&claim.metadata)).is_some_and(|c| annotation(&*c, BIND_COMPLETED).is_empty()) {
-            self.queue.add_after_background(Key::of_meta(&claim.metadata), SYNC_PERIOD);
+            self.look_again(Key::of_meta(&claim.metadata));
         }
         result
     }

@@ -20,7 +20,7 @@
 //! # Left out
 //!
 //! Provisioners inside this process, recycling, attributes classes. All claims and volumes are looked at every 15
-//! seconds in a real cluster; here the claims that wait.
+//! seconds in a real cluster; here, at the same instants, those about which there is something to tell.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,7 +31,8 @@ use k8s_openapi::api::storage::v1::StorageClass;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::LocalBoxFuture;
+use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::time::Instant;
 use crate::object::volume::{claim_key, volume_name};
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -51,7 +52,7 @@ pub const REGISTRATION: Registration = Registration {
     new: &|context| Rc::new(Binder::new(context)),
 };
 
-/// How often claims that wait are looked at anew. `PVClaimBinderSyncPeriod`.
+/// How often everything is looked at anew. `PVClaimBinderSyncPeriod`.
 const SYNC_PERIOD: Duration = Duration::from_secs(15);
 const BETA_STORAGE_PROVISIONER: &str = "volume.beta.kubernetes.io/storage-provisioner";
 
@@ -64,6 +65,8 @@ struct Binder {
     volumes: Newest<PersistentVolume>,
     classes: Lister<StorageClass>,
     pods: Lister<Pod>,
+    /// When its caches began to fill. The rounds of looking at everything are counted from there.
+    started: Memory<Option<Instant>>,
 }
 
 impl Binder {
@@ -79,7 +82,17 @@ impl Binder {
             volumes: Newest::new(hub, context.lister()),
             classes: context.lister(),
             pods: context.lister(),
+            started: context.memory(None),
         }
+    }
+
+    /// Looks at a claim or volume again in the next round. Mirrors `resync`.
+    fn look_again(&self, key: Key) {
+        let now = self.client.now();
+        let started = *self.started.borrow_mut().get_or_insert(now);
+        let since = (now - started).as_nanos() % SYNC_PERIOD.as_nanos();
+        let left = SYNC_PERIOD - Duration::from_nanos(u64::try_from(since).unwrap_or(0));
+        self.queue.add_after_background(key, left);
     }
 
     async fn sync(&self, key: Key) -> Result<(), Error> {
@@ -98,6 +111,7 @@ impl Binder {
 
 impl Controller for Binder {
     fn on_change(&self, change: &Change) {
+        self.started.borrow_mut().get_or_insert(self.client.now());
         match change {
             Change::Deleted(Object::PersistentVolume(volume)) => {
                 claim_key(volume).into_iter().for_each(|claim| self.queue.add(claim));

@@ -27,6 +27,7 @@ impl Binder {
             None => self.release(volume).await,
             Some(claim) if volume_name(&claim).is_empty() && mode_of(&claim) != mode_of_volume(&volume) => {
                 self.tell_modes_differ(&volume, &claim);
+                self.look_again(Key::of_meta(&volume.metadata));
                 Ok(())
             }
             Some(claim) if volume_name(&claim).is_empty() => {
