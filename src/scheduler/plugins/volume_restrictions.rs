@@ -46,11 +46,12 @@ impl Plugin for VolumeRestrictions {
             return PreFilter::Reject(Rejection::unresolvable(not_found(missing)));
         }
         let exclusive: Vec<Key> = named_claims_of(pod).into_iter().filter(|key| is_exclusive(snapshot, key)).collect();
-        if exclusive.is_empty() {
-            return PreFilter::Skip;
+        // How often a claim is used does not matter: one pod too many is there already.
+        let used = |claim: &&Key| snapshot.storage.users(claim).any(|user| *user != pod.key);
+        match exclusive.iter().filter(used).count() {
+            0 => PreFilter::Skip,
+            count => PreFilter::Ask(Box::new(Conflicts { count, exclusive })),
         }
-        let users = exclusive.iter().flat_map(|claim| snapshot.storage.users(claim)).filter(|user| **user != pod.key);
-        PreFilter::Ask(Box::new(Conflicts { count: users.count(), exclusive }))
     }
 }
 
@@ -60,7 +61,7 @@ fn is_exclusive(snapshot: &Snapshot, key: &Key) -> bool {
     modes.is_some_and(|modes| modes.iter().any(|mode| mode == "ReadWriteOncePod"))
 }
 
-/// How often the pod's exclusive claims are used by others.
+/// How many of the pod's exclusive claims are used by others.
 struct Conflicts {
     exclusive: Vec<Key>,
     count: usize,
@@ -103,6 +104,21 @@ mod tests {
         let pod = pod("p", "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}");
         let reasons = filter_reasons(&VolumeRestrictions, pod, &world, "a");
         assert_eq!(reasons, "persistentvolumeclaim \"data\" not found");
+    }
+
+    /// Nor then by a pod that is nominated there.
+    #[test]
+    fn a_claim_that_nobody_on_a_node_uses_is_not_asked_for_again() {
+        const POD: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}";
+        let asks = |there: Vec<(crate::object::Pod, &str)>| {
+            let mut world = snapshot(vec![node("a", "")], there);
+            let spec = json!({"accessModes": ["ReadWriteOncePod"]});
+            let manifest = json!({"metadata": {"name": "data", "namespace": "default"}, "spec": spec});
+            world.storage.set(&Kind::PersistentVolumeClaim.decode(manifest).expect("it decodes"), false);
+            !matches!(VolumeRestrictions.pre_filter(&info(pod("p", POD)), &world), PreFilter::Skip)
+        };
+        assert!(!asks(vec![]));
+        assert!(asks(vec![(pod("first", POD), "a")]));
     }
 
     #[test]
