@@ -96,6 +96,7 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     fn of(pod: &PodInfo, storage: &'a Storage) -> Result<Wanted<'a>, String> {
         let mut wanted = Wanted { storage, bound: Vec::new(), waiting: Vec::new() };
+        let mut immediate = false;
         for used in used_by(pod) {
             let key = Key::new(pod.namespace(), &used.name);
             let name = key.name();
@@ -120,8 +121,12 @@ impl<'a> Wanted<'a> {
                 (false, Some("WaitForFirstConsumer")) if volume_name(claim).is_empty() => {
                     wanted.waiting.push((key, claim));
                 }
-                (false, _) => return Err(IMMEDIATE.to_owned()),
+                (false, _) => immediate = true,
             }
+        }
+        // Only of claims that are there, and stay, is it asked which of them are bound.
+        if immediate {
+            return Err(IMMEDIATE.to_owned());
         }
         // Small claims have the first choice, so that none takes a volume that a larger one needs.
         wanted.waiting.sort_by_key(|(_, claim)| requested(claim));
@@ -345,6 +350,20 @@ mod tests {
             let event = ClusterEvent { kind, old, new: Some(new) };
             assert_eq!(VolumeBinding.hint(&pod, &event, &Snapshot::default()), expected, "{event:?}");
         }
+    }
+
+    #[test]
+    fn a_claim_that_goes_is_told_of_before_one_that_waits_for_its_volume() {
+        let mut world = world(claim("eager", "1Gi"));
+        set(
+            &mut world,
+            Kind::PersistentVolumeClaim,
+            "lost",
+            json!({"spec": {"volumeName": "pv"}, "status": {"phase": "Lost"}}),
+        );
+        let both = POD.replace("}}]", "}}, {name: w, persistentVolumeClaim: {claimName: lost}}]");
+        let reason = "persistentvolumeclaim \"lost\" bound to non-existent persistentvolume \"pv\"";
+        assert_eq!(filter_reasons(&VolumeBinding, pod("p", &both), &world, "a"), reason);
     }
 
     #[test]
