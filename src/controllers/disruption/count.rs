@@ -8,7 +8,7 @@ use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatu
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::object::Pod;
-use crate::object::budget::{allowed_condition, update_condition};
+use crate::object::budget::update_condition;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;
 
@@ -81,28 +81,24 @@ impl Count {
     pub fn status(self, budget: &PodDisruptionBudget, now: Instant) -> Option<PodDisruptionBudgetStatus> {
         let nothing = PodDisruptionBudgetStatus::default();
         let there = budget.status.as_ref().unwrap_or(&nothing);
-        let allowed = self.allowed();
         let mut status = PodDisruptionBudgetStatus {
             current_healthy: Some(self.healthy),
             desired_healthy: Some(self.desired),
             expected_pods: Some(self.expected),
-            disruptions_allowed: Some(allowed),
+            disruptions_allowed: Some(self.allowed()),
             disrupted_pods: Some(self.disrupted).filter(|pods| !pods.is_empty()),
             observed_generation: budget.metadata.generation,
             conditions: there.conditions.clone(),
         };
-        let says = if allowed > 0 { "True" } else { "False" };
-        if status == *there && allowed_condition(there).is_some_and(|condition| condition.status == says) {
-            return None;
-        }
         update_condition(&mut status, now);
-        Some(status)
+        (status != *there).then_some(status)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::budget::{SYNC_FAILED, allowed_condition, set_condition};
     use serde_json::{Value, json};
 
     fn at(seconds: u64) -> Instant {
@@ -173,5 +169,17 @@ mod tests {
         failed[0].status = "False".into();
         counted.metadata.generation = Some(1);
         assert!(count().status(&counted, at(2)).is_some(), "a count that failed is mended");
+    }
+
+    #[test]
+    fn a_failure_is_forgotten_though_no_number_changes() {
+        let count = || Count { healthy: 2, desired: 2, expected: 3, disrupted: Evicted::new() };
+        let mut counted = budget(json!({}));
+        counted.status = count().status(&counted, at(1));
+        let failed = counted.status.as_mut().unwrap();
+        set_condition(failed, "False", SYNC_FAILED, "found no controllers", at(2));
+        let mended = count().status(&counted, at(3)).unwrap();
+        let condition = allowed_condition(&mended).unwrap();
+        assert_eq!((condition.reason.as_str(), condition.message.as_str()), ("InsufficientPods", ""));
     }
 }
