@@ -738,6 +738,25 @@ fn a_dead_node_loses_its_volume_after_six_minutes() {
     assert_eq!(world.phase(Kind::Pod, "new"), "Running");
 }
 
+/// Of the Pods that want a volume those are named that have it, not those that wait for it too.
+#[test]
+fn who_waits_for_a_volume_is_told_who_has_it() {
+    let mut world = World::new(with_csi());
+    world.create(class("disk", "disk.csi.kubestep.dev", "Immediate"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "disk"})));
+    for (name, node) in [("first", "node-1"), ("second", "node-2"), ("third", "node-3")] {
+        world.create(user_of(name, "data", json!({"nodeSelector": {"kubernetes.io/hostname": node}})));
+        world.run(20);
+    }
+    assert_eq!(world.phase(Kind::Pod, "first"), "Running");
+    for name in ["second", "third"] {
+        let events = world.events(name);
+        let refusals: Vec<&String> = events.iter().filter(|line| line.contains("Multi-Attach")).collect();
+        assert_eq!(refusals.len(), 1, "{events:?}");
+        assert!(refusals[0].ends_with("Volume is already used by pod(s) first"), "{events:?}");
+    }
+}
+
 /// What goes up comes down: each NodePublishVolume has its NodeUnpublishVolume in the end, whatever the order.
 #[test]
 fn every_publish_has_its_unpublish() {

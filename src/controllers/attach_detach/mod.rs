@@ -158,11 +158,13 @@ impl AttachDetach {
     async fn attach(&self, key: &Key, volume: &PersistentVolume, users: &[Arc<Pod>]) -> Result<(), Error> {
         let (node, name) = (key.namespace(), key.name());
         self.state.borrow_mut().unwanted.remove(key);
-        let elsewhere = self.attachments.by_index(BY_VOLUME, name).into_iter().any(|a| a.spec.node_name != node);
-        if elsewhere && !may_be_shared(volume) {
-            // Whoever detaches it there brings this key back.
-            if self.state.borrow_mut().refused.insert(key.clone()) {
-                self.tell_multi_attach(volume, node, users);
+        let mut elsewhere = self.attachments.by_index(BY_VOLUME, name);
+        elsewhere.retain(|attachment| attachment.spec.node_name != node);
+        if !elsewhere.is_empty() && !may_be_shared(volume) {
+            // Whoever detaches it there brings this key back. While it comes or goes there nothing is said.
+            let settled = elsewhere.iter().all(|attachment| is_attached(attachment) && !self.is_going(attachment));
+            if settled && self.state.borrow_mut().refused.insert(key.clone()) {
+                self.tell_multi_attach(volume, users, &elsewhere);
             }
             return Ok(());
         }
@@ -190,9 +192,9 @@ impl AttachDetach {
     }
 
     /// Mirrors `reportMultiAttachError`.
-    fn tell_multi_attach(&self, volume: &PersistentVolume, node: &str, users: &[Arc<Pod>]) {
-        let others: Vec<Arc<Pod>> =
-            self.all_users(volume).into_iter().filter(|pod| assigned_node(pod) != Some(node)).collect();
+    fn tell_multi_attach(&self, volume: &PersistentVolume, users: &[Arc<Pod>], elsewhere: &[Arc<VolumeAttachment>]) {
+        let mut others = self.all_users(volume);
+        others.retain(|pod| elsewhere.iter().any(|there| assigned_node(pod) == Some(&*there.spec.node_name)));
         let name = volume.metadata.name.as_deref().unwrap_or_default();
         for pod in users {
             let (here, there): (Vec<&Arc<Pod>>, Vec<&Arc<Pod>>) =
@@ -224,10 +226,9 @@ impl AttachDetach {
         if attachment.metadata.deletion_timestamp.is_some() {
             return Ok(());
         }
-        let status = attachment.status.as_ref();
         let name = key.name();
-        if !status.is_some_and(|status| status.attached) {
-            let error = status.and_then(|status| status.attach_error.as_ref()?.message.as_deref());
+        if !is_attached(attachment) {
+            let error = attachment.status.as_ref().and_then(|status| status.attach_error.as_ref()?.message.as_deref());
             if let Some(error) = error {
                 let message = format!("AttachVolume.Attach failed for volume {name:?} : {error}");
                 users.iter().for_each(|pod| {
@@ -247,8 +248,7 @@ impl AttachDetach {
 
     /// The attachment is there and nobody wants it.
     async fn detach(&self, key: &Key, volume: &PersistentVolume, attachment: &VolumeAttachment) -> Result<(), Error> {
-        let asked = self.state.borrow().going.get(key) == Some(&attachment.metadata.uid);
-        if asked || attachment.metadata.deletion_timestamp.is_some() {
+        if self.is_going(attachment) {
             return Ok(());
         }
         let now = self.client.now();
@@ -274,6 +274,14 @@ impl AttachDetach {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether it was asked to go.
+    fn is_going(&self, attachment: &VolumeAttachment) -> bool {
+        let volume = attachment.spec.source.persistent_volume_name.as_deref().unwrap_or_default();
+        let key = Key::new(&attachment.spec.node_name, volume);
+        let asked = self.state.borrow().going.get(&key) == Some(&attachment.metadata.uid);
+        asked || attachment.metadata.deletion_timestamp.is_some()
     }
 
     /// Neither wanted nor there.
@@ -341,6 +349,10 @@ fn pair_of(object: &Object) -> Option<(String, String)> {
 fn may_be_shared(volume: &PersistentVolume) -> bool {
     let modes = volume.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
     modes.iter().any(|mode| mode.ends_with("Many"))
+}
+
+fn is_attached(attachment: &VolumeAttachment) -> bool {
+    attachment.status.as_ref().is_some_and(|status| status.attached)
 }
 
 fn is_in_use(node: &Node, volume: &PersistentVolume) -> bool {
