@@ -9,17 +9,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ContainerState, PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
-use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, uses_of};
+use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
 
 /// The row of the controller of claims.
 pub const CLAIMS: Registration = Registration {
@@ -130,15 +129,6 @@ fn uses(pod: &Pod, claim: &PersistentVolumeClaim) -> bool {
 /// Whether nothing can come off the list on account of this Pod: it has a node and has not ended there.
 fn may_hold(pod: &Pod) -> bool {
     has_node(pod) && !is_terminated(pod)
-}
-
-/// Whether none of the Pod's containers runs, and none will. Mirrors `volumeutil.IsPodTerminated`.
-fn is_terminated(pod: &Pod) -> bool {
-    let Some(status) = &pod.status else { return pod.metadata.deletion_timestamp.is_some() };
-    let lists = [&status.init_container_statuses, &status.container_statuses, &status.ephemeral_container_statuses];
-    let mut states = lists.into_iter().flatten().flatten().map(|status| status.state.as_ref());
-    let stands = |state: Option<&ContainerState>| state.is_some_and(|s| s.terminated.is_some() || s.waiting.is_some());
-    has_ended(pod) || (pod.metadata.deletion_timestamp.is_some() && states.all(stands))
 }
 
 /// Mirrors `podIsShutDown`.

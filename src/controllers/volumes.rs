@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{ContainerState, PersistentVolumeClaim};
 
 use crate::client::Lister;
 use crate::engine::{Hub, Memory};
+use crate::object::pod::has_ended;
 use crate::object::volume::{UsedClaim, claim_behind, made_for};
 use crate::object::{Key, Object, Pod, Resource};
 
@@ -37,6 +38,16 @@ pub fn uses_of<'a>(pod: &'a Pod, claim: &'a PersistentVolumeClaim) -> impl Itera
 fn used_by(pod: &Pod) -> impl Iterator<Item = UsedClaim<'_>> {
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
     volumes.filter_map(|volume| claim_behind(&pod.metadata, volume))
+}
+
+/// Whether the Pod wants no volume any more: it has ended, or is being deleted and nothing of it runs. Mirrors
+/// `volumeutil.IsPodTerminated`.
+pub fn is_terminated(pod: &Pod) -> bool {
+    let Some(status) = &pod.status else { return pod.metadata.deletion_timestamp.is_some() };
+    let lists = [&status.init_container_statuses, &status.container_statuses, &status.ephemeral_container_statuses];
+    let mut states = lists.into_iter().flatten().flatten().map(|status| status.state.as_ref());
+    let stands = |state: Option<&ContainerState>| state.is_some_and(|s| s.terminated.is_some() || s.waiting.is_some());
+    has_ended(pod) || (pod.metadata.deletion_timestamp.is_some() && states.all(stands))
 }
 
 /// An annotation of an object; empty if it has none.
@@ -82,4 +93,35 @@ impl<T: Resource> Newest<T> {
 
 fn revision<T: Resource>(object: &T) -> u64 {
     object.metadata().resource_version.as_deref().and_then(|rv| rv.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_pod_wants_its_volume_until_nothing_of_it_runs() {
+        let (running, waiting, ended) = ("running", "waiting", "terminated");
+        for (phase, deleted, containers, want) in [
+            ("Running", false, &[running][..], false),
+            ("Running", false, &[ended], false),
+            ("Succeeded", false, &[ended], true),
+            ("Running", true, &[running, ended], false),
+            ("Running", true, &[ended, waiting], true),
+            ("Pending", false, &[], false),
+            ("Pending", true, &[], true),
+        ] {
+            let state =
+                |state: &&str| if *state == ended { json!({ended: {"exitCode": 0}}) } else { json!({*state: {}}) };
+            let status = |s: &&str| json!({"name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": state(s)});
+            let statuses: Vec<Value> = containers.iter().map(status).collect();
+            let at = deleted.then_some("2026-01-01T00:00:00Z");
+            let pod = json!({
+                "metadata": {"deletionTimestamp": at}, "status": {"phase": phase, "containerStatuses": statuses},
+            });
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            assert_eq!(is_terminated(&pod), want, "{phase} {deleted} {containers:?}");
+        }
+    }
 }

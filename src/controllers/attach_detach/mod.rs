@@ -41,7 +41,7 @@ use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::node_taints::{self, BY_NODE, assigned_node, is_out_of_service};
-use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, uses_of};
+use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
@@ -145,13 +145,13 @@ impl AttachDetach {
         pods
     }
 
-    /// All Pods that have a node and want the volume. A Pod that has ended wants nothing.
+    /// All Pods that have a node and want the volume.
     fn all_users(&self, volume: &PersistentVolume) -> Vec<Arc<Pod>> {
         let Some(key) = claim_key(volume) else { return Vec::new() };
         let bound = |claim: &Arc<_>| Some(volume_name(claim)) == volume.metadata.name.as_deref();
         let Some(claim) = self.claims.get(&key).filter(bound) else { return Vec::new() };
         let mut pods = self.pods.by_index(PODS_BY_CLAIM, key.as_str());
-        pods.retain(|pod| assigned_node(pod).is_some() && !has_ended(pod) && uses_of(pod, &claim).next().is_some());
+        pods.retain(|pod| assigned_node(pod).is_some() && !is_terminated(pod) && uses_of(pod, &claim).next().is_some());
         pods
     }
 
@@ -369,7 +369,7 @@ impl Controller for AttachDetach {
     fn on_change(&self, change: &Change) {
         match change {
             Change::Updated { old: Object::Pod(old), new: Object::Pod(new) }
-                if assigned_node(old) == assigned_node(new) && has_ended(old) == has_ended(new) => {}
+                if assigned_node(old) == assigned_node(new) && is_terminated(old) == is_terminated(new) => {}
             Change::Added(Object::Pod(pod))
             | Change::Updated { new: Object::Pod(pod), .. }
             | Change::Deleted(Object::Pod(pod)) => self.queue_pod(pod),
