@@ -738,6 +738,24 @@ fn a_dead_node_loses_its_volume_after_six_minutes() {
     assert_eq!(world.phase(Kind::Pod, "new"), "Running");
 }
 
+/// Nor does a node that is no more say that it has unmounted a volume.
+#[test]
+fn a_node_that_is_removed_loses_its_volume_after_six_minutes() {
+    let mut world = World::new(with_csi());
+    world.create(class("disk", "disk.csi.kubestep.dev", "Immediate"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "disk"})));
+    world.create(user_of("db", "data", json!({"nodeSelector": {"kubernetes.io/hostname": "node-1"}})));
+    world.run(30);
+    world.cluster.stop_node("node-1");
+    world.delete(Kind::Node, "node-1");
+    let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    world.send(Verb::Delete, Kind::Pod, "db", Body::Delete(now));
+    world.run(350);
+    assert_eq!(world.list(Kind::VolumeAttachment).len(), 1);
+    world.run(20);
+    assert!(world.list(Kind::VolumeAttachment).is_empty());
+}
+
 /// Of the Pods that want a volume those are named that have it, not those that wait for it too.
 #[test]
 fn who_waits_for_a_volume_is_told_who_has_it() {

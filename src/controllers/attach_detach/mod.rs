@@ -6,8 +6,8 @@
 //! VolumeAttachment, which an external attacher makes true; then it writes the volume into the node's
 //! `status.volumesAttached`, which is what the kubelet waits for. When the last such Pod is gone the volume has to come
 //! off again, but not before the kubelet says in `status.volumesInUse` that it has unmounted it: taking a disk away
-//! from under a file system loses data. A node that is not healthy says nothing; after six minutes the volume is taken
-//! away all the same, or at once if an administrator has tainted the node as out of service.
+//! from under a file system loses data. A node that is not healthy, or was removed, says nothing; after six minutes the
+//! volume is taken away all the same, or at once if an administrator has tainted the node as out of service.
 //!
 //! # Must hold
 //!
@@ -88,6 +88,8 @@ struct State {
     refused: BTreeSet<Key>,
     /// Since when a volume should come off.
     unwanted: BTreeMap<Key, Instant>,
+    /// Pairs whose volume was still mounted when the node was removed: nobody will say that it is not.
+    left_mounted: BTreeSet<Key>,
     /// The attachments of pairs that were asked to go, by uid: the cache may not know that yet.
     going: BTreeMap<Key, Option<String>>,
 }
@@ -253,12 +255,14 @@ impl AttachDetach {
         }
         let now = self.client.now();
         let since = *self.state.borrow_mut().unwanted.entry(key.clone()).or_insert(now);
-        if let Some(node) = self.nodes.get(&Key::new("", key.namespace()))
-            && is_in_use(&node, volume)
-            && !is_out_of_service(&node)
-        {
+        let node = self.nodes.get(&Key::new("", key.namespace()));
+        let mounted = match &node {
+            Some(node) => is_in_use(node, volume),
+            None => self.state.borrow().left_mounted.contains(key),
+        };
+        if mounted && !node.as_deref().is_some_and(is_out_of_service) {
             let left = UNMOUNT_WAIT_MAX.saturating_sub(now - since);
-            if is_healthy(&node) || !left.is_zero() {
+            if node.as_deref().is_some_and(is_healthy) || !left.is_zero() {
                 // A healthy node will say when it is done; one that is not, has its time.
                 self.queue.add_after_background(key.clone(), left.max(Duration::from_secs(1)));
                 return Ok(());
@@ -291,6 +295,7 @@ impl AttachDetach {
             state.told.remove(key);
             state.refused.remove(key);
             state.unwanted.remove(key);
+            state.left_mounted.remove(key);
             state.going.remove(key);
         }
         self.set_attached(key.namespace(), volume, false).await
@@ -314,6 +319,12 @@ impl AttachDetach {
         let patch = json!({"metadata": {"resourceVersion": version}, "status": {"volumesAttached": list}});
         let patch = Patch::Strategic(patch);
         Ok(self.client.patch_status::<Node>("", node, patch).await.map(|_| ())?)
+    }
+
+    /// The node with each of the volumes that are attached to it.
+    fn pairs_of(&self, node: &str) -> impl Iterator<Item = Key> {
+        let attached = self.attachments.by_index(ON_NODE, node).into_iter();
+        attached.filter_map(|attachment| pair_of(&Object::VolumeAttachment(attachment))).map(|(n, v)| Key::new(&n, &v))
     }
 
     /// Every node where somebody wants the volume, and every one that has it.
@@ -388,13 +399,18 @@ impl Controller for AttachDetach {
                 }
             }
             Change::Updated { old: Object::Node(old), new: Object::Node(new) } if says_the_same(old, new) => {}
-            Change::Added(Object::Node(_))
-            | Change::Updated { new: Object::Node(_), .. }
-            | Change::Deleted(Object::Node(_)) => {
-                let key = change.key();
-                for attachment in self.attachments.by_index(ON_NODE, key.name()) {
-                    let volume = attachment.spec.source.persistent_volume_name.as_deref().unwrap_or_default();
-                    self.queue.add(Key::new(key.name(), volume));
+            Change::Added(Object::Node(_)) | Change::Updated { new: Object::Node(_), .. } => {
+                self.pairs_of(change.key().name()).for_each(|pair| self.queue.add(pair));
+            }
+            Change::Deleted(Object::Node(node)) => {
+                for pair in self.pairs_of(change.key().name()) {
+                    let volume = self.volumes.get(&Key::new("", pair.name()));
+                    let mut state = self.state.borrow_mut();
+                    match volume.is_some_and(|volume| is_in_use(node, &volume)) {
+                        true => state.left_mounted.insert(pair.clone()),
+                        false => state.left_mounted.remove(&pair),
+                    };
+                    self.queue.add(pair);
                 }
             }
             _ => {}
