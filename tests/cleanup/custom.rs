@@ -133,6 +133,9 @@ fn a_definition_waits_for_its_objects() {
     let refused = world.ask(Verb::Create, gadget(), "default/", Body::Json(late.to_string())).result.unwrap_err();
     let why = "create not allowed while custom resource definition is terminating";
     assert_eq!(refused.message, format!("gadgets.example.com \"late\" is forbidden: {why}"));
+    let late =
+        "True InstanceDeletionCheck: could not confirm zero CustomResources remaining: context deadline exceeded";
+    world.wait_until(61, |world| terminating(world).as_deref() == Some(late));
     let free = json!({"metadata": {"finalizers": null}});
     world.ask(Verb::Patch, gadget(), "default/held", Body::Patch(Patch::Merge(free)));
     world.wait(10);

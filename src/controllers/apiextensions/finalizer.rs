@@ -9,6 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 
 use crate::apiserver::request::{Body, DeleteOptions, Request, Response, Verb};
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::controllers::claim::aggregate;
 use crate::engine::LocalBoxFuture;
 use crate::object::definition::{CLEANUP, is_true, kind_of, preferred, set_condition};
 use crate::object::{Key, Kind, Object, Status};
@@ -106,23 +107,23 @@ impl Finalizer {
             let body = Body::Delete(DeleteOptions::default());
             errors.extend(self.collection(Verb::DeleteCollection, kind, namespace, body).await.err());
         }
-        if !errors.is_empty() {
-            let errors: Vec<String> = errors.iter().map(Status::to_string).collect();
-            return failing("InstanceDeletionFailed", "could not issue all deletes", errors.join(", "));
+        if let Some(errors) = aggregate(errors.into_iter().map(Error::Api).collect()) {
+            return failing("InstanceDeletionFailed", "could not issue all deletes", errors.to_string());
         }
-        for _ in 0..=POLLS {
+        let begun = self.client.now();
+        for tick in 1..=POLLS {
             match self.instances(kind).await {
                 Ok(left) if left.is_empty() => {
                     let message = "removed all instances".to_owned();
                     return (Terminating { goes_on: false, reason: "InstanceDeletionCompleted", message }, None);
                 }
-                Ok(_) => self.client.sleep(POLL).await,
+                Ok(_) => self.client.sleep(begun + POLL * tick - self.client.now()).await,
                 Err(status) => return failing(CHECK, UNCONFIRMED, status.to_string()),
             }
         }
-        let (terminating, _) = failing(CHECK, UNCONFIRMED, "timed out waiting for the condition".to_owned());
+        let (terminating, _) = failing(CHECK, UNCONFIRMED, LATE.to_owned());
         // Only who holds the objects can change that.
-        (terminating, Some(Error::Unchanged("timed out waiting for the condition".to_owned())))
+        (terminating, Some(Error::Unchanged(LATE.to_owned())))
     }
 
     async fn instances(&self, kind: Kind) -> Result<Vec<Object>, Status> {
@@ -140,6 +141,8 @@ impl Finalizer {
 
 const CHECK: &str = "InstanceDeletionCheck";
 const UNCONFIRMED: &str = "could not confirm zero CustomResources remaining";
+/// What a Go context says when its time is over: a minute after the first look.
+const LATE: &str = "context deadline exceeded";
 
 fn is_due(definition: &CustomResourceDefinition) -> bool {
     let meta = &definition.metadata;
