@@ -898,9 +898,17 @@ fn a_volume_that_nobody_uses_grows_when_it_is_mounted() {
 #[test]
 fn a_volume_cannot_be_larger_than_the_storage_behind_it() {
     let mut world = growing();
+    let hard = json!({"requests.storage": "200Ti"});
+    world.create(
+        json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}),
+    );
+    let used = |world: &World| {
+        world.get(Kind::ResourceQuota, "q").expect("it is there")["status"]["used"]["requests.storage"].clone()
+    };
     world.create(user_of_data());
     ask_for(&mut world, "100Ti");
     world.run(60);
+    assert_eq!(used(&world), "100Ti");
     let status = |world: &World| world.get(Kind::PersistentVolumeClaim, "data").expect("it is there")["status"].clone();
     assert_eq!(status(&world)["allocatedResourceStatuses"]["storage"], "ControllerResizeInfeasible");
     assert_eq!(status(&world)["conditions"][0]["type"], "ControllerResizeError");
@@ -910,4 +918,5 @@ fn a_volume_cannot_be_larger_than_the_storage_behind_it() {
     ask_for(&mut world, "3Gi");
     world.run(100);
     assert_eq!(status(&world)["capacity"]["storage"], "3Gi");
+    assert_eq!(used(&world), "3Gi", "what is not tried any more is not charged any more");
 }

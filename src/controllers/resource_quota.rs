@@ -206,6 +206,9 @@ impl QuotaController {
                 quota::pod::is_charged(old, now) && !quota::pod::is_charged(new, now)
             }
             (Object::Service(old), Object::Service(new)) => type_of(old) != type_of(new),
+            (Object::PersistentVolumeClaim(old), Object::PersistentVolumeClaim(new)) => {
+                quota::claim::allocated(old) != quota::claim::allocated(new)
+            }
             _ => false,
         }
     }

@@ -35,8 +35,12 @@ pub fn usage(claim: &PersistentVolumeClaim) -> ResourceList {
 /// What is asked for or already being given, whichever is more, in whole bytes. Mirrors `getStorageUsage`.
 fn storage(claim: &PersistentVolumeClaim) -> Option<Amount> {
     let requests = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
+    let requested = requests.and_then(|list| list.get("storage")).map(Amount::of);
+    requested.max(allocated(claim)).map(Amount::rounded_up)
+}
+
+/// What is being given while the claim grows, and once it has grown.
+pub fn allocated(claim: &PersistentVolumeClaim) -> Option<Amount> {
     let allocated = claim.status.as_ref().and_then(|status| status.allocated_resources.as_ref());
-    let amount =
-        |list: Option<&std::collections::BTreeMap<_, _>>| list.and_then(|list| list.get("storage")).map(Amount::of);
-    amount(requests).max(amount(allocated)).map(Amount::rounded_up)
+    allocated.and_then(|list| list.get("storage")).map(Amount::of)
 }
