@@ -6,7 +6,8 @@
 //! `framework/runtime/framework.go`, whose words the errors have.
 //!
 //! Left out: an order of one's own, plugins are asked in the order of the default profile; the extension points beside
-//! these, `preFilter` and `preScore` going with `filter` and `score`; the arguments of other plugins.
+//! these, `preFilter` and `preScore` going with `filter` and `score`; the arguments of other plugins; a look at the terms
+//! of an `addedAffinity`: one that makes no sense holds for no node.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::framework::{MAX_NODE_SCORE, Point};
 use super::plugins::default_plugins;
 use super::plugins::inter_pod_affinity::InterPodAffinity;
+use super::plugins::node_affinity::NodeAffinity;
 use super::plugins::node_resources_fit::{NodeResourcesFit, ResourceWeight, ShapePoint, Strategy};
 use super::profile::{DEFAULT_SCHEDULER_NAME, Entry, Profile};
 
@@ -85,6 +87,7 @@ struct Disabled {
 enum PluginConfig {
     NodeResourcesFit(NodeResourcesFitArgs),
     InterPodAffinity(InterPodAffinityArgs),
+    NodeAffinity(NodeAffinityArgs),
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -131,6 +134,12 @@ struct ResourceSpec {
 struct InterPodAffinityArgs {
     hard_pod_affinity_weight: i64,
     ignore_preferred_terms_of_existing_pods: bool,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+struct NodeAffinityArgs {
+    added_affinity: k8s_openapi::api::core::v1::NodeAffinity,
 }
 
 impl Default for InterPodAffinityArgs {
@@ -291,6 +300,7 @@ impl PluginConfig {
         match self {
             PluginConfig::NodeResourcesFit(_) => "NodeResourcesFit",
             PluginConfig::InterPodAffinity(_) => "InterPodAffinity",
+            PluginConfig::NodeAffinity(_) => "NodeAffinity",
         }
     }
 
@@ -300,6 +310,7 @@ impl PluginConfig {
             PluginConfig::InterPodAffinity(InterPodAffinityArgs { hard_pod_affinity_weight: weight, .. }) => {
                 in_range(&format!("{path}.hardPodAffinityWeight"), *weight, 100)
             }
+            PluginConfig::NodeAffinity(_) => Ok(()),
         }
     }
 
@@ -325,6 +336,7 @@ impl PluginConfig {
                 };
                 Entry::new(plugin, weight)
             }
+            PluginConfig::NodeAffinity(args) => Entry::new(NodeAffinity { added: args.added_affinity.clone() }, weight),
         };
     }
 }

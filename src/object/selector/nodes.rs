@@ -24,6 +24,11 @@ impl<'a> Required<'a> {
         (selector.is_some() || terms.is_some()).then_some(Required { selector, terms })
     }
 
+    /// Any one of these terms.
+    pub fn any_of(terms: &'a [NodeSelectorTerm]) -> Required<'a> {
+        Required { selector: None, terms: Some(terms) }
+    }
+
     /// Whether the node is as required.
     pub fn matches(&self, node: &Node) -> bool {
         static NONE: Labels = Labels::new();

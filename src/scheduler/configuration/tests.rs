@@ -1,4 +1,6 @@
 use super::*;
+use crate::scheduler::plugins::testing::filter_reasons;
+use crate::scheduler::testing::{node, pod, snapshot};
 
 fn read(yaml: &str) -> Result<ProfileList, String> {
     serde_yaml::from_str(yaml).map_err(|error: serde_yaml::Error| error.to_string())
@@ -72,11 +74,23 @@ fn arguments_that_are_missing_have_their_defaults() {
     for yaml in [
         "[{pluginConfig: [{name: NodeResourcesFit, args: {}}]}]",
         "[{pluginConfig: [{name: InterPodAffinity, args: {}}]}]",
+        "[{pluginConfig: [{name: NodeAffinity, args: {}}]}]",
         "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 0}]}}}]}]",
         "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}}]}]",
     ] {
         assert_eq!(read(yaml).map(|profiles| profiles.profiles().len()), Ok(1), "{yaml}");
     }
+}
+
+#[test]
+fn an_added_affinity_holds_for_every_pod() {
+    let required = "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: pool, operator: Exists}]}]}}";
+    let yaml = format!("[{{pluginConfig: [{{name: NodeAffinity, args: {{addedAffinity: {required}}}}}]}}]");
+    let profiles = read(&yaml).expect("it makes sense").profiles();
+    let affinity = profiles[0].plugins.iter().find(|entry| entry.plugin.name() == "NodeAffinity").expect("it is on");
+    let snapshot = snapshot(vec![node("n", "")], vec![]);
+    let reason = filter_reasons(&*affinity.plugin, pod("p", ""), &snapshot, "n");
+    assert_eq!(reason, "node(s) didn't match scheduler-enforced node affinity");
 }
 
 #[test]
@@ -106,7 +120,10 @@ fn what_makes_no_sense_is_refused() {
             "plugin \"NodeAffinity\" already registered as \"ScorePlugin\"",
         ),
         ("[{plugins: {permit: {}}}]", "unknown field `permit`, expected one of `preEnqueue`, `filter`"),
-        ("[{pluginConfig: [{name: NodePorts, args: {}}]}]", "unknown variant `NodePorts`, expected `NodeResourcesFit`"),
+        (
+            "[{pluginConfig: [{name: NodePorts, args: {}}]}]",
+            "unknown variant `NodePorts`, expected one of `NodeResourcesFit`",
+        ),
         (
             "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Most}}}]}]",
             "profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: \"Most\": \

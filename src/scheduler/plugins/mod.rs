@@ -32,7 +32,7 @@ pub fn default_plugins() -> Vec<Entry> {
         Entry::new(node_unschedulable::NodeUnschedulable, 0),
         Entry::new(node_name::NodeName, 0),
         Entry::new(taint_toleration::TaintToleration, 3),
-        Entry::new(node_affinity::NodeAffinity, 2),
+        Entry::new(node_affinity::NodeAffinity::default(), 2),
         Entry::new(node_ports::NodePorts, 0),
         Entry::new(node_resources_fit::NodeResourcesFit::default(), 1),
         Entry::new(volume_restrictions::VolumeRestrictions, 0),

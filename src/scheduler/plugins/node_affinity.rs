@@ -1,7 +1,7 @@
 //! NodeAffinity: `nodeSelector` and node affinity, required and preferred.
 //! Mirrors `plugins/nodeaffinity/node_affinity.go` and `component-helpers/scheduling/corev1/nodeaffinity`.
 
-use k8s_openapi::api::core::v1::PreferredSchedulingTerm;
+use k8s_openapi::api::core::v1::{self as core, PreferredSchedulingTerm};
 
 use crate::object::selector::nodes::{Required, term_matches};
 use crate::scheduler::events::{ClusterEvent, EventKind};
@@ -13,10 +13,25 @@ use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) didn't match Pod's node affinity/selector";
+const ENFORCED: &str = "node(s) didn't match scheduler-enforced node affinity";
 const CONFLICT: &str = "pod affinity terms conflict";
 
 /// The plugin.
-pub struct NodeAffinity;
+#[derive(Default)]
+pub struct NodeAffinity {
+    /// What the profile asks for beside every Pod: its argument `addedAffinity`.
+    pub added: core::NodeAffinity,
+}
+
+impl NodeAffinity {
+    fn question<'a>(&'a self, pod: &'a PodInfo) -> Question<'a> {
+        let added = self.added.required_during_scheduling_ignored_during_execution.as_ref();
+        Question {
+            of_profile: added.map(|added| Required::any_of(&added.node_selector_terms)),
+            of_pod: pod.spec().and_then(Required::of),
+        }
+    }
+}
 
 impl Plugin for NodeAffinity {
     fn name(&self) -> &'static str {
@@ -31,47 +46,68 @@ impl Plugin for NodeAffinity {
         &[EventKind::NodeAdd, EventKind::NodeUpdateLabel]
     }
 
-    /// Worth a try when the node matches and did not before.
+    /// Worth a try when the node is as the Pod requires and was not before. Whether it was as the profile requires nobody
+    /// asks, there as here.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
-        let (Some(required), Some(new)) = (pod.spec().and_then(Required::of), event.new_node()) else {
-            return Hint::Queue;
-        };
-        let matched = event.old_node().is_some_and(|old| required.matches(old));
-        Hint::queue_if(!matched && required.matches(new))
+        let Some(new) = event.new_node() else { return Hint::Queue };
+        let Question { of_profile, of_pod } = self.question(pod);
+        let matches = |required: &Option<Required>, node| required.as_ref().is_none_or(|it| it.matches(node));
+        let matched = event.old_node().is_some_and(|old| matches(&of_pod, old));
+        Hint::queue_if(matches(&of_profile, new) && matches(&of_pod, new) && !matched)
     }
 
     /// When every term pins `metadata.name`, as a DaemonSet's pods do, only those nodes are looked at.
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, _snapshot: &'a Snapshot) -> PreFilter<'a> {
-        let Some(required) = pod.spec().and_then(Required::of) else { return PreFilter::Skip };
-        match required.pinned_names() {
-            None => PreFilter::Ask(Box::new(required)),
+        let question = self.question(pod);
+        match question.of_pod.as_ref().and_then(Required::pinned_names) {
+            None if question.of_profile.is_none() && question.of_pod.is_none() => PreFilter::Skip,
+            None => PreFilter::Ask(Box::new(question)),
             Some(names) if names.is_empty() => PreFilter::Reject(Rejection::unresolvable(CONFLICT)),
-            Some(names) => PreFilter::AskAbout(names, Box::new(required)),
+            Some(names) => PreFilter::AskAbout(names, Box::new(question)),
         }
     }
 
     fn pre_score<'a>(&'a self, pod: &'a PodInfo, _snapshot: &'a Snapshot, _feasible: &[NodeId]) -> PreScore<'a> {
-        let affinity = pod.spec().and_then(|spec| spec.affinity.as_ref()?.node_affinity.as_ref());
-        match affinity.and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_deref()) {
-            None | Some([]) => PreScore::Skip,
-            Some(terms) => PreScore::Ask(Box::new(Preferred(terms))),
+        let of_pod = pod.spec().and_then(|spec| spec.affinity.as_ref()?.node_affinity.as_ref());
+        let preferred = |affinity: Option<&'a core::NodeAffinity>| {
+            affinity.and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_deref())
+        };
+        let (added, of_pod) = (preferred(Some(&self.added)), preferred(of_pod));
+        match (added.unwrap_or_default(), of_pod.unwrap_or_default()) {
+            ([], []) => PreScore::Skip,
+            (added, of_pod) => PreScore::Ask(Box::new(Preferred { added, of_pod })),
         }
     }
 }
 
-impl Filter for Required<'_> {
+/// What is required of a node.
+struct Question<'a> {
+    of_profile: Option<Required<'a>>,
+    of_pod: Option<Required<'a>>,
+}
+
+impl Filter for Question<'_> {
     fn filter(&self, node: &NodeInfo) -> Verdict {
-        let matches = node.node.as_ref().is_some_and(|node| self.matches(node));
-        if matches { Ok(()) } else { Err(Rejection::unresolvable(REASON)) }
+        for (required, reason) in [(&self.of_profile, ENFORCED), (&self.of_pod, REASON)] {
+            let matches = |required: &Required| node.node.as_ref().is_some_and(|node| required.matches(node));
+            if !required.as_ref().is_none_or(matches) {
+                return Err(Rejection::unresolvable(reason));
+            }
+        }
+        Ok(())
     }
 }
 
-/// The sum of the weights of the preferred terms that match.
-struct Preferred<'a>(&'a [PreferredSchedulingTerm]);
+/// The sum of the weights of the preferred terms that match: the profile's and the Pod's.
+struct Preferred<'a> {
+    added: &'a [PreferredSchedulingTerm],
+    of_pod: &'a [PreferredSchedulingTerm],
+}
 
 impl Score for Preferred<'_> {
     fn score(&self, node: &NodeInfo) -> i64 {
-        let matching = self.0.iter().filter(|term| term_matches(&term.preference, &node.name, node.labels()));
+        let all = self.added.iter().chain(self.of_pod);
+        let matching = all.filter(|term| term_matches(&term.preference, &node.name, node.labels()));
         matching.map(|term| i64::from(term.weight)).sum()
     }
 
@@ -119,7 +155,7 @@ mod tests {
             (required("[{matchFields: [{key: metadata.name, operator: In, values: [m]}]}]"), REASON),
         ];
         for (spec, reason) in cases {
-            assert_eq!(filter_reasons(&NodeAffinity, pod("p", &spec), &snapshot, "n"), reason, "{spec}");
+            assert_eq!(filter_reasons(&NodeAffinity::default(), pod("p", &spec), &snapshot, "n"), reason, "{spec}");
         }
     }
 
@@ -130,7 +166,9 @@ mod tests {
         );
         let info = crate::scheduler::testing::info(pod("p", &spec));
         let snapshot = Snapshot::default();
-        assert!(matches!(NodeAffinity.pre_filter(&info, &snapshot), PreFilter::Reject(r) if r.message() == CONFLICT));
+        assert!(
+            matches!(NodeAffinity::default().pre_filter(&info, &snapshot), PreFilter::Reject(r) if r.message() == CONFLICT)
+        );
     }
 
     #[test]
@@ -141,6 +179,29 @@ mod tests {
             node("c", ""),
         ];
         let spec = "{affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 30, preference: {matchExpressions: [{key: x, operator: Exists}]}}, {weight: 10, preference: {matchExpressions: [{key: y, operator: Exists}]}}]}}}";
-        assert_eq!(scores(&NodeAffinity, pod("p", spec), &snapshot(nodes, vec![])), [100, 75, 0]);
+        assert_eq!(scores(&NodeAffinity::default(), pod("p", spec), &snapshot(nodes, vec![])), [100, 75, 0]);
+    }
+
+    #[test]
+    fn what_the_profile_adds_holds_for_every_pod() {
+        let term = |key: &str, value: &str| serde_json::json!({"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]});
+        let added = serde_json::json!({
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term("pool", "batch")]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": term("disk", "ssd")}],
+        });
+        let plugin = NodeAffinity { added: serde_json::from_value(added).unwrap() };
+        let nodes = vec![
+            node("a", "{metadata: {labels: {pool: batch}}}"),
+            node("b", "{metadata: {labels: {disk: ssd}}}"),
+            node("c", "{metadata: {labels: {pool: batch, disk: ssd}}}"),
+        ];
+        let snapshot = snapshot(nodes, vec![]);
+        let selects = "{nodeSelector: {disk: ssd}}";
+        for (spec, name, reason) in
+            [("", "a", ""), ("", "b", ENFORCED), (selects, "a", REASON), (selects, "b", ENFORCED), (selects, "c", "")]
+        {
+            assert_eq!(filter_reasons(&plugin, pod("p", spec), &snapshot, name), reason, "{spec} {name}");
+        }
+        assert_eq!(scores(&plugin, pod("p", ""), &snapshot), [0, 100, 100]);
     }
 }
