@@ -20,6 +20,8 @@ use super::plugins::node_affinity::NodeAffinity;
 use super::plugins::node_resources_fit::{NodeResourcesFit, ResourceWeight, ShapePoint, Strategy};
 use super::profile::{DEFAULT_SCHEDULER_NAME, Entry, Profile};
 
+mod spread;
+
 const LEAST_ALLOCATED: &str = "LeastAllocated";
 const MOST_ALLOCATED: &str = "MostAllocated";
 const REQUESTED_TO_CAPACITY_RATIO: &str = "RequestedToCapacityRatio";
@@ -88,6 +90,7 @@ enum PluginConfig {
     NodeResourcesFit(NodeResourcesFitArgs),
     InterPodAffinity(InterPodAffinityArgs),
     NodeAffinity(NodeAffinityArgs),
+    PodTopologySpread(spread::PodTopologySpreadArgs),
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -301,6 +304,7 @@ impl PluginConfig {
             PluginConfig::NodeResourcesFit(_) => "NodeResourcesFit",
             PluginConfig::InterPodAffinity(_) => "InterPodAffinity",
             PluginConfig::NodeAffinity(_) => "NodeAffinity",
+            PluginConfig::PodTopologySpread(_) => "PodTopologySpread",
         }
     }
 
@@ -311,6 +315,7 @@ impl PluginConfig {
                 in_range(&format!("{path}.hardPodAffinityWeight"), *weight, 100)
             }
             PluginConfig::NodeAffinity(_) => Ok(()),
+            PluginConfig::PodTopologySpread(args) => args.check(path),
         }
     }
 
@@ -336,6 +341,7 @@ impl PluginConfig {
                 };
                 Entry::new(plugin, weight)
             }
+            PluginConfig::PodTopologySpread(args) => Entry::new(args.plugin(), weight),
             PluginConfig::NodeAffinity(args) => Entry::new(NodeAffinity { added: args.added_affinity.clone() }, weight),
         };
     }

@@ -75,6 +75,8 @@ fn arguments_that_are_missing_have_their_defaults() {
         "[{pluginConfig: [{name: NodeResourcesFit, args: {}}]}]",
         "[{pluginConfig: [{name: InterPodAffinity, args: {}}]}]",
         "[{pluginConfig: [{name: NodeAffinity, args: {}}]}]",
+        "[{pluginConfig: [{name: PodTopologySpread, args: {}}]}]",
+        "[{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List}}]}]",
         "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 0}]}}}]}]",
         "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}}]}]",
     ] {
@@ -152,6 +154,30 @@ fn what_makes_no_sense_is_refused() {
         (
             "[{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{score: 11}]}}}}]}]",
             "requestedToCapacityRatio.shape[0].score: Invalid value: 11: not in valid range [0, 10]",
+        ),
+        (
+            "[{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: Own}}]}]",
+            "args.defaultingType: Unsupported value: \"Own\": supported values: \"List\", \"System\"",
+        ),
+        (
+            "[{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}}]}]",
+            "args.defaultingType: Invalid value: \"System\": when .defaultConstraints are not empty",
+        ),
+        (
+            "[{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 0, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}}]}]",
+            "args.defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)",
+        ),
+        (
+            "[{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: Perhaps}]}}]}]",
+            "whenUnsatisfiable: Unsupported value: \"Perhaps\": supported values: \"DoNotSchedule\", \"ScheduleAnyway\"",
+        ),
+        (
+            "[{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]}}]}]",
+            "labelSelector: Forbidden: constraint must not define a selector, as they deduced for each pod",
+        ),
+        (
+            "[{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}}]}]",
+            "args.defaultConstraints[1]: Duplicate value: \"{a, DoNotSchedule}\"",
         ),
     ];
     for (yaml, why) in cases {

@@ -39,7 +39,7 @@ pub fn default_plugins() -> Vec<Entry> {
         Entry::new(node_volume_limits::NodeVolumeLimits, 0),
         Entry::new(volume_binding::VolumeBinding, 0),
         Entry::new(volume_zone::VolumeZone, 0),
-        Entry::new(pod_topology_spread::PodTopologySpread, 2),
+        Entry::new(pod_topology_spread::PodTopologySpread::default(), 2),
         Entry::new(inter_pod_affinity::InterPodAffinity::default(), 2),
         Entry::new(DefaultPreemption::default(), 0),
         Entry::new(balanced_allocation::BalancedAllocation, 1),

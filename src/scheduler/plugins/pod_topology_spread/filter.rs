@@ -155,12 +155,16 @@ mod tests {
         ];
         for (spec, name, reason) in cases {
             let pod = labelled("p", "app=web", &spec);
-            assert_eq!(filter_reasons(&PodTopologySpread, pod, &snapshot, name), reason, "{spec} on {name}");
+            assert_eq!(filter_reasons(&PodTopologySpread::default(), pod, &snapshot, name), reason, "{spec} on {name}");
         }
         let selector = constraint("").replace("{topology", "{nodeSelector: {zone: b}, topology");
         let pod = labelled("p", "app=web", &selector);
-        assert_eq!(filter_reasons(&PodTopologySpread, pod, &snapshot, "b1"), "", "other zones do not count");
+        assert_eq!(filter_reasons(&PodTopologySpread::default(), pod, &snapshot, "b1"), "", "other zones do not count");
         let versioned = labelled("p", "app=web,version=2", &constraint(", matchLabelKeys: [version]"));
-        assert_eq!(filter_reasons(&PodTopologySpread, versioned, &snapshot, "a1"), "", "old versions do not count");
+        assert_eq!(
+            filter_reasons(&PodTopologySpread::default(), versioned, &snapshot, "a1"),
+            "",
+            "old versions do not count"
+        );
     }
 }

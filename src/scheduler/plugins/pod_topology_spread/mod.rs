@@ -3,7 +3,8 @@
 //! A constraint says: among the places that share a value of `topologyKey`, none may have more than `maxSkew`
 //! matching pods above the least. `DoNotSchedule` constraints filter (`filter`), `ScheduleAnyway` ones score
 //! (`score`). A pod without any, but selected by a Service or owned by a ReplicaSet, gets two soft ones from the
-//! scheduler: hostname with skew 3 and zone with skew 5. Mirrors `plugins/podtopologyspread`.
+//! scheduler: hostname with skew 3 and zone with skew 5, unless the profile has its own. Mirrors
+//! `plugins/podtopologyspread`.
 
 use std::sync::Arc;
 
@@ -26,8 +27,29 @@ mod score;
 const HOSTNAME: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
+const HARD: &str = "DoNotSchedule";
+const SOFT: &str = "ScheduleAnyway";
+
 /// The plugin.
-pub struct PodTopologySpread;
+#[derive(Default)]
+pub struct PodTopologySpread {
+    /// What the profile asks for pods without constraints of their own, by its argument `defaultConstraints`. None: as
+    /// much as the scheduler does by itself.
+    pub defaults: Option<Vec<TopologySpreadConstraint>>,
+}
+
+impl PodTopologySpread {
+    /// The pod's constraints of one sort: its own; if it has none at all, those of the profile. Mirrors `getConstraints`.
+    fn constraints(&self, pod: &PodInfo, snapshot: &Snapshot, when_unsatisfiable: &str) -> Vec<Constraint> {
+        let own = pod.spec().and_then(|spec| spec.topology_spread_constraints.as_deref()).unwrap_or_default();
+        match &self.defaults {
+            _ if !own.is_empty() => of_sort(own, pod, snapshot, when_unsatisfiable),
+            None if when_unsatisfiable == SOFT => by_default(pod, snapshot, || system_defaults(snapshot)),
+            None => Vec::new(),
+            Some(defaults) => by_default(pod, snapshot, || of_sort(defaults, pod, snapshot, when_unsatisfiable)),
+        }
+    }
+}
 
 impl Plugin for PodTopologySpread {
     fn name(&self) -> &'static str {
@@ -52,7 +74,7 @@ impl Plugin for PodTopologySpread {
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) -> Hint {
-        let constraints = declared(pod, snapshot, "DoNotSchedule");
+        let constraints = self.constraints(pod, snapshot, HARD);
         if event.old_pod().is_some() || event.new_pod().is_some() {
             return hint_of_pod(pod, event, &constraints);
         }
@@ -69,7 +91,7 @@ impl Plugin for PodTopologySpread {
     }
 
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
-        let constraints = declared(pod, snapshot, "DoNotSchedule");
+        let constraints = self.constraints(pod, snapshot, HARD);
         if constraints.is_empty() {
             return PreFilter::Skip;
         }
@@ -78,12 +100,12 @@ impl Plugin for PodTopologySpread {
 
     fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, feasible: &[NodeId]) -> PreScore<'a> {
         let explicit = pod.spec().is_some_and(|spec| has_constraints(spec.topology_spread_constraints.as_deref()));
-        let constraints =
-            if explicit { declared(pod, snapshot, "ScheduleAnyway") } else { system_defaults(pod, snapshot) };
+        let constraints = self.constraints(pod, snapshot, SOFT);
         if constraints.is_empty() {
             return PreScore::Skip;
         }
-        PreScore::Ask(Box::new(score::Evenness::new(pod, snapshot, constraints, explicit, feasible)))
+        let every_key = explicit || self.defaults.is_some();
+        PreScore::Ask(Box::new(score::Evenness::new(pod, snapshot, constraints, every_key, feasible)))
     }
 }
 
@@ -105,24 +127,34 @@ fn has_constraints(constraints: Option<&[TopologySpreadConstraint]>) -> bool {
     constraints.is_some_and(|constraints| !constraints.is_empty())
 }
 
-/// The pod's own constraints of one sort. Mirrors `filterTopologySpreadConstraints`.
-fn declared(pod: &PodInfo, snapshot: &Snapshot, when_unsatisfiable: &str) -> Vec<Constraint> {
-    let all = pod.spec().and_then(|spec| spec.topology_spread_constraints.as_deref()).unwrap_or_default();
-    let wanted = all.iter().filter(|constraint| constraint.when_unsatisfiable == when_unsatisfiable);
+/// Those constraints that filter, or those that score. Mirrors `filterTopologySpreadConstraints`.
+fn of_sort(
+    constraints: &[TopologySpreadConstraint],
+    pod: &PodInfo,
+    snapshot: &Snapshot,
+    when_unsatisfiable: &str,
+) -> Vec<Constraint> {
+    let wanted = constraints.iter().filter(|constraint| constraint.when_unsatisfiable == when_unsatisfiable);
     wanted.map(|constraint| Constraint::new(constraint, pod.labels(), snapshot)).collect()
 }
 
-/// What the scheduler adds for pods that belong to something. Mirrors `buildDefaultConstraints`.
-fn system_defaults(pod: &PodInfo, snapshot: &Snapshot) -> Vec<Constraint> {
+/// These constraints, for a pod that belongs to something. Mirrors `buildDefaultConstraints`.
+fn by_default(pod: &PodInfo, snapshot: &Snapshot, constraints: impl FnOnce() -> Vec<Constraint>) -> Vec<Constraint> {
     let selector = default_selector(pod, snapshot);
     if selector.is_empty() {
         return Vec::new();
     }
+    let selected = |constraint| Constraint { selector: selector.clone(), ..constraint };
+    constraints().into_iter().map(selected).collect()
+}
+
+/// What the scheduler adds by itself. Mirrors `systemDefaultConstraints`.
+fn system_defaults(snapshot: &Snapshot) -> Vec<Constraint> {
     let constraint = |topology_key: &str, max_skew| Constraint {
         max_skew,
         topology_key: topology_key.to_owned(),
         key: snapshot.label_key(topology_key),
-        selector: selector.clone(),
+        selector: Matcher::default(),
         min_domains: 1,
         honour_affinity: true,
         honour_taints: false,
@@ -234,7 +266,7 @@ mod tests {
     }
 
     fn hint(pod: &PodInfo, event: &ClusterEvent) -> Hint {
-        PodTopologySpread.hint(pod, event, &Snapshot::default())
+        PodTopologySpread::default().hint(pod, event, &Snapshot::default())
     }
 
     #[test]

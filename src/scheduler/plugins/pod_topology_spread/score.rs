@@ -139,9 +139,11 @@ mod tests {
 
     use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 
+    use serde_json::json;
+
     use super::*;
-    use crate::scheduler::plugins::pod_topology_spread::PodTopologySpread;
-    use crate::scheduler::plugins::testing::scores;
+    use crate::scheduler::plugins::pod_topology_spread::{PodTopologySpread, ZONE};
+    use crate::scheduler::plugins::testing::{filter_reasons, scores};
     use crate::scheduler::testing::{labelled, node, snapshot};
 
     fn cluster() -> Snapshot {
@@ -151,27 +153,54 @@ mod tests {
         snapshot(nodes, vec![(web("1"), "a1"), (web("2"), "a1"), (web("3"), "b1")])
     }
 
-    #[test]
-    fn without_constraints_or_a_service_there_is_no_preference() {
-        assert!(scores(&PodTopologySpread, labelled("p", "app=web", ""), &cluster()).is_empty());
-    }
-
-    #[test]
-    fn a_service_brings_the_default_constraints() {
+    fn with_service() -> Snapshot {
         let mut snapshot = cluster();
         let selector = [("app".to_owned(), "web".to_owned())].into();
         let spec = ServiceSpec { selector: Some(selector), ..ServiceSpec::default() };
         let service = Service { spec: Some(spec), ..Service::default() };
         snapshot.set_service("default", "web", Some(Arc::new(service)));
+        snapshot
+    }
+
+    /// As hard constraints, and as soft ones, of which the node without a zone does not speak.
+    #[test]
+    fn a_profile_may_have_other_default_constraints() {
+        let list = |when: &str| {
+            let constraint = json!({"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": when});
+            PodTopologySpread { defaults: Some(vec![serde_json::from_value(constraint).unwrap()]) }
+        };
+        let (snapshot, web) = (with_service(), || labelled("p", "app=web", ""));
+        assert_eq!(scores(&list("ScheduleAnyway"), web(), &snapshot), [33, 33, 100, 0]);
+        assert!(scores(&list("DoNotSchedule"), web(), &snapshot).is_empty());
+        let full = "node(s) didn't match pod topology spread constraints";
+        for (plugin, pod, reason) in [
+            (list("DoNotSchedule"), web(), full),
+            (list("DoNotSchedule"), labelled("q", "app=db", ""), ""),
+            (list("ScheduleAnyway"), web(), ""),
+            (PodTopologySpread::default(), web(), ""),
+        ] {
+            assert_eq!(filter_reasons(&plugin, pod, &snapshot, "a1"), reason);
+        }
+        assert_eq!(filter_reasons(&list("DoNotSchedule"), web(), &snapshot, "b1"), "");
+    }
+
+    #[test]
+    fn without_constraints_or_a_service_there_is_no_preference() {
+        assert!(scores(&PodTopologySpread::default(), labelled("p", "app=web", ""), &cluster()).is_empty());
+    }
+
+    #[test]
+    fn a_service_brings_the_default_constraints() {
+        let snapshot = with_service();
         // Raw: hostname count * ln 6 + 2, zone count * ln 5 + 4: 13, 9, 9 and (no zone) 2; then 100*(15-raw)/13.
-        assert_eq!(scores(&PodTopologySpread, labelled("p", "app=web", ""), &snapshot), [15, 46, 46, 100]);
-        assert!(scores(&PodTopologySpread, labelled("q", "app=db", ""), &snapshot).is_empty());
+        assert_eq!(scores(&PodTopologySpread::default(), labelled("p", "app=web", ""), &snapshot), [15, 46, 46, 100]);
+        assert!(scores(&PodTopologySpread::default(), labelled("q", "app=db", ""), &snapshot).is_empty());
     }
 
     #[test]
     fn own_constraints_leave_out_nodes_without_the_label() {
         let spec = "{topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}]}";
         // Zone counts 2 and 1 times ln 4: 3 and 1.
-        assert_eq!(scores(&PodTopologySpread, labelled("p", "app=web", spec), &cluster()), [33, 33, 100, 0]);
+        assert_eq!(scores(&PodTopologySpread::default(), labelled("p", "app=web", spec), &cluster()), [33, 33, 100, 0]);
     }
 }
