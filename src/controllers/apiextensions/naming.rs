@@ -9,6 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::controllers::claim::aggregate;
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::definition::{condition, set_condition};
 use crate::object::time::Instant;
@@ -110,30 +111,31 @@ fn accepted(definition: &CustomResourceDefinition) -> Names {
 fn decide(definition: &mut CustomResourceDefinition, taken: &Taken, now: Instant) {
     let (wanted, mut names) = (definition.spec.names.clone(), accepted(definition));
     let mut conflict = None;
-    let mut claim = |reason: &'static str, wanted: &str, has: &str, taken: &BTreeSet<String>| {
-        let free = wanted == has || !taken.contains(wanted);
-        if !free {
-            conflict = Some((reason, format!("{wanted:?} is already in use")));
-        }
+    let mut claim = |reason: &'static str, wanted: &[&str], has: &[&str], taken: &BTreeSet<String>| {
+        let used = wanted.iter().filter(|name| !has.contains(name) && taken.contains(**name));
+        let refused = aggregate(used.map(|name| Error::Other(format!("{name:?} is already in use"))).collect());
+        let free = refused.is_none();
+        conflict = refused.map(|why| (reason, why.to_string())).or(conflict.take());
         free
     };
-    if claim("PluralConflict", &wanted.plural, &names.plural, &taken.resources) {
+    if claim("PluralConflict", &[&wanted.plural], &[&names.plural], &taken.resources) {
         names.plural = wanted.plural;
     }
     let (singular, has) = (wanted.singular.clone().unwrap_or_default(), names.singular.clone().unwrap_or_default());
-    if claim("SingularConflict", &singular, &has, &taken.resources) {
+    if claim("SingularConflict", &[&singular], &[&has], &taken.resources) {
         names.singular = wanted.singular;
     }
-    let has = names.short_names.clone().unwrap_or_default();
-    let mut new = wanted.short_names.iter().flatten().filter(|short| !has.contains(short));
-    if new.all(|short| claim("ShortNamesConflict", short, "", &taken.resources)) {
-        names.short_names = wanted.short_names;
+    let (new, has) = (wanted.short_names, names.short_names.clone());
+    let [new_texts, has_texts] =
+        [&new, &has].map(|names| names.iter().flatten().map(String::as_str).collect::<Vec<_>>());
+    if claim("ShortNamesConflict", &new_texts, &has_texts, &taken.resources) {
+        names.short_names = new;
     }
-    if claim("KindConflict", &wanted.kind, &names.kind, &taken.kinds) {
+    if claim("KindConflict", &[&wanted.kind], &[&names.kind], &taken.kinds) {
         names.kind = wanted.kind;
     }
     let (list_kind, has) = (wanted.list_kind.clone().unwrap_or_default(), names.list_kind.clone().unwrap_or_default());
-    if claim("ListKindConflict", &list_kind, &has, &taken.kinds) {
+    if claim("ListKindConflict", &[&list_kind], &[&has], &taken.kinds) {
         names.list_kind = wanted.list_kind;
     }
     names.categories = wanted.categories;
@@ -182,11 +184,13 @@ mod tests {
             (taken(&[], &[]), "True", "NoConflicts", "no conflicts found", "Installing"),
             (taken(&["crontabs"], &[]), "False", "PluralConflict", "\"crontabs\" is already in use", "NotAccepted"),
             (taken(&["ct"], &[]), "False", "ShortNamesConflict", "\"ct\" is already in use", "NotAccepted"),
+            (taken(&["crt", "ct"], &[]), "False", "ShortNamesConflict",
+                "[\"ct\" is already in use, \"crt\" is already in use]", "NotAccepted"),
             (taken(&["crontab"], &["CronTab"]), "False", "KindConflict", "\"CronTab\" is already in use", "NotAccepted"),
         ];
         for (taken, status, reason, message, established) in cases {
             let value = json!({"metadata": {"name": "crontabs.a.b"}, "spec": {"group": "a.b", "scope": "Cluster", "versions": [],
-                "names": {"plural": "crontabs", "singular": "crontab", "kind": "CronTab", "listKind": "CronTabList", "shortNames": ["ct"]}}});
+                "names": {"plural": "crontabs", "singular": "crontab", "kind": "CronTab", "listKind": "CronTabList", "shortNames": ["ct", "crt"]}}});
             let mut definition: CustomResourceDefinition = serde_json::from_value(value).unwrap();
             decide(&mut definition, &taken, Instant::default());
             let found = condition(&definition, "NamesAccepted").unwrap();
