@@ -35,7 +35,6 @@ use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
 use crate::object::{Key, Kind, Object, Pod};
