@@ -8,11 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, PodSpec, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, PodCondition, PodSpec, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Options, Request, Response, Subresource, User, Verb};
+use kubestep::apiserver::request::{
+    Binding, Body, DeleteOptions, Options, Patch, Request, Response, StatusPatch, Subresource, User, Verb,
+};
 use kubestep::engine::{Actor, ActorId, CallId, Delivery, Engine, Hub, RpcResult, What};
 use kubestep::node::cri::{
     ContainerEvent, ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus,
@@ -342,6 +344,20 @@ impl Harness {
         }
     }
 
+    /// Somebody says whether a readiness gate of the pod is open.
+    pub fn turn_gate(&mut self, name: &str, gate: &str, status: &str) {
+        let pod = self.pod(name);
+        let mut held = pod.status.as_deref().cloned().unwrap_or_default();
+        let conditions = held.conditions.get_or_insert_default();
+        conditions.retain(|condition| condition.type_ != gate);
+        conditions.push(PodCondition { type_: gate.into(), status: status.into(), ..PodCondition::default() });
+        let uid = pod.metadata.uid.clone().unwrap();
+        let patch = StatusPatch::Pod { uid, status: held.into(), without: Vec::new() };
+        self.mark();
+        let patch = Body::Patch(Patch::Status(Box::new(patch)));
+        self.handle(Verb::Patch, Kind::Pod, Some(Subresource::Status), name, patch);
+    }
+
     pub fn create_config_map(&mut self, name: &str) {
         let metadata =
             ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() };
@@ -386,7 +402,6 @@ impl Harness {
 
 /// A request in a line; of Events the reason, of status patches the gist.
 fn describe(request: &Request) -> String {
-    use kubestep::apiserver::request::{Patch, StatusPatch};
     match &request.body {
         Body::Object(Object::Event(event)) => format!("event {}", event.reason.as_deref().unwrap_or_default()),
         Body::Patch(Patch::Status(patch)) => match &**patch {

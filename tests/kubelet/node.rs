@@ -1,6 +1,6 @@
 //! The kubelet against recordings 01, 05, 07, 10 and 11: what it sends to the API server, in order.
 
-use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, Container, ExecAction, Probe, Volume};
+use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, Container, ExecAction, PodReadinessGate, Probe, Volume};
 
 use crate::harness::{Harness, spec};
 
@@ -189,6 +189,30 @@ fn readiness_follows_the_probe() {
         "two failures make it unready: {:#?}",
         harness.calls
     );
+}
+
+#[test]
+fn readiness_follows_the_gates() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    spec.readiness_gates = Some(vec![PodReadinessGate { condition_type: "example.com/on".into() }]);
+    harness.create_pod("web", spec);
+    harness.run(5_000);
+    let ready = |harness: &mut Harness| {
+        let status = harness.pod("web").status.clone().unwrap();
+        let ready = status.conditions.iter().flatten().find(|c| c.type_ == "Ready").cloned().unwrap();
+        (ready.status, ready.message.unwrap_or_default())
+    };
+    let none = "corresponding condition of pod readiness gate \"example.com/on\" does not exist.";
+    assert_eq!(ready(&mut harness), ("False".to_owned(), none.to_owned()));
+    harness.turn_gate("web", "example.com/on", "True");
+    harness.run(1_500);
+    assert_eq!(harness.lines(), ["get pods default/web", "patch Running TTTTTT running gen=1"]);
+    assert_eq!(ready(&mut harness).0, "True");
+    harness.turn_gate("web", "example.com/on", "False");
+    harness.run(1_500);
+    let closed = "the status of pod readiness gate \"example.com/on\" is not \"True\", but False";
+    assert_eq!(ready(&mut harness), ("False".to_owned(), closed.to_owned()));
 }
 
 #[test]

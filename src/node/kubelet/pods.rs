@@ -2,7 +2,8 @@
 //!
 //! Mirrors `pkg/kubelet/config` and the `HandlePod…` functions of `pkg/kubelet/kubelet.go`. A change of the spec, the
 //! labels or the deletion time is an UPDATE or DELETE and leads to a sync; a change of the status alone (the kubelet's
-//! own patch coming back) is a RECONCILE: only a status that somebody else wrote into is put right.
+//! own patch coming back) is a RECONCILE: only a status that somebody else wrote into is put right, and a readiness gate that
+//! has turned is looked at.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::PodStatus;
 
 use super::admission::{self, Rejection};
-use super::status::phase;
+use super::status::{conditions, phase};
 use super::workers::{Stage, Worker};
 use super::{Shared, resize, shutdown};
 use crate::client::informer::Change;
@@ -129,7 +130,11 @@ impl Shared {
                 if resize::has_shrunk(old, new) {
                     self.try_resizes();
                 }
-                return self.reconcile_status(&uid, new, may_run);
+                self.reconcile_status(&uid, new, may_run);
+                if conditions::gates_have_turned(new) {
+                    self.mark(&uid);
+                }
+                return;
             }
             let shrinks = worker.update(new.clone(), false);
             (worker.stage, shrinks)

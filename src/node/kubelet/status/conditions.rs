@@ -100,6 +100,19 @@ pub fn ready(pod: &Pod, containers_ready: &PodCondition) -> PodCondition {
     because(READY, "ReadinessGatesNotReady", complaints.join(", "))
 }
 
+/// Whether a readiness gate says something else than the condition Ready that stands beside it. Mirrors
+/// `NeedToReconcilePodReadiness`.
+pub fn gates_have_turned(pod: &Pod) -> bool {
+    let (Some(spec), Some(status)) = (&pod.spec, &pod.status) else { return false };
+    if spec.readiness_gates.as_ref().is_none_or(Vec::is_empty) {
+        return false;
+    }
+    let phase = status.phase.as_deref().unwrap_or_default();
+    let wanted = ready(pod, &containers_ready(spec, status, phase));
+    let differs = |held: &PodCondition| held.status != wanted.status || held.message != wanted.message;
+    status.conditions.iter().flatten().find(|condition| condition.type_ == READY).is_some_and(differs)
+}
+
 /// A condition that is False for good, because the pod has ended.
 pub fn terminal(type_: &str, reason: &str) -> PodCondition {
     PodCondition { reason: Some(reason.into()), ..condition(type_, false) }
