@@ -306,8 +306,8 @@ timeline:
         "vm kata",
         "{\"cpu\":\"250m\",\"memory\":\"128Mi\"}",
         "default works 1250m (31%)",
-        "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for \
-         \"firecracker\" is configured",
+        "Failed to create pod sandbox: rpc error: code = Unknown desc = unable to get OCI runtime for sandbox \"",
+        "\": no runtime for \"firecracker\" is configured",
         "handler: Invalid value: \"other\": field is immutable",
         "Failed to create pod sandbox: runtimeclass.node.k8s.io \"vm\" not found",
     ] {

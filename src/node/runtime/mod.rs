@@ -320,12 +320,12 @@ impl Inner {
 
     /// Namespace, network, pause container. Mirrors containerd's `RunPodSandbox`.
     async fn run_sandbox(&self, config: Shared<PodSandboxConfig>) -> Result<CriResponse, RpcError> {
+        let id = self.new_id();
         let handler = &config.runtime_handler;
         if !handler.is_empty() && !HANDLERS.contains(&handler.as_str()) {
-            let why = format!("failed to get sandbox runtime: no runtime for \"{handler}\" is configured");
+            let why = format!("unable to get OCI runtime for sandbox {id:?}: no runtime for {handler:?} is configured");
             return Err(cri::error("Unknown", why));
         }
-        let id = self.new_id();
         self.hub.sleep(sandbox_time(&self.name)).await;
         let ip = if config.host_network { String::new() } else { self.connect(&id, &config).await? };
         self.text(|| format!("pause container {} holds the namespace open", &id[..13]));
