@@ -33,8 +33,8 @@ pub struct PodSandboxConfig {
     pub host_network: bool,
     /// The Pod's labels.
     pub labels: BTreeMap<String, String>,
-    /// Ports that the node forwards: host port, container port, protocol.
-    pub port_mappings: Vec<(i32, i32, String)>,
+    /// Ports that the containers declare.
+    pub port_mappings: Vec<PortMapping>,
     /// What its `/etc/hosts` says beside the usual: address and names. In a real cluster the kubelet writes that file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_aliases: Vec<(String, Vec<String>)>,
@@ -43,6 +43,21 @@ pub struct PodSandboxConfig {
     /// The way to run it, of `RunPodSandboxRequest`; empty: the usual one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub runtime_handler: String,
+}
+
+/// `PortMapping`: a port of a container, and the node's that leads to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortMapping {
+    /// `TCP`.
+    pub protocol: String,
+    /// The container's.
+    pub container_port: i32,
+    /// The node's; 0: none leads there.
+    pub host_port: i32,
+    /// At which of the node's addresses; empty: at all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub host_ip: String,
 }
 
 /// `DNSConfig`: what a Pod's `/etc/resolv.conf` says.

@@ -132,6 +132,22 @@ fn what_goes_in_and_out_is_as_the_specification_says() {
 }
 
 #[test]
+fn a_host_port_leads_to_its_pod_from_the_address_that_it_names() {
+    let mut bench = Bench::new();
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n    - name: c\n      image: nginx\n      \
+               ports: [{containerPort: 80, hostPort: 8080, hostIP: 127.0.0.1}]\n";
+    bench.cluster.kubectl.files = Rc::new([("pod.yaml".to_owned(), pod.to_owned())].into());
+    bench.type_lines(&["kubectl apply -f pod.yaml"], 20);
+    let portmap = bench.runs.iter().find(|run| program(run) == "portmap").expect("it is run");
+    let asked = json!([{"hostPort": 8080, "containerPort": 80, "protocol": "tcp", "hostIP": "127.0.0.1"}]);
+    assert_eq!(portmap.stdin["runtimeConfig"]["portMappings"], asked);
+    let rules = bench.on_node(&["iptables-save"]).expect("there are some");
+    let leads = |rule: &&str| rule.contains("-j DNAT");
+    let rule = rules.lines().find(leads).expect("it is forwarded");
+    assert!(rule.contains("-d 127.0.0.1/32"), "{rule}");
+}
+
+#[test]
 fn add_goes_forward_and_del_backward_with_the_last_result() {
     let mut bench = Bench::new();
     bench.type_lines(&["kubectl run web --image=nginx"], 20);

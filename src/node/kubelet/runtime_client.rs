@@ -22,7 +22,7 @@ use super::volumes::{Slot, volumes_of};
 use crate::engine::RpcError;
 use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, LinuxContainerResources,
-    PodSandboxConfig, PodSandboxStatus, RuntimeCondition,
+    PodSandboxConfig, PodSandboxStatus, PortMapping, RuntimeCondition,
 };
 use crate::object::quantity::Amount;
 use crate::object::{self, Pod};
@@ -306,8 +306,11 @@ fn sandbox_config(pod: &Pod, attempt: u32, node: &str, dns: Option<&ClusterDns>)
     let part = |field: &Option<String>| field.clone().unwrap_or_default();
     let spec = pod.spec.as_ref();
     let ports = spec.iter().flat_map(|s| &s.containers).flat_map(|c| c.ports.iter().flatten());
-    let port = |p: &ContainerPort| {
-        (p.host_port.unwrap_or(0), p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()))
+    let port = |p: &ContainerPort| PortMapping {
+        protocol: p.protocol.clone().unwrap_or_else(|| "TCP".into()),
+        container_port: p.container_port,
+        host_port: p.host_port.unwrap_or(0),
+        host_ip: part(&p.host_ip),
     };
     let alias = |alias: &HostAlias| (alias.ip.clone(), alias.hostnames.clone().unwrap_or_default());
     PodSandboxConfig {

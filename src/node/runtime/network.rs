@@ -19,7 +19,7 @@ use crate::node::cni::config::{DIRECTORY, NetworkList};
 use crate::node::cni::libcni::{Libcni, RuntimeConf};
 use crate::node::cni::netns::Namespace;
 use crate::node::cni::result::CniResult;
-use crate::node::cri::PodSandboxConfig;
+use crate::node::cri::{PodSandboxConfig, PortMapping};
 use crate::node::host::Host;
 
 /// The interface that Kubernetes looks at.
@@ -153,12 +153,8 @@ fn conf(id: &str, netns: &str, ifname: &str, config: &PodSandboxConfig) -> Runti
         ("K8S_POD_INFRA_CONTAINER_ID", id),
         ("K8S_POD_UID", &config.uid),
     ];
-    let forwarded = config.port_mappings.iter().filter(|(host, ..)| *host > 0);
-    let ports: Vec<Value> = forwarded
-        .map(|(host, container, protocol)| {
-            json!({"hostPort": host, "containerPort": container, "protocol": protocol.to_lowercase()})
-        })
-        .collect();
+    let forwarded = config.port_mappings.iter().filter(|mapping| mapping.host_port > 0);
+    let ports: Vec<Value> = forwarded.map(port_mapping).collect();
     let ports = (!ports.is_empty()).then(|| ("portMappings".to_owned(), Value::Array(ports)));
     RuntimeConf {
         container_id: id.to_owned(),
@@ -167,4 +163,16 @@ fn conf(id: &str, netns: &str, ifname: &str, config: &PodSandboxConfig) -> Runti
         args: args.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
         capabilities: BTreeMap::from_iter(ports),
     }
+}
+
+/// `toCNIPortMappings`.
+fn port_mapping(mapping: &PortMapping) -> Value {
+    let PortMapping { protocol, container_port, host_port, host_ip } = mapping;
+    let mut value = json!({
+        "hostPort": host_port, "containerPort": container_port, "protocol": protocol.to_lowercase(),
+    });
+    if !host_ip.is_empty() {
+        value["hostIP"] = json!(host_ip);
+    }
+    value
 }
