@@ -29,13 +29,17 @@ pub struct PodSandboxConfig {
     pub attempt: u32,
     /// The hostname inside.
     pub hostname: String,
+    /// The domain that makes the hostname a full one, which its `/etc/hosts` tells. In a real cluster the kubelet writes that
+    /// file.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub domain: String,
     /// The Pod shares the node's network; no CNI call is made.
     pub host_network: bool,
     /// The Pod's labels.
     pub labels: BTreeMap<String, String>,
     /// Ports that the containers declare.
     pub port_mappings: Vec<PortMapping>,
-    /// What its `/etc/hosts` says beside the usual: address and names. In a real cluster the kubelet writes that file.
+    /// What its `/etc/hosts` says beside the usual: address and names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_aliases: Vec<(String, Vec<String>)>,
     /// Its `/etc/resolv.conf`.

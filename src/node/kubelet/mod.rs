@@ -76,6 +76,7 @@ pub mod resize;
 pub mod restart;
 pub mod runtime_client;
 pub mod runtime_pod;
+pub mod sandbox_config;
 pub mod security;
 pub mod server;
 pub mod shutdown;

@@ -7,22 +7,20 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{
-    Container, ContainerImage, ContainerPort, HostAlias, ResourceRequirements, VolumeMount,
-};
+use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, ResourceRequirements, VolumeMount};
 use k8s_openapi::api::node::v1::RuntimeClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::Shared;
-use super::dns::{ClusterDns, resolver};
 use super::expansion;
 use super::pleg::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+use super::sandbox_config::sandbox_config;
 use super::volumes::{Slot, volumes_of};
 use crate::engine::RpcError;
 use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, LinuxContainerResources,
-    PodSandboxConfig, PodSandboxStatus, PortMapping, RuntimeCondition,
+    PodSandboxConfig, PodSandboxStatus, RuntimeCondition,
 };
 use crate::object::quantity::Amount;
 use crate::object::{self, Pod};
@@ -79,7 +77,7 @@ impl Shared {
     /// RunPodSandbox.
     pub(super) async fn run_sandbox(&self, pod: &Pod, attempt: u32) -> Result<String, String> {
         let runtime_handler = self.runtime_handler(pod).await?;
-        let config = sandbox_config(pod, attempt, &self.config.name, self.config.cluster_dns.as_ref());
+        let config = sandbox_config(pod, attempt, &self.config.name, self.config.cluster_dns.as_ref())?;
         let request = CriRequest::RunPodSandbox(PodSandboxConfig { runtime_handler, ..config }.into());
         self.cri(request).await.and_then(id).map_err(|error| error.to_string())
     }
@@ -301,49 +299,6 @@ fn host_mount(pod: &Pod, mount: &VolumeMount, volumes: &[Slot]) -> Option<(Strin
     Some((mount.mount_path.clone(), path))
 }
 
-/// `generatePodSandboxConfig`.
-fn sandbox_config(pod: &Pod, attempt: u32, node: &str, dns: Option<&ClusterDns>) -> PodSandboxConfig {
-    let part = |field: &Option<String>| field.clone().unwrap_or_default();
-    let spec = pod.spec.as_ref();
-    let ports = spec.iter().flat_map(|s| &s.containers).flat_map(|c| c.ports.iter().flatten());
-    let port = |p: &ContainerPort| PortMapping {
-        protocol: p.protocol.clone().unwrap_or_else(|| "TCP".into()),
-        container_port: p.container_port,
-        host_port: p.host_port.unwrap_or(0),
-        host_ip: part(&p.host_ip),
-    };
-    let alias = |alias: &HostAlias| (alias.ip.clone(), alias.hostnames.clone().unwrap_or_default());
-    PodSandboxConfig {
-        name: part(&pod.metadata.name),
-        namespace: part(&pod.metadata.namespace),
-        uid: part(&pod.metadata.uid),
-        attempt,
-        hostname: hostname(pod, node),
-        host_network: spec.and_then(|s| s.host_network).unwrap_or(false),
-        labels: pod.metadata.labels.clone().unwrap_or_default(),
-        port_mappings: ports.map(port).collect(),
-        host_aliases: spec.and_then(|s| s.host_aliases.as_ref()).into_iter().flatten().map(alias).collect(),
-        dns: resolver(pod, dns),
-        runtime_handler: String::new(),
-    }
-}
-
-/// What the pod calls itself: by its own name, as far as the kernel allows; on the node's network as the node does.
-/// Mirrors `GeneratePodHostNameAndDomain`.
-fn hostname(pod: &Pod, node: &str) -> String {
-    const MAX: usize = 63;
-    let spec = pod.spec.as_ref();
-    if spec.and_then(|spec| spec.host_network) == Some(true) {
-        return node.to_owned();
-    }
-    let given = spec.and_then(|spec| spec.hostname.as_deref()).filter(|name| !name.is_empty());
-    let name = given.or(pod.metadata.name.as_deref()).unwrap_or_default();
-    match name.get(..MAX) {
-        Some(cut) if name.len() > MAX => cut.trim_end_matches(['-', '.']).to_owned(),
-        _ => name.to_owned(),
-    }
-}
-
 fn sandbox(status: &PodSandboxStatus) -> RuntimeSandbox {
     RuntimeSandbox {
         id: status.id.clone(),
@@ -389,22 +344,4 @@ fn id(response: CriResponse) -> Result<String, RpcError> {
 
 fn unexpected(response: &impl std::fmt::Debug) -> RpcError {
     cri::error("Internal", format!("unexpected response {response:?}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::pod;
-    use super::hostname;
-
-    #[test]
-    fn a_pod_calls_itself_by_its_name() {
-        let mut pod = pod(&["web"]);
-        assert_eq!(hostname(&pod, "node-1"), "web");
-        pod.metadata.name = Some(format!("{}-x", "a".repeat(62)));
-        assert_eq!(hostname(&pod, "node-1"), "a".repeat(62));
-        pod.spec.as_mut().unwrap().hostname = Some("db-0".into());
-        assert_eq!(hostname(&pod, "node-1"), "db-0");
-        pod.spec.as_mut().unwrap().host_network = Some(true);
-        assert_eq!(hostname(&pod, "node-1"), "node-1");
-    }
 }

@@ -108,7 +108,10 @@ fn hosts(address: &str, sandbox: &PodSandboxConfig) -> String {
         out += &format!("{address}\t{names}\n");
     }
     if !address.is_empty() {
-        out += &format!("{address}\t{}\n", sandbox.hostname);
+        out += &match full_name(sandbox) {
+            (short, None) => format!("{address}\t{short}\n"),
+            (short, Some(full)) => format!("{address}\t{full}\t{short}\n"),
+        };
     }
     if !sandbox.host_aliases.is_empty() {
         out += "\n# Entries added by HostAliases.\n";
@@ -117,6 +120,13 @@ fn hosts(address: &str, sandbox: &PodSandboxConfig) -> String {
         out += &format!("{address}\t{}\n", names.join("\t"));
     }
     out
+}
+
+/// What a Pod is called in its domain, and with it, if it has one.
+pub(super) fn full_name(sandbox: &PodSandboxConfig) -> (&str, Option<String>) {
+    let PodSandboxConfig { hostname, domain, .. } = sandbox;
+    let short = hostname.strip_suffix(domain.as_str()).and_then(|name| name.strip_suffix('.')).unwrap_or(hostname);
+    (short, (!domain.is_empty()).then(|| format!("{short}.{domain}")))
 }
 
 /// Where a path of the container is on the host; None if it is in no volume. The longest mount point counts.
@@ -139,6 +149,21 @@ mod tests {
         let sandbox = PodSandboxConfig { hostname: "web".into(), host_aliases, ..PodSandboxConfig::default() };
         let expected = "10.244.0.2\tweb\n\n# Entries added by HostAliases.\n10.1.2.3\tfoo.remote\tbar.remote\n";
         assert!(hosts("10.244.0.2", &sandbox).ends_with(expected));
+    }
+
+    #[test]
+    fn the_hosts_file_has_the_full_name_of_who_has_one() {
+        for (hostname, domain, expected) in [
+            ("db-0", "", "10.244.0.2\tdb-0\n"),
+            ("db-0", "db.shop.svc.cluster.local", "10.244.0.2\tdb-0.db.shop.svc.cluster.local\tdb-0\n"),
+            ("a.db.x.svc.c", "db.x.svc.c", "10.244.0.2\ta.db.x.svc.c\ta\n"),
+        ] {
+            let sandbox =
+                PodSandboxConfig { hostname: hostname.into(), domain: domain.into(), ..PodSandboxConfig::default() };
+            let file = hosts("10.244.0.2", &sandbox);
+            assert!(file.ends_with(expected), "{file}");
+            assert!(hosts("", &sandbox).ends_with("ip6-allrouters\n"), "the node's own says nothing of it");
+        }
     }
 
     #[test]

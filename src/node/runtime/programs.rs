@@ -3,6 +3,7 @@
 //! Those that read lines and print lines are in [`text`].
 
 use super::exec::{Place, Ran};
+use super::files::full_name;
 use super::network::netns;
 use super::script::test::{self, There};
 use super::state::State;
@@ -78,6 +79,10 @@ impl Inner {
                 Ran { output, code: i32::from(values.len() < names.len()), ..Ran::default() }
             }
             ["hostname"] => Ran::well(format!("{}\n", sandbox.hostname)),
+            ["hostname", "-f"] => {
+                let (short, full) = full_name(sandbox);
+                Ran::well(full.unwrap_or_else(|| short.to_owned()) + "\n")
+            }
             ["ip", words @ ..] => self.ip(place, words),
             ["date"] | ["date", "-u"] => self.date("%a %b %e %H:%M:%S UTC %Y"),
             ["date", format] | ["date", "-u", format] if format.starts_with('+') => self.date(&format[1..]),
