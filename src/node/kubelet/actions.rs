@@ -141,65 +141,85 @@ fn never_run(spec: &PodSpec, runtime: &RuntimePod) -> Vec<usize> {
     all.filter(|(_, one)| runtime.container(&one.name).is_none()).map(|(index, _)| index).collect()
 }
 
-/// Advances the init containers (`computeInitContainerActions`); true once the pod's containers may start.
+/// Advances the init containers (`computeInitContainerActions`); true once the pod's containers may start. The last of them
+/// that the runtime knows of says how far initialization has come, for the runtime may have forgotten those before it; of
+/// these only sidecars matter any more, and nothing waits for one that is started again.
 fn initialize(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, failed: &Failed, actions: &mut Actions) -> bool {
     let inits = spec.init_containers.as_deref().unwrap_or_default();
-    let initialized = runtime.has_initialized(spec);
-    for (index, container) in inits.iter().enumerate() {
-        let last = runtime.container(&container.name);
-        if is_sidecar(container) {
-            match last {
-                Some(last) if last.state == RunState::Running => {
-                    if let Some(probe) = (failed.probe)(&last.id) {
-                        actions.kill.push(kill_for_probe("Init container", container, &last.id, probe));
-                        actions.start_init.push(index);
-                    }
-                    if !(failed.started)(&container.name, &last.id) && !initialized {
-                        return false;
-                    }
-                }
-                _ => {
-                    actions.start_init.push(index);
-                    if !initialized {
-                        return false;
-                    }
-                }
-            }
+    let mut initialized = inits.is_empty() || runtime.has_initialized(spec);
+    let mut is_past = initialized;
+    for (index, container) in inits.iter().enumerate().rev() {
+        let sidecar = is_sidecar(container);
+        let Some(last) = runtime.container(&container.name) else {
+            actions.start_init.extend((is_past && sidecar).then_some(index));
+            continue;
+        };
+        if is_past && !sidecar {
             continue;
         }
-        if initialized {
-            continue;
-        }
-        match last {
-            Some(last) if last.state == RunState::Exited && last.exit_code == 0 => {}
-            Some(last) if last.state == RunState::Running => return false,
-            Some(last) if last.state == RunState::Exited && !restarts_init(pod, container, last.exit_code) => {
+        let is_done = match last.state {
+            RunState::Running if sidecar => keep_sidecar(container, index, last, failed, actions),
+            RunState::Running => false,
+            RunState::Exited if !sidecar && last.exit_code == 0 => true,
+            RunState::Exited if !sidecar && !restarts_after(pod, container, last.exit_code) => {
                 *actions = Actions { kill_pod: true, ..Actions::default() };
                 return false;
             }
-            _ => {
+            RunState::Exited | RunState::Created | RunState::Unknown => {
                 actions.start_init.push(index);
-                return false;
+                false
             }
+        };
+        if is_done && index + 1 == inits.len() {
+            initialized = true;
+        } else if is_done && !is_past {
+            actions.start_init.push(index + 1);
         }
+        is_past = true;
     }
-    true
+    if !is_past {
+        actions.start_init.push(0);
+    }
+    // They are started in the order of the spec.
+    actions.start_init.sort_unstable();
+    initialized
 }
 
-/// An init container that failed is run again unless the policy is Never; one that succeeded never is.
-fn restarts_init(pod: &Pod, container: &Container, exit_code: i32) -> bool {
-    exit_code != 0 && restarts_after(pod, container, exit_code)
+/// What becomes of a sidecar that runs. Says whether it has started, so that what comes behind it may, which is not for its
+/// liveness probe to say.
+fn keep_sidecar(
+    container: &Container,
+    index: usize,
+    last: &RuntimeContainer,
+    failed: &Failed,
+    actions: &mut Actions,
+) -> bool {
+    let changed = || {
+        let why = format!("Init container {} definition changed", container.name);
+        Kill { id: last.id.clone(), name: container.name.clone(), why, grace: None }
+    };
+    let started = (failed.started)(&container.name, &last.id);
+    let probe = (failed.probe)(&last.id).map(|probe| kill_for_probe("Init container", container, &last.id, probe));
+    let kill = (started && has_another_image(container, last)).then(changed).or(probe);
+    actions.start_init.extend(kill.is_some().then_some(index));
+    actions.kill.extend(kill);
+    started
 }
 
 /// Why a running container has to go, and whether it is started again then: whatever the policy says, if it is to have
-/// another image (`containerChanged`).
+/// another image.
 fn reason_to_kill(pod: &Pod, container: &Container, last: &RuntimeContainer, failed: &Failed) -> Option<(Kill, bool)> {
-    if container.image.as_ref().is_some_and(|image| *image != last.image) {
+    if has_another_image(container, last) {
         let why = format!("Container {} definition changed", container.name);
         return Some((Kill { id: last.id.clone(), name: container.name.clone(), why, grace: None }, true));
     }
     let probe = (failed.probe)(&last.id)?;
     Some((kill_for_probe("Container", container, &last.id, probe), restarts_for_probe(pod, container)))
+}
+
+/// Whether a container was made from another image than its spec names by now (`containerChanged`).
+fn has_another_image(container: &Container, last: &RuntimeContainer) -> bool {
+    container.image.as_ref().is_some_and(|image| *image != last.image)
 }
 
 /// Whether a container that a probe gave up on is started again. It has not ended yet, so its rules for exit codes say nothing.
@@ -275,6 +295,30 @@ mod tests {
     }
 
     #[test]
+    fn the_last_init_container_that_is_known_says_how_far_it_has_come() {
+        let mut pod = pod(&["web"]);
+        let sidecar = Container { restart_policy: Some("Always".into()), ..container("proxy") };
+        let inits = vec![container("one"), sidecar, container("two")];
+        pod.spec.as_mut().unwrap().init_containers = Some(inits);
+        let table = [
+            (vec![exited("one", 0), running("proxy")], vec![2], vec![]),
+            (vec![exited("one", 0), exited("proxy", 1)], vec![1], vec![]),
+            // A sidecar that is started again holds up nobody.
+            (vec![exited("one", 0), exited("proxy", 1), running("two")], vec![1], vec![]),
+            (vec![exited("one", 0), exited("proxy", 1), exited("two", 1)], vec![1, 2], vec![]),
+            (vec![exited("one", 0), exited("proxy", 1), exited("two", 0)], vec![1], vec![0]),
+            // Those before it may have been forgotten.
+            (vec![running("proxy")], vec![2], vec![]),
+            (vec![exited("two", 0)], vec![1], vec![0]),
+            (vec![running("web")], vec![1], vec![]),
+        ];
+        for (containers, start_init, start) in table {
+            let made = actions(&pod, &sandboxed(containers.clone()));
+            assert_eq!((made.start_init, made.start), (start_init, start), "{containers:?}");
+        }
+    }
+
+    #[test]
     fn in_a_new_sandbox_initialization_begins_anew() {
         let mut pod = pod(&["web"]);
         pod.spec.as_mut().unwrap().init_containers = Some(vec![container("setup")]);
@@ -320,8 +364,11 @@ mod tests {
         let sidecar = Container { restart_policy: Some("Always".into()), ..container("proxy") };
         pod.spec.as_mut().unwrap().init_containers = Some(vec![sidecar]);
         let init = one("Init container proxy failed startup probe");
-        let both = vec![running("other"), running("proxy")];
-        assert_eq!(kills(&pod, both, Some("startup")), (init, vec![], vec![0]));
+        let both = || vec![running("other"), running("proxy")];
+        assert_eq!(kills(&pod, both(), Some("startup")), (init, vec![], vec![0]));
+        pod.spec.as_mut().unwrap().init_containers.as_mut().unwrap()[0].image = Some("envoy:2".into());
+        let changed = one("Init container proxy definition changed");
+        assert_eq!(kills(&pod, both(), None), (changed, vec![], vec![0]));
     }
 
     #[test]
