@@ -123,6 +123,24 @@ fn a_crash_shows_its_back_off_only_when_it_ends() {
     assert_eq!(container.restart_count, 2);
 }
 
+/// The probe finds that the container does not run, and that leads to a sync in the middle of the wait.
+#[test]
+fn a_crash_of_what_was_ready_shows_its_back_off_sooner() {
+    let mut harness = Harness::new();
+    harness.runtime.borrow_mut().lives.insert("web".into(), (3_000, 1));
+    harness.runtime.borrow_mut().files.push("/run/ready".into());
+    let mut spec = spec("web", "nginx:1.27");
+    let exec = ExecAction { command: Some(vec!["cat".into(), "/run/ready".into()]) };
+    spec.containers[0].readiness_probe = Some(Probe { exec: Some(exec), period_seconds: Some(3), ..Probe::default() });
+    harness.create_pod("web", spec);
+    harness.run(14_000);
+    let told: Vec<String> = harness.lines().into_iter().filter(|line| line.starts_with("patch Running")).collect();
+    let [.., ready, ended, waits] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(ready, "patch Running TTTTT running gen=1", "{:#?}", harness.calls);
+    assert_eq!(ended, "patch Running TTFFT exit 1 gen=1", "{:#?}", harness.calls);
+    assert_eq!(waits, "patch Running TTFFT CrashLoopBackOff gen=1", "{:#?}", harness.calls);
+}
+
 #[test]
 fn a_pod_that_ends_by_itself_is_terminal_a_tick_later() {
     let mut harness = Harness::new();

@@ -85,14 +85,14 @@ impl Shared {
         let Some(spec) = kind.of(container).cloned() else { return };
         let restarts = restarts_after(&pod, container, exit_code(&status).unwrap_or_default());
         let deleting = pod.metadata.deletion_timestamp.is_some();
-        let (step, renewed, id) = {
+        let (step, news, id) = {
             let mut state = self.state.borrow_mut();
             let Some(slot) = state.probe(uid, name, kind).filter(|slot| !slot.busy) else { return };
-            let (step, renewed) = slot.probe.before(&status, restarts, deleting, self.hub.now());
+            let (step, news) = slot.probe.before(&status, restarts, deleting, self.hub.now());
             slot.busy = step == Step::Run;
-            (step, renewed, slot.probe.container_id.clone())
+            (step, news, slot.probe.container_id.clone())
         };
-        if renewed && kind != Kind::Liveness {
+        if news.is_some_and(|news| leads_to_sync(kind, news)) {
             self.mark(uid);
         }
         match step {
@@ -140,14 +140,14 @@ impl Shared {
                 self.recorder.event_at(&**pod, field, EventType::Warning, "Unhealthy", message);
             }
         }
-        if let Some(Published { success }) = published {
-            self.published(uid, kind, id, success);
+        if let Some(news) = published {
+            self.published(uid, kind, id, news);
         }
     }
 
     /// The result changed: readiness and startup go into the status at once, and the pod is synced.
-    fn published(self: &Rc<Self>, uid: &str, kind: Kind, id: &str, success: bool) {
-        let now = self.hub.now();
+    fn published(self: &Rc<Self>, uid: &str, kind: Kind, id: &str, news: Published) {
+        let (now, success) = (self.hub.now(), news.success);
         let changed = {
             let mut state = self.state.borrow_mut();
             let Some(pod) = state.workers.get(uid).map(|worker| worker.pod.clone()) else { return };
@@ -160,7 +160,7 @@ impl Shared {
         if changed {
             self.write_statuses();
         }
-        if kind != Kind::Liveness || !success {
+        if leads_to_sync(kind, news) {
             self.mark(uid);
         }
     }
@@ -186,6 +186,11 @@ impl super::State {
     fn probe(&mut self, uid: &str, name: &str, kind: Kind) -> Option<&mut ProbeSlot> {
         self.workers.get_mut(uid)?.probes.get_mut(&(name.to_owned(), kind))
     }
+}
+
+/// That a container is alive is no news to anybody.
+fn leads_to_sync(kind: Kind, news: Published) -> bool {
+    kind != Kind::Liveness || !news.success
 }
 
 /// The container of that name, or the init container.

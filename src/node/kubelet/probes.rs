@@ -136,12 +136,18 @@ impl Probe {
         self.container_id == id && !self.is_open && self.published == Some(false)
     }
 
-    /// Looks at the container's status before a run. The second value is set when the container is a new one, for
-    /// which the initial result counts again.
-    pub fn before(&mut self, status: &ContainerStatus, restarts: bool, deleting: bool, now: Instant) -> (Step, bool) {
+    /// Looks at the container's status before a run. What is known changes with that already: of a new container what is
+    /// assumed at first, of one that does not run that it is not well.
+    pub fn before(
+        &mut self,
+        status: &ContainerStatus,
+        restarts: bool,
+        deleting: bool,
+        now: Instant,
+    ) -> (Step, Option<Published>) {
         let id = runtime_id(status).to_owned();
         if id.is_empty() {
-            return (Step::Wait, false);
+            return (Step::Wait, None);
         }
         let renewed = id != self.container_id;
         if renewed {
@@ -154,7 +160,10 @@ impl Probe {
                 self.publish(true);
             }
         }
-        (self.step(status, restarts, deleting, now), renewed && !self.is_open)
+        let known = (self.published, self.is_open);
+        let step = self.step(status, restarts, deleting, now);
+        let is_news = !self.is_open && (renewed || known != (self.published, self.is_open));
+        (step, is_news.then(|| Published { success: self.published == Some(true) }))
     }
 
     fn step(&mut self, status: &ContainerStatus, restarts: bool, deleting: bool, now: Instant) -> Step {
@@ -242,10 +251,11 @@ mod tests {
     fn a_failed_liveness_probe_waits_for_the_next_container() {
         let mut probe = Probe::new(Kind::Liveness, &spec(1, 1), Instant(0));
         let now = Instant(60_000_000_000);
-        assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Run, true));
+        let alive = Some(Published { success: true });
+        assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Run, alive));
         assert_eq!(probe.after(false), Some(Published { success: false }));
-        assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Wait, false));
-        assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, true));
+        assert_eq!(probe.before(&status("a", true), true, false, now), (Step::Wait, None));
+        assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, alive));
         assert_eq!(probe.result("b"), Some(true), "a new container is alive until proven otherwise");
     }
 
@@ -255,14 +265,31 @@ mod tests {
         let mut probe = Probe::new(Kind::Liveness, &spec(1, 3), Instant(0));
         probe.before(&status("a", true), true, false, now);
         assert_eq!([false, false].map(|result| probe.after(result)), [None, None]);
-        assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, true));
+        let alive = Some(Published { success: true });
+        assert_eq!(probe.before(&status("b", true), true, false, now), (Step::Run, alive));
         assert_eq!(probe.after(false), Some(Published { success: false }), "the third in a row");
-        assert_eq!(probe.before(&status("c", true), true, false, now), (Step::Run, true));
+        assert_eq!(probe.before(&status("c", true), true, false, now), (Step::Run, alive));
         assert_eq!(
             [false, false].map(|result| probe.after(result)),
             [None, None],
             "after a restart for it they are anew"
         );
+    }
+
+    #[test]
+    fn that_a_container_does_not_run_is_news_once() {
+        let now = Instant(60_000_000_000);
+        let ended = ContainerStatus { state: None, ..status("a", false) };
+        for (kind, well) in [(Kind::Liveness, true), (Kind::Readiness, true), (Kind::Readiness, false)] {
+            let mut probe = Probe::new(kind, &spec(1, 1), Instant(0));
+            probe.before(&status("a", true), true, false, now);
+            if well {
+                probe.after(true);
+            }
+            let news = well.then_some(Published { success: false });
+            assert_eq!(probe.before(&ended, true, false, now), (Step::Wait, news), "{kind:?} {well}");
+            assert_eq!(probe.before(&ended, true, false, now), (Step::Wait, None), "{kind:?} {well}");
+        }
     }
 
     #[test]
@@ -275,9 +302,9 @@ mod tests {
             (Kind::Startup, false, (Step::Run, None)),
         ] {
             let mut probe = Probe::new(kind, &spec(1, 1), began);
-            let (step, renewed) = probe.before(&status("a", started), true, false, began);
+            let (step, news) = probe.before(&status("a", started), true, false, began);
             assert_eq!((step, probe.result("a")), expected, "{kind:?} {started}");
-            assert_eq!(renewed, expected.1.is_some(), "{kind:?}: a result that is none is no news");
+            assert_eq!(news.is_some(), expected.1.is_some(), "{kind:?}: a result that is none is no news");
             assert!(!probe.has_failed("a"), "{kind:?}");
             assert_eq!(probe.after(false), Some(Published { success: false }), "{kind:?}: the first result is");
         }
