@@ -33,6 +33,8 @@ pub struct Runtime {
     images: Vec<String>,
     /// Commands that exec probes may run with success.
     pub files: Vec<String>,
+    /// No command can be run.
+    pub broken: bool,
     /// Exit code and life in milliseconds of containers by name; others run for ever.
     pub lives: BTreeMap<String, (u64, i32)>,
     next: u64,
@@ -148,6 +150,9 @@ impl Runtime {
             CriRequest::ContainerStatus { id } => {
                 let found = self.containers.iter().find(|c| c.id == *id).cloned();
                 CriResponse::Container(found.ok_or_else(|| error("NotFound", "no such container"))?)
+            }
+            CriRequest::ExecSync { .. } if self.broken => {
+                return Err(error("Unknown", "failed to exec in container: it is broken"));
             }
             CriRequest::ExecSync { command, .. } | CriRequest::Exec { command, .. } => {
                 let file = command.last().cloned().unwrap_or_default();

@@ -1,6 +1,9 @@
 //! The kubelet against recordings 01, 05, 07, 10 and 11: what it sends to the API server, in order.
 
-use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, Container, ExecAction, PodReadinessGate, Probe, Volume};
+use k8s_openapi::api::core::v1::{
+    ConfigMapVolumeSource, Container, ExecAction, Lifecycle, LifecycleHandler, PodReadinessGate, Probe, SleepAction,
+    Volume,
+};
 
 use crate::harness::{Harness, spec};
 
@@ -207,6 +210,44 @@ fn readiness_follows_the_probe() {
         "two failures make it unready: {:#?}",
         harness.calls
     );
+}
+
+#[test]
+fn a_probe_that_cannot_be_made_is_tried_three_times() {
+    let mut harness = Harness::new();
+    harness.runtime.borrow_mut().files.push("/run/ready".into());
+    let mut spec = spec("web", "nginx:1.27");
+    let exec = ExecAction { command: Some(vec!["cat".into(), "/run/ready".into()]) };
+    let probe = Probe { exec: Some(exec), period_seconds: Some(2), failure_threshold: Some(1), ..Probe::default() };
+    spec.containers[0].readiness_probe = Some(probe);
+    harness.create_pod("web", spec);
+    harness.run(4_000);
+    harness.mark();
+    harness.runtime.borrow_mut().calls.clear();
+    harness.runtime.borrow_mut().broken = true;
+    harness.run(2_500);
+    let tries = harness.runtime.borrow().calls.iter().filter(|call| *call == "ExecSync").count();
+    assert_eq!((harness.lines(), tries), (vec!["event Unhealthy".to_owned()], 3), "and it counts for nothing");
+}
+
+/// An evicted pod is Failed while its containers still have their time.
+#[test]
+fn nobody_asks_a_pod_that_has_ended_whether_it_is_ready() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    spec.active_deadline_seconds = Some(4);
+    let exec = ExecAction { command: Some(vec!["cat".into(), "/run/ready".into()]) };
+    let sleep = SleepAction { seconds: 20 };
+    spec.containers[0].lifecycle = Some(Lifecycle {
+        pre_stop: Some(LifecycleHandler { sleep: Some(sleep), ..LifecycleHandler::default() }),
+        ..Lifecycle::default()
+    });
+    spec.containers[0].readiness_probe = Some(Probe { exec: Some(exec), period_seconds: Some(1), ..Probe::default() });
+    harness.create_pod("web", spec);
+    harness.run(7_000);
+    harness.runtime.borrow_mut().calls.clear();
+    harness.run(5_000);
+    assert!(!harness.runtime.borrow().calls.contains(&"ExecSync".to_owned()));
 }
 
 #[test]

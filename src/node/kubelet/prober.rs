@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe as Spec};
 
+use super::params::PROBE_TRIES;
 use super::probes::{Kind, Probe, Published, Step};
 use super::restart::restarts_after;
 use super::start::field_path;
@@ -17,6 +18,7 @@ use super::workers::ProbeSlot;
 use super::{PROBE, Shared};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
+use crate::object::pod::is_final;
 
 impl Shared {
     /// `AddPod`: a worker for each probe that has none yet. Its first run finds no container; then its period begins.
@@ -80,6 +82,9 @@ impl Shared {
 
     /// `doProbe`, up to the call.
     fn probe_now(self: &Rc<Self>, uid: &str, name: &str, kind: Kind) {
+        if self.has_ended(uid) {
+            return self.drop_probe(uid, name, kind);
+        }
         let Some((pod, status)) = self.probed_container(uid, name) else { return };
         let Some(container) = find(&pod, name) else { return };
         let Some(spec) = kind.of(container).cloned() else { return };
@@ -119,7 +124,12 @@ impl Shared {
         id: &str,
         field: &str,
     ) {
-        let result = self.call_probe(pod, name, id, spec).await;
+        let mut result = self.call_probe(pod, name, id, spec).await;
+        for _ in 1..PROBE_TRIES {
+            if result.is_err() {
+                result = self.call_probe(pod, name, id, spec).await;
+            }
+        }
         let published = {
             let mut state = self.state.borrow_mut();
             let Some(slot) = state.probe(uid, name, kind) else { return };
@@ -169,6 +179,12 @@ impl Shared {
         if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
             worker.probes.remove(&(name.to_owned(), kind));
         }
+    }
+
+    /// Whether the status last set says that the pod has ended, whatever its containers still do.
+    fn has_ended(&self, uid: &str) -> bool {
+        let state = self.state.borrow();
+        state.status.get(uid).and_then(|status| status.phase.as_deref()).is_some_and(is_final)
     }
 
     /// The container's status as last set.
