@@ -148,7 +148,7 @@ impl Shared {
         }
     }
 
-    /// REMOVE: the object is gone. Whatever still runs is stopped with the shortest grace.
+    /// REMOVE: the object is gone. Whatever still runs is stopped.
     fn pod_removed(self: &Rc<Self>, pod: &Arc<Pod>) {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         let (stage, shrinks) = {

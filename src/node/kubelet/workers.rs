@@ -144,16 +144,11 @@ impl Worker {
         shrinks
     }
 
-    /// `calculateEffectiveGracePeriod`. A pod whose object is gone gets the shortest.
+    /// `calculateEffectiveGracePeriod`: what whoever deleted the pod has asked for, or its own.
     fn wanted_grace(&self) -> i64 {
         let asked = self.pod.metadata.deletion_grace_period_seconds;
         let own = self.pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
-        let seconds = match (self.removed, asked) {
-            (true, None) => GRACE_SECONDS_MIN,
-            (_, Some(asked)) => asked,
-            (false, None) => own.unwrap_or(GRACE_SECONDS),
-        };
-        seconds.max(GRACE_SECONDS_MIN)
+        asked.or(own).unwrap_or(GRACE_SECONDS).max(GRACE_SECONDS_MIN)
     }
 
     /// The pod's uid.
@@ -293,5 +288,36 @@ impl Shared {
         let (now, started) = (self.hub.now(), self.started.get());
         let since = (now - started).as_nanos() as u64;
         if now < started { Instant::default() } else { started + Duration::from_nanos(since / period * period) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grace_period_is_what_was_asked_for_or_the_pods_own_and_only_shrinks() {
+        let pod = |own: Option<i64>, asked: Option<i64>| {
+            let mut pod = super::super::testing::pod(&["web"]);
+            pod.spec.as_mut().unwrap().termination_grace_period_seconds = own;
+            pod.metadata.deletion_grace_period_seconds = asked;
+            pod.metadata.deletion_timestamp = asked.map(|_| Instant(0).time());
+            Arc::new(pod)
+        };
+        for (own, asked, removed, grace) in [
+            (None, None, false, None),
+            (Some(60), Some(10), false, Some(10)),
+            (Some(60), Some(0), false, Some(1)),
+            (Some(60), Some(0), true, Some(1)),
+            // That it was deleted nobody has told, only that it is gone.
+            (Some(60), None, true, Some(60)),
+            (None, None, true, Some(30)),
+        ] {
+            let mut worker = Worker::new(pod(own, None), Rc::default());
+            worker.update(pod(own, asked), removed);
+            assert_eq!(worker.grace, grace, "{own:?} {asked:?} {removed}");
+            let shrinks = worker.update(pod(own, Some(5)), removed);
+            assert_eq!((worker.grace, shrinks), (Some(grace.map_or(5, |grace| grace.min(5))), grace > Some(5)));
+        }
     }
 }
