@@ -35,6 +35,8 @@ pub struct Runtime {
     pub files: Vec<String>,
     /// No command can be run.
     pub broken: bool,
+    /// No sandbox can be connected, which turns out after five seconds.
+    pub no_network: bool,
     /// Exit code and life in milliseconds of containers by name; others run for ever.
     pub lives: BTreeMap<String, (u64, i32)>,
     next: u64,
@@ -51,6 +53,7 @@ struct RuntimeActor {
 impl RuntimeActor {
     fn answer(&self, from: ActorId, call: CallId, request: &CriRequest) {
         let delay = match request {
+            CriRequest::RunPodSandbox(_) if self.state.borrow().no_network => 5_000,
             CriRequest::RunPodSandbox(_) | CriRequest::StopContainer { .. } => 150,
             CriRequest::PullImage { .. } => 400,
             _ => 0,
@@ -83,6 +86,9 @@ impl Runtime {
         Ok(match request {
             CriRequest::Version => {
                 CriResponse::Version { runtime_name: "containerd".into(), runtime_version: "0.1.0".into() }
+            }
+            CriRequest::RunPodSandbox(_) if self.no_network => {
+                return Err(error("Unknown", "failed to setup network for sandbox"));
             }
             CriRequest::RunPodSandbox(config) => {
                 let ip = format!("10.244.0.{}", self.sandboxes.len() + 2);

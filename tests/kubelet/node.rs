@@ -230,6 +230,22 @@ fn a_probe_that_cannot_be_made_is_tried_three_times() {
     assert_eq!((harness.lines(), tries), (vec!["event Unhealthy".to_owned()], 3), "and it counts for nothing");
 }
 
+#[test]
+fn a_sandbox_that_fails_is_told_of_unless_the_pod_is_to_end() {
+    let failed = "event FailedCreatePodSandBox".to_owned();
+    for deleted in [false, true] {
+        let mut harness = Harness::new();
+        harness.runtime.borrow_mut().no_network = true;
+        harness.create_pod("web", spec("web", "nginx:1.27"));
+        harness.run(2_000);
+        if deleted {
+            harness.delete_pod("web");
+        }
+        harness.run(10_000);
+        assert_eq!(harness.lines().contains(&failed), !deleted, "{:#?}", harness.calls);
+    }
+}
+
 /// An evicted pod is Failed while its containers still have their time.
 #[test]
 fn nobody_asks_a_pod_that_has_ended_whether_it_is_ready() {

@@ -230,15 +230,25 @@ impl Shared {
     async fn make_sandbox(self: &Rc<Self>, pod: &Arc<Pod>, attempt: u32) -> Option<RuntimeSandbox> {
         let id = match self.run_sandbox(pod, attempt).await {
             Ok(id) => id,
+            // Of a pod that is to end meanwhile it is no error.
+            Err(_) if self.cancelled(pod.metadata.uid.as_deref().unwrap_or_default()) => return None,
             Err(error) => {
                 let message = format!("Failed to create pod sandbox: {error}");
                 self.recorder.event(&**pod, EventType::Warning, "FailedCreatePodSandBox", message);
                 return None;
             }
         };
-        let sandbox = self.sandbox_status(&id).await.ok()?;
-        self.sandbox_stands(pod);
-        Some(sandbox)
+        match self.sandbox_status(&id).await {
+            Ok(sandbox) => {
+                self.sandbox_stands(pod);
+                Some(sandbox)
+            }
+            Err(error) => {
+                let message = format!("Unable to get pod sandbox status: {error}");
+                self.recorder.event(&**pod, EventType::Warning, "FailedStatusPodSandBox", message);
+                None
+            }
+        }
     }
 
     /// Changes one condition of the status last set, and nothing else: the address follows with the next status.
