@@ -303,6 +303,19 @@ impl Harness {
             Body::Object(object) => object.namespace().to_owned(),
             _ => "default".to_owned(),
         };
+        self.handle_in(&namespace, verb, kind, subresource, name, body)
+    }
+
+    fn handle_in(
+        &mut self,
+        namespace: &str,
+        verb: Verb,
+        kind: Kind,
+        subresource: Option<Subresource>,
+        name: &str,
+        body: Body,
+    ) -> Response {
+        let namespace = namespace.to_owned();
         let options = Options::default();
         let user = Rc::new(User::admin());
         let request = Request { user, verb, kind, subresource, namespace, name: name.into(), body, options };
@@ -346,6 +359,24 @@ impl Harness {
         self.mark();
         let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
         self.handle(Verb::Delete, Kind::Pod, None, name, Body::Delete(options));
+    }
+
+    /// Deletes the node's lease.
+    pub fn delete_lease(&mut self) {
+        self.mark();
+        let body = Body::Delete(DeleteOptions::default());
+        self.handle_in("kube-node-lease", Verb::Delete, Kind::Lease, None, "node-1", body);
+    }
+
+    /// Somebody else writes into the node's lease.
+    pub fn touch_lease(&mut self) {
+        let found = self.handle_in("kube-node-lease", Verb::Get, Kind::Lease, None, "node-1", Body::None);
+        let Response::Object(Object::Lease(lease)) = found else { panic!("{found:?}") };
+        let mut lease = (*lease).clone();
+        lease.metadata.labels.get_or_insert_default().insert("seen".into(), "yes".into());
+        self.mark();
+        let body = Body::Object(Object::Lease(Arc::new(lease)));
+        self.handle_in("kube-node-lease", Verb::Update, Kind::Lease, None, "node-1", body);
     }
 
     pub fn pod(&mut self, name: &str) -> Arc<Pod> {

@@ -246,6 +246,29 @@ fn a_sandbox_that_fails_is_told_of_unless_the_pod_is_to_end() {
     }
 }
 
+#[test]
+fn a_lease_that_others_have_touched_is_renewed_at_once() {
+    let mut harness = Harness::new();
+    let bare = |harness: &Harness| -> Vec<String> {
+        let leases = harness.calls.iter().filter(|line| line.contains("lease"));
+        leases.filter_map(|line| Some(line.split(' ').nth(1)?.to_owned())).collect()
+    };
+    harness.touch_lease();
+    harness.run(10_100);
+    assert_eq!(bare(&harness), ["update", "get", "update"], "{:#?}", harness.calls);
+    harness.delete_lease();
+    harness.run(10_100);
+    assert_eq!(
+        bare(&harness),
+        ["update", "get", "create", "update"],
+        "it is not there, nor is its uid: {:#?}",
+        harness.calls
+    );
+    harness.mark();
+    harness.run(10_100);
+    assert_eq!(bare(&harness), ["update"]);
+}
+
 /// An evicted pod is Failed while its containers still have their time.
 #[test]
 fn nobody_asks_a_pod_that_has_ended_whether_it_is_ready() {

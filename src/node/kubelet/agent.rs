@@ -22,7 +22,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Owne
 
 use super::node_status::{self, Health, is_cordoned};
 use super::params::{
-    LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
+    LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, LEASE_TRIES, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
     REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
 };
 use super::shutdown::Waiting;
@@ -258,28 +258,43 @@ impl Shared {
         });
     }
 
-    /// The first time GET and, if there is none, POST; afterwards PUT of what was last written.
+    /// The first time GET and, if there is none, POST; afterwards PUT of what was last written, up to five times. If somebody
+    /// else has written the lease it is read in between, and one that is gone is made anew. Mirrors `sync` of the lease
+    /// controller.
     async fn write_lease(&self) -> Result<(), Status> {
-        let held = self.state.borrow().agent.lease.clone();
-        let held = match held {
-            Some(lease) => Some(lease),
-            None => match self.heartbeat.get::<Lease>(LEASES, &self.config.name).await {
-                Ok(lease) => Some(lease),
-                Err(status) if status.is_not_found() => None,
-                Err(status) => return Err(status),
+        let held = self.state.borrow_mut().agent.lease.take();
+        let mut base = match held {
+            Some(lease) => lease,
+            None => match self.ensure_lease().await? {
+                (_, true) => return Ok(()),
+                (lease, false) => lease,
             },
         };
-        let written = match held {
-            None => self.heartbeat.create(self.new_lease()).await,
-            Some(held) => {
-                let mut lease = (*held).clone();
-                lease.spec.get_or_insert_default().renew_time = Some(self.clock());
-                self.heartbeat.update(lease).await
+        for _ in 0..LEASE_TRIES {
+            let mut lease = (*base).clone();
+            lease.spec.get_or_insert_default().renew_time = Some(self.clock());
+            match self.heartbeat.update(lease).await {
+                Ok(written) => {
+                    self.state.borrow_mut().agent.lease = Some(written);
+                    return Ok(());
+                }
+                Err(status) if status.is_conflict() => base = self.ensure_lease().await?.0,
+                Err(status) if status.is_not_found() => {}
+                // Nobody answers. The next period reads it first.
+                Err(status) => return Err(status),
             }
+        }
+        self.ensure_lease().await.map(|_| ())
+    }
+
+    /// The lease as it is; true: it was made.
+    async fn ensure_lease(&self) -> Result<(Arc<Lease>, bool), Status> {
+        let (lease, made) = match self.heartbeat.get::<Lease>(LEASES, &self.config.name).await {
+            Err(status) if status.is_not_found() => (self.heartbeat.create(self.new_lease()).await?, true),
+            found => (found?, false),
         };
-        // After a conflict the next try reads the lease first.
-        self.state.borrow_mut().agent.lease = written.as_ref().ok().cloned();
-        written.map(|_| ())
+        self.state.borrow_mut().agent.lease = Some(lease.clone());
+        Ok((lease, made))
     }
 
     fn new_lease(&self) -> Lease {

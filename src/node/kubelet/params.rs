@@ -24,6 +24,8 @@ pub const NODE_REPORT_PERIOD: Duration = Duration::from_secs(300);
 pub const LEASE_DURATION_SECONDS: i32 = 40;
 /// The lease is renewed after a quarter of its duration.
 pub const LEASE_RENEW_PERIOD: Duration = Duration::from_secs(10);
+/// `maxUpdateRetries` of the lease controller: so often is a renewal tried at once.
+pub const LEASE_TRIES: u32 = 5;
 /// `pkg/kubelet/status` `syncPeriod`: statuses that could not be written are tried again this often.
 pub const STATUS_SYNC_PERIOD: Duration = Duration::from_secs(10);
 /// `reconcilerLoopSleepPeriod` of the volume manager: how long it takes until new volumes are looked at.
