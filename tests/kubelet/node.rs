@@ -269,6 +269,17 @@ fn a_lease_that_others_have_touched_is_renewed_at_once() {
     assert_eq!(bare(&harness), ["update"]);
 }
 
+#[test]
+fn a_kubelet_that_comes_back_tells_of_its_node_anew() {
+    let mut harness = Harness::new();
+    harness.mark();
+    harness.start_kubelet();
+    harness.run(3_000);
+    let expected = ["Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"];
+    let events: Vec<String> = harness.lines().into_iter().filter(|line| line.starts_with("event")).collect();
+    assert_eq!(events, expected.map(|reason| format!("event {reason}")), "{:#?}", harness.calls);
+}
+
 /// An evicted pod is Failed while its containers still have their time.
 #[test]
 fn nobody_asks_a_pod_that_has_ended_whether_it_is_ready() {

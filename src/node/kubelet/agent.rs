@@ -78,13 +78,12 @@ impl Shared {
             self.hub.sleep(pause).await;
             let health = self.state.borrow().agent.health.clone();
             let node = node_status::initial(&self.config, &version, &health, self.hub.now());
+            // Whatever was known of the node: of this one no condition is. That it is Ready is told only when it turns so.
+            for event in &node_status::turned(None, &health)[..3] {
+                self.tell_turned(event);
+            }
             match self.client.create(node).await {
-                Ok(_) => {
-                    for event in &node_status::turned(None, &Health::default())[..3] {
-                        self.tell_turned(event);
-                    }
-                    break;
-                }
+                Ok(_) => break,
                 // A kubelet that comes back takes its Node over; the status that follows brings it up to date.
                 Err(status) if status.is_already_exists() => {
                     if let Ok(node) = self.client.get::<Node>("", &self.config.name).await {
