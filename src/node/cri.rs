@@ -135,6 +135,8 @@ pub struct LinuxContainerResources {
     pub cpu_shares: i64,
     /// Bytes; 0: no limit.
     pub memory_limit_in_bytes: i64,
+    /// How soon the kernel kills it when memory runs out: 1000 among the first, -997 after almost all others.
+    pub oom_score_adj: i64,
 }
 
 /// `ContainerState`.

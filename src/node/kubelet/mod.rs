@@ -66,6 +66,7 @@ pub mod eviction;
 pub mod expansion;
 pub mod hooks;
 pub mod images;
+pub mod linux;
 pub mod node_status;
 pub mod params;
 pub mod pleg;

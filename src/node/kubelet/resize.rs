@@ -259,8 +259,9 @@ impl Shared {
     pub(super) async fn resize_containers(&self, uid: &str, pod: &Pod, actions: &Actions) -> Result<(), ()> {
         for memory in [true, false] {
             for resized in actions.resize.iter().filter(|resized| if memory { resized.memory } else { resized.cpu }) {
-                let size = self.next_size(uid, pod, resized, memory);
-                if let Err(error) = self.update_container_resources(&resized.id, size.as_ref()).await {
+                let Some(container) = containers(pod).find(|c| c.name == resized.name) else { continue };
+                let size = self.next_size(uid, container, resized, memory);
+                if let Err(error) = self.update_container_resources(pod, container, &resized.id, size.as_ref()).await {
                     self.tell_failure(uid, pod, &error.to_string());
                     return Err(());
                 }
@@ -273,8 +274,14 @@ impl Shared {
     }
 
     /// The size that the runtime is told of: as long as only the memory is being changed, the CPU is what it was.
-    fn next_size(&self, uid: &str, pod: &Pod, resized: &Resized, memory: bool) -> Option<ResourceRequirements> {
-        let allocated = containers(pod).find(|c| c.name == resized.name).and_then(|c| c.resources.as_ref());
+    fn next_size(
+        &self,
+        uid: &str,
+        container: &Container,
+        resized: &Resized,
+        memory: bool,
+    ) -> Option<ResourceRequirements> {
+        let allocated = container.resources.as_ref();
         if !memory || !resized.cpu {
             return allocated.cloned();
         }

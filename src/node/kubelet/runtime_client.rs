@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, ResourceRequirements, VolumeMount};
 use k8s_openapi::api::node::v1::RuntimeClass;
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::Shared;
 use super::expansion;
+use super::linux;
 use super::pleg::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::sandbox_config::sandbox_config;
@@ -24,12 +24,6 @@ use crate::node::cri::{
 };
 use crate::object::quantity::Amount;
 use crate::object::{self, Pod};
-
-/// The least CPU quota that the kernel takes, in microseconds.
-const CPU_QUOTA_MIN: i64 = 1000;
-/// The kernel's bounds for shares of the CPU.
-const CPU_SHARES_MIN: i64 = 2;
-const CPU_SHARES_MAX: i64 = 262_144;
 
 /// A command that was run in a container.
 pub(super) struct Ran {
@@ -115,11 +109,18 @@ impl Shared {
     /// UpdateContainerResources.
     pub(super) async fn update_container_resources(
         &self,
+        pod: &Pod,
+        container: &Container,
         id: &str,
         size: Option<&ResourceRequirements>,
     ) -> Result<(), RpcError> {
-        let (id, linux) = (id.to_owned(), linux_resources(size));
+        let (id, linux) = (id.to_owned(), linux::resources(pod, container, size, self.memory()));
         self.cri(CriRequest::UpdateContainerResources { id, linux }).await.map(|_| ())
+    }
+
+    /// How much memory the machine has.
+    fn memory(&self) -> i64 {
+        self.config.capacity.get("memory").map_or(0, |memory| Amount::of(memory).value())
     }
 
     /// CreateContainer.
@@ -133,7 +134,8 @@ impl Shared {
     ) -> Result<String, RpcError> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let slots = self.state.borrow().workers.get(uid).map(|w| w.volumes.slots.clone()).unwrap_or_default();
-        let config = container_config(pod, container, envs, &slots, attempt);
+        let linux = linux::resources(pod, container, container.resources.as_ref(), self.memory());
+        let config = ContainerConfig { linux, ..container_config(pod, container, envs, &slots, attempt) };
         let request = CriRequest::CreateContainer { sandbox_id: sandbox.into(), config: config.into() };
         id(self.cri(request).await?)
     }
@@ -267,25 +269,9 @@ fn container_config(
         ports: container.ports.iter().flatten().map(port).collect(),
         // With stdinOnce it ends with whoever is attached, and nobody ever is.
         stdin: container.stdin == Some(true) && container.stdin_once != Some(true),
-        linux: linux_resources(container.resources.as_ref()),
+        linux: LinuxContainerResources::default(),
         termination_message_path: container.termination_message_path.clone().unwrap_or_default(),
         falls_back_to_logs: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
-    }
-}
-
-/// Requests and limits as the kernel knows them. Whoever asks for no CPU but has a limit gets shares for the limit. Mirrors
-/// `calculateLinuxResources`.
-fn linux_resources(resources: Option<&ResourceRequirements>) -> LinuxContainerResources {
-    let of = |list: Option<&BTreeMap<String, Quantity>>, name: &str| {
-        list.and_then(|list| list.get(name)).map(Amount::of).unwrap_or_default()
-    };
-    let (requests, limits) = (resources.and_then(|r| r.requests.as_ref()), resources.and_then(|r| r.limits.as_ref()));
-    let (request, limit) = (of(requests, "cpu").milli_value(), of(limits, "cpu").milli_value());
-    let shares = if request == 0 { limit } else { request } * 1024 / 1000;
-    LinuxContainerResources {
-        cpu_quota: if limit == 0 { 0 } else { (limit * 100).max(CPU_QUOTA_MIN) },
-        cpu_shares: shares.clamp(CPU_SHARES_MIN, CPU_SHARES_MAX),
-        memory_limit_in_bytes: of(limits, "memory").value(),
     }
 }
 
