@@ -13,6 +13,12 @@ pub fn is_one(spec: &PodSpec, name: &str) -> bool {
     spec.ephemeral_containers.iter().flatten().any(|ephemeral| ephemeral.name == name)
 }
 
+/// The container whose processes the one of this name sees, if it names one.
+pub fn target_of<'a>(spec: &'a PodSpec, name: &str) -> Option<&'a str> {
+    let found = spec.ephemeral_containers.iter().flatten().find(|ephemeral| ephemeral.name == name)?;
+    found.target_container_name.as_deref().filter(|target| !target.is_empty())
+}
+
 /// Changes one as the container that it is.
 pub fn with_container(ephemeral: &mut EphemeralContainer, change: impl FnOnce(&mut Container)) {
     let mut taken = std::mem::take(ephemeral);

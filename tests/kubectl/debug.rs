@@ -65,6 +65,16 @@ fn a_container_is_added_and_the_others_run_on() {
 }
 
 #[test]
+fn a_container_whose_target_has_not_been_made_waits() {
+    let mut cluster = scene();
+    says(&mut cluster, "kubectl run late --image=nginx:no-such");
+    says(&mut cluster, "kubectl debug late --image=busybox:1.36 -c look --target=late -- sleep 1000");
+    let waiting = "kubectl get pod late -o jsonpath='{.status.ephemeralContainerStatuses[*].state.waiting}'";
+    let expected = r#"{"message":"unable to find target container late","reason":"CreateContainerConfigError"}"#;
+    assert_eq!(says(&mut cluster, waiting), expected);
+}
+
+#[test]
 fn it_is_never_started_again_and_stays() {
     let mut cluster = scene();
     let said = says(&mut cluster, "kubectl debug web --image=busybox:1.36 -- sh -c 'exit 3'");

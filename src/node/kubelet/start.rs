@@ -71,6 +71,10 @@ impl Shared {
         };
         self.back_off(pod, container, &field, runtime)?;
         self.ensure_image(pod, container, &field).await?;
+        let target = pod.spec.as_ref().and_then(|spec| ephemeral::target_of(spec, &container.name));
+        if let Some(target) = target.filter(|target| runtime.container(target).is_none()) {
+            return Err(failed("CreateContainerConfigError", format!("unable to find target container {target}")));
+        }
         let envs = match self.environment(pod, container, &sandbox.ip) {
             Ok(envs) => envs,
             Err(message) => return Err(failed("CreateContainerConfigError", message)),
