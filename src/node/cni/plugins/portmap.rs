@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Deserialize;
 
-use crate::node::netfilter::{Asked, Cidr, Match, Protocol, Rule, Ruleset, RulesetError, Table, Target};
+use crate::node::netfilter::{Asked, Cidr, Conntrack, Match, Protocol, Rule, Ruleset, RulesetError, Table, Target};
 
 use super::super::exec::CniError;
 use super::super::ipnet::IpNet;
@@ -102,6 +102,7 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
     let rules = &mut machine.network.root.netfilter.rules;
     let id = &run.environment.container_id;
     set_up(rules, &config, id, own, &forwards).map_err(|error| format!("unable to setup DNAT: {error}"))?;
+    forget_stale(&mut machine.network.root.netfilter.conntrack, &forwards);
     for forward in &forwards {
         let (port, protocol, to) = (forward.host_port, forward.protocol.as_str(), forward.container_port);
         machine.did(format_args!("iptables: port {port}/{protocol} of the node leads to {}:{to}", own.address));
@@ -137,6 +138,19 @@ fn set_up(
         rules.append(Table::Nat, DNAT, rule)?;
     }
     Ok(())
+}
+
+/// Who has sent UDP to one of these ports before would go on to where it went then, or nowhere: only the first packet of a
+/// connection asks the rules. Mirrors `deletePortmapStaleConnections`.
+fn forget_stale(conntrack: &mut Conntrack, forwards: &[Forward]) {
+    let of_udp = forwards.iter().filter(|forward| forward.protocol == Protocol::Udp);
+    let ports: Vec<u16> = of_udp.map(|forward| forward.host_port).collect();
+    if !ports.is_empty() {
+        conntrack.delete(|connection| {
+            let to = &connection.original;
+            to.protocol == Protocol::Udp && ports.contains(&to.destination_port)
+        });
+    }
 }
 
 /// Which packets are for this container: its ports, by protocol.

@@ -2,7 +2,8 @@ use serde_json::{Value, json};
 
 use super::testing::{Bench, environment, network};
 use crate::node::cni::exec::Command;
-use crate::node::netfilter::Table;
+use crate::node::netfilter::{Packet, Payload, Protocol, Table, Tuple};
+use crate::object::time::Instant;
 
 fn ipam() -> Value {
     json!({"type": "host-local", "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]})
@@ -172,6 +173,31 @@ fn an_add_that_finds_no_address_leaves_a_pair_for_del() {
     bench.run("bridge", Command::Del, "b", &stdin).unwrap();
     assert!(!bench.inside("b").links.contains_key("eth0"));
     assert_eq!(bench.network.root.links.values().filter(|link| link.master.is_some()).count(), 1);
+}
+
+#[test]
+fn whoever_sent_to_a_port_before_it_was_forwarded_is_heard() {
+    let mut bench = Bench::new();
+    let result = bench.run("bridge", Command::Add, "a", &bridge()).unwrap();
+    let tuple = |protocol, destination_port| Tuple {
+        protocol,
+        source: [192, 0, 2, 9].into(),
+        source_port: 4000,
+        destination: [172, 18, 0, 10].into(),
+        destination_port,
+    };
+    let known = [(Protocol::Udp, 53, false), (Protocol::Tcp, 53, true), (Protocol::Udp, 54, true)];
+    for (protocol, port, _) in known {
+        let mut packet = Packet::new(tuple(protocol, port), Payload::Syn);
+        bench.network.root.netfilter.conntrack.track(&mut packet, Instant(0));
+    }
+    let ports = json!([{"hostPort": 53, "containerPort": 53, "protocol": "udp"}]);
+    let portmap = json!({"type": "portmap", "runtimeConfig": {"portMappings": ports}});
+    bench.run("portmap", Command::Add, "a", &after(&result, portmap)).unwrap();
+    for (protocol, port, stays) in known {
+        let found = bench.network.root.netfilter.conntrack.find(tuple(protocol, port));
+        assert_eq!(found.is_some(), stays, "{protocol:?} {port}");
+    }
 }
 
 #[test]
