@@ -207,6 +207,10 @@ impl Runtime {
         }
     }
 
+    pub fn sandboxes(&self) -> usize {
+        self.sandboxes.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.sandboxes.is_empty() && self.containers.is_empty()
     }

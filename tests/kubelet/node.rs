@@ -442,6 +442,26 @@ fn in_a_new_sandbox_everything_runs_again() {
     assert!(all.clone().all(|c| c.ready && c.restart_count == 1), "{:#?}", all.collect::<Vec<_>>());
 }
 
+/// The last end of a container is kept, and the sandbox that it was in.
+#[test]
+fn a_sandbox_goes_when_nothing_is_in_it_any_more() {
+    let mut harness = Harness::new();
+    harness.create_pod("web", spec("web", "nginx:1.27"));
+    harness.run(5_000);
+    for sandboxes in [2, 2, 2] {
+        let old = harness.kubelet;
+        harness.engine.remove(old);
+        harness.runtime.borrow_mut().reboot();
+        harness.start_kubelet();
+        harness.run(130_000);
+        assert_eq!(harness.runtime.borrow().sandboxes(), sandboxes);
+    }
+    assert_eq!(harness.pod("web").status.as_ref().unwrap().phase.as_deref(), Some("Running"));
+    harness.delete_pod("web");
+    harness.run(5_000);
+    assert!(harness.runtime.borrow().is_empty());
+}
+
 #[test]
 fn init_containers_run_in_order_and_sidecars_stop_last() {
     let mut harness = Harness::new();

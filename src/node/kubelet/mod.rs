@@ -19,8 +19,8 @@
 //!
 //! A container that ends is noticed by the next relist, and the same loop decides whether it starts again
 //! ([`restart`], [`actions`]), unless the pod has been active for longer than it may ([`active_deadline`]). A pod that is
-//! deleted goes through [`teardown`]: stop, report, and at last the DELETE
-//! that removes the object. Beside all that the kubelet registers its node, renews its lease and reports its status
+//! deleted goes through [`teardown`]: stop, report, and at last the DELETE that removes the object; then the runtime forgets
+//! it ([`garbage`]). Beside all that the kubelet registers its node, renews its lease and reports its status
 //! ([`agent`], [`node_status`]), probes containers ([`probes`], [`prober`], [`dial`]), and runs commands in them for
 //! whoever may ask ([`server`]).
 //!
@@ -64,6 +64,7 @@ pub mod dns;
 pub mod ending;
 pub mod eviction;
 pub mod expansion;
+pub mod garbage;
 pub mod hooks;
 pub mod images;
 pub mod linux;
@@ -124,6 +125,8 @@ const SHUTDOWN: &str = "node shutdown";
 const EVICTION: &str = "eviction manager";
 /// Wake: pods that are to be larger are tried again.
 const RESIZE: &str = "allocation manager";
+/// Wake: look for what the runtime keeps and nobody needs.
+const GARBAGE: &str = "garbage collection";
 /// Wake: a probe's period is over. The key is uid, container, kind and timer.
 const PROBE: &str = "probe";
 
@@ -203,6 +206,8 @@ struct State {
     pull_turns: VecDeque<CallId>,
     /// The pods that are to be larger or smaller than is allocated.
     resizing: BTreeSet<String>,
+    /// Pods that may have sandboxes which nobody needs.
+    garbage: BTreeSet<String>,
     /// When those that have to wait for room are tried again.
     resize_retry: Option<Instant>,
     /// Watches of single ConfigMaps and Secrets.
@@ -354,6 +359,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: SHUTDOWN, key } => me.shutdown_overdue(&key),
             Delivery::Wake { what: RESIZE, .. } => me.resizes_due(),
             Delivery::Wake { what: DEADLINE, key } => me.deadline_due(&key),
+            Delivery::Wake { what: GARBAGE, .. } => me.collect_sandboxes(),
             Delivery::Wake { what: PROBE, key } => me.probe_tick(&key),
             Delivery::Wake { what: MOUNT, key } => me.mount_due(&key),
             Delivery::Wake { what: REMOUNT, key } => me.remount_due(&key),

@@ -40,6 +40,8 @@ pub const MOUNT_RETRY_INITIAL: Duration = Duration::from_millis(500);
 pub const MOUNT_RETRY_MAX: Duration = Duration::from_secs(122);
 /// `maxProbeRetries`: so often is a probe tried at once that cannot be made.
 pub const PROBE_TRIES: u32 = 3;
+/// `ContainerGCPeriod`: what the runtime keeps and nobody needs is looked for this often.
+pub const GARBAGE_PERIOD: Duration = Duration::from_secs(60);
 /// `evictionMonitoringPeriod`: what is left of memory and disk is looked at this often.
 pub const EVICTION_MONITOR_PERIOD: Duration = Duration::from_secs(10);
 /// `kubeletRestartGracePeriod`: a container that has run for so long when the kubelet starts is an earlier kubelet's.

@@ -158,14 +158,21 @@ impl Shared {
     pub(super) async fn look_at(self: &Rc<Self>, uid: &str) {
         let record = self.state.borrow().pleg.record(uid);
         let pod = self.read_runtime_pod(&record).await;
-        if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
+        let sandboxes = pod.sandboxes.len();
+        let old = {
+            let mut state = self.state.borrow_mut();
+            let Some(worker) = state.workers.get_mut(uid) else { return };
             let ips = pod.addresses(&worker.runtime);
             worker.runtime = Rc::new(RuntimePod { ips, seen_at: self.hub.now(), ..pod });
-            let (me, uid, old) = (self.clone(), uid.to_owned(), worker.runtime.superseded());
-            if !old.is_empty() {
-                let label = format!("kubelet {} container deletor", self.config.name);
-                self.hub.spawn(self.actor, label, async move { me.remove_superseded(&uid, &old).await });
-            }
+            worker.runtime.superseded()
+        };
+        if !old.is_empty() {
+            let (me, uid) = (self.clone(), uid.to_owned());
+            let label = format!("kubelet {} container deletor", self.config.name);
+            self.hub.spawn(self.actor, label, async move { me.remove_superseded(&uid, &old).await });
+        }
+        if sandboxes > 1 {
+            self.arm_garbage(uid);
         }
     }
 

@@ -102,6 +102,14 @@ impl RuntimePod {
         dead().filter(|c| newest(c) != Some(&c.id)).map(|c| c.id.clone()).collect()
     }
 
+    /// The sandboxes that nothing is in any more, but for the newest. `is_there`: the runtime has this container still.
+    pub fn old_sandboxes(&self, is_there: impl Fn(&str) -> bool) -> Vec<String> {
+        let all = self.containers.iter().filter(|container| is_there(&container.id));
+        let is_used = |id: &str| all.clone().any(|container| container.sandbox_id == id);
+        let old = self.sandboxes.iter().skip(1).filter(|sandbox| !sandbox.ready && !is_used(&sandbox.id));
+        old.map(|sandbox| sandbox.id.clone()).collect()
+    }
+
     /// The pod's addresses: its own, or those it had in the picture before, unless another sandbox stands.
     /// Mirrors `getPodIPs`.
     pub fn addresses(&self, before: &RuntimePod) -> Vec<String> {

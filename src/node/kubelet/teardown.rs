@@ -197,19 +197,6 @@ impl Shared {
         self.state.borrow().workers.get(uid).map(|worker| worker.runtime.clone())
     }
 
-    /// Removes what the runtime still keeps of a pod that is gone. A real kubelet does so within a minute
-    /// (`pkg/kubelet/kuberuntime/kuberuntime_gc.go`).
-    pub(super) async fn collect_garbage(&self, runtime: &RuntimePod) {
-        for container in &runtime.containers {
-            self.remove_container(&container.id).await;
-        }
-        for sandbox in &runtime.sandboxes {
-            // It has been stopped; but who removes does not rely on that.
-            let _ = self.stop_sandbox(&sandbox.id).await;
-            self.remove_sandbox(&sandbox.id).await;
-        }
-    }
-
     /// Containers in the runtime of pods that the API server does not know any more: what was deleted while no kubelet
     /// ran (`HandlePodCleanups`). Looked for once, when the first list of pods is there.
     pub(super) fn clean_up_orphans(self: &Rc<Self>) {
