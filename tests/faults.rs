@@ -284,6 +284,7 @@ timeline:
   - kubectl describe node node-1
   - kubectl get events --field-selector reason=Evicted
   - kubectl get events --field-selector reason=Evicted -o jsonpath='{.items[0].metadata.annotations}'
+  - kubectl logs asks-nothing
   - relieve node-1
 ";
     let scenario = Scenario::parse("memory", text).unwrap_or_else(|error| panic!("{error}"));
@@ -320,6 +321,8 @@ timeline:
             "node.kubernetes.io/memory-pressure:NoSchedule",
             "Warning EvictionThresholdMet",
             "needed 1/1 Running",
+            // Its containers have been removed.
+            "unable to retrieve container logs for containerd://",
         ],
     );
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::params::GARBAGE_PERIOD;
-use super::runtime_pod::RuntimePod;
+use super::runtime_pod::{RunState, RuntimePod};
 use super::{GARBAGE, Shared};
 
 impl Shared {
@@ -23,6 +23,29 @@ impl Shared {
             // It has been stopped; but who removes does not rely on that.
             let _ = self.stop_sandbox(&sandbox.id).await;
             self.remove_sandbox(&sandbox.id).await;
+        }
+    }
+
+    /// Of a pod that was evicted nothing is kept, not even its containers' last words, once all know that it was
+    /// (`HandlePodReconcile`). The picture keeps them: the status is made from it.
+    pub(super) fn forget_containers(self: &Rc<Self>, uid: &str) {
+        let Some(runtime) = self.runtime_of(uid) else { return };
+        let record = self.state.borrow().pleg.record(uid);
+        let ended = runtime.containers.iter().filter(|container| container.state == RunState::Exited);
+        let ended: Vec<String> = ended.map(|one| one.id.clone()).filter(|id| record.contains_key(id)).collect();
+        if ended.is_empty() {
+            return;
+        }
+        let (me, uid) = (self.clone(), uid.to_owned());
+        let label = format!("kubelet {} container deletor", self.config.name);
+        self.hub.spawn_background(self.actor, label, async move { me.remove_ended(&uid, &ended).await });
+    }
+
+    /// Removes containers. That they are gone is no news.
+    pub(super) async fn remove_ended(&self, uid: &str, containers: &[String]) {
+        for id in containers {
+            self.remove_container(id).await;
+            self.state.borrow_mut().pleg.forget_container(uid, id);
         }
     }
 

@@ -166,22 +166,15 @@ impl Shared {
             worker.runtime = Rc::new(RuntimePod { ips, seen_at: self.hub.now(), ..pod });
             worker.runtime.superseded()
         };
+        // Of the ends of a container only the last is kept (`cleanUpContainersInPod`). The picture keeps the others until the
+        // next look: the status made from it tells of the last two.
         if !old.is_empty() {
             let (me, uid) = (self.clone(), uid.to_owned());
             let label = format!("kubelet {} container deletor", self.config.name);
-            self.hub.spawn(self.actor, label, async move { me.remove_superseded(&uid, &old).await });
+            self.hub.spawn(self.actor, label, async move { me.remove_ended(&uid, &old).await });
         }
         if sandboxes > 1 {
             self.arm_garbage(uid);
-        }
-    }
-
-    /// Of the ends of a container only the last is kept (`cleanUpContainersInPod`). That the others are gone is no news, and
-    /// the picture keeps them until the next look: the status made from it tells of the last two.
-    async fn remove_superseded(self: Rc<Self>, uid: &str, old: &[String]) {
-        for id in old {
-            self.remove_container(id).await;
-            self.state.borrow_mut().pleg.forget_container(uid, id);
         }
     }
 }

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::PodStatus;
 use super::admission::{self, Rejection};
 use super::status::{conditions, phase};
 use super::workers::{Stage, Worker};
-use super::{Shared, resize, shutdown};
+use super::{Shared, eviction, resize, shutdown};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
@@ -134,6 +134,9 @@ impl Shared {
                 if conditions::gates_have_turned(new) {
                     self.mark(&uid);
                 }
+                if is_evicted(new) {
+                    self.forget_containers(&uid);
+                }
                 return;
             }
             let shrinks = worker.update(new.clone(), false);
@@ -191,6 +194,14 @@ impl Shared {
         let label = format!("kubelet {} garbage collection", self.config.name);
         self.hub.spawn_background(self.actor, label, async move { me.collect_garbage(&worker.runtime).await });
     }
+}
+
+/// Mirrors `PodIsEvicted`.
+fn is_evicted(pod: &Pod) -> bool {
+    let status = pod.status.as_ref();
+    status.is_some_and(|status| {
+        status.phase.as_deref() == Some(phase::FAILED) && status.reason.as_deref() == Some(eviction::REASON)
+    })
 }
 
 /// Whether two versions of a pod ask the same of a kubelet (`podsDifferSemantically`).

@@ -216,11 +216,29 @@ impl State {
         Some((format!("{}/{}", sandbox.namespace, sandbox.name), container.config.name.clone()))
     }
 
-    /// Forgets a container.
+    /// Forgets a container, and with the last of its name what they have printed.
     pub fn remove_container(&mut self, id: &str) {
+        if self.is_last_of_its_name(id) {
+            self.remove_log(id);
+        }
         if let Some(container) = self.containers.remove(id) {
             forget(&mut self.containers_of, &container.status.pod_uid, id);
         }
+    }
+
+    /// Another Pod of the same name may have begun a log there meanwhile.
+    fn remove_log(&mut self, id: &str) {
+        let (Some(key), Some(container)) = (self.journal_key(id), self.containers.get(id)) else { return };
+        let mut journal = self.journal.borrow_mut();
+        if journal.get(&key).is_some_and(|log| log.pod_uid == container.status.pod_uid) {
+            journal.remove(&key);
+        }
+    }
+
+    fn is_last_of_its_name(&self, id: &str) -> bool {
+        let Some(own) = self.containers.get(id).map(|container| &container.status) else { return false };
+        let of_pod = self.containers_of.get(&own.pod_uid).into_iter().flatten().filter(|other| *other != id);
+        !of_pod.filter_map(|other| self.containers.get(other)).any(|other| other.status.name == own.name)
     }
 
     /// Forgets a sandbox.

@@ -166,6 +166,11 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
     let journal = cx.journal.borrow();
     let log = journal.get(&(format!("{namespace}/{name}"), container.to_owned()));
     let log = log.filter(|log| log.pod_uid == text(pod, "metadata.uid"));
+    let id = status.map_or("", |status| text(status, "state.terminated.containerID"));
+    if log.is_none() && !wanted.previous && !id.is_empty() {
+        cx.line(format!("unable to retrieve container logs for {id}"));
+        return Ok(());
+    }
     let lines = match wanted.previous {
         false => log.map_or(&[][..], |log| &log.lines),
         true => log.and_then(|log| log.before.as_deref()).ok_or_else(|| {
