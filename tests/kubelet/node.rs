@@ -1,8 +1,8 @@
 //! The kubelet against recordings 01, 05, 07, 10 and 11: what it sends to the API server, in order.
 
 use k8s_openapi::api::core::v1::{
-    ConfigMapVolumeSource, Container, ExecAction, Lifecycle, LifecycleHandler, PodReadinessGate, Probe, SleepAction,
-    Volume,
+    ConfigMapVolumeSource, Container, ExecAction, Lifecycle, LifecycleHandler, PodReadinessGate, PodSecurityContext,
+    Probe, SleepAction, Sysctl, Volume,
 };
 
 use crate::harness::{Harness, spec};
@@ -278,6 +278,20 @@ fn a_kubelet_that_comes_back_tells_of_its_node_anew() {
     let expected = ["Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"];
     let events: Vec<String> = harness.lines().into_iter().filter(|line| line.starts_with("event")).collect();
     assert_eq!(events, expected.map(|reason| format!("event {reason}")), "{:#?}", harness.calls);
+}
+
+#[test]
+fn a_pod_that_would_change_the_nodes_kernel_is_refused() {
+    let mut harness = Harness::new();
+    let mut spec = spec("web", "nginx:1.27");
+    let sysctl = Sysctl { name: "net.core.somaxconn".into(), value: "1024".into() };
+    spec.security_context = Some(PodSecurityContext { sysctls: Some(vec![sysctl]), ..PodSecurityContext::default() });
+    harness.create_pod("web", spec);
+    harness.run(3_000);
+    let status = harness.pod("web").status.clone().unwrap();
+    let said = [&status.phase, &status.reason, &status.message].map(|text| text.as_deref().unwrap_or_default());
+    let message = "Pod was rejected: forbidden sysctl: \"net.core.somaxconn\" not allowlisted";
+    assert_eq!(said, ["Failed", "SysctlForbidden", message]);
 }
 
 /// An evicted pod is Failed while its containers still have their time.

@@ -86,6 +86,7 @@ pub mod start;
 pub mod status;
 pub mod status_loop;
 pub mod sync;
+pub mod sysctl;
 pub mod teardown;
 #[cfg(test)]
 pub(crate) mod testing;

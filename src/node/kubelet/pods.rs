@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::PodStatus;
 use super::admission::{self, Rejection};
 use super::status::{conditions, phase};
 use super::workers::{Stage, Worker};
-use super::{Shared, eviction, resize, shutdown};
+use super::{Shared, eviction, resize, shutdown, sysctl};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
@@ -96,6 +96,7 @@ impl Shared {
         let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return Ok(()) };
         let state = self.state.borrow();
         admission::under_pressure(&state.agent.health, pod)?;
+        sysctl::refuse(pod)?;
         shutdown::refuse(state.agent.health.is_shutting_down)?;
         let others = state.workers.values().filter(|w| w.stage < Stage::Terminated).map(|w| &*w.pod);
         let others = others.filter(|other| other.metadata.uid != pod.metadata.uid);
