@@ -408,7 +408,9 @@ timeline:
   - sleep 12
   - kubectl describe node node-1
   - kubectl get pod hog -o jsonpath='{.status.phase} {.status.reason} {.status.message}'
-  - sleep 30
+  - sleep 240
+  - kubectl get node node-1 -o jsonpath='still {.spec.taints[*].key}.'
+  - sleep 100
   - kubectl get node node-1 -o jsonpath='taints {.spec.taints}.'
   - kubectl get pods
   - fill nobody 1Gi
@@ -436,6 +438,7 @@ timeline:
          Container c was using 65011748Ki, request is 0, has larger consumption of ephemeral-storage.",
             "Warning EvictionThresholdMet",
             "Attempting to reclaim ephemeral-storage",
+            "still node.kubernetes.io/disk-pressure.",
             "taints .",
             "asks 1/1 Running",
             "default/nobody runs nowhere",
@@ -560,9 +563,15 @@ fn a_full_node_is_passed_over() {
         assert!(here.clone().count() > 0 && here.clone().all(|pod| pod["status"]["reason"] == "Evicted"), "{pods:?}");
         assert_eq!(available(&session), 2);
         session.act("relieve node-1").expect("its kubelet runs");
-        settle(&mut session);
-        let node = session.cluster.engine.api.store.get("/registry/minions/node-1").expect("there is a node");
-        assert!(node.value.to_json()["spec"]["taints"].is_null(), "the taint is taken away");
+        let has_taint = |session: &Session| {
+            let node = session.cluster.engine.api.store.get("/registry/minions/node-1").expect("there is a node");
+            !node.value.to_json()["spec"]["taints"].is_null()
+        };
+        for (seconds, expected) in [(290, true), (40, false)] {
+            let end = session.cluster.engine.now() + Duration::from_secs(seconds);
+            session.go(&mut Goal::Time(end), 200_000);
+            assert_eq!(has_taint(&session), expected, "the condition outlasts its cause by five minutes: {what}");
+        }
     }
     assert!(session(0).act("full node-9 disk").unwrap_err().contains("no kubelet runs"));
 }

@@ -10,7 +10,7 @@
 //! Simplified: the status is not computed while nothing on the node has changed; the timer then waits for the report
 //! that is due. The runtime is not asked every five seconds, but at the next tick when it may have news.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Owne
 
 use super::node_status::{self, Health, is_cordoned};
 use super::params::{
-    LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, LEASE_TRIES, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
-    REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
+    LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, LEASE_TRIES, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD,
+    PRESSURE_TRANSITION_PERIOD, REGISTER_PAUSE, REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
 };
 use super::shutdown::Waiting;
 use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
@@ -49,6 +49,10 @@ pub struct Agent {
     runtime_version: String,
     /// How well the machine is: of its network, what the runtime last said (`runtimeState`).
     pub health: Health,
+    /// When it was last short of what it is or was short of (`nodeConditionsLastObservedAt`).
+    pressed: BTreeMap<Shortage, Instant>,
+    /// When the first of these conditions is over, as far as a timer is armed for that.
+    relief: Option<Instant>,
     /// The eviction manager's next look is due some time.
     pub looks_at_evictions: bool,
     /// The machine goes down, and waits for pods to end.
@@ -65,6 +69,31 @@ pub struct Agent {
     reported: Instant,
     /// When the next status is computed; timers for other times are void.
     next_status: Instant,
+}
+
+impl Agent {
+    /// The machine is short of something, or is not. A condition outlasts its cause (`nodeConditionsObservedSince`). Says
+    /// whether it has turned.
+    pub fn press(&mut self, what: Shortage, is_short: bool, now: Instant) -> bool {
+        if is_short {
+            self.pressed.insert(what, now);
+        }
+        let lasts = self.pressed.get(&what).is_some_and(|at| now < *at + PRESSURE_TRANSITION_PERIOD);
+        if !lasts {
+            self.pressed.remove(&what);
+        }
+        self.health.turn(what, lasts)
+    }
+
+    /// When the first condition that has no cause any more is over, unless a timer is armed for that already.
+    pub fn next_relief(&mut self, is_short: impl Fn(Shortage) -> bool, now: Instant) -> Option<Instant> {
+        self.relief = self.relief.filter(|at| *at > now);
+        let lasting = self.pressed.iter().filter(|(what, _)| !is_short(**what));
+        let first = lasting.map(|(_, at)| *at + PRESSURE_TRANSITION_PERIOD).min();
+        let new = first.filter(|_| self.relief.is_none());
+        self.relief = self.relief.or(new);
+        new
+    }
 }
 
 impl Shared {
@@ -333,13 +362,14 @@ impl Shared {
     pub(super) fn be_short_of(&self, shortage: Option<Shortage>) {
         {
             let agent = &mut self.state.borrow_mut().agent;
+            let now = self.hub.now();
             match shortage {
-                Some(shortage) => _ = agent.health.turn(shortage, true),
-                None => agent.health.short_of.clear(),
+                Some(shortage) => _ = agent.press(shortage, true, now),
+                None => agent.pressed.values_mut().for_each(|at| *at = now),
             }
         }
         self.status_changed();
-        if matches!(shortage, Some(Shortage::Memory | Shortage::Disk)) {
+        if shortage != Some(Shortage::Pids) {
             self.arm_eviction();
         }
     }

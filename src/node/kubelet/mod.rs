@@ -356,6 +356,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: LEASE, .. } => me.renew_lease(),
             Delivery::Wake { what: NODE_STATUS, .. } => me.node_status_tick(),
             Delivery::Wake { what: RUNTIME_UP, .. } => me.runtime_tick(),
+            Delivery::Wake { what: EVICTION, key } if &*key == eviction::RELIEF => _ = me.look_at_pressure(),
             Delivery::Wake { what: EVICTION, .. } => me.eviction_tick(),
             Delivery::Wake { what: SHUTDOWN, key } => me.shutdown_overdue(&key),
             Delivery::Wake { what: RESIZE, .. } => me.resizes_due(),

@@ -44,6 +44,8 @@ pub const PROBE_TRIES: u32 = 3;
 pub const GARBAGE_PERIOD: Duration = Duration::from_secs(60);
 /// `evictionMonitoringPeriod`: what is left of memory and disk is looked at this often.
 pub const EVICTION_MONITOR_PERIOD: Duration = Duration::from_secs(10);
+/// `evictionPressureTransitionPeriod`: so long a node's condition outlasts its cause.
+pub const PRESSURE_TRANSITION_PERIOD: Duration = Duration::from_secs(300);
 /// `kubeletRestartGracePeriod`: a container that has run for so long when the kubelet starts is an earlier kubelet's.
 pub const RESTART_GRACE: Duration = Duration::from_secs(10);
 /// How long it takes from the moment the kubelet lets go of the inhibitor lock until the power is off.

@@ -6,7 +6,7 @@
 //!
 //! 1. A pod that has written more than it may goes at once, full disk or not ([`limits`], [`usage`]).
 //! 2. Else it compares what is free with its thresholds ([`threshold`]). If less is free, it says so in the node's condition
-//!    and takes no more pods (of memory: none that ask for nothing).
+//!    and takes no more pods (of memory: none that ask for nothing), and so for five minutes after there is enough again.
 //! 3. It evicts *one* pod, that which the order puts first ([`rank`]). Then it looks again, for one may have been enough.
 //!
 //! What is evicted is Failed and stays, to be looked at; its controller makes another, and the taint that follows from the
@@ -18,9 +18,8 @@
 //!
 //! Left out: how much memory pods use is not measured, so a pod that asks for none is taken to use more than it asks for, and
 //! any other to keep within it, and the message names no container; soft thresholds; eviction for inodes and process numbers;
-//! dead containers and unused images, which a real kubelet removes before it evicts for want of disk; the five minutes for
-//! which a real kubelet keeps the condition when it has enough again. After an eviction a real one looks again as soon as the
-//! pod is cleaned up, and not ten seconds later.
+//! dead containers and unused images, which a real kubelet removes before it evicts for want of disk. After an eviction a real
+//! one looks again as soon as the pod is cleaned up, and not ten seconds later.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -42,6 +41,8 @@ pub mod usage;
 use threshold::Threshold;
 use usage::DiskUse;
 
+/// The wake at which a condition is over: its key.
+pub const RELIEF: &str = "relief";
 /// The reason of status and Event.
 pub const REASON: &str = "Evicted";
 /// Priorities from here up are the system's own. Mirrors `scheduling.SystemCriticalPriority`.
@@ -65,16 +66,7 @@ impl Shared {
     /// One round of the eviction manager (`synchronize`).
     pub(super) fn eviction_tick(self: &Rc<Self>) {
         self.state.borrow_mut().agent.looks_at_evictions = false;
-        let (of_memory, of_disk) = self.thresholds();
-        let found = [
-            (Shortage::Memory, of_memory.is_some()),
-            (Shortage::Disk, of_disk.is_some()),
-            (Shortage::Pids, self.host.is_short_of(Shortage::Pids)),
-        ];
-        let turned = found.map(|(what, is_short)| self.state.borrow_mut().agent.health.turn(what, is_short));
-        if turned.contains(&true) {
-            self.status_changed();
-        }
+        let (of_memory, of_disk) = self.look_at_pressure();
         if self.evict_over_limit() {
             return self.arm_eviction();
         }
@@ -93,6 +85,26 @@ impl Shared {
                 self.hub.wake_background(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD);
             }
         }
+    }
+
+    /// Says in the node's conditions of what there is too little, or was until a short while ago, lest they flicker. Gives the
+    /// thresholds of memory and disk that are met.
+    pub(super) fn look_at_pressure(&self) -> (Option<Threshold>, Option<Threshold>) {
+        let (of_memory, of_disk) = self.thresholds();
+        let found = [
+            (Shortage::Memory, of_memory.is_some()),
+            (Shortage::Disk, of_disk.is_some()),
+            (Shortage::Pids, self.host.is_short_of(Shortage::Pids)),
+        ];
+        let now = self.hub.now();
+        let turned = found.map(|(what, is_short)| self.state.borrow_mut().agent.press(what, is_short, now));
+        if turned.contains(&true) {
+            self.status_changed();
+        }
+        let is_short = |what: Shortage| found.contains(&(what, true));
+        let over = self.state.borrow_mut().agent.next_relief(is_short, now);
+        over.into_iter().for_each(|at| self.hub.wake(self.actor, EVICTION, RELIEF, at - now));
+        (of_memory, of_disk)
     }
 
     /// Whether the node has too little memory, and whether too little disk.
