@@ -78,15 +78,15 @@ pub fn compute(pod: &Pod, runtime: &RuntimePod, failed: &Failed) -> Actions {
     let empty = PodSpec::default();
     let spec = pod.spec.as_deref().unwrap_or(&empty);
     match runtime.sandbox_needed(spec.host_network == Some(true)) {
-        Some(attempt) => with_new_sandbox(pod, spec, runtime, attempt),
+        Some(attempt) => with_new_sandbox(spec, runtime, attempt),
         None => in_sandbox(pod, spec, runtime, failed),
     }
 }
 
 /// A new sandbox means that everything starts over, unless nothing is to run again at all.
-fn with_new_sandbox(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod, attempt: u32) -> Actions {
+fn with_new_sandbox(spec: &PodSpec, runtime: &RuntimePod, attempt: u32) -> Actions {
     let never = spec.restart_policy.as_deref() == Some("Never") && attempt > 0 && !runtime.containers.is_empty();
-    let start: Vec<usize> = wanted(pod, spec, runtime);
+    let start = wanted(spec, runtime);
     let all_done = attempt > 0 && start.is_empty();
     if never || all_done {
         return Actions { kill_pod: true, ..Actions::default() };
@@ -235,15 +235,17 @@ fn kill_for_probe(what: &str, container: &Container, id: &str, probe: &str) -> K
     Kill { id: id.to_owned(), name: container.name.clone(), why, grace }
 }
 
-/// The containers that should be started, as far as their history says.
-fn wanted(pod: &Pod, spec: &PodSpec, runtime: &RuntimePod) -> Vec<usize> {
-    let wanted = |(_, container): &(usize, &Container)| match runtime.container(&container.name) {
-        // Running in a sandbox that is gone: it has to be started anew.
-        Some(last) if last.state == RunState::Running => true,
-        Some(_) => should_start(pod, container, runtime),
-        None => true,
+/// The containers that are started in a new sandbox: all but those that are to run until they have done well, and have. How
+/// others ended in the one before says nothing.
+fn wanted(spec: &PodSpec, runtime: &RuntimePod) -> Vec<usize> {
+    let until_done = |container: &Container| {
+        container.restart_policy.as_deref().or(spec.restart_policy.as_deref()) == Some("OnFailure")
     };
-    spec.containers.iter().enumerate().filter(wanted).map(|(index, _)| index).collect()
+    let has_done = |container: &Container| {
+        runtime.container(&container.name).is_some_and(|last| last.state != RunState::Running && last.exit_code == 0)
+    };
+    let all = spec.containers.iter().enumerate();
+    all.filter(|(_, container)| !(until_done(container) && has_done(container))).map(|(index, _)| index).collect()
 }
 
 #[cfg(test)]
@@ -377,5 +379,27 @@ mod tests {
         runtime.sandboxes[0].ready = false;
         let made = actions(&pod(&["web"]), &runtime);
         assert_eq!(made, Actions { kill_pod: true, create_sandbox: Some(1), start: vec![0], ..Actions::default() });
+    }
+
+    #[test]
+    fn in_a_new_sandbox_all_starts_over_but_what_has_done_its_work() {
+        for (of_pod, own, code, starts) in [
+            ("Always", None, 0, true),
+            // It is started once, and this is a new start.
+            ("Always", Some("Never"), 1, true),
+            ("Always", Some("OnFailure"), 0, false),
+            ("Always", Some("OnFailure"), 1, true),
+            ("OnFailure", None, 0, false),
+            ("OnFailure", Some("Always"), 0, true),
+            ("OnFailure", Some("Never"), 0, true),
+        ] {
+            let mut pod = pod(&["web", "other"]);
+            let spec = pod.spec.as_mut().unwrap();
+            spec.restart_policy = Some(of_pod.into());
+            spec.containers[0].restart_policy = own.map(str::to_owned);
+            let mut runtime = sandboxed(vec![exited("web", code), running("other")]);
+            runtime.sandboxes[0].ready = false;
+            assert_eq!(actions(&pod, &runtime).start.contains(&0), starts, "{of_pod} {own:?} {code}");
+        }
     }
 }
