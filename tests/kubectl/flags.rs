@@ -23,7 +23,7 @@ fn what_is_made_without_a_manifest() {
                 "n",
             ),
             ("kubectl run q --image=nginx --overrides=[", "error: Invalid JSON Patch: …"),
-            ("kubectl run q --image=nginx --rm", "error: --rm: no terminal into a container is simulated…"),
+            ("kubectl run q --image=nginx --rm", "error: --rm should only be used for attached containers…"),
             ("kubectl expose pod p --port=80 --name=x -l tier=front", "service/x exposed"),
             ("kubectl get service x -o jsonpath={.metadata.labels}", "{\"tier\":\"front\"}"),
             ("kubectl create deployment d --image=nginx -r 0", "deployment.apps/d created"),

@@ -2,6 +2,7 @@
 
 mod about;
 mod apply;
+mod attached;
 mod auth;
 mod config;
 mod custom;

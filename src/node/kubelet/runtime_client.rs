@@ -267,8 +267,8 @@ fn container_config(
         envs,
         mounts: mounts.filter_map(|mount| host_mount(pod, mount, volumes)).collect(),
         ports: container.ports.iter().flatten().map(port).collect(),
-        // With stdinOnce it ends with whoever is attached, and nobody ever is.
-        stdin: container.stdin == Some(true) && container.stdin_once != Some(true),
+        // With stdinOnce it is closed when the first who was attached leaves, and nobody ever is.
+        stdin: container.stdin == Some(true),
         linux: LinuxContainerResources::default(),
         termination_message_path: container.termination_message_path.clone().unwrap_or_default(),
         falls_back_to_logs: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),

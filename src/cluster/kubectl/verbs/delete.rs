@@ -1,5 +1,7 @@
 //! `delete`: DELETE of each object, and then wait until each is gone.
 
+use serde_json::Value;
+
 use super::get::{all_or_named, selection};
 use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::apiserver::watch::WatchEvent;
@@ -69,6 +71,21 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Deletes one object, if it is there, and waits for nothing.
+pub(super) async fn delete_at_once(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    match cx.remove(kind, namespace, name, options, plain_options("", args)?).await {
+        Err(fault) if fault.is_not_found() => Ok(()),
+        Err(fault) => Err(fault),
+        Ok(_) if args.is_on("quiet") => Ok(()),
+        Ok(_) => {
+            cx.line(format!("{} \"{name}\" deleted", qualified_singular(kind)));
+            Ok(())
+        }
+    }
 }
 
 /// Deletes one object, if it is there, and waits until it is gone.

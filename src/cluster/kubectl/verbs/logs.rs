@@ -104,7 +104,14 @@ fn containers(pod: &Value, named: &str, args: &Args, cx: &Kubectl) -> Result<Vec
     }
 }
 
+/// Prints all that the first container of a Pod has printed.
+pub(super) async fn print_all(pod: &Value, cx: &Kubectl) -> Result<(), Failure> {
+    let container = list(pod, "spec.containers").first().map_or("", |container| text(container, "name"));
+    print(pod, container, &Lines::default(), cx).await
+}
+
 /// Which lines of a log are printed, and how.
+#[derive(Default)]
 struct Lines {
     tail: Option<usize>,
     since: Option<Timestamp>,

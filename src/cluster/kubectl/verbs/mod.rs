@@ -3,6 +3,7 @@
 pub mod about;
 pub mod apply;
 mod apply_last;
+mod attached;
 pub mod auth;
 pub mod autoscale;
 pub mod change;

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::create::post;
+use super::attached;
+use super::create::{post, send};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
@@ -19,10 +20,7 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             false => "required flag(s) \"image\" not set",
         }));
     }
-    if let Some(flag) = ["stdin", "tty", "rm"].into_iter().find(|flag| args.is_on(flag)) {
-        let way_out = "run it without, and then: kubectl exec POD -- COMMAND";
-        return Err(Failure::text(format!("--{flag}: no terminal into a container is simulated; {way_out}")));
-    }
+    attached::check(args)?;
     let port = args.number("port")?;
     if args.is_on("expose") && port.is_none() {
         return Err(Failure::text("--port must be set when exposing a service"));
@@ -43,6 +41,11 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if !environment.is_empty() {
         container["env"] = json!(environment);
     }
+    for (field, flag) in [("stdin", "stdin"), ("stdinOnce", "stdin"), ("tty", "tty")] {
+        if args.is_on(flag) {
+            container[field] = json!(true);
+        }
+    }
     let labels = match args.value("labels") {
         "" => json!({"run": name}),
         labels => pairs(labels),
@@ -54,16 +57,29 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         metadata["annotations"] = pairs(&args.values("annotations").join(","));
     }
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
-    post(overridden(pod, args)?, "kubectl-run", "created", args, cx).await?;
+    let pod = send(overridden(pod, args)?, "kubectl-run", args, cx).await?;
+    if attached::wanted(args) {
+        let mut services = Vec::new();
+        if let Some(port) = port.filter(|_| args.is_on("expose")) {
+            services.push(send(service(name, port, &labels), "kubectl-run", args, cx).await?);
+            cx.tell(&services[0], "created", args)?;
+        }
+        return attached::stay(&pod, &services, args, cx).await;
+    }
+    cx.tell(&pod, "created", args)?;
     let Some(port) = port.filter(|_| args.is_on("expose")) else { return Ok(()) };
-    let ports = json!([{"port": port, "protocol": "TCP", "targetPort": port}]);
-    let service = json!({
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": ports, "selector": labels},
-    });
     if matches!(args.value("output"), "yaml") {
         cx.line("---");
     }
-    post(service, "kubectl-run", "created", args, cx).await
+    post(service(name, port, &labels), "kubectl-run", "created", args, cx).await
+}
+
+/// The Service of `--expose`.
+fn service(name: &str, port: i64, labels: &Value) -> Value {
+    let ports = json!([{"port": port, "protocol": "TCP", "targetPort": port}]);
+    json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": ports, "selector": labels},
+    })
 }
 
 /// The Pod with `--overrides` over it.

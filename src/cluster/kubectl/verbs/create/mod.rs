@@ -185,13 +185,12 @@ async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> 
 }
 
 /// Creates `object`, and says `how` it came to be.
-pub(super) async fn post(
-    mut object: Value,
-    manager: &str,
-    how: &str,
-    args: &Args,
-    cx: &Kubectl,
-) -> Result<(), Failure> {
+pub(super) async fn post(object: Value, manager: &str, how: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    cx.tell(&send(object, manager, args, cx).await?, how, args)
+}
+
+/// Creates it, and returns what there is to be told of.
+pub(super) async fn send(mut object: Value, manager: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
     let kind = crate::cluster::kubectl::print::kind_of(&object)
         .ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
     let namespace = cx.namespace(args);
@@ -207,6 +206,6 @@ pub(super) async fn post(
     let only_here = options.only_here;
     let made = cx.post(kind, namespace, &object, options).await?;
     // What is not sent is shown without the namespace to which it would go.
-    let shown = if only_here && !args.has("namespace") { &bare } else { &made };
-    cx.tell(if text(shown, "kind").is_empty() { &object } else { shown }, how, args)
+    let shown = if only_here && !args.has("namespace") { bare } else { made };
+    Ok(if text(&shown, "kind").is_empty() { object } else { shown })
 }

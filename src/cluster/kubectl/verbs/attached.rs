@@ -1,0 +1,145 @@
+//! A `kubectl run` that stays until its Pod has done its work: `-i`, `--attach`, `--rm`.
+//!
+//! The real one attaches to the container and shows what it prints as it comes. Here it waits for the end, for as long as
+//! `--pod-running-timeout` says, and then shows it all; with a shell it has nothing to wait for, since nobody types.
+//! Mirrors `handleAttachPod` and what follows it in `pkg/cmd/run/run.go`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::delete::delete_at_once;
+use super::logs;
+use crate::apiserver::watch::WatchEvent;
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::{Failure, timeout};
+use crate::cluster::kubectl::print::fields::{at, int, list, text};
+use crate::object::{Kind, Status};
+
+/// Mirrors `defaultPodAttachTimeout`.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Programs that do what is typed.
+const SHELLS: &[&str] = &["sh", "ash", "bash", "/bin/sh", "/bin/ash", "/bin/bash"];
+
+/// Whether kubectl stays.
+pub(super) fn wanted(args: &Args) -> bool {
+    if args.has("attach") { args.is_on("attach") } else { args.is_on("stdin") }
+}
+
+/// What cannot be. Mirrors the checks of `RunOptions.Run`.
+pub(super) fn check(args: &Args) -> Result<(), Failure> {
+    let why = if args.is_on("tty") && !args.is_on("stdin") {
+        "-i/--stdin is required for containers with -t/--tty=true"
+    } else if !wanted(args) && args.is_on("rm") {
+        "--rm should only be used for attached containers"
+    } else if wanted(args) && !matches!(args.value("dry-run"), "" | "none") {
+        "--dry-run=[server|client] can't be used with attached containers options (--attach, --stdin, or --tty)"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::text(format!("{why}\nSee 'kubectl run -h' for help and examples")))
+}
+
+/// Stays with a new Pod, and with `--rm` takes it away in the end, and its Service.
+pub(super) async fn stay(pod: &Value, services: &[Value], args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let end = watch(pod, args, cx).await;
+    if args.is_on("rm") && !matches!(end, Ok(End::RunsOn)) {
+        for (kind, object) in std::iter::once((Kind::Pod, pod)).chain(services.iter().map(|it| (Kind::Service, it))) {
+            delete_at_once(kind, object, args, cx).await?;
+        }
+    }
+    match end? {
+        End::Failed(why) => {
+            cx.complain(why);
+            Err(Failure::Told)
+        }
+        End::RunsOn | End::Done => Ok(()),
+    }
+}
+
+/// What became of the container.
+enum End {
+    /// It waits for somebody to type.
+    RunsOn,
+    Done,
+    /// It ended with an error, and nothing starts it again; why.
+    Failed(String),
+}
+
+async fn watch(pod: &Value, args: &Args, cx: &Kubectl) -> Result<End, Failure> {
+    let waits = waits_for_input(pod);
+    let reached = |pod: &Value| has_ended(pod) || (waits && is_running(pod));
+    let pod = until(pod, reached, args, cx).await?;
+    if !has_ended(&pod) {
+        let name = text(&pod, "metadata.name");
+        cx.complain(format!("no terminal is simulated; it runs: kubectl exec {name} -- COMMAND"));
+        return Ok(End::RunsOn);
+    }
+    logs::print_all(&pod, cx).await?;
+    Ok(failure(&pod).map_or(End::Done, End::Failed))
+}
+
+/// Whether the container is a shell that has got nothing to do. Without a command it does what its image is for.
+fn waits_for_input(pod: &Value) -> bool {
+    let Some(container) = list(pod, "spec.containers").first() else { return false };
+    let words: Vec<&str> =
+        ["command", "args"].iter().flat_map(|of| list(container, of)).filter_map(Value::as_str).collect();
+    match words.as_slice() {
+        [] => true,
+        [shell] => SHELLS.contains(shell),
+        _ => false,
+    }
+}
+
+fn is_running(pod: &Value) -> bool {
+    list(pod, "status.containerStatuses").iter().any(|status| !at(status, "state.running").is_null())
+}
+
+/// Whether the container has ended once, be it started again or not.
+fn has_ended(pod: &Value) -> bool {
+    let ended = |status: &Value| !at(status, "state.terminated").is_null() || int(status, "restartCount") > 0;
+    match text(pod, "spec.restartPolicy") {
+        "Always" => list(pod, "status.containerStatuses").iter().any(ended),
+        "OnFailure" => text(pod, "status.phase") == "Succeeded",
+        _ => matches!(text(pod, "status.phase"), "Succeeded" | "Failed"),
+    }
+}
+
+/// Why a Pod that is not started again did not succeed.
+fn failure(pod: &Value) -> Option<String> {
+    if text(pod, "status.phase") != "Failed" {
+        return None;
+    }
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let ended = list(pod, "status.containerStatuses").first().map_or(&Value::Null, |it| at(it, "state.terminated"));
+    if int(ended, "exitCode") == 0 {
+        return Some(format!("error: pod {namespace}/{name} failed with unknown exit code"));
+    }
+    let [reason, message] = ["reason", "message"].map(|field| text(ended, field));
+    Some(format!("pod {namespace}/{name} terminated ({reason})\n{message}").trim_end().to_owned())
+}
+
+/// Waits until the Pod is so, and returns it as it is then.
+async fn until(pod: &Value, reached: impl Fn(&Value) -> bool, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let limit = timeout(args, "pod-running-timeout")?.unwrap_or(TIMEOUT);
+    let (listed, events) = cx.follow(Kind::Pod, namespace, name, Some(limit)).await?;
+    let gone = || Failure::from(Status::not_found(Kind::Pod, name));
+    let there = listed.items.into_iter().next().ok_or_else(gone)?;
+    if reached(&there) {
+        return Ok(there);
+    }
+    loop {
+        match events.next().await {
+            Some(WatchEvent::Deleted(_)) => return Err(gone()),
+            Some(WatchEvent::Error(status)) => return Err(status.into()),
+            Some(event) => {
+                if let Some(now) = event.object().map(|object| object.printed()).filter(|now| reached(now)) {
+                    return Ok(now);
+                }
+            }
+            None => return Err(Failure::text("timed out waiting for the condition")),
+        }
+    }
+}
