@@ -160,6 +160,18 @@ fn a_node_is_looked_into_from_a_pod_in_its_namespaces() {
 }
 
 #[test]
+fn what_a_command_prints_is_shown() {
+    let mut cluster = scene();
+    for (line, said) in [
+        ("kubectl debug web -q -it --image=busybox:1.36 -- hostname", "web"),
+        ("kubectl debug web -q -i --copy-to=web-2 --image=busybox:1.36 -- sh -c 'hostname; exit 1'", "web-2"),
+        ("kubectl debug node/node-2 -q --attach --image=busybox:1.36 -- hostname", "node-2"),
+    ] {
+        assert_eq!(says(&mut cluster, line), said, "{line}");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_said() {
     let mut cluster = scene();
     let lines = [

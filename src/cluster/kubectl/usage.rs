@@ -59,7 +59,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ("annotate", &["local"]),
     ("apply", &["openapi-patch"]),
     ("autoscale", &["template"]),
-    ("debug", &["attach", "custom"]),
+    ("debug", &["custom"]),
     ("edit", &["output-patch", "subresource", "windows-line-endings"]),
     ("exec", &["filename", "pod-running-timeout"]),
     ("explain", &["output"]),
@@ -384,7 +384,7 @@ const COMMANDS: &[Command] = &[
         flags: &[
             FILES,
             &["image", "container", "target", "profile", "env", "image-pull-policy", "arguments-only"],
-            &["stdin", "tty", "quiet", "copy-to", "replace", "same-node", "set-image", "share-processes"],
+            &["stdin", "tty", "quiet", "attach", "copy-to", "replace", "same-node", "set-image", "share-processes"],
             &["keep-annotations", "keep-init-containers", "keep-labels"],
             &["keep-liveness", "keep-readiness", "keep-startup"],
         ],

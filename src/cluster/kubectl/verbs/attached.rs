@@ -1,4 +1,4 @@
-//! A `kubectl run` that stays until its Pod has done its work: `-i`, `--attach`, `--rm`.
+//! A kubectl that stays until a container has done its work: `run` and `debug` with `-i`, `--attach`, `--rm`.
 //!
 //! The real one attaches to the container and shows what it prints as it comes. Here it waits for the end, for as long as
 //! `--pod-running-timeout` says, and then shows it all; with a shell it has nothing to wait for, since nobody types.
@@ -68,21 +68,36 @@ enum End {
 }
 
 async fn watch(pod: &Value, args: &Args, cx: &Kubectl) -> Result<End, Failure> {
-    let waits = waits_for_input(pod);
-    let reached = |pod: &Value| has_ended(pod) || (waits && is_running(pod));
+    let Some(container) = list(pod, "spec.containers").first() else { return Ok(End::Done) };
+    let name = text(container, "name");
+    let waits = waits_for_input(container);
+    let reached = |pod: &Value| has_ended(pod) || (waits && is_running(pod, name));
     let pod = until(pod, reached, args, cx).await?;
     if !has_ended(&pod) {
-        let name = text(&pod, "metadata.name");
-        cx.complain(format!("no terminal is simulated; it runs: kubectl exec {name} -- COMMAND"));
+        let pod = text(&pod, "metadata.name");
+        cx.complain(format!("no terminal is simulated; it runs: kubectl exec {pod} -- COMMAND"));
         return Ok(End::RunsOn);
     }
-    logs::print_all(&pod, cx).await?;
+    logs::print_all(&pod, name, cx).await?;
     Ok(failure(&pod).map_or(End::Done, End::Failed))
 }
 
-/// Whether the container is a shell that has got nothing to do. Without a command it does what its image is for.
-fn waits_for_input(pod: &Value) -> bool {
-    let Some(container) = list(pod, "spec.containers").first() else { return false };
+/// Shows what a container of a Pod has printed when it has ended. With one that waits for somebody to type it does not
+/// stay. Mirrors `handleAttachPod` of `pkg/cmd/debug`.
+pub(super) async fn show(pod: &Value, container: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let lists = ["spec.containers", "spec.initContainers", "spec.ephemeralContainers"];
+    let spec = lists.iter().flat_map(|path| list(pod, path)).find(|there| text(there, "name") == container);
+    if spec.is_none_or(waits_for_input) {
+        let pod = text(pod, "metadata.name");
+        cx.complain(format!("no terminal is simulated; once it runs: kubectl exec {pod} -c {container} -- COMMAND"));
+        return Ok(());
+    }
+    let pod = until(pod, |pod| statuses(pod, container).any(ended), args, cx).await?;
+    logs::print_all(&pod, container, cx).await
+}
+
+/// Whether a container is a shell that has got nothing to do. Without a command it does what its image is for.
+fn waits_for_input(container: &Value) -> bool {
     let words: Vec<&str> =
         ["command", "args"].iter().flat_map(|of| list(container, of)).filter_map(Value::as_str).collect();
     match words.as_slice() {
@@ -92,13 +107,22 @@ fn waits_for_input(pod: &Value) -> bool {
     }
 }
 
-fn is_running(pod: &Value) -> bool {
-    list(pod, "status.containerStatuses").iter().any(|status| !at(status, "state.running").is_null())
+fn statuses<'a>(pod: &'a Value, container: &'a str) -> impl Iterator<Item = &'a Value> {
+    let lists = ["status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses"];
+    lists.into_iter().flat_map(|path| list(pod, path)).filter(move |status| text(status, "name") == container)
 }
 
-/// Whether the container has ended once, be it started again or not.
+fn is_running(pod: &Value, container: &str) -> bool {
+    statuses(pod, container).any(|status| !at(status, "state.running").is_null())
+}
+
+/// Whether a container has ended once, be it started again or not.
+fn ended(status: &Value) -> bool {
+    !at(status, "state.terminated").is_null() || int(status, "restartCount") > 0
+}
+
+/// Whether a Pod with one container has done its work.
 fn has_ended(pod: &Value) -> bool {
-    let ended = |status: &Value| !at(status, "state.terminated").is_null() || int(status, "restartCount") > 0;
     match text(pod, "spec.restartPolicy") {
         "Always" => list(pod, "status.containerStatuses").iter().any(ended),
         "OnFailure" => text(pod, "status.phase") == "Succeeded",

@@ -104,9 +104,8 @@ fn containers(pod: &Value, named: &str, args: &Args, cx: &Kubectl) -> Result<Vec
     }
 }
 
-/// Prints all that the first container of a Pod has printed.
-pub(super) async fn print_all(pod: &Value, cx: &Kubectl) -> Result<(), Failure> {
-    let container = list(pod, "spec.containers").first().map_or("", |container| text(container, "name"));
+/// Prints all that a container of a Pod has printed.
+pub(super) async fn print_all(pod: &Value, container: &str, cx: &Kubectl) -> Result<(), Failure> {
     print(pod, container, &Lines::default(), cx).await
 }
 

@@ -17,12 +17,12 @@ pub(super) async fn visit(pod: &Value, profile: &Profile<'_>, args: &Args, cx: &
     let (copy, container) = copy_of(pod, profile, args, cx)?;
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
     let query = plain_options("", args)?;
-    cx.post(Kind::Pod, namespace, &copy, query.clone()).await?;
+    let made = cx.post(Kind::Pod, namespace, &copy, query.clone()).await?;
     if args.is_on("replace") {
         let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
         cx.remove(Kind::Pod, namespace, name, options, query).await?;
     }
-    Ok(Made { pod: args.value("copy-to").to_owned(), container })
+    Ok(Made { pod: made, container })
 }
 
 /// The copy, and the container that was changed or added. Mirrors `generatePodCopyWithDebugContainer`.

@@ -4,7 +4,7 @@
 //! - [`copy`]: a copy of a Pod, with something changed. [`node`]: a Pod in the namespaces of a node.
 //! - [`profile`]: what such a container may do.
 //!
-//! Mirrors `k8s.io/kubectl/pkg/cmd/debug`. Left out: profiles from a file, and attaching: no terminal is simulated.
+//! Mirrors `k8s.io/kubectl/pkg/cmd/debug`. Left out: profiles from a file. Of attaching, see [`super::attached`].
 
 use serde_json::{Value, json};
 
@@ -16,6 +16,7 @@ use crate::cluster::kubectl::print::fields::{list, text};
 use crate::object::Kind;
 use crate::object::patch::diff_strategic;
 
+use super::attached;
 use profile::{Profile, Style};
 
 mod copy;
@@ -34,11 +35,8 @@ pub async fn debug(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Kind::Pod => add(&object, &profile, args, cx).await?,
             _ => return Err(Failure::text(format!("{:?} not supported by debug", gvk(kind)))),
         };
-        if args.is_on("stdin") && !made.container.is_empty() {
-            let Made { pod, container } = made;
-            cx.complain(format!(
-                "no terminal is simulated; once it runs: kubectl exec {pod} -c {container} -- COMMAND"
-            ));
+        if attached::wanted(args) && !made.container.is_empty() {
+            attached::show(&made.pod, &made.container, args, cx).await?;
         }
     }
     Ok(())
@@ -46,7 +44,7 @@ pub async fn debug(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// The container to look around in; it has no name if only images were changed.
 struct Made {
-    pod: String,
+    pod: Value,
     container: String,
 }
 
@@ -127,8 +125,9 @@ async fn add(pod: &Value, profile: &Profile<'_>, args: &Args, cx: &Kubectl) -> R
     new["spec"]["ephemeralContainers"] = json!(all);
     profile.apply(&mut new, &name, Style::Ephemeral);
     let patch = Patch::Strategic(diff_strategic(Kind::Pod, pod, &new));
-    cx.patch(Kind::Pod, pod, patch, Some(Subresource::EphemeralContainers), plain_options("", args)?).await?;
-    Ok(Made { pod: text(pod, "metadata.name").to_owned(), container: name })
+    let subresource = Some(Subresource::EphemeralContainers);
+    let pod = cx.patch(Kind::Pod, pod, patch, subresource, plain_options("", args)?).await?;
+    Ok(Made { pod, container: name })
 }
 
 /// Mirrors `computeDebugContainerName`.

@@ -31,6 +31,6 @@ pub(super) async fn visit(node: &Value, profile: &Profile<'_>, args: &Args, cx: 
         },
     });
     profile.apply(&mut pod, container, Style::Node);
-    cx.post(Kind::Pod, cx.namespace(args), &pod, plain_options("", args)?).await?;
-    Ok(Made { pod: name, container: container.to_owned() })
+    let pod = cx.post(Kind::Pod, cx.namespace(args), &pod, plain_options("", args)?).await?;
+    Ok(Made { pod, container: container.to_owned() })
 }
