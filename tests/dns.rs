@@ -48,6 +48,7 @@ files:
     spec:
       hostname: web-0
       subdomain: db
+      dnsConfig: {nameservers: [192.0.2.1, 192.0.2.2, 192.0.2.3]}
       containers:
       - {name: nginx, image: 'nginx:1.27', ports: [{containerPort: 80}]}
 timeline:
@@ -102,6 +103,11 @@ fn names_lead_where_they_should() {
         ("nslookup -type=AAAA web $dns --from client", "*** Can't find web.default.svc.cluster.local: No answer"),
         ("nslookup nope $dns --from client", "** server can't find nope: NXDOMAIN"),
         ("nslookup web $address --from client", ";; connection timed out; no servers could be reached"),
+        (
+            "kubectl get events --field-selector reason=DNSConfigForming",
+            "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: \
+             10.96.0.10 192.0.2.1 192.0.2.2\n",
+        ),
         ("nslookup web --from node-1", "nslookup: /etc/resolv.conf of node-1 names no server"),
     ] {
         let said = session(&[line]);

@@ -11,12 +11,14 @@ use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, Resou
 use k8s_openapi::api::node::v1::RuntimeClass;
 
 use super::Shared;
+use super::dns;
 use super::expansion;
 use super::linux;
 use super::pleg::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::sandbox_config::sandbox_config;
 use super::volumes::{Slot, volumes_of};
+use crate::client::recorder::EventType;
 use crate::engine::RpcError;
 use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, LinuxContainerResources,
@@ -70,8 +72,11 @@ impl Shared {
 
     /// RunPodSandbox.
     pub(super) async fn run_sandbox(&self, pod: &Pod, attempt: u32) -> Result<String, String> {
+        let mut config = sandbox_config(pod, attempt, &self.config.name, self.config.cluster_dns.as_ref())?;
+        for message in dns::fit(&mut config.dns) {
+            self.recorder.event(pod, EventType::Warning, "DNSConfigForming", message);
+        }
         let runtime_handler = self.runtime_handler(pod).await?;
-        let config = sandbox_config(pod, attempt, &self.config.name, self.config.cluster_dns.as_ref())?;
         let request = CriRequest::RunPodSandbox(PodSandboxConfig { runtime_handler, ..config }.into());
         self.cri(request).await.and_then(id).map_err(|error| error.to_string())
     }
