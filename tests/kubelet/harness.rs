@@ -25,6 +25,9 @@ use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
 use kubestep::object::{Kind, Object, Pod, Shared};
 
+/// What the API server says, once it does.
+type Answer = Rc<RefCell<Option<Response>>>;
+
 /// What the runtime of the test knows.
 #[derive(Default)]
 pub struct Runtime {
@@ -319,6 +322,20 @@ impl Harness {
         name: &str,
         body: Body,
     ) -> Response {
+        let answer = self.ask(namespace, verb, kind, subresource, name, body);
+        self.await_answer(&answer)
+    }
+
+    /// Sends a request.
+    fn ask(
+        &mut self,
+        namespace: &str,
+        verb: Verb,
+        kind: Kind,
+        subresource: Option<Subresource>,
+        name: &str,
+        body: Body,
+    ) -> Answer {
         let namespace = namespace.to_owned();
         let options = Options::default();
         let user = Rc::new(User::admin());
@@ -330,14 +347,18 @@ impl Harness {
         self.engine.outside(runtime, |engine| {
             let call = hub.request(request, Duration::ZERO);
             engine.hub().spawn(runtime, "user", async move {
-                *kept.borrow_mut() = Some(call.await);
+                let answer = call.await;
+                *kept.borrow_mut() = Some(answer.result.unwrap_or_else(|status| panic!("{line}: {status}")));
             });
         });
-        while result.borrow().is_none() {
+        result
+    }
+
+    fn await_answer(&mut self, answer: &Answer) -> Response {
+        while answer.borrow().is_none() {
             self.step();
         }
-        let answer = result.borrow_mut().take().unwrap();
-        answer.result.unwrap_or_else(|status| panic!("{line}: {status}"))
+        answer.borrow_mut().take().unwrap()
     }
 
     pub fn create(&mut self, object: Object) {
@@ -381,6 +402,27 @@ impl Harness {
         self.mark();
         let body = Body::Object(Object::Lease(Arc::new(lease)));
         self.handle_in("kube-node-lease", Verb::Update, Kind::Lease, None, "node-1", body);
+    }
+
+    /// Makes a pod, and binds it in the very moment in which the node gets a label.
+    pub fn create_pod_and_label(&mut self, name: &str, spec: PodSpec, label: &str, value: &str) {
+        let metadata =
+            ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() };
+        self.create(Object::Pod(Arc::new(Pod { metadata, spec: Some(spec.into()), status: None })));
+        let Response::Object(Object::Node(node)) =
+            self.handle_in("", Verb::Get, Kind::Node, None, "node-1", Body::None)
+        else {
+            panic!("there is no node");
+        };
+        let mut node = (*node).clone();
+        node.metadata.labels.get_or_insert_default().insert(label.into(), value.into());
+        self.mark();
+        let binding = Body::Binding(Binding { node: "node-1".into(), ..Binding::default() });
+        let bound = self.ask("default", Verb::Create, Kind::Pod, Some(Subresource::Binding), name, binding);
+        let body = Body::Object(Object::Node(Arc::new(node)));
+        let labelled = self.ask("", Verb::Update, Kind::Node, None, "node-1", body);
+        self.await_answer(&bound);
+        self.await_answer(&labelled);
     }
 
     pub fn pod(&mut self, name: &str) -> Arc<Pod> {

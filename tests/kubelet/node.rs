@@ -294,6 +294,30 @@ fn a_pod_that_would_change_the_nodes_kernel_is_refused() {
     assert_eq!(said, ["Failed", "SysctlForbidden", message]);
 }
 
+/// The scheduler may know of a node's label before its kubelet does.
+#[test]
+fn a_pod_that_does_not_fit_the_node_is_compared_with_the_node_as_it_is_now() {
+    for label in ["disk", "other"] {
+        let fits = label == "disk";
+        let mut harness = Harness::new();
+        let mut picky = spec("picky", "nginx:1.27");
+        picky.node_selector = Some([("disk".into(), "ssd".into())].into());
+        harness.create_pod_and_label("picky", picky, label, "ssd");
+        harness.run(5_000);
+        let phase = harness.pod("picky").status.as_ref().unwrap().phase.clone().unwrap();
+        assert_eq!(phase, if fits { "Running" } else { "Failed" }, "{:#?}", harness.calls);
+        assert_eq!(harness.lines().contains(&"event NodeAffinity".to_owned()), !fits);
+        assert!(harness.calls[0].ends_with("get nodes node-1"), "{:#?}", harness.calls);
+        harness.create_pod("web", spec("web", "nginx:1.27"));
+        harness.run(5_000);
+        assert_eq!(
+            harness.pod("web").status.as_ref().unwrap().phase.as_deref(),
+            Some("Running"),
+            "the next has its turn"
+        );
+    }
+}
+
 /// An evicted pod is Failed while its containers still have their time.
 #[test]
 fn nobody_asks_a_pod_that_has_ended_whether_it_is_ready() {

@@ -24,6 +24,9 @@ const OS_LABEL: &str = "kubernetes.io/os";
 /// What the node gets that is short of memory.
 const MEMORY_TAINT: &str = "node.kubernetes.io/memory-pressure";
 
+/// The reason that may have gone meanwhile.
+pub const NODE_AFFINITY: &str = "NodeAffinity";
+
 /// Why a pod may not run here: the reason of its status and Event, and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
@@ -116,7 +119,7 @@ fn is_as_required(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
         return Ok(());
     }
     let message = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
-    Err(Rejection { reason: "NodeAffinity".into(), message: message.into() })
+    Err(Rejection { reason: NODE_AFFINITY.into(), message: message.into() })
 }
 
 /// No two pods on one host port.

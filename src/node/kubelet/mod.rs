@@ -45,7 +45,7 @@ use k8s_openapi::api::core::v1::{Node, Service};
 
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
-use crate::client::informer::RELIST;
+use crate::client::informer::{Change, RELIST};
 use crate::client::{Client, Informer, Lister, Recorder, Selection};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
 use crate::node::cri::ConditionsMayDiffer;
@@ -192,6 +192,8 @@ pub struct Shared {
 struct State {
     /// By pod uid.
     workers: BTreeMap<String, Worker>,
+    /// Changes that wait while the node is asked for.
+    waiting: Option<Vec<Change>>,
     status: StatusManager,
     pleg: Pleg,
     /// Restarts of containers.

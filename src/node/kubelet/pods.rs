@@ -5,10 +5,11 @@
 //! own patch coming back) is a RECONCILE: only a status that somebody else wrote into is put right, and a readiness gate that
 //! has turned is looked at.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::PodStatus;
+use k8s_openapi::api::core::v1::{Node, PodStatus};
 
 use super::admission::{self, Rejection};
 use super::status::{conditions, phase};
@@ -22,6 +23,10 @@ use crate::object::{Key, Pod, Resource};
 impl Shared {
     /// Handles what one watch event, or the first list, has brought: removals first, new pods by age.
     pub(super) fn pods_changed(self: &Rc<Self>, changes: Vec<Change>) {
+        if let Some(waiting) = &mut self.state.borrow_mut().waiting {
+            waiting.extend(changes);
+            return;
+        }
         let mut added: Vec<Arc<Pod>> = Vec::new();
         for change in &changes {
             match change {
@@ -43,24 +48,58 @@ impl Shared {
             }
         }
         added.sort_by(|a, b| a.metadata.creation_timestamp.cmp(&b.metadata.creation_timestamp));
-        let any_added = !added.is_empty();
-        for pod in added {
-            self.pod_added(pod);
-        }
-        if any_added {
-            self.try_resizes();
+        if !added.is_empty() {
+            self.pods_added(added.into());
         }
     }
 
     /// `HandlePodAdditions`.
-    fn pod_added(self: &Rc<Self>, pod: Arc<Pod>) {
+    fn pods_added(self: &Rc<Self>, mut pods: VecDeque<Arc<Pod>>) {
+        while let Some(pod) = pods.pop_front() {
+            let node = self.nodes.get(&Key::new("", &self.config.name));
+            match self.verdict(&pod, node.as_deref()) {
+                Err(rejection) if rejection.reason == admission::NODE_AFFINITY => return self.ask_for_node(pod, pods),
+                verdict => self.pod_added(pod, verdict),
+            }
+        }
+        self.try_resizes();
+    }
+
+    /// The node may have changed since the informer has heard of it, and the scheduler knew: so the API server is asked, and
+    /// until it answers no other change is handled. Mirrors `Admit` of `predicateAdmitHandler`.
+    fn ask_for_node(self: &Rc<Self>, pod: Arc<Pod>, others: VecDeque<Arc<Pod>>) {
+        self.state.borrow_mut().waiting = Some(Vec::new());
+        let me = self.clone();
+        self.hub.spawn(self.actor, format!("kubelet {} admission", self.config.name), async move {
+            let cached = || me.nodes.get(&Key::new("", &me.config.name));
+            let node = me.client.get::<Node>("", &me.config.name).await.ok().or_else(cached);
+            let verdict = me.verdict(&pod, node.as_deref());
+            let waiting = me.state.borrow_mut().waiting.take();
+            me.pod_added(pod, verdict);
+            me.pods_added(others);
+            me.pods_changed(waiting.unwrap_or_default());
+            me.clean_up_orphans();
+        });
+    }
+
+    /// Whether a pod that is new here may run. One that is to end anyway may.
+    fn verdict(&self, pod: &Arc<Pod>, node: Option<&Node>) -> Result<(), Rejection> {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let ending = pod.metadata.deletion_timestamp.is_some() || has_ended(pod);
+        match node {
+            Some(node) if !ending && !self.state.borrow().workers.contains_key(uid) => {
+                self.admit(&resize::as_its_status_says(pod), node)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn pod_added(self: &Rc<Self>, pod: Arc<Pod>, verdict: Result<(), Rejection>) {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         if self.state.borrow().workers.contains_key(&uid) {
             return;
         }
         let allocated = resize::as_its_status_says(&pod);
-        let ending = pod.metadata.deletion_timestamp.is_some() || has_ended(&pod);
-        let verdict = if ending { Ok(()) } else { self.admit(&allocated) };
         let known = self.state.borrow().pleg.knows(&uid);
         let mut worker = Worker::new(allocated, Rc::default());
         worker.update(pod.clone(), false);
@@ -92,15 +131,14 @@ impl Shared {
     }
 
     /// `canAdmitPod`, against the pods that run here or will.
-    pub(super) fn admit(&self, pod: &Pod) -> Result<(), Rejection> {
-        let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return Ok(()) };
+    pub(super) fn admit(&self, pod: &Pod, node: &Node) -> Result<(), Rejection> {
         let state = self.state.borrow();
         admission::under_pressure(&state.agent.health, pod)?;
         sysctl::refuse(pod)?;
         shutdown::refuse(state.agent.health.is_shutting_down)?;
         let others = state.workers.values().filter(|w| w.stage < Stage::Terminated).map(|w| &*w.pod);
         let others = others.filter(|other| other.metadata.uid != pod.metadata.uid);
-        admission::admit(&node, others, pod)
+        admission::admit(node, others, pod)
     }
 
     /// `rejectPod`: the pod fails without ever having started, and no condition says anything of it.

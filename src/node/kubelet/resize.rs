@@ -29,11 +29,11 @@ use super::status::conditions::{RESIZE_IN_PROGRESS, RESIZE_PENDING};
 use super::workers::{Stage, Worker};
 use super::{RESIZE, Shared, State};
 use crate::client::recorder::EventType;
-use crate::object::Pod;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
 use crate::object::resources::{amounts, pod_requests};
 use crate::object::time::Instant;
+use crate::object::{Key, Pod};
 
 /// The reason of a resize that has to wait for room.
 const DEFERRED: &str = "Deferred";
@@ -203,7 +203,8 @@ impl Shared {
             state.workers.get(uid).and_then(|worker| worker.resize.as_ref()?.wanted.clone())
         };
         let Some(wanted) = wanted else { return false };
-        let refused = self.admit(&wanted).err();
+        let node = self.nodes.get(&Key::new("", &self.config.name));
+        let refused = node.and_then(|node| self.admit(&wanted, &node).err());
         let deferred = refused.is_some();
         let now = self.hub.now();
         let (type_, reason, title, error) = {

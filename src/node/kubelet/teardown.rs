@@ -202,7 +202,7 @@ impl Shared {
     pub(super) fn clean_up_orphans(self: &Rc<Self>) {
         let orphans: Vec<String> = {
             let mut state = self.state.borrow_mut();
-            if std::mem::replace(&mut state.agent.orphans_looked_for, true) {
+            if state.waiting.is_some() || std::mem::replace(&mut state.agent.orphans_looked_for, true) {
                 return;
             }
             let workers = &state.workers;
