@@ -4,5 +4,6 @@ mod cluster;
 mod harness;
 mod node;
 mod probes;
+mod runtime;
 mod scale;
 mod scripts;

@@ -384,7 +384,7 @@ impl Inner {
     fn create_container(&self, sandbox_id: &str, config: &Shared<ContainerConfig>) -> Result<CriResponse, RpcError> {
         let id = self.new_id();
         let mut state = self.state.borrow_mut();
-        let Some(sandbox) = state.sandboxes.get(sandbox_id).filter(|s| s.ready) else {
+        let Some(sandbox) = state.sandboxes.get(sandbox_id) else {
             return Err(cri::error("NotFound", format!("failed to find sandbox id \"{sandbox_id}\": not found")));
         };
         let pod_uid = sandbox.config.uid.clone();
@@ -428,11 +428,18 @@ impl Inner {
 
     fn start_container(self: &Rc<Self>, id: &str) -> Result<CriResponse, RpcError> {
         let mut state = self.state.borrow_mut();
-        let container = state.containers.get_mut(id).ok_or_else(|| no_container(id))?;
+        let State { containers, sandboxes, .. } = &mut *state;
+        let container = containers.get_mut(id).ok_or_else(|| no_container(id))?;
         let now = self.hub.now();
+        let sandbox = &container.status.sandbox_id;
+        let is_ready = sandboxes.get(sandbox).is_some_and(|sandbox| sandbox.ready);
         // Where a scenario says when it ends, it starts.
-        if let Some(why) = image::cannot_start(&container.config).filter(|_| container.plan.ends.is_none()) {
-            let why = format!("{NOT_STARTED}: {why}: unknown");
+        let cannot = image::cannot_start(&container.config).filter(|_| container.plan.ends.is_none());
+        let why = match is_ready {
+            true => cannot.map(|why| format!("{NOT_STARTED}: {why}: unknown")),
+            false => Some(format!("sandbox container {sandbox:?} is not running")),
+        };
+        if let Some(why) = why {
             let status = &mut *container.status;
             (status.state, status.finished_at) = (ContainerState::ContainerExited, now);
             (status.exit_code, status.reason) = (START_FAILED, "StartError".to_owned());
