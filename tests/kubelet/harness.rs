@@ -386,6 +386,18 @@ impl Harness {
         self.handle(Verb::Delete, Kind::Pod, None, name, Body::Delete(options));
     }
 
+    /// Runs until the kubelet makes such a call.
+    pub fn run_until(&mut self, call: &str) {
+        while !self.lines_of_all().any(|line| line == call) {
+            self.step();
+        }
+    }
+
+    /// Deletes the node.
+    pub fn delete_node(&mut self) {
+        self.handle_in("", Verb::Delete, Kind::Node, None, "node-1", Body::Delete(DeleteOptions::default()));
+    }
+
     /// Deletes the node's lease.
     pub fn delete_lease(&mut self) {
         self.mark();
@@ -481,9 +493,13 @@ impl Harness {
         }
     }
 
+    fn lines_of_all(&self) -> impl Iterator<Item = &str> {
+        self.calls.iter().map(|line| line.split_once(' ').map_or("", |(_, rest)| rest))
+    }
+
     /// The calls without Leases and node status, and without times.
     pub fn lines(&self) -> Vec<String> {
-        let bare = self.calls.iter().map(|line| line.split_once(' ').map_or("", |(_, rest)| rest).to_owned());
+        let bare = self.lines_of_all().map(str::to_owned);
         bare.filter(|line| !line.contains("lease") && !line.contains("nodes")).collect()
     }
 }

@@ -281,6 +281,27 @@ fn a_kubelet_that_comes_back_tells_of_its_node_anew() {
 }
 
 #[test]
+fn a_node_that_goes_while_it_is_taken_over_is_made_anew_a_little_later() {
+    let mut harness = Harness::new();
+    harness.mark();
+    harness.start_kubelet();
+    harness.run_until("create nodes node-1");
+    harness.delete_node();
+    harness.run(1_000);
+    let nodes = harness.calls.iter().filter(|line| line.ends_with(" nodes node-1"));
+    let calls: Vec<(u64, &str)> = nodes
+        .filter_map(|line| line.split_once(' '))
+        .map(|(ms, call)| (ms.parse().unwrap(), call))
+        .filter(|(_, call)| !call.starts_with("patch"))
+        .collect();
+    let [(first, "create nodes node-1"), (_, "get nodes node-1"), (again, "create nodes node-1"), ..] = calls[..]
+    else {
+        panic!("{calls:?}");
+    };
+    assert!((200..220).contains(&(again - first)), "it waits twice as long as the first time: {calls:?}");
+}
+
+#[test]
 fn a_pod_that_would_change_the_nodes_kernel_is_refused() {
     let mut harness = Harness::new();
     let mut spec = spec("web", "nginx:1.27");

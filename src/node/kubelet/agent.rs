@@ -105,6 +105,7 @@ impl Shared {
         let mut pause = REGISTER_PAUSE;
         loop {
             self.hub.sleep(pause).await;
+            pause = (pause * 2).min(REGISTER_PAUSE_MAX);
             let health = self.state.borrow().agent.health.clone();
             let node = node_status::initial(&self.config, &version, &health, self.hub.now());
             // Whatever was known of the node: of this one no condition is. That it is Ready is told only when it turns so.
@@ -115,12 +116,13 @@ impl Shared {
                 Ok(_) => break,
                 // A kubelet that comes back takes its Node over; the status that follows brings it up to date.
                 Err(status) if status.is_already_exists() => {
-                    if let Ok(node) = self.client.get::<Node>("", &self.config.name).await {
-                        self.forget_extended(&node).await;
+                    if let Ok(node) = self.client.get::<Node>("", &self.config.name).await
+                        && self.forget_extended(&node).await.is_ok()
+                    {
                         break;
                     }
                 }
-                Err(_) => pause = (pause * 2).min(REGISTER_PAUSE_MAX),
+                Err(_) => {}
             }
         }
         // The first lease is part of joining; from then on renewals go on in the background.
@@ -147,12 +149,11 @@ impl Shared {
     }
 
     /// Whoever advertises a device does so again after the kubelet has started.
-    async fn forget_extended(&self, node: &Node) {
-        if let Some(status) = node.status.as_ref().and_then(node_status::without_extended) {
-            let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
-            // The status that follows would only say again what is there.
-            let _ = self.heartbeat.patch_status::<Node>("", &self.config.name, patch).await;
-        }
+    async fn forget_extended(&self, node: &Node) -> Result<(), Status> {
+        let Some(status) = node.status.as_ref().and_then(node_status::without_extended) else { return Ok(()) };
+        let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
+        // The status that follows would only say again what is there.
+        self.heartbeat.patch_status::<Node>("", &self.config.name, patch).await.map(|_| ())
     }
 
     /// Tells of a node that no more Pods may come to, or that they may again. Mirrors `recordNodeSchedulableEvent`.
