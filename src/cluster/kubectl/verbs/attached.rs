@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::delete::delete_at_once;
+use super::delete::delete_one;
 use super::logs;
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
@@ -46,7 +46,8 @@ pub(super) async fn stay(pod: &Value, services: &[Value], args: &Args, cx: &Kube
     let end = watch(pod, args, cx).await;
     if args.is_on("rm") && !matches!(end, Ok(End::RunsOn)) {
         for (kind, object) in std::iter::once((Kind::Pod, pod)).chain(services.iter().map(|it| (Kind::Service, it))) {
-            delete_at_once(kind, object, args, cx).await?;
+            let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+            delete_one(kind, namespace, name, args, cx).await?;
         }
     }
     match end? {

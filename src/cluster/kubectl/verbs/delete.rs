@@ -1,7 +1,5 @@
 //! `delete`: DELETE of each object, and then wait until each is gone.
 
-use serde_json::Value;
-
 use super::get::{all_or_named, selection};
 use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::apiserver::watch::WatchEvent;
@@ -73,40 +71,40 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Deletes one object, if it is there, and waits for nothing.
-pub(super) async fn delete_at_once(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+/// Deletes one object, and says so. Returns its uid; none if it was not there.
+pub(super) async fn delete_one(
+    kind: Kind,
+    namespace: &str,
+    name: &str,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<Option<String>, Failure> {
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    match cx.remove(kind, namespace, name, options, plain_options("", args)?).await {
-        Err(fault) if fault.is_not_found() => Ok(()),
-        Err(fault) => Err(fault),
-        Ok(_) if args.is_on("quiet") => Ok(()),
-        Ok(_) => {
-            cx.line(format!("{} \"{name}\" deleted", qualified_singular(kind)));
-            Ok(())
-        }
+    let uid = match cx.remove(kind, namespace, name, options, plain_options("", args)?).await {
+        Err(fault) if fault.is_not_found() => return Ok(None),
+        uid => uid?,
+    };
+    if !args.is_on("quiet") {
+        cx.line(format!("{} \"{name}\" deleted{}", qualified_singular(kind), dry_run_note(args)));
     }
+    Ok(Some(uid))
 }
 
 /// Deletes one object, if it is there, and waits until it is gone.
-pub async fn delete_and_wait(
+pub(super) async fn delete_and_wait(
     kind: Kind,
     namespace: &str,
     name: &str,
     args: &Args,
     cx: &Kubectl,
 ) -> Result<(), Failure> {
-    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    let uid = match cx.remove(kind, namespace, name, options, plain_options("", args)?).await {
-        Err(fault) if fault.is_not_found() => return Ok(()),
-        uid => uid?,
-    };
-    cx.line(format!("{} \"{name}\" deleted{}", qualified_singular(kind), dry_run_note(args)));
-    if !dry_run_note(args).is_empty() {
-        return Ok(());
+    match delete_one(kind, namespace, name, args, cx).await? {
+        Some(uid) if dry_run_note(args).is_empty() => {
+            let gone = Deleted { kind, namespace: namespace.to_owned(), name: name.to_owned(), uid };
+            wait_until_gone(&gone, args, cx).await
+        }
+        _ => Ok(()),
     }
-    let gone = Deleted { kind, namespace: namespace.to_owned(), name: name.to_owned(), uid };
-    wait_until_gone(&gone, args, cx).await
 }
 
 fn delete_options(args: &Args, cx: &Kubectl) -> Result<DeleteOptions, Failure> {
