@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ContainerState, PersistentVolumeClaim};
 use crate::client::Lister;
 use crate::engine::{Hub, Memory};
 use crate::object::pod::has_ended;
-use crate::object::volume::{UsedClaim, claim_behind, made_for};
+use crate::object::volume::{UsedClaim, claims_behind, made_for};
 use crate::object::{Key, Object, Pod, Resource};
 
 /// The index of Pods by the claims they use: `namespace/claim`.
@@ -25,19 +25,14 @@ pub fn claims_of(object: &Object) -> Vec<String> {
 
 /// The names of the claims behind a Pod's volumes, those that are made for it too.
 pub fn claim_names(pod: &Pod) -> impl Iterator<Item = Cow<'_, str>> {
-    used_by(pod).map(|used| used.name)
+    claims_behind(pod).map(|used| used.name)
 }
 
 /// The volumes of a Pod behind which this claim is. One that should be made for the Pod, but was not, is behind none.
 pub fn uses_of<'a>(pod: &'a Pod, claim: &'a PersistentVolumeClaim) -> impl Iterator<Item = UsedClaim<'a>> {
     let is_it = |used: &UsedClaim| Some(&*used.name) == claim.metadata.name.as_deref();
     let is_its_own = |used: &UsedClaim| !used.ephemeral || made_for(&pod.metadata, claim).is_ok();
-    used_by(pod).filter(move |used| is_it(used) && is_its_own(used))
-}
-
-fn used_by(pod: &Pod) -> impl Iterator<Item = UsedClaim<'_>> {
-    let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
-    volumes.filter_map(|volume| claim_behind(&pod.metadata, volume))
+    claims_behind(pod).filter(move |used| is_it(used) && is_its_own(used))
 }
 
 /// Whether the Pod wants no volume any more: it has ended, or is being deleted and nothing of it runs. Mirrors

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::meta::controller_of;
 use super::quantity::Amount;
-use super::{Key, sha256};
+use super::{Key, Pod, sha256};
 
 /// On a claim or volume: the reference in it was made by a controller, and may be taken back.
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
@@ -40,15 +40,26 @@ pub struct UsedClaim<'a> {
 }
 
 /// The claim behind a volume of this Pod: the one that it names, or the one that is made for it, under the Pod's name and
-/// the volume's. None for volumes of other kinds. Mirrors `ephemeral.VolumeClaimName`.
+/// the volume's. None for volumes of other kinds.
 pub fn claim_behind<'a>(pod: &ObjectMeta, volume: &'a Volume) -> Option<UsedClaim<'a>> {
     if let Some(source) = &volume.persistent_volume_claim {
         let name = source.claim_name.as_str().into();
         return Some(UsedClaim { name, read_only: source.read_only == Some(true), ephemeral: false });
     }
     volume.ephemeral.as_ref()?;
-    let name = format!("{}-{}", pod.name.as_deref().unwrap_or_default(), volume.name);
+    let name = name_of_made(pod.name.as_deref().unwrap_or_default(), &volume.name);
     Some(UsedClaim { name: name.into(), read_only: false, ephemeral: true })
+}
+
+/// The name of the claim that is made for a volume of a Pod. Mirrors `ephemeral.VolumeClaimName`.
+pub fn name_of_made(pod: &str, volume: &str) -> String {
+    format!("{pod}-{volume}")
+}
+
+/// The claims behind a Pod's volumes, in their order.
+pub fn claims_behind(pod: &Pod) -> impl Iterator<Item = UsedClaim<'_>> {
+    let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
+    volumes.filter_map(|volume| claim_behind(&pod.metadata, volume))
 }
 
 /// Whether the claim is the one that was made for the Pod, and not one of the same name; why it is not. Mirrors

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 
 use super::pod_info::PodInfo;
-use crate::object::volume::{SELECTED_NODE, UsedClaim, capacity, claim_behind, claim_uid, class_of, class_of_volume};
+use crate::object::volume::{SELECTED_NODE, capacity, claim_uid, claims_behind, class_of, class_of_volume};
 use crate::object::{Key, Object};
 
 /// Claims, volumes, classes and the limits of nodes.
@@ -154,16 +154,13 @@ pub fn not_found(claim: &Key) -> String {
 
 /// The claims that a pod uses, in the order of its volumes: those that it names, and those that are made for it.
 pub fn claims_of(pod: &PodInfo) -> Vec<Key> {
-    used_by(pod).map(|claim| Key::new(pod.namespace(), &claim.name)).collect()
+    claims_behind(&pod.pod).map(|claim| Key::new(pod.namespace(), &claim.name)).collect()
 }
 
 /// The claims that a pod names. Nobody else uses one that is made for it.
 pub fn named_claims_of(pod: &PodInfo) -> Vec<Key> {
-    used_by(pod).filter(|claim| !claim.ephemeral).map(|claim| Key::new(pod.namespace(), &claim.name)).collect()
-}
-
-/// What stands behind the volumes of a pod.
-pub fn used_by(pod: &PodInfo) -> impl Iterator<Item = UsedClaim<'_>> {
-    let volumes = pod.spec().into_iter().flat_map(|spec| spec.volumes.iter().flatten());
-    volumes.filter_map(|volume| claim_behind(&pod.pod.metadata, volume))
+    claims_behind(&pod.pod)
+        .filter(|claim| !claim.ephemeral)
+        .map(|claim| Key::new(pod.namespace(), &claim.name))
+        .collect()
 }

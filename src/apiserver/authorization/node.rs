@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Request, Subresource, User, Verb};
-use crate::object::volume::claim_behind;
+use crate::object::volume::claims_behind;
 use crate::object::{Kind, Object, Pod};
 
 use super::{Attributes, exact_term};
@@ -243,8 +243,7 @@ fn references_of(pod: &Pod) -> Vec<Reference> {
     for container in containers(spec) {
         environment_names(container, &mut names);
     }
-    let claims = spec.volumes.iter().flatten().filter_map(|volume| claim_behind(&pod.metadata, volume));
-    let claims = claims.map(|claim| (Kind::PersistentVolumeClaim, claim.name));
+    let claims = claims_behind(pod).map(|claim| (Kind::PersistentVolumeClaim, claim.name));
     let mut names: Vec<_> = names.into_iter().map(|(kind, name)| (kind, name.into())).chain(claims).collect();
     names.sort_unstable();
     names.dedup();

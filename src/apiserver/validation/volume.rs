@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{
 
 use crate::object::quantity::Amount;
 use crate::object::selector::names::check_subdomain;
+use crate::object::volume::name_of_made;
 
 use super::container::descending_path;
 use super::field::{Path, Problems};
@@ -64,7 +65,7 @@ fn name_of_claim(problems: &mut Problems, path: &Path, volume: &Volume, pod: &st
     if pod.is_empty() || volume.name.is_empty() {
         return;
     }
-    let claim = format!("{pod}-{}", volume.name);
+    let claim = name_of_made(pod, &volume.name);
     for why in check_subdomain(&claim) {
         problems.invalid(path, volume.name.as_str(), &format!("PVC name {claim:?}: {why}"));
     }

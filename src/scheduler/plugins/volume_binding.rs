@@ -16,7 +16,7 @@ use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use crate::object::selector::nodes::any_term_matches;
 use crate::object::selector::selects;
 use crate::object::volume::{
-    NO_PROVISIONER, class_of, fits, is_bound, is_promised_to, made_for, requested, volume_name,
+    NO_PROVISIONER, claims_behind, class_of, fits, is_bound, is_promised_to, made_for, requested, volume_name,
 };
 use crate::object::{Key, Object};
 use crate::scheduler::events::{ClusterEvent, EventKind};
@@ -24,7 +24,7 @@ use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Reason, Rejec
 use crate::scheduler::node_info::NodeInfo;
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{Plan, Storage, claims_of, not_found, used_by};
+use crate::scheduler::storage::{Plan, Storage, claims_of, not_found};
 
 const AFFINITY: &str = "node(s) didn't match PersistentVolume's node affinity";
 const NONE_TO_BIND: &str = "node(s) didn't find available persistent volumes to bind";
@@ -76,7 +76,7 @@ impl Plugin for VolumeBinding {
     }
 
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> PreFilter<'a> {
-        if used_by(pod).next().is_none() {
+        if claims_behind(&pod.pod).next().is_none() {
             return PreFilter::Skip;
         }
         match Wanted::of(pod, &snapshot.storage) {
@@ -97,7 +97,7 @@ impl<'a> Wanted<'a> {
     fn of(pod: &PodInfo, storage: &'a Storage) -> Result<Wanted<'a>, String> {
         let mut wanted = Wanted { storage, bound: Vec::new(), waiting: Vec::new() };
         let mut immediate = false;
-        for used in used_by(pod) {
+        for used in claims_behind(&pod.pod) {
             let key = Key::new(pod.namespace(), &used.name);
             let name = key.name();
             let Some(claim) = storage.claim(&key) else {
@@ -212,7 +212,7 @@ impl Filter for Wanted<'_> {
 
 /// What has to be written before the pod can go to the node; nothing if it has no claims that wait.
 pub fn plan(pod: &PodInfo, node: &NodeInfo, storage: &Storage) -> Plan {
-    if used_by(pod).next().is_none() {
+    if claims_behind(&pod.pod).next().is_none() {
         return Plan::default();
     }
     Wanted::of(pod, storage).ok().and_then(|wanted| wanted.plan(node).ok()).unwrap_or_default()

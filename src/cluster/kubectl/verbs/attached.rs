@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::delete::delete_one;
 use super::logs;
+use super::pod_of::{containers, status_of};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -86,14 +87,13 @@ async fn watch(pod: &Value, args: &Args, cx: &Kubectl) -> Result<End, Failure> {
 /// Shows what a container of a Pod has printed when it has ended. With one that waits for somebody to type it does not
 /// stay. Mirrors `handleAttachPod` of `pkg/cmd/debug`.
 pub(super) async fn show(pod: &Value, container: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let lists = ["spec.containers", "spec.initContainers", "spec.ephemeralContainers"];
-    let spec = lists.iter().flat_map(|path| list(pod, path)).find(|there| text(there, "name") == container);
+    let spec = containers(pod).find(|there| text(there, "name") == container);
     if spec.is_none_or(waits_for_input) {
         let pod = text(pod, "metadata.name");
         cx.complain(format!("no terminal is simulated; once it runs: kubectl exec {pod} -c {container} -- COMMAND"));
         return Ok(());
     }
-    let pod = until(pod, |pod| statuses(pod, container).any(ended), args, cx).await?;
+    let pod = until(pod, |pod| status_of(pod, container).is_some_and(ended), args, cx).await?;
     logs::print_all(&pod, container, cx).await
 }
 
@@ -108,13 +108,8 @@ fn waits_for_input(container: &Value) -> bool {
     }
 }
 
-fn statuses<'a>(pod: &'a Value, container: &'a str) -> impl Iterator<Item = &'a Value> {
-    let lists = ["status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses"];
-    lists.into_iter().flat_map(|path| list(pod, path)).filter(move |status| text(status, "name") == container)
-}
-
 fn is_running(pod: &Value, container: &str) -> bool {
-    statuses(pod, container).any(|status| !at(status, "state.running").is_null())
+    status_of(pod, container).is_some_and(|status| !at(status, "state.running").is_null())
 }
 
 /// Whether a container has ended once, be it started again or not.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::exec::dial;
-use super::pod_of::{Order, pod_of};
+use super::pod_of::{Order, pod_of, status_of};
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -160,9 +160,7 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
         let url = format!("https://{kubelet}/containerLogs/{namespace}/{name}/{container}");
         Status::new(Reason::Unknown, format!("Get {url:?}: {why}"))
     })?;
-    let is_it = |there: &&Value| text(there, "name") == container;
-    let statuses = ["status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses"];
-    let status = statuses.iter().find_map(|path| list(pod, path).iter().find(is_it));
+    let status = status_of(pod, container);
     if !wanted.previous
         && let Some(reason) = waiting(status)
     {

@@ -1,4 +1,4 @@
-//! The Pod that `logs deploy/web` and `exec deploy/web` mean: the best of those that the object selects.
+//! The Pod that `logs deploy/web` and `exec deploy/web` mean: the best of those that the object selects; and what is in it.
 //!
 //! Mirrors `attachablePodForObject` and `GetFirstPod` of `k8s.io/kubectl/pkg/polymorphichelpers`.
 
@@ -64,6 +64,17 @@ fn rank(pod: &Value, order: Order) -> impl Ord + use<> {
     let restarts = if order == Order::Logs { -restarts } else { restarts };
     let made = text(pod, "metadata.creationTimestamp").to_owned();
     (text(pod, "spec.nodeName").is_empty(), phase, since.is_none(), since, restarts, made)
+}
+
+/// All containers of a Pod's spec: its own, those before them, and those that were added.
+pub fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
+    ["spec.containers", "spec.initContainers", "spec.ephemeralContainers"].into_iter().flat_map(|path| list(pod, path))
+}
+
+/// What the Pod's status says of a container.
+pub fn status_of<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
+    let lists = ["status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses"];
+    lists.into_iter().flat_map(|path| list(pod, path)).find(|status| text(status, "name") == container)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::object::Kind;
 use crate::object::patch::diff_strategic;
 
 use super::attached;
+use super::pod_of::containers;
 use profile::{Profile, Style};
 
 mod copy;
@@ -135,8 +136,7 @@ fn name_for(pod: &Value, args: &Args, cx: &Kubectl) -> String {
     if args.has("container") {
         return args.value("container").to_owned();
     }
-    let lists = ["spec.containers", "spec.initContainers", "spec.ephemeralContainers"];
-    let taken: Vec<&str> = lists.iter().flat_map(|path| list(pod, path)).map(|one| text(one, "name")).collect();
+    let taken: Vec<&str> = containers(pod).map(|one| text(one, "name")).collect();
     let name = loop {
         let name = format!("debugger-{}", suffix(cx));
         if !taken.contains(&name.as_str()) {
