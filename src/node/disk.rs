@@ -196,7 +196,7 @@ impl Disk {
     /// The paths of all files in a directory, relative to it.
     pub fn list(&self, path: &str) -> Vec<String> {
         if let Some((contents, inside)) = self.mount_of(path) {
-            let prefix = if inside.is_empty() { inside } else { format!("{inside}/") };
+            let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
             return contents.paths().iter().filter_map(|path| Some(path.strip_prefix(&prefix)?.to_owned())).collect();
         }
         let prefix = format!("{}/", tidy(path).trim_end_matches('/'));
@@ -223,9 +223,9 @@ impl Disk {
         let state = self.0.borrow();
         let points = state.mounts.keys().filter_map(|point| point.strip_prefix(&prefix));
         let mut names: BTreeSet<String> = points.filter_map(|rest| Some(rest.split('/').next()?.to_owned())).collect();
-        match mounted {
+        match &mounted {
             Some((contents, inside)) => {
-                let prefix = if inside.is_empty() { inside } else { format!("{inside}/") };
+                let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
                 let paths = contents.paths();
                 let below = paths.iter().filter_map(|path| path.strip_prefix(&prefix));
                 names.extend(below.filter_map(|rest| Some(rest.split('/').next()?.to_owned())));
@@ -236,6 +236,10 @@ impl Disk {
             }
         }
         names.remove("");
+        // What is mounted knows its files: a directory in it is there for what is in that.
+        if mounted.is_some_and(|(_, inside)| !inside.is_empty()) && names.is_empty() {
+            return Err("No such file or directory");
+        }
         Ok(names.into_iter().collect())
     }
 
