@@ -85,9 +85,10 @@ fn actions_of(said: &sync::Actions, pod: &SharedPod, runtime: &RuntimePod) -> Ac
     let containers = spec.map(|spec| spec.containers.as_slice()).unwrap_or_default();
     let attempt = runtime.sandboxes.first().map_or(0, |newest| newest.attempt + 1);
     Actions {
-        // The exercise knows neither ephemeral containers nor other sizes.
+        // The exercise knows neither ephemeral containers nor other sizes, nor that all may start anew.
         start_ephemeral: Vec::new(),
         resize: Vec::new(),
+        reset: Vec::new(),
         kill_pod: said.kill_pod,
         create_sandbox: said.create_sandbox.then_some(attempt),
         kill: Vec::new(),

@@ -112,6 +112,9 @@ pub fn address_of(pod: &Pod) -> Option<&str> {
     all.into_iter().find(|ip| ip.parse::<std::net::Ipv4Addr>().is_ok())
 }
 
+/// The action of a rule that starts all containers of the Pod anew.
+const RESTART_ALL: &str = "RestartAllContainers";
+
 /// The number of a port that one of the Pod's containers has under this name, with this protocol (`TCP`).
 pub fn container_port(pod: &Pod, name: &str, protocol: &str) -> Option<i32> {
     let spec = pod.spec.as_ref()?;
@@ -126,16 +129,32 @@ pub fn container_port(pod: &Pod, name: &str, protocol: &str) -> Option<i32> {
 /// Whether a container that has ended is started again: its own rules for exit codes come first, then its own policy, then
 /// that of the Pod. Mirrors `ContainerShouldRestart`.
 pub fn is_restarted(of_pod: Option<&str>, container: &Container, exit_code: i32) -> bool {
-    let by_rule = container.restart_policy_rules.iter().flatten().find_map(|rule| {
-        let codes = rule.exit_codes.as_ref()?;
-        let listed = codes.values.as_deref().unwrap_or_default().contains(&exit_code);
-        let matches = if codes.operator == "NotIn" { !listed } else { listed };
-        matches.then(|| rule.action == "Restart" || rule.action == "RestartAllContainers")
-    });
+    let by_rule = rule_for(container, exit_code).map(|action| action == "Restart" || action == RESTART_ALL);
     by_rule.unwrap_or_else(|| match container.restart_policy.as_deref().or(of_pod).unwrap_or("Always") {
         "Never" => false,
         "OnFailure" => exit_code != 0,
         _ => true,
+    })
+}
+
+/// Whether all containers of the Pod are started anew because this one ended with that code.
+pub fn restarts_all(container: &Container, exit_code: i32) -> bool {
+    rule_for(container, exit_code) == Some(RESTART_ALL)
+}
+
+/// Whether any container's end may start all of them anew. Mirrors `AllContainersCouldRestart`.
+pub fn could_restart_all(spec: &PodSpec) -> bool {
+    let all = spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    all.flat_map(|container| container.restart_policy_rules.iter().flatten()).any(|rule| rule.action == RESTART_ALL)
+}
+
+/// What the first of a container's rules that is about this exit code says.
+fn rule_for(container: &Container, exit_code: i32) -> Option<&str> {
+    container.restart_policy_rules.iter().flatten().find_map(|rule| {
+        let codes = rule.exit_codes.as_ref()?;
+        let listed = codes.values.as_deref().unwrap_or_default().contains(&exit_code);
+        let matches = if codes.operator == "NotIn" { !listed } else { listed };
+        matches.then_some(rule.action.as_str())
     })
 }
 

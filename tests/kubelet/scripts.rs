@@ -128,6 +128,7 @@ cat /mnt/conf.d/server-id.cnf"#;
         (server_id, "0/1 Completed", "replica\n[mysqld]\nserver-id=101"),
         ("for i in 1 2 3; do echo $i; sleep 1; done; exit 4", "0/1 Error", "1\n2\n3"),
         ("seq 1 5 | while read i; do echo $((i * i)); done | tail -n 2", "0/1 Completed", "16\n25"),
+        ("[ -e /mnt/none ] || echo no", "0/1 Completed", "no"),
         ("if [ -d /mnt/conf.d ] && cat /etc/hosts | grep -q web-1; then echo yes; fi", "0/1 Completed", "yes"),
         (
             "case $HOSTNAME in *-0) echo first;; *) echo other;; esac; wget -q http://example.com/x",
@@ -260,6 +261,49 @@ fn a_rule_starts_a_container_again() {
         said(&mut cluster, "kubectl get pod web-1 -o jsonpath='{.status.containerStatuses[0].restartCount}'");
     assert!(restarts.parse::<u32>().is_ok_and(|restarts| restarts >= 2), "{restarts}");
     assert_eq!(said(&mut cluster, "kubectl get pod web-1 -o jsonpath='{.status.phase}'"), "Running");
+}
+
+/// A rule starts all containers anew, whatever the policies: where they are, init containers first, with no preStop hook.
+#[test]
+fn a_rule_starts_all_containers_again() {
+    let mut cluster = applied(
+        r#"apiVersion: v1
+kind: Pod
+metadata: {name: worker}
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 600
+  volumes: [{name: work, emptyDir: {}}]
+  initContainers:
+  - {name: setup, image: busybox, command: [sh, -c, "echo ready"]}
+  - name: watcher
+    image: busybox
+    restartPolicy: Always
+    command: [sh, -c, "[ -e /work/again ] && exec tail -f /dev/null; touch /work/again; sleep 8; exit 88"]
+    volumeMounts: [{name: work, mountPath: /work}]
+    restartPolicyRules: [{action: RestartAllContainers, exitCodes: {operator: In, values: [88]}}]
+  containers:
+  - {name: done, image: busybox, command: ["true"]}
+  - {name: main, image: nginx, lifecycle: {preStop: {exec: {command: [sleep, "500"]}}}}
+"#,
+    );
+    let told = |cluster: &mut Cluster, path: &str| {
+        said(cluster, &format!("kubectl get pod worker -o jsonpath='{path}'")).trim().to_owned()
+    };
+    pass(&mut cluster, 15);
+    assert_eq!(state(&mut cluster, "worker"), "2/3 NotReady", "one is done");
+    let again = "{range .status.initContainerStatuses[*]}{.name} {.restartCount} {end}{range .status.containerStatuses[*]}\
+                 {.name} {.restartCount} {.lastState.terminated.reason} {.lastState.terminated.exitCode} {end}";
+    let all = "setup 1 watcher 1 done 1 RestartingAllContainers 137 main 1 RestartingAllContainers 137";
+    assert_eq!(told(&mut cluster, again), all);
+    let conditions = "{range .status.conditions[*]}{.type}={.status} {end}";
+    let over = "PodReadyToStartContainers=True Initialized=True Ready=False ContainersReady=False PodScheduled=True \
+                AllContainersRestarting=False";
+    assert_eq!(told(&mut cluster, conditions), over);
+    let began = told(&mut cluster, "{.status.containerStatuses[1].state.running.startedAt}");
+    assert!(began.as_str() < "2026-01-01T00:00:20Z", "neither hook nor grace was waited for: {began}");
+    let events = said(&mut cluster, "kubectl get events --field-selector involvedObject.name=worker");
+    assert!(events.contains("Killing") && !events.contains("SandboxChanged"), "{events}");
 }
 
 /// The address is known when the sandbox stands, before any status tells it.

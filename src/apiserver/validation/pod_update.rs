@@ -11,7 +11,7 @@ use super::internal::Internal;
 use super::names::check_ip;
 use super::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
-use crate::object::pod::is_restarted;
+use crate::object::pod::{could_restart_all, is_restarted};
 use crate::object::selector::names::check_subdomain;
 
 const STATUS: Path = Path::new("status");
@@ -200,7 +200,7 @@ pub fn pod_status(problems: &mut Problems, new: &Pod, old: &Pod) {
             }
         }
     }
-    let Some(spec) = &old.spec else { return };
+    let Some(spec) = old.spec.as_ref().filter(|spec| !could_restart_all(spec)) else { return };
     let inits = spec.init_containers.as_deref().unwrap_or_default();
     let statuses = [
         ("containerStatuses", &after.container_statuses, &before.container_statuses, spec.containers.as_slice()),

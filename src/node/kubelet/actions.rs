@@ -7,6 +7,7 @@
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::restart::{is_sidecar, restarts_after, should_start};
+use super::restart_all::Reset;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use crate::object::Pod;
 
@@ -19,6 +20,8 @@ pub struct Actions {
     pub create_sandbox: Option<u32>,
     /// Containers to stop.
     pub kill: Vec<Kill>,
+    /// Containers to remove, so that all are started anew.
+    pub reset: Vec<Reset>,
     /// Indexes into `spec.ephemeralContainers`.
     pub start_ephemeral: Vec<usize>,
     /// Indexes into `spec.initContainers`.

@@ -76,6 +76,7 @@ pub mod prober;
 pub mod probes;
 pub mod resize;
 pub mod restart;
+pub mod restart_all;
 pub mod runtime_client;
 pub mod runtime_pod;
 pub mod sandbox_config;

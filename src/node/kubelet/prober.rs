@@ -15,10 +15,10 @@ use super::restart::restarts_after;
 use super::start::field_path;
 use super::status::containers::exit_code;
 use super::workers::ProbeSlot;
-use super::{PROBE, Shared};
+use super::{PROBE, Shared, restart_all};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
-use crate::object::pod::is_final;
+use crate::object::pod::{could_restart_all, is_final};
 
 impl Shared {
     /// `AddPod`: a worker for each probe that has none yet. Its first run finds no container; then its period begins.
@@ -88,7 +88,8 @@ impl Shared {
         let Some((pod, status)) = self.probed_container(uid, name) else { return };
         let Some(container) = find(&pod, name) else { return };
         let Some(spec) = kind.of(container).cloned() else { return };
-        let restarts = restarts_after(&pod, container, exit_code(&status).unwrap_or_default());
+        let restarts =
+            restarts_after(&pod, container, exit_code(&status).unwrap_or_default()) || self.restarts_all(uid, &pod);
         let deleting = pod.metadata.deletion_timestamp.is_some();
         let (step, news, id) = {
             let mut state = self.state.borrow_mut();
@@ -110,6 +111,13 @@ impl Shared {
                 });
             }
         }
+    }
+
+    /// Whether all containers of a pod are started anew, whatever became of one of them.
+    fn restarts_all(&self, uid: &str, pod: &Pod) -> bool {
+        let state = self.state.borrow();
+        let (Some(spec), Some(status)) = (pod.spec.as_deref(), state.status.get(uid)) else { return false };
+        could_restart_all(spec) && restart_all::is_due(spec, None, status)
     }
 
     /// The call, and what follows from its result. A probe that cannot be run counts for nothing.

@@ -17,13 +17,14 @@ use super::actions::{self, Actions, Failed, Kill};
 use super::params::TRANSIENT_BACK_OFF;
 use super::prober::find;
 use super::probes::{Kind, is_adopted};
+use super::restart_all::Reset;
 use super::runtime_pod::{RuntimePod, RuntimeSandbox};
 use super::status::containers::runtime_id;
 use super::status::{self, Inputs, Probed, conditions};
 use super::workers::{End, Stage, Worker};
-use super::{Shared, active_deadline, resize};
+use super::{Shared, active_deadline, resize, restart_all};
 use crate::client::recorder::EventType;
-use crate::object::pod::{is_final, is_ready};
+use crate::object::pod::{could_restart_all, is_final, is_ready};
 use crate::object::time::Instant;
 use crate::object::{Pod, ephemeral};
 
@@ -83,10 +84,15 @@ impl Shared {
                 }
                 Probed { started, ready: started && worker.is_container_ready(status, self.started.get()) }
             };
+            let restarting =
+                worker.pod.spec.as_deref().is_some_and(|spec| {
+                    could_restart_all(spec) && restart_all::is_due(spec, Some(&worker.runtime), old)
+                });
             let mut status = status::generate(&Inputs {
                 pod: &worker.pod,
                 runtime: &worker.runtime,
                 old,
+                restarting,
                 reasons: &worker.reasons,
                 terminal,
                 resize: worker.resize.as_deref(),
@@ -109,6 +115,10 @@ impl Shared {
     fn compute_actions(&self, uid: &str, pod: &Pod) -> Option<(Rc<RuntimePod>, Actions)> {
         let state = self.state.borrow();
         let worker = state.workers.get(uid)?;
+        if let Some(spec) = pod.spec.as_deref().filter(|_| state.status.get(uid).is_some_and(restart_all::has_begun)) {
+            let reset = restart_all::resets(spec, &worker.runtime);
+            return Some((worker.runtime.clone(), Actions { reset, ..Actions::default() }));
+        }
         let probe = |id: &str| worker.failed_probe(id);
         let started = |name: &str, id: &str| worker.result(name, Kind::Startup, id) != Some(false);
         let failed = Failed { probe: &probe, started: &started };
@@ -138,6 +148,13 @@ impl Shared {
         }
         for Kill { id, name, why, grace } in &actions.kill {
             self.kill_container(pod, name, id, why, grace.unwrap_or_else(|| self.grace(uid, pod))).await;
+        }
+        for Reset { id, name, kill } in &actions.reset {
+            if *kill {
+                self.kill_container(pod, name, id, "killing", 0).await;
+            }
+            self.remove_container(id).await;
+            self.state.borrow_mut().pleg.forget_container(uid, id);
         }
         let sandbox = match actions.create_sandbox {
             Some(attempt) => match self.make_sandbox(pod, attempt).await {

@@ -1,4 +1,4 @@
-//! The five conditions the kubelet writes, and those of a pod that is being resized.
+//! The five conditions the kubelet writes, and those of a pod that is being resized or whose containers may all be started anew.
 //!
 //! Mirrors `pkg/kubelet/status/generate.go`. Conditions of others (readiness gates, DisruptionTarget) are kept
 //! in front; times are filled in later, by [`super::merge::stamp`], because a condition's time changes only
@@ -8,10 +8,12 @@ use k8s_openapi::api::core::v1::{ContainerStatus, PodCondition, PodSpec, PodStat
 
 use super::super::resize::Resize;
 use super::super::restart::is_sidecar;
+use super::super::restart_all;
 use super::Inputs;
 use super::containers::any_regular_started;
 use super::phase::{FAILED, SUCCEEDED};
 use crate::object::Pod;
+use crate::object::pod::could_restart_all;
 
 /// The sandbox exists and has its network.
 pub const READY_TO_START: &str = "PodReadyToStartContainers";
@@ -27,9 +29,19 @@ pub const SCHEDULED: &str = "PodScheduled";
 pub const RESIZE_PENDING: &str = "PodResizePending";
 /// Another size is allocated than all containers have.
 pub const RESIZE_IN_PROGRESS: &str = "PodResizeInProgress";
+/// All containers are being started anew.
+pub const ALL_RESTARTING: &str = "AllContainersRestarting";
 /// The conditions the kubelet owns, in the order it writes them.
-pub const OWNED: [&str; 7] =
-    [RESIZE_PENDING, RESIZE_IN_PROGRESS, READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED];
+pub const OWNED: [&str; 8] = [
+    RESIZE_PENDING,
+    RESIZE_IN_PROGRESS,
+    READY_TO_START,
+    INITIALIZED,
+    READY,
+    CONTAINERS_READY,
+    SCHEDULED,
+    ALL_RESTARTING,
+];
 
 /// All conditions of the pod: others' first, then the kubelet's.
 pub fn all(inputs: &Inputs, status: &PodStatus, spec: &PodSpec) -> Vec<PodCondition> {
@@ -42,14 +54,29 @@ pub fn all(inputs: &Inputs, status: &PodStatus, spec: &PodSpec) -> Vec<PodCondit
     let containers_ready = containers_ready(spec, status, phase);
     let own = [
         condition(READY_TO_START, sandboxed),
-        initialized(spec, status, phase),
+        initialized(inputs, status, spec, phase),
         ready(inputs.pod, &containers_ready),
         containers_ready,
         condition(SCHEDULED, true),
     ];
     let generation = inputs.pod.metadata.generation;
     let own = own.into_iter().map(|c| PodCondition { observed_generation: generation, ..c });
-    others.chain(resize).chain(own).collect()
+    let anew = could_restart_all(spec).then(|| all_restarting(inputs, spec, phase));
+    others.chain(resize).chain(own).chain(anew).collect()
+}
+
+/// `GenerateAllContainersRestartingCondition`.
+fn all_restarting(inputs: &Inputs, spec: &PodSpec, phase: &str) -> PodCondition {
+    match phase {
+        SUCCEEDED => terminal(ALL_RESTARTING, "PodCompleted"),
+        FAILED => terminal(ALL_RESTARTING, "PodFailed"),
+        _ if inputs.restarting && !restart_all::is_cleaned_up(spec, inputs.runtime) => PodCondition {
+            reason: Some("RestartAllContainersStarted".into()),
+            message: Some("container exited with restart policy rule".into()),
+            ..condition(ALL_RESTARTING, true)
+        },
+        _ => condition(ALL_RESTARTING, false),
+    }
 }
 
 /// `GenerateContainersReadyCondition`.
@@ -67,8 +94,8 @@ pub fn containers_ready(spec: &PodSpec, status: &PodStatus, phase: &str) -> PodC
     because(CONTAINERS_READY, "ContainersNotReady", message)
 }
 
-/// `GeneratePodInitializedCondition`.
-fn initialized(spec: &PodSpec, status: &PodStatus, phase: &str) -> PodCondition {
+/// `GeneratePodInitializedCondition`. Once initialized, a pod stays so, whether or not its init containers run again.
+fn initialized(inputs: &Inputs, status: &PodStatus, spec: &PodSpec, phase: &str) -> PodCondition {
     let sidecar = |name: &str| spec.init_containers.iter().flatten().any(|c| c.name == name && is_sidecar(c));
     let names: Vec<&str> = spec.init_containers.iter().flatten().map(|c| c.name.as_str()).collect();
     let done = |s: &ContainerStatus| if sidecar(&s.name) { s.started == Some(true) } else { s.ready };
@@ -76,7 +103,9 @@ fn initialized(spec: &PodSpec, status: &PodStatus, phase: &str) -> PodCondition 
     if phase == SUCCEEDED && unknown.is_empty() {
         return PodCondition { reason: Some("PodCompleted".into()), ..condition(INITIALIZED, true) };
     }
-    if any_regular_started(spec, status.container_statuses.as_deref()) {
+    let mut old = inputs.old.conditions.iter().flatten();
+    let was = old.any(|condition| condition.type_ == INITIALIZED && condition.status == "True");
+    if was || any_regular_started(spec, status.container_statuses.as_deref()) {
         return condition(INITIALIZED, true);
     }
     because(INITIALIZED, "ContainersNotInitialized", complaints(&unknown, "incomplete", &incomplete))

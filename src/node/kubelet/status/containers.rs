@@ -16,6 +16,7 @@ use crate::object::ephemeral;
 use crate::object::time::Instant;
 
 use super::super::restart::{is_sidecar, should_start};
+use super::super::restart_all;
 use super::super::runtime_pod::{RunState, RuntimeContainer};
 use super::{Inputs, WaitingReason};
 
@@ -172,8 +173,11 @@ fn unseen(
     old: Option<&ContainerStatus>,
     default_reason: &str,
 ) -> ContainerStatus {
-    if let Some(old) = old.filter(|old| old.state.as_ref().is_some_and(|s| s.terminated.is_some())) {
-        return old.clone();
+    let was_there = |old: &&ContainerStatus| old.state.as_ref().is_some_and(|state| state.waiting.is_none());
+    let removed = old.filter(was_there).filter(|_| inputs.restarting);
+    let ended = old.filter(|old| exit_code(old).is_some());
+    if let (Some(ended), None) = (ended, removed) {
+        return ended.clone();
     }
     let waiting = ContainerStateWaiting { reason: Some(default_reason.into()), message: None };
     let mut status = ContainerStatus {
@@ -184,6 +188,9 @@ fn unseen(
         state: Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() }),
         ..ContainerStatus::default()
     };
+    if removed.is_some() {
+        return anew(ended.cloned().unwrap_or(status));
+    }
     if old.and_then(|old| old.state.as_ref()).is_none_or(|state| state.running.is_none()) {
         return status;
     }
@@ -197,6 +204,19 @@ fn unseen(
         status.restart_count += 1;
     }
     status
+}
+
+/// A container that was removed to be started anew with all others.
+fn anew(status: ContainerStatus) -> ContainerStatus {
+    let (reason, message) = (Some(restart_all::REASON.to_owned()), Some(restart_all::MESSAGE.to_owned()));
+    let end = ContainerStateTerminated { exit_code: 137, reason, message, ..ContainerStateTerminated::default() };
+    let waiting = ContainerStateWaiting { reason: end.reason.clone(), message: end.message.clone() };
+    ContainerStatus {
+        restart_count: status.restart_count + 1,
+        state: Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() }),
+        last_state: Some(terminated(end)),
+        ..status
+    }
 }
 
 /// A container that should run but could not be started says why; its end, if it had one, becomes its last state.

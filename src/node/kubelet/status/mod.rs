@@ -66,6 +66,8 @@ pub struct Inputs<'a> {
     pub terminal: bool,
     /// It has been active for longer than it may.
     pub overdue: bool,
+    /// All its containers are being started anew.
+    pub restarting: bool,
     /// What is known of its being made larger or smaller, if it is.
     pub resize: Option<&'a Resize>,
     /// The node's address.

@@ -6,6 +6,7 @@
 use k8s_openapi::api::core::v1::{ContainerStatus, PodSpec};
 
 use super::super::restart::is_sidecar;
+use super::super::restart_all;
 use crate::object::pod::is_restarted;
 
 /// Nothing has run yet, or something still waits.
@@ -81,6 +82,7 @@ fn count_init(spec: &PodSpec, statuses: &[&ContainerStatus]) -> InitCount {
                 count.sidecars_pending += 1;
                 count.sidecars_unknown += 1;
             }
+            (Some(Seen::StartingAnew), true) => {}
             (Some(Seen::Stopped(0) | Seen::WaitingAgain(0)), false) => {}
             (Some(Seen::Stopped(code) | Seen::WaitingAgain(code)), false) => {
                 let restarts = is_restarted(spec.restart_policy.as_deref(), container, code);
@@ -119,6 +121,10 @@ fn count_containers(spec: &PodSpec, statuses: &[&ContainerStatus]) -> Count {
                 count.succeeded += usize::from(code == 0);
             }
             Some(Seen::WaitingAgain(code)) => stop(code),
+            Some(Seen::StartingAnew) => {
+                count.stopped += 1;
+                count.restartable += 1;
+            }
             Some(Seen::Waiting) => count.waiting += 1,
             Some(Seen::Unknown) | None => count.unknown += 1,
         }
@@ -132,6 +138,8 @@ enum Seen {
     Stopped(i32),
     /// Waits to be started once more; the code it ended with.
     WaitingAgain(i32),
+    /// Was removed, with all others, to be started anew: whatever it ended with says nothing.
+    StartingAnew,
     Waiting,
     Unknown,
 }
@@ -146,6 +154,9 @@ fn seen(status: &ContainerStatus) -> Seen {
     }
     if state.waiting.is_none() {
         return Seen::Unknown;
+    }
+    if restart_all::is_of(status) {
+        return Seen::StartingAnew;
     }
     match status.last_state.as_ref().and_then(|last| last.terminated.as_ref()) {
         Some(end) => Seen::WaitingAgain(end.exit_code),
