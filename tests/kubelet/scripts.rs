@@ -128,7 +128,7 @@ cat /mnt/conf.d/server-id.cnf"#;
         (server_id, "0/1 Completed", "replica\n[mysqld]\nserver-id=101"),
         ("for i in 1 2 3; do echo $i; sleep 1; done; exit 4", "0/1 Error", "1\n2\n3"),
         ("seq 1 5 | while read i; do echo $((i * i)); done | tail -n 2", "0/1 Completed", "16\n25"),
-        ("[ -e /mnt/none ] || echo no", "0/1 Completed", "no"),
+        ("[ -e /mnt/conf.d/none ] || echo no", "0/1 Completed", "no"),
         ("if [ -d /mnt/conf.d ] && cat /etc/hosts | grep -q web-1; then echo yes; fi", "0/1 Completed", "yes"),
         (
             "case $HOSTNAME in *-0) echo first;; *) echo other;; esac; wget -q http://example.com/x",
