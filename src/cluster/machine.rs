@@ -28,12 +28,12 @@ impl Cluster {
             ["cp", file, path] => {
                 let text = self.local_file(file)?;
                 host.disk.put(path, &text).map_err(|error| format!("cp: cannot create '{path}': {error}"))?;
-                self.tell_runtime(node, path);
+                self.tell_of_file(node, path);
                 Ok(String::new())
             }
             ["rm", path] => {
                 host.disk.remove(path).map_err(|error| format!("rm: cannot remove '{path}': {error}"))?;
-                self.tell_runtime(node, path);
+                self.tell_of_file(node, path);
                 Ok(String::new())
             }
             ["ip", words @ ..] => iproute::ip(&self.network_of(&host), words),
@@ -77,6 +77,13 @@ impl Cluster {
         }
         let path = self.kubectl.base.join(name);
         std::fs::read_to_string(path).map_err(|_| format!("cp: cannot stat '{name}': No such file or directory"))
+    }
+
+    /// The runtime and the kubelet watch directories of their node.
+    fn tell_of_file(&mut self, node: &str, path: &str) {
+        self.tell_runtime(node, path);
+        // None may run there.
+        let _ = self.with_kubelet(node, |kubelet| kubelet.file_changed(path));
     }
 
     pub(super) fn tell_runtime(&mut self, node: &str, path: &str) {

@@ -304,6 +304,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),
     ("probes", include_str!("../../scenarios/probes.yaml")),
     ("resize", include_str!("../../scenarios/resize.yaml")),
+    ("static-pod", include_str!("../../scenarios/static-pod.yaml")),
     ("cni-broken", include_str!("../../scenarios/cni-broken.yaml")),
     ("dns", include_str!("../../scenarios/dns.yaml")),
     ("cross-node", include_str!("../../scenarios/cross-node.yaml")),

@@ -112,6 +112,9 @@ pub fn address_of(pod: &Pod) -> Option<&str> {
     all.into_iter().find(|ip| ip.parse::<std::net::Ipv4Addr>().is_ok())
 }
 
+/// The annotation of a Pod that only shows what a kubelet runs because a file on its node asks for it: that one's uid.
+pub const MIRROR: &str = "kubernetes.io/config.mirror";
+
 /// The action of a rule that starts all containers of the Pod anew.
 const RESTART_ALL: &str = "RestartAllContainers";
 

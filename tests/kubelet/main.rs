@@ -7,3 +7,4 @@ mod probes;
 mod runtime;
 mod scale;
 mod scripts;
+mod static_pods;

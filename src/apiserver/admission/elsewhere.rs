@@ -4,9 +4,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::object::pod::MIRROR;
 use crate::object::{Object, Pod, Status};
 
-use super::service_account::MIRROR;
 use super::{Reader, forbidden};
 use crate::apiserver::{ApiServer, Handling};
 

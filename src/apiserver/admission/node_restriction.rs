@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::Node;
 
 use crate::apiserver::authorization::node::{NODE_LEASES, node_of};
 use crate::apiserver::request::{Body, Request, Subresource};
+use crate::object::pod::MIRROR;
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, Reader, forbidden};
@@ -32,8 +33,6 @@ const OWN_LABELS: &[&str] = &[
 
 /// Label namespaces that a kubelet may use as it likes. Mirrors `kubeletapis.KubeletLabelNamespaces`.
 const OWN_LABEL_NAMESPACES: &[&str] = &["kubelet.kubernetes.io", "node.kubernetes.io"];
-
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// Creates and updates by a kubelet.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {

@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{
     VolumeProjection,
 };
 
+use crate::object::pod::MIRROR;
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Pod, Status};
 
@@ -28,9 +29,6 @@ const VOLUME_PREFIX: &str = "kube-api-access-";
 
 /// An hour, and seven seconds that tell these tokens from those somebody asked for.
 const TOKEN_EXPIRATION_SECONDS: i64 = 60 * 60 + 7;
-
-/// A Pod that stands for a file on its node, and has no account.
-pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// Gives a new Pod its account, the volume with the token, and the account's pull secrets.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {

@@ -8,14 +8,12 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use super::field::{Path, Problems};
 use super::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
-use crate::object::pod::qos_class;
+use crate::object::pod::{MIRROR, qos_class};
 use crate::object::resources::amounts;
 
 /// What can be changed.
 const RESIZED: [&str; 2] = ["cpu", "memory"];
 const ONLY: &str = "only cpu and memory resources are mutable";
-/// Marks a Pod that stands for a file on its node.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// CPU and memory may change, unless that makes the Pod another class of service; nothing else may.
 pub fn update(problems: &mut Problems, new: &Pod, old: &Pod) {

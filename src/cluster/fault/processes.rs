@@ -160,7 +160,11 @@ impl Cluster {
         Ok(format!("the clock of {node} is {seconds} s off, which its Lease will say; {follows}"))
     }
 
-    pub(super) fn with_kubelet<T>(&mut self, node: &str, change: impl FnOnce(&Kubelet) -> T) -> Result<T, String> {
+    pub(in crate::cluster) fn with_kubelet<T>(
+        &mut self,
+        node: &str,
+        change: impl FnOnce(&Kubelet) -> T,
+    ) -> Result<T, String> {
         let id = self.engine.find(&format!("kubelet/{node}")).ok_or_else(|| format!("no kubelet runs on {node:?}"))?;
         let done = self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Kubelet>().map(change)).flatten();
         done.ok_or_else(|| format!("no kubelet runs on {node:?}"))

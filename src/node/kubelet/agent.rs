@@ -41,6 +41,8 @@ const LEASES: &str = "kube-node-lease";
 pub struct Agent {
     /// The pod informer has been started.
     pub following_pods: bool,
+    /// What files ask for has been read.
+    pub manifests_read: bool,
     /// Containers of pods that are gone have been looked for.
     pub orphans_looked_for: bool,
     /// The volumes in use, as the node's status said last.
@@ -137,6 +139,7 @@ impl Shared {
     /// The Node as the API server has it may say something else than this kubelet would, or that no more Pods may come.
     pub(super) fn node_changed(self: &Rc<Self>) {
         self.retry_claims();
+        self.mirror_all();
         let Some(node) = self.nodes.get(&Key::new("", &self.config.name)) else { return };
         let (differs, reports) = {
             let agent = &self.state.borrow().agent;

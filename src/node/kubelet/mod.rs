@@ -29,9 +29,11 @@
 //! container can run; the kubelet speaks to the runtime by CRI messages and to the rest of the cluster through the
 //! API server, and to nothing else.
 //!
-//! Left out: static and mirror pods, cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]),
+//! What files on the node ask for runs as well, whoever else is there ([`static_pods`]).
+//!
+//! Left out: cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]),
 //! device and resource managers, ephemeral volumes, the processes that an ephemeral container sees, room that a critical pod
-//! makes for itself, rules that restart all containers of a pod, image and disk garbage collection, credentials of
+//! makes for itself, image and disk garbage collection, credentials of
 //! registries, the periodic resync of pods in which nothing has changed (once a minute, `syncFrequency`). Watches of
 //! ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see
 //! [`pleg`].
@@ -39,6 +41,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Service};
@@ -52,7 +55,7 @@ use crate::node::cri::ConditionsMayDiffer;
 use crate::node::disk::Disk;
 use crate::node::host::{Host, Shortage};
 use crate::object::time::Instant;
-use crate::object::{Key, Kind};
+use crate::object::{Key, Kind, Pod};
 
 pub mod actions;
 pub mod active_deadline;
@@ -84,6 +87,7 @@ pub mod security;
 pub mod server;
 pub mod shutdown;
 pub mod start;
+pub mod static_pods;
 pub mod status;
 pub mod status_loop;
 pub mod sync;
@@ -193,6 +197,10 @@ pub struct Shared {
 struct State {
     /// By pod uid.
     workers: BTreeMap<String, Worker>,
+    /// The uids of those that are there because a file asks for them.
+    statics: BTreeSet<String>,
+    /// The objects that stand for such pods, and for such as there were.
+    mirrors: BTreeMap<Key, Arc<Pod>>,
     /// Changes that wait while the node is asked for.
     waiting: Option<Vec<Change>>,
     status: StatusManager,
@@ -282,6 +290,13 @@ impl Kubelet {
     /// A pod that runs here has written so many bytes. The error says why that cannot be.
     pub fn fill(&self, pod: &Key, place: &eviction::usage::Place, bytes: u64) -> Result<(), String> {
         self.shared.fill(pod, place, bytes)
+    }
+
+    /// A file on the node was written or taken away.
+    pub fn file_changed(&self, path: &str) {
+        if path.starts_with(static_pods::MANIFESTS) {
+            self.shared.read_manifests();
+        }
     }
 
     /// Whether the machine's clock says what others say.

@@ -136,6 +136,10 @@ impl Shared {
         for uid in waiting.iter().filter(|uid| !changed.contains(uid)) {
             self.start_if_due(uid);
         }
+        // Only now it is known what of them runs already.
+        if !std::mem::replace(&mut self.state.borrow_mut().agent.manifests_read, true) {
+            self.read_manifests();
+        }
         let again = {
             let mut state = self.state.borrow_mut();
             std::mem::take(&mut state.pleg.exited) || !state.pleg.waiting.is_empty()

@@ -27,6 +27,7 @@ impl Shared {
             waiting.extend(changes);
             return;
         }
+        let changes = self.without_mirrors(changes);
         let mut added: Vec<Arc<Pod>> = Vec::new();
         for change in &changes {
             match change {
@@ -54,7 +55,7 @@ impl Shared {
     }
 
     /// `HandlePodAdditions`.
-    fn pods_added(self: &Rc<Self>, mut pods: VecDeque<Arc<Pod>>) {
+    pub(super) fn pods_added(self: &Rc<Self>, mut pods: VecDeque<Arc<Pod>>) {
         while let Some(pod) = pods.pop_front() {
             let node = self.nodes.get(&Key::new("", &self.config.name));
             match self.verdict(&pod, node.as_deref()) {
@@ -191,7 +192,7 @@ impl Shared {
     }
 
     /// REMOVE: the object is gone. Whatever still runs is stopped.
-    fn pod_removed(self: &Rc<Self>, pod: &Arc<Pod>) {
+    pub(super) fn pod_removed(self: &Rc<Self>, pod: &Arc<Pod>) {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         let (stage, shrinks) = {
             let mut state = self.state.borrow_mut();
@@ -226,6 +227,7 @@ impl Shared {
             state.workers.remove(uid)
         };
         let Some(worker) = worker else { return };
+        self.static_pod_ended(&worker.pod);
         if worker.runtime.containers.is_empty() && worker.runtime.sandboxes.is_empty() {
             return;
         }

@@ -62,7 +62,9 @@ impl Shared {
         while std::mem::take(&mut self.state.borrow_mut().status.again) {
             let batch = self.state.borrow().status.batch();
             for write in batch {
-                match self.write_status(&write).await {
+                // Of a static pod without a mirror it stays pending.
+                let Some(uid) = self.uid_of_object(&write.uid, &write.key) else { continue };
+                match self.write_status(&write, &uid).await {
                     Ok(true) => self.state.borrow_mut().status.written(&write.uid, write.version),
                     Ok(false) => self.state.borrow_mut().status.forget(&write.uid),
                     // It stays pending, for the next batch.
@@ -77,30 +79,27 @@ impl Shared {
         }
     }
 
-    /// Writes one status. False: the pod is gone, and so is everything there was to say about it.
-    async fn write_status(&self, write: &Write) -> Result<bool, Status> {
+    /// Writes one status to the object with that uid. False: it is gone, and so is everything there was to say about it.
+    async fn write_status(&self, write: &Write, uid: &str) -> Result<bool, Status> {
         let (namespace, name) = (write.key.namespace(), write.key.name());
         let mut pod: Arc<Pod> = match self.client.get::<Pod>(namespace, name).await {
             Ok(pod) => pod,
             Err(status) if status.is_not_found() => return Ok(false),
             Err(status) => return Err(status),
         };
-        if pod.metadata.uid.as_deref() != Some(&write.uid) {
+        if pod.metadata.uid.as_deref() != Some(uid) {
             return Ok(false);
         }
         let may_run = self.state.borrow().workers.get(&write.uid).is_some_and(|w| w.stage < Stage::Terminated);
         let merged = merge(&pod, &write.status, may_run, self.hub.now());
         if pod.status.as_ref() != Some(&merged) {
             let without = gone(pod.status.as_deref(), &merged);
-            let patch = StatusPatch::Pod { uid: write.uid.clone(), status: merged, without };
+            let patch = StatusPatch::Pod { uid: uid.to_owned(), status: merged, without };
             pod = self.client.patch_status::<Pod>(namespace, name, Patch::Status(Box::new(patch))).await?;
         }
         if may_delete(&pod, write.finished) {
-            let options = DeleteOptions {
-                grace_period_seconds: Some(0),
-                uid: Some(write.uid.clone()),
-                ..DeleteOptions::default()
-            };
+            let options =
+                DeleteOptions { grace_period_seconds: Some(0), uid: Some(uid.to_owned()), ..DeleteOptions::default() };
             return match self.client.delete::<Pod>(namespace, name, options).await {
                 Ok(()) => Ok(false),
                 Err(status) if status.is_not_found() => Ok(false),

@@ -42,6 +42,7 @@ impl Shared {
         if let Some(end) = self.network_broken(&pod) {
             return end;
         }
+        self.keep_mirror(&pod).await;
         if let Err(end) = self.mount_volumes(uid, &pod).await {
             return end;
         }

@@ -12,6 +12,7 @@ use crate::cluster::kubectl::print::fields::{list, selector, text};
 use crate::cluster::kubectl::print::ingress;
 use crate::cluster::kubectl::print::service::ready_endpoints;
 use crate::object::Kind;
+use crate::object::pod::MIRROR;
 
 /// `kubectl describe`.
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -146,7 +147,9 @@ fn about(kind: Kind, object: &Value) -> String {
         if kind != Kind::Pod {
             parts.push(format!("involvedObject.kind={kind}"));
         }
-        parts.push(format!("involvedObject.uid={uid}"));
+        // The kubelet tells of what it runs, which has another uid than the object that stands for it.
+        let behind = object["metadata"]["annotations"][MIRROR].as_str();
+        parts.push(format!("involvedObject.uid={}", behind.unwrap_or(uid)));
     }
     parts.join(",")
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::PodStatus;
 
 use super::{conditions, containers, merge};
-use crate::object::pod::has_ended;
+use crate::object::pod::{MIRROR, has_ended};
 use crate::object::time::Instant;
 use crate::object::{Key, Pod, Shared};
 
@@ -175,6 +175,6 @@ impl StatusManager {
 /// Whether the kubelet may now remove the pod object for good: it is being deleted, the API server holds a
 /// terminal phase, and nothing of it is left here (`canBeDeleted`).
 pub fn may_delete(pod: &Pod, finished: bool) -> bool {
-    let mirror = pod.metadata.annotations.iter().flatten().any(|(key, _)| key == "kubernetes.io/config.mirror");
+    let mirror = pod.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(MIRROR));
     pod.metadata.deletion_timestamp.is_some() && !mirror && has_ended(pod) && finished
 }

@@ -6,8 +6,7 @@ use serde_json::Value;
 use super::Drain;
 use crate::cluster::kubectl::print::fields::{at, flag, list, text};
 use crate::object::Kind;
-
-const MIRROR: &str = "kubernetes.io/config.mirror";
+use crate::object::pod::MIRROR;
 
 /// What is to become of one Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
