@@ -348,7 +348,7 @@ impl ApiServer {
             (Verb::Create, Some(Subresource::Binding)) => self.bind(handling),
             (Verb::Create, Some(Subresource::Token)) => self.create_token(handling),
             (Verb::Create, Some(Subresource::Eviction)) => self.evict(handling),
-            (Verb::Create, Some(Subresource::Exec)) => self.exec(handling),
+            (Verb::Get | Verb::Create, Some(part)) if part.is_connection() => self.connect(handling),
             (Verb::Get, Some(Subresource::Log)) => self.log(handling),
             (Verb::Create, Some(Subresource::Review)) => self.review(handling),
             (Verb::Get | Verb::Update | Verb::Patch, Some(Subresource::Scale)) => self.scale(handling),

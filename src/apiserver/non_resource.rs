@@ -112,6 +112,8 @@ fn resource(kind: Kind, subresource: Option<Subresource>) -> Value {
         Some(Subresource::Eviction) => ("Eviction", "policy", "v1"),
         Some(Subresource::Token) => ("TokenRequest", "authentication.k8s.io", "v1"),
         Some(Subresource::Exec) => ("PodExecOptions", "", ""),
+        Some(Subresource::Attach) => ("PodAttachOptions", "", ""),
+        Some(Subresource::PortForward) => ("PodPortForwardOptions", "", ""),
         _ => (info.kind, "", ""),
     };
     let singular = if subresource.is_none() { info.singular() } else { String::new() };

@@ -137,6 +137,11 @@ pub enum Body {
         /// The command in words.
         command: Vec<String>,
     },
+    /// `v1 PodAttachOptions`: to which container's process.
+    Attach {
+        /// The container's name; empty: the only one.
+        container: String,
+    },
     /// `v1 PodLogOptions`: of which container the log is. Which lines of it, the client says to the kubelet.
     Log {
         /// The container's name; empty: the only one.
@@ -208,7 +213,7 @@ pub enum Response {
         node: String,
         /// Where its kubelet listens: `172.18.0.10:10250`.
         kubelet: String,
-        /// The container that was meant.
+        /// The container that was meant; empty if it is about the whole Pod.
         container: String,
     },
     /// What stands at a path that is no object's.

@@ -1,4 +1,4 @@
-//! The endpoints of parts of objects: binding, exec, log, scale. Evictions are in [`super::eviction`], tokens in
+//! The endpoints of parts of objects: binding, connections to Pods, log, scale. Evictions are in [`super::eviction`], tokens in
 //! [`super::tokens`].
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::object::status::Cause;
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::decode::Patched;
-use super::request::{Binding, Body, Patch, Response, Verb};
+use super::request::{Binding, Body, Patch, Request, Response, Subresource, Verb};
 use super::{ApiServer, Handling, Outcome, admission, apiextensions, decode};
 
 impl ApiServer {
@@ -33,16 +33,32 @@ impl ApiServer {
         Ok((201, Response::Success { uid: String::new() }))
     }
 
-    /// `POST pods/NAME/exec`: where the command will run. Mirrors `ExecLocation` of `pkg/registry/core/pod/strategy.go`.
-    pub(super) fn exec(&mut self, handling: &mut Handling) -> Outcome {
-        let request = handling.request;
-        let Body::Exec { container, command } = &request.body else {
-            return Err(Status::bad_request("the request carries no PodExecOptions"));
+    /// `pods/NAME/exec`, `attach`, `portforward`: with whom the client talks from now on. Mirrors `ExecLocation`,
+    /// `AttachLocation` and `PortForwardLocation` of `pkg/registry/core/pod/strategy.go`.
+    pub(super) fn connect(&mut self, handling: &mut Handling) -> Outcome {
+        self.may_connect(handling)?;
+        let container = match (&handling.request.subresource, &handling.request.body) {
+            (Some(Subresource::Exec), Body::Exec { command, .. }) if command.is_empty() => {
+                return Err(Status::bad_request("you must specify at least one command for the container"));
+            }
+            (Some(Subresource::Exec), Body::Exec { container, .. }) => Some(container.as_str()),
+            (Some(Subresource::Attach), Body::Attach { container }) => Some(container.as_str()),
+            (Some(Subresource::PortForward), Body::None) => None,
+            _ => return Err(Status::bad_request("the request does not say to what it wants to be connected")),
         };
-        if command.is_empty() {
-            return Err(Status::bad_request("you must specify at least one command for the container"));
-        }
         Ok((101, self.passed_on(handling, container)?))
+    }
+
+    /// A WebSocket begins with a GET, which whoever only reads may send. So a GET needs the permission to `create`, too.
+    /// Mirrors `ensureAuthorizedForVerb` of `pkg/registry/core/pod/rest/subresources.go`.
+    fn may_connect(&self, handling: &Handling) -> Result<(), Status> {
+        match handling.request.verb {
+            Verb::Get => {
+                let creates = Request { verb: Verb::Create, ..handling.request.clone() };
+                self.authorizer.authorize(&creates, &self.store).map(drop)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// `GET pods/NAME/log`: whose log it is, and who keeps it. Mirrors `LogLocation` of `pkg/registry/core/pod/strategy.go`.
@@ -51,16 +67,16 @@ impl ApiServer {
             Body::Log { container } => container,
             _ => return Err(Status::bad_request("the request carries no PodLogOptions")),
         };
-        Ok((200, self.passed_on(handling, container)?))
+        Ok((200, self.passed_on(handling, Some(container))?))
     }
 
-    /// Which kubelet is asked about a container of a Pod; an empty name means the only one.
-    fn passed_on(&self, handling: &Handling, container: &str) -> Result<Response, Status> {
+    /// Which kubelet is asked about a Pod, or about a container of it; an empty name means the only one.
+    fn passed_on(&self, handling: &Handling, container: Option<&str>) -> Result<Response, Status> {
         let request = handling.request;
         let Object::Pod(pod) = self.stored(Kind::Pod, &request.namespace, &request.name)? else {
             return Err(Status::not_found(Kind::Pod, &request.name));
         };
-        let container = container_of(&pod, container)?.to_owned();
+        let container = container.map_or(Ok(""), |name| container_of(&pod, name))?.to_owned();
         let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
         if node.is_empty() {
             return Err(Status::bad_request(format!("pod {} does not have a host assigned", request.name)));

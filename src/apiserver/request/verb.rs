@@ -73,8 +73,12 @@ pub enum Subresource {
     Resize,
     /// What a container printed.
     Log,
-    /// POST runs a command in a container.
+    /// Runs a command in a container.
     Exec,
+    /// Sees and feeds the process of a container.
+    Attach,
+    /// Connects to ports of a Pod.
+    PortForward,
     /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
     Finalize,
     /// What Pods or nodes use, as the aggregated API `metrics.k8s.io` has it: see [`super::super::metrics`].
@@ -89,8 +93,13 @@ impl Subresource {
         matches!(self, Subresource::Status | Subresource::EphemeralContainers | Subresource::Resize)
     }
 
+    /// Whether a request for it stays open, for as long as client and kubelet talk: a `CONNECT` verb of the real one.
+    pub fn is_connection(self) -> bool {
+        matches!(self, Subresource::Exec | Subresource::Attach | Subresource::PortForward)
+    }
+
     /// The parts that objects have.
-    pub const ALL: [Subresource; 10] = [
+    pub const ALL: [Subresource; 12] = [
         Subresource::Status,
         Subresource::Scale,
         Subresource::Binding,
@@ -100,6 +109,8 @@ impl Subresource {
         Subresource::Resize,
         Subresource::Log,
         Subresource::Exec,
+        Subresource::Attach,
+        Subresource::PortForward,
         Subresource::Finalize,
     ];
 
@@ -115,6 +126,8 @@ impl Subresource {
             Subresource::Resize => "resize",
             Subresource::Log => "log",
             Subresource::Exec => "exec",
+            Subresource::Attach => "attach",
+            Subresource::PortForward => "portforward",
             Subresource::Finalize => "finalize",
             Subresource::Metrics => "metrics",
             Subresource::Review => "review",
