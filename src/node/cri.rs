@@ -3,7 +3,7 @@
 //! Mirrors `k8s.io/cri-api/pkg/apis/runtime/v1`: the runtime service and the image service, with the fields that this
 //! cluster uses. The types travel as they are; they are printed as JSON only when somebody looks.
 //!
-//! Left out: streaming (attach, port-forward, and the streams of exec), metrics, checkpoints, user namespaces, resource
+//! Left out: streaming (Attach, and the streams of Exec and PortForward), metrics, checkpoints, user namespaces, resource
 //! updates.
 
 use std::collections::BTreeMap;
@@ -293,6 +293,16 @@ pub enum CriRequest {
         /// Seconds after which it is given up; 0: never.
         timeout: i64,
     },
+    /// Connect to a port in the network of a sandbox. In the real interface the answer is a URL at which bytes go to and fro;
+    /// here it is what the server at that port answers to these.
+    PortForward {
+        /// The sandbox.
+        id: String,
+        /// The port.
+        port: u16,
+        /// What is sent there.
+        data: String,
+    },
     /// Is an image there?
     ImageStatus {
         /// Its name.
@@ -343,6 +353,8 @@ pub enum CriResponse {
         /// Its exit code.
         exit_code: i32,
     },
+    /// To PortForward: what came back; None: the server has closed the connection.
+    Forwarded(Option<String>),
     /// To ImageStatus.
     Image(Option<Image>),
     /// To ListImages.
@@ -422,6 +434,7 @@ impl Message for CriRequest {
             CriRequest::ContainerStatus { .. } => "ContainerStatus",
             CriRequest::Exec { .. } => "Exec",
             CriRequest::ExecSync { .. } => "ExecSync",
+            CriRequest::PortForward { .. } => "PortForward",
             CriRequest::ImageStatus { .. } => "ImageStatus",
             CriRequest::ListImages => "ListImages",
             CriRequest::PullImage { .. } => "PullImage",

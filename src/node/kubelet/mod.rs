@@ -102,7 +102,6 @@ pub use node_status::NodeConfig;
 
 use backoff::Backoff;
 use pleg::Pleg;
-use server::Exec;
 use status::manager::StatusManager;
 use workers::Worker;
 
@@ -406,16 +405,14 @@ impl Shared {
         self.hub.spawn(self.actor, format!("kubelet {} register", self.config.name), self.clone().register());
     }
 
-    /// A call from the runtime, which expects no reply, from somebody who wants to run a command here, or from one of this
-    /// kubelet's own syncs.
+    /// A call from the runtime, which expects no reply, from somebody who wants to reach into a Pod here, or from one of
+    /// this kubelet's own syncs.
     fn called(self: &Rc<Self>, call: CallId, from: ActorId, message: &dyn Any) {
         if from == self.actor {
             self.queue_for_pull(call);
-        } else if let Some(exec) = message.downcast_ref::<Exec>() {
-            self.serve_exec(call, from, exec.clone());
         } else if message.is::<ConditionsMayDiffer>() {
             self.conditions_may_differ();
-        } else {
+        } else if !self.serve(call, from, message) {
             self.container_ended();
         }
     }

@@ -49,7 +49,8 @@ pub fn outside(hub: &Hub) -> Host {
         root.add_address("internet", IpNet::v4(address, 32));
     }
     let since = Instant::default();
-    let listener = Listener { container: String::new(), name: name.to_owned(), speaks: Speaks::Http, since };
+    let (container, name, speaks) = (String::new(), name.to_owned(), Speaks::Http);
+    let listener = Listener { container, name, speaks, since, address: Some(address) };
     host.sockets.borrow_mut().listen("", Protocol::Tcp, 80, listener);
     host
 }

@@ -14,12 +14,13 @@ use super::dns;
 use super::fabric::Fabric;
 use super::frame::Frame;
 use super::hop::{Death, Fate, Kernel};
-use super::messages::{Asked, Execute, Executed, Told};
+use super::messages::{Asked, Close, Dial, Execute, Executed, Listen, Told};
 use super::programs;
 use super::programs::probe::Probe;
 use super::sockets::{Resolver, Speaks};
 
 mod client;
+mod local;
 
 use client::Client;
 pub use client::Socket;
@@ -92,6 +93,12 @@ impl Actor for KernelActor {
                     inner.execute(call, from, execute.clone());
                 } else if let Some(probe) = any.downcast_ref::<Probe>() {
                     inner.probe(call, from, probe.clone());
+                } else if let Some(dial) = any.downcast_ref::<Dial>() {
+                    inner.dial(call, from, dial.clone());
+                } else if let Some(listen) = any.downcast_ref::<Listen>() {
+                    inner.listen(call, from, listen);
+                } else if let Some(Close(port)) = any.downcast_ref::<Close>() {
+                    inner.host.sockets.borrow_mut().close_port("", Protocol::Tcp, *port);
                 }
             }
             Delivery::Wake { what: TIMEOUT, key } => inner.timeout(&key),
@@ -242,6 +249,9 @@ impl Inner {
         drop(sockets);
         let Some(listener) = listener.filter(|_| accepted) else { return self.refuse(namespace, packet) };
         self.say("socket", || format!("{} reads: {}", listener.name, text.lines().next().unwrap_or_default()));
+        if let Speaks::Process(process) = listener.speaks {
+            return self.hand_over(process, namespace.to_owned(), packet.clone(), text.to_owned());
+        }
         let answer = match listener.speaks {
             Speaks::Dns | Speaks::Other if !programs::is_health_check(text) => Payload::Fin,
             _ => Payload::Data(programs::page(&listener.name, &self.name, packet, text, status.unwrap_or(200))),

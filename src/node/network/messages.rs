@@ -1,5 +1,7 @@
 //! What is asked of a machine's kernel, and of the cluster's DNS server.
 
+use std::net::Ipv4Addr;
+
 use serde_json::{Value, json};
 
 use crate::engine::Message;
@@ -84,5 +86,124 @@ impl Message for Told {
             "code": self.0.code.as_str(),
             "records": self.0.records.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })
+    }
+}
+
+/// A process that has entered a network namespace sends something to a port of `localhost` there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dial {
+    /// The namespace; empty: the machine's own.
+    pub namespace: String,
+    /// The port.
+    pub port: u16,
+    /// What it sends.
+    pub data: String,
+}
+
+/// A process of a machine wants to listen for TCP connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listen {
+    /// At which address; `0.0.0.0`: at every one.
+    pub address: Ipv4Addr,
+    /// The port; 0: any that is free.
+    pub port: u16,
+    /// The process.
+    pub name: String,
+}
+
+/// It listens at this port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listening(pub u16);
+
+/// A process listens no longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Close(pub u16);
+
+/// To the process that listens: something came by a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// The port at which it listens.
+    pub port: u16,
+    /// What came.
+    pub data: String,
+}
+
+/// To [`Dial`] and [`Incoming`]: what is said to that; None: the connection is closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard(pub Option<String>);
+
+impl Message for Dial {
+    fn method(&self) -> &'static str {
+        "dial"
+    }
+
+    fn json(&self) -> Value {
+        json!({"namespace": self.namespace, "port": self.port, "data": self.data})
+    }
+
+    fn line(&self) -> String {
+        format!("dial localhost:{}", self.port)
+    }
+}
+
+impl Message for Listen {
+    fn method(&self) -> &'static str {
+        "listen"
+    }
+
+    fn json(&self) -> Value {
+        json!({"address": self.address.to_string(), "port": self.port, "process": self.name})
+    }
+
+    fn line(&self) -> String {
+        format!("listen {}:{}", self.address, self.port)
+    }
+}
+
+impl Message for Listening {
+    fn method(&self) -> &'static str {
+        "listen"
+    }
+
+    fn json(&self) -> Value {
+        json!({"port": self.0})
+    }
+}
+
+impl Message for Close {
+    fn method(&self) -> &'static str {
+        "close"
+    }
+
+    fn json(&self) -> Value {
+        json!({"port": self.0})
+    }
+
+    fn line(&self) -> String {
+        format!("close port {}", self.0)
+    }
+}
+
+impl Message for Incoming {
+    fn method(&self) -> &'static str {
+        "accept"
+    }
+
+    fn json(&self) -> Value {
+        json!({"port": self.port, "data": self.data})
+    }
+
+    fn line(&self) -> String {
+        format!("accept at port {}", self.port)
+    }
+}
+
+impl Message for Heard {
+    fn method(&self) -> &'static str {
+        "heard"
+    }
+
+    fn json(&self) -> Value {
+        json!({"data": self.0})
     }
 }

@@ -16,7 +16,7 @@
 //! - [`frame`]: a packet under way, as an event.
 //! - [`fabric`]: what lies between the machines: the switch, and the add-on's routes or tunnels.
 //! - [`addon`]: what stands on a machine before the first Pod comes.
-//! - [`kernel`]: the actor; clients' sockets. [`messages`]: what others ask of it.
+//! - [`kernel`]: the actor; clients' sockets, and what local processes ask of it. [`messages`]: what others ask of it.
 //! - [`sockets`]: who listens, on what, and `/etc/resolv.conf`.
 //! - [`dns`]: questions and answers.
 //! - `programs`: `curl`, `ping`, `nslookup`, `wget`, and the kubelet's probes.

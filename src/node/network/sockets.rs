@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use crate::engine::ActorId;
 use crate::node::netfilter::{Protocol, Tuple};
 use crate::object::time::Instant;
 
@@ -23,6 +24,8 @@ pub enum Speaks {
     Http,
     /// DNS: CoreDNS answers.
     Dns,
+    /// Whatever this process answers.
+    Process(ActorId),
     /// Something else; to HTTP it says nothing.
     Other,
 }
@@ -38,6 +41,8 @@ pub struct Listener {
     pub speaks: Speaks,
     /// Since when it takes connections: some servers take their time.
     pub since: Instant,
+    /// The only address at which it takes them; None: every one.
+    pub address: Option<Ipv4Addr>,
 }
 
 /// What a namespace is for.
@@ -119,10 +124,15 @@ impl Sockets {
     pub fn close(&mut self, container: &str) {
         let gone = |listener: &Listener| listener.container == container;
         let ports: Vec<_> = self.listeners.iter().filter(|(_, l)| gone(l)).map(|(at, _)| at.clone()).collect();
-        for at in ports {
-            self.accepted.retain(|(namespace, tuple)| (namespace, tuple.destination_port) != (&at.0, at.2));
-            self.listeners.remove(&at);
+        for (namespace, protocol, port) in ports {
+            self.close_port(&namespace, protocol, port);
         }
+    }
+
+    /// Nobody listens on a port any longer, and its connections are over.
+    pub fn close_port(&mut self, namespace: &str, protocol: Protocol, port: u16) {
+        self.accepted.retain(|(of, tuple)| (of.as_str(), tuple.destination_port) != (namespace, port));
+        self.listeners.remove(&(namespace.to_owned(), protocol, port));
     }
 
     /// A namespace is gone.
@@ -146,7 +156,8 @@ impl Sockets {
     /// Accepts a connection. False if nobody listens, or not yet.
     pub fn accept(&mut self, namespace: &str, tuple: Tuple, now: Instant) -> bool {
         let listener = self.listener(namespace, tuple.protocol, tuple.destination_port);
-        listener.is_some_and(|listener| listener.since <= now) && {
+        let takes = |there: &Listener| there.address.is_none_or(|address| address == tuple.destination);
+        listener.is_some_and(|listener| listener.since <= now && takes(listener)) && {
             self.accepted.insert((namespace.to_owned(), tuple));
             true
         }
@@ -258,7 +269,8 @@ mod tests {
     fn sockets_go_with_their_process() {
         let mut sockets = Sockets::default();
         let since = Instant(5);
-        let listener = Listener { container: "c1".into(), name: "default/web".into(), speaks: Speaks::Http, since };
+        let listener =
+            Listener { container: "c1".into(), name: "default/web".into(), speaks: Speaks::Http, since, address: None };
         sockets.listen("/ns", Protocol::Tcp, 80, listener);
         let tuple = Tuple {
             protocol: Protocol::Tcp,

@@ -52,7 +52,7 @@ impl Inner {
         let declared: Vec<(u16, Protocol)> = config.ports.iter().filter_map(port).collect();
         for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared) {
             let name = format!("{}/{}", sandbox.namespace, sandbox.name);
-            let listener = Listener { container: id.to_owned(), name, speaks, since };
+            let listener = Listener { container: id.to_owned(), name, speaks, since, address: None };
             self.sockets(|sockets| sockets.listen(&namespace, protocol, port, listener));
         }
     }

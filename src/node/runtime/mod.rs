@@ -12,6 +12,7 @@
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`]: the programs of both; [`text`]: those of pipes.
 //! - [`files`]: what containers see of the node's disk.
+//! - `port_forward`: connections to a Pod from within it.
 //! - [`state`]: sandboxes, containers, images.
 //!
 //! Must hold: a failed CNI ADD is followed by a DEL; a container starts only in a sandbox that is ready; ids are never
@@ -41,6 +42,7 @@ mod files;
 mod image;
 pub mod listening;
 pub mod network;
+mod port_forward;
 pub mod process;
 pub mod programs;
 mod running;
@@ -227,6 +229,7 @@ impl Inner {
                 CriRequest::PullImage { image } => me.pull(&image).await,
                 CriRequest::ExecSync { id, command, timeout } => me.exec_sync(&id, &command, timeout).await,
                 CriRequest::Exec { id, command } => me.exec(&id, &command).await,
+                CriRequest::PortForward { id, port, data } => me.port_forward(&id, port, data).await,
                 other => Err(cri::error("Unimplemented", format!("unknown method {}", other.method()))),
             };
             me.reply(from, call, method, result);

@@ -11,6 +11,7 @@ use super::kernel::Inner;
 use super::messages::Executed;
 
 mod curl;
+pub mod dial;
 mod nslookup;
 mod ping;
 pub mod probe;

@@ -168,7 +168,7 @@ pub async fn run(kernel: &Rc<Inner>, probe: &Probe) -> Probed {
 }
 
 /// The handshake. A SYN is sent again after 1, 3, 7 … seconds.
-async fn connect(kernel: &Rc<Inner>, socket: &Socket, deadline: Instant) -> Result<(), &'static str> {
+pub(super) async fn connect(kernel: &Rc<Inner>, socket: &Socket, deadline: Instant) -> Result<(), &'static str> {
     let mut patience = Duration::from_secs(1);
     while kernel.hub.now() < deadline {
         socket.send(Payload::Syn);
