@@ -105,7 +105,7 @@ impl Cluster {
         let kubectl = Kubectl::new(user.clone(), feeds.clone(), fabric.clone());
         let (failures, disturbed) = (hub.memory(0), hub.memory(None));
         let runner = Rc::new(Runner::new(kubectl.clone(), failures.clone()));
-        engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone() }));
+        engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone(), kubectl: kubectl.clone() }));
         let disks = engine.hub().memory(BTreeMap::new());
         let storage = config.csi.then(|| Backend::new(engine.hub()));
         let mut cluster = Cluster {

@@ -1,22 +1,25 @@
-//! The person at the keyboard, as a process.
+//! The person at the keyboard, and their programs, as a process.
 
 use std::any::Any;
 use std::rc::Rc;
 
 use crate::apiserver::watch::{WatchEvent, WatchId};
-use crate::engine::{Actor, ActorId, Delivery, Hub};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message};
+use crate::node::network::messages::Incoming;
 use crate::object::Status;
 use crate::object::status::Reason;
 
-use super::kubectl::{self, Feeds};
+use super::kubectl::{self, Feeds, Kubectl};
 use super::timeline::{self, Runner};
 
-/// The person at the keyboard: all they do is start commands, and some commands follow a watch.
+/// The person at the keyboard: all they do is start commands. Some follow a watch, and one leaves a port open.
 pub(super) struct UserActor {
     pub(super) hub: Hub,
     pub(super) actor: ActorId,
     pub(super) feeds: Feeds,
     pub(super) runner: Rc<Runner>,
+    /// For what it has left open.
+    pub(super) kubectl: Kubectl,
 }
 
 impl UserActor {
@@ -28,6 +31,15 @@ impl UserActor {
         if let Some(call) = kubectl::client::feed(&self.feeds, watch, event) {
             self.hub.unpark(self.actor, call);
         }
+    }
+
+    /// Somebody has connected to a port that kubectl listens at.
+    fn handle(&self, call: CallId, from: ActorId, incoming: Incoming) {
+        let (hub, actor, kubectl) = (self.hub.clone(), self.actor, self.kubectl.clone());
+        self.hub.spawn(actor, format!("kubectl port-forward: {}", incoming.line()), async move {
+            let heard = kubectl::forwards::handle(incoming, &kubectl).await;
+            hub.reply(actor, from, call, "heard", Ok(Rc::new(heard)));
+        });
     }
 }
 
@@ -44,7 +56,13 @@ impl Actor for UserActor {
                 self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over));
             }
             Delivery::Wake { what: timeline::NEXT_LINE, .. } => self.runner.go_on(),
-            Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
+            Delivery::Rpc { call, from, message } => {
+                let any: &dyn Any = &*message;
+                if let Some(incoming) = any.downcast_ref::<Incoming>() {
+                    self.handle(call, from, incoming.clone());
+                }
+            }
+            Delivery::Wake { .. } => {}
         }
     }
 

@@ -19,6 +19,7 @@ use crate::object::status::Reason;
 use super::args::Args;
 use super::calls::Failure;
 use super::config::Config;
+use super::forwards::Forwards;
 
 /// What commands print, as they go. Cloning shares it.
 pub type Output = Memory<String>;
@@ -76,6 +77,8 @@ pub struct Kubectl {
     warned: Memory<BTreeSet<String>>,
     /// The way to the nodes, for commands that run there.
     pub fabric: Fabric,
+    /// What port-forward has left open.
+    pub forwards: Forwards,
 }
 
 impl Kubectl {
@@ -89,6 +92,7 @@ impl Kubectl {
             journal: hub.memory(BTreeMap::new()),
             known: hub.memory(Discovery::default()),
             warned: hub.memory(BTreeSet::new()),
+            forwards: hub.memory(BTreeMap::new()),
             config: hub.memory(Config::new("default")),
             client,
             feeds,

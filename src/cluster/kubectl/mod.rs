@@ -9,17 +9,17 @@
 //!   errors as it words them.
 //! - [`usage`]: which commands and flags there are, and what `--help` says. [`args`]: the command line.
 //! - [`mod@print`]: tables, describe pages and the other output formats.
-//! - `verbs`: one file for each family of verbs.
+//! - `verbs`: one file for each family of verbs. [`forwards`]: what `port-forward` leaves open.
 //!
-//! Left out: discovery and OpenAPI requests (kubectl caches them), and verbs that need a stream into a container
-//! (`attach`, `port-forward`). Each of these says so. `exec` runs one command and prints what it printed; `edit` needs a
-//! terminal, and is the stepper's. `get` asks for objects and makes the table itself, out of the API server's own cells,
+//! Left out: discovery and OpenAPI requests (kubectl caches them); verbs that [`refused`] names, which say so. `exec` runs one
+//! command and prints what it printed, and nobody types into `attach`; `edit` needs a terminal, and is the stepper's. `get` asks for objects and makes the table itself, out of the API server's own cells,
 //! where the real one asks for a table.
 
 pub mod args;
 pub mod calls;
 pub mod client;
 pub mod config;
+pub mod forwards;
 pub mod print;
 pub mod usage;
 
@@ -147,6 +147,8 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "wait" => verbs::wait::wait(&args, cx).await,
         "logs" => verbs::logs::logs(&args, cx).await,
         "exec" => verbs::exec::exec(&args, cx).await,
+        "attach" => verbs::attach::attach(&args, cx).await,
+        "port-forward" => verbs::port_forward::port_forward(&args, cx).await,
         "explain" => verbs::explain::explain(&args, cx).await,
         "api-resources" => verbs::about::api_resources(&args, cx).await,
         "api-versions" => verbs::about::api_versions(cx).await,
@@ -169,9 +171,7 @@ pub fn knows(verb: &str) -> bool {
 /// Why a verb of the real kubectl does nothing here. Whoever types it has an answer at once.
 pub fn refused(verb: &str) -> Option<&'static str> {
     Some(match verb {
-        "attach" | "cp" | "port-forward" => {
-            "containers here are simulated, there is no process to talk to; exec runs one command"
-        }
+        "cp" => "containers here are simulated, and so are their files; exec POD -- cat FILE shows one",
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
         "proxy" | "plugin" | "completion" => "there is no network and no shell here",
         "kustomize" | "certificate" | "alpha" => "it was left out",

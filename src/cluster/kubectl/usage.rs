@@ -57,6 +57,7 @@ const LETTERLESS: &[(&str, &str)] = &[("debug", "env"), ("expose", "selector"), 
 /// Flags of the real one that mean nothing here, by command, and (last) those of every command.
 const LEFT_OUT: &[(&str, &[&str])] = &[
     ("annotate", &["local"]),
+    ("attach", &["detach-keys"]),
     ("apply", &["openapi-patch"]),
     ("autoscale", &["template"]),
     ("debug", &["custom"]),
@@ -107,6 +108,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
 
 /// All flags. A letter that two commands understand differently stands here twice.
 const FLAGS: &[Flag] = &[
+    valued("address", "where it listens: localhost, or addresses such as 0.0.0.0"),
     valued("aggregation-rule", "labels of the ClusterRoles whose rules are gathered: key=value"),
     lone("all", "all objects of the kind"),
     lone("all-containers", "all containers of the Pod"),
@@ -310,6 +312,12 @@ const COMMANDS: &[Command] = &[
         ],
     },
     Command {
+        name: "attach",
+        words: "POD|TYPE/NAME",
+        about: "Show what a container prints from now on, until it ends.",
+        flags: &[&["container", "pod-running-timeout", "quiet", "stdin", "tty"]],
+    },
+    Command {
         name: "auth",
         words: "can-i VERB TYPE [NAME] | can-i --list | whoami",
         about: "What one may do, and who one is.",
@@ -492,6 +500,14 @@ const COMMANDS: &[Command] = &[
         words: "TYPE NAME -p PATCH | --patch-file=FILE",
         about: "Change fields of an object.",
         flags: &[FILES, WRITE, &["patch", "patch-file", "type", "subresource"]],
+    },
+    Command {
+        name: "port-forward",
+        words: "TYPE/NAME [LOCAL:]REMOTE …",
+        about: "Make a port of your machine one of a Pod, in the background: curl http://localhost:LOCAL\n\
+                Of a Service, a Deployment and so on one Pod is chosen, and it ends with that one.\n\
+                LOCAL is at least 1024; without a number before the : it is any that is free.",
+        flags: &[&["address", "pod-running-timeout"]],
     },
     Command {
         name: "replace",

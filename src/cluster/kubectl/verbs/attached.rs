@@ -1,7 +1,8 @@
-//! A kubectl that stays until a container has done its work: `run` and `debug` with `-i`, `--attach`, `--rm`.
+//! A kubectl that stays until a container has done its work: `attach`, and `run` and `debug` with `-i`, `--attach`, `--rm`.
 //!
 //! The real one attaches to the container and shows what it prints as it comes. Here it waits for the end, for as long as
-//! `--pod-running-timeout` says, and then shows it all; with a shell it has nothing to wait for, since nobody types.
+//! `--pod-running-timeout` says, and then shows it all; with a shell it has nothing to wait for, since nobody types. It sees the
+//! end by a watch of the Pod.
 //! Mirrors `handleAttachPod` and what follows it in `pkg/cmd/run/run.go`.
 
 use std::time::Duration;
@@ -20,6 +21,8 @@ use crate::object::{Kind, Status};
 
 /// Mirrors `defaultPodAttachTimeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// What is said when the time is over.
+const OVER: &str = "timed out waiting for the condition";
 /// Programs that do what is typed.
 const SHELLS: &[&str] = &["sh", "ash", "bash", "/bin/sh", "/bin/ash", "/bin/bash"];
 
@@ -97,6 +100,37 @@ pub(super) async fn show(pod: &Value, container: &str, args: &Args, cx: &Kubectl
     logs::print_all(&pod, container, cx).await
 }
 
+/// Shows what a container prints from now on, until it ends or kubectl has stayed long enough.
+pub(super) async fn follow(pod: &Value, container: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let (name, since) = (text(container, "name"), cx.now());
+    let [namespace, pod_name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    if args.is_on("stdin") && waits_for_input(container) {
+        cx.complain(format!("no terminal is simulated; it runs: kubectl exec {pod_name} -c {name} -- COMMAND"));
+        return Ok(());
+    }
+    let run = |pod: &Value| status_of(pod, name).map(|status| text(status, "containerID").to_owned());
+    let before = run(pod);
+    let over = |now: &Value| run(now) != before || !is_running(now, name);
+    let (pod, ended) = match until(pod, over, args, cx).await {
+        Ok(pod) => (pod, true),
+        Err(Failure::Text(why)) if why == OVER => (cx.get_once(Kind::Pod, namespace, pod_name).await?, false),
+        Err(failure) => return Err(failure),
+    };
+    logs::print_since(&pod, name, since, run(&pod) != before, cx).await?;
+    if !ended {
+        cx.complain(format!("container {name} runs on, and kubectl stays no longer than --pod-running-timeout"));
+    }
+    Ok(())
+}
+
+/// How long kubectl stays.
+pub(super) fn limit(args: &Args) -> Result<Duration, Failure> {
+    match args.has("pod-running-timeout") {
+        true => Ok(timeout(args, "pod-running-timeout")?.unwrap_or(Duration::ZERO)),
+        false => Ok(TIMEOUT),
+    }
+}
+
 /// Whether a container is a shell that has got nothing to do. Without a command it does what its image is for.
 fn waits_for_input(container: &Value) -> bool {
     let words: Vec<&str> =
@@ -159,7 +193,7 @@ async fn until(pod: &Value, reached: impl Fn(&Value) -> bool, args: &Args, cx: &
                     return Ok(now);
                 }
             }
-            None => return Err(Failure::text("timed out waiting for the condition")),
+            None => return Err(Failure::text(OVER)),
         }
     }
 }

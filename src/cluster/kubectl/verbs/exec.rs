@@ -3,22 +3,18 @@
 //! The way is the real one: the API server says whether it may be and where it will run, the kubelet there finds the
 //! container, and the runtime runs the command. Left out: what somebody types, and terminals.
 
-use std::any::Any;
-use std::rc::Rc;
-
 use serde_json::Value;
 
-use crate::apiserver::request::{Body, Response, Subresource, Verb};
-use crate::engine::ActorId;
+use crate::apiserver::request::{Body, Subresource};
 use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::Exec;
 use crate::node::runtime::programs::HERE;
-use crate::object::status::Reason;
-use crate::object::{Key, Kind, Status};
+use crate::object::Key;
 
 use super::super::args::Args;
 use super::super::print::fields::{list, text};
 use super::super::{Failure, Kubectl};
+use super::connect::{ask, connect};
 use super::pod_of::{Order, pod_of};
 
 /// The annotation that names the container meant when none is named.
@@ -45,13 +41,9 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         name => name.to_owned(),
     };
     let body = Body::Exec { container, command: command.to_vec() };
-    let mut request = cx.request(Verb::Create, Kind::Pod, namespace, name, body);
-    request.subresource = Some(Subresource::Exec);
-    let Response::PassedOn { node, kubelet, container } = cx.send(request).await? else { return Ok(()) };
-    let unreachable = |why| Status::new(Reason::Unknown, format!("error dialing backend: {why}"));
-    let there = dial(&node, &kubelet, cx).map_err(unreachable)?;
-    let exec = Exec { pod: Key::new(namespace, name), container, command: command.to_vec() };
-    let reply = cx.client.hub().rpc(there, Rc::new(exec)).await;
+    let there = connect(Subresource::Exec, namespace, name, body, cx).await?;
+    let exec = Exec { pod: Key::new(namespace, name), container: there.container, command: command.to_vec() };
+    let reply = ask(there.kubelet, exec, cx).await;
     let reply = reply.map_err(|error| match error.code {
         "NotFound" => {
             Failure::text(format!("Internal error occurred: unable to upgrade connection: {}", error.message))
@@ -65,23 +57,8 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Failure::text(format!("Internal error occurred: {}{hint}", error.message))
         }
     })?;
-    let any: &dyn Any = &*reply;
-    let Some(CriResponse::Exec { output, errors, exit_code }) = any.downcast_ref::<CriResponse>() else {
-        return Ok(());
-    };
-    finish(cx, output, errors, *exit_code)
-}
-
-/// The kubelet of a node.
-///
-/// # Errors
-/// Why the API server cannot reach it.
-pub fn dial(node: &str, address: &str, cx: &Kubectl) -> Result<ActorId, String> {
-    match (cx.fabric.machine(node), cx.fabric.kubelet(node)) {
-        (Some(_), Some(kubelet)) => Ok(kubelet),
-        (Some(_), None) => Err(format!("dial tcp {address}: connect: connection refused")),
-        (None, _) => Err(format!("dial tcp {address}: connect: no route to host")),
-    }
+    let CriResponse::Exec { output, errors, exit_code } = reply else { return Ok(()) };
+    finish(cx, &output, &errors, exit_code)
 }
 
 /// Prints what a command printed, and says how it ended if it did not end well.

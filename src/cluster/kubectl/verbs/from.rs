@@ -20,14 +20,19 @@ use super::exec::{finish, refuse_completed};
 /// The machine outside the cluster.
 const OUTSIDE: &str = "outside";
 
-/// `curl URL --from POD`, `ping HOST --from NODE`, `nslookup NAME --from outside`. Without `--from` it is the first node.
+/// `curl URL --from POD`, `ping HOST --from NODE`, `nslookup NAME --from outside`. Without `--from` it is the first node, but
+/// for a port of `localhost` that port-forward listens at: that is the user's own machine, outside.
 ///
 /// From where names of the cluster lead nowhere (a node, or a cluster without DNS) the name of a Pod or a Service is
 /// looked up here, and that is said.
 pub async fn from(words: &[String], from: &str, cx: &Kubectl) -> Result<(), Failure> {
     let first =
         cx.fabric.first_node().ok_or_else(|| Failure::text("no node is up; start one, or add --from outside"))?;
-    let from = if from.is_empty() { &first } else { from };
+    let from = match from {
+        "" if asks_forward(words, cx) => OUTSIDE,
+        "" => &first,
+        from => from,
+    };
     let is_machine = from == OUTSIDE || cx.fabric.machine(from).is_some();
     let (node, place) = if is_machine {
         (from.to_owned(), String::new())
@@ -84,6 +89,15 @@ async fn with_address(words: &[String], cx: &Kubectl) -> Result<Vec<String>, Fai
     let mut words = words.to_vec();
     words[at] = format!("{scheme}{address}{tail}");
     Ok(words)
+}
+
+/// Whether a command asks a port of `localhost` that port-forward listens at.
+fn asks_forward(words: &[String], cx: &Kubectl) -> bool {
+    let Some(word) = target(words).map(|at| &words[at]) else { return false };
+    let rest = word.find("://").map_or(word.as_str(), |end| &word[end + 3..]);
+    let authority = rest.split('/').next().unwrap_or_default();
+    let port = ["localhost:", "127.0.0.1:"].iter().find_map(|host| authority.strip_prefix(host)?.parse().ok());
+    port.is_some_and(|port: u16| cx.forwards.borrow().contains_key(&port))
 }
 
 /// The place of the word that says whom: the first that is neither an option nor the value of one.

@@ -8,7 +8,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::exec::dial;
+use super::connect::dial;
 use super::pod_of::{Order, pod_of, status_of};
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
@@ -107,6 +107,18 @@ fn containers(pod: &Value, named: &str, args: &Args, cx: &Kubectl) -> Result<Vec
 /// Prints all that a container of a Pod has printed.
 pub(super) async fn print_all(pod: &Value, container: &str, cx: &Kubectl) -> Result<(), Failure> {
     print(pod, container, &Lines::default(), cx).await
+}
+
+/// Prints what a container has printed since then: the one that runs, or the one `before` it.
+pub(super) async fn print_since(
+    pod: &Value,
+    container: &str,
+    since: Timestamp,
+    before: bool,
+    cx: &Kubectl,
+) -> Result<(), Failure> {
+    let lines = Lines { since: Some(since), previous: before, ..Lines::default() };
+    print(pod, container, &lines, cx).await
 }
 
 /// Which lines of a log are printed, and how.

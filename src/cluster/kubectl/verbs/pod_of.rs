@@ -1,4 +1,4 @@
-//! The Pod that `logs deploy/web` and `exec deploy/web` mean: the best of those that the object selects; and what is in it.
+//! The Pod that `logs deploy/web`, `exec deploy/web` and their like mean: the best of those that the object selects; and what is in it.
 //!
 //! Mirrors `attachablePodForObject` and `GetFirstPod` of `k8s.io/kubectl/pkg/polymorphichelpers`.
 
@@ -28,22 +28,39 @@ pub async fn pod_of(
     args: &Args,
     cx: &Kubectl,
 ) -> Result<(Value, usize), Failure> {
-    let namespace = cx.namespace(args);
+    let (kind, object) = object_of(verb, word, args, cx).await?;
+    best_pod(word, kind, &object, order, args, cx).await
+}
+
+/// The object that `NAME` or `TYPE/NAME` means: without a type, a Pod.
+pub async fn object_of(verb: &str, word: &str, args: &Args, cx: &Kubectl) -> Result<(Kind, Value), Failure> {
     let target = match word.contains('/') {
         true => cx.targets(verb, std::slice::from_ref(&word.to_owned())).await?.remove(0),
         false => Target { kind: Kind::Pod, name: Some(word.to_owned()) },
     };
-    let object = cx.get(target.kind, namespace, target.name.as_deref().unwrap_or_default()).await?;
-    if target.kind == Kind::Pod {
-        return Ok((object, 1));
+    let name = target.name.as_deref().unwrap_or_default();
+    Ok((target.kind, cx.get(target.kind, cx.namespace(args), name).await?))
+}
+
+/// The best Pod of an object, and out of how many.
+pub async fn best_pod(
+    word: &str,
+    kind: Kind,
+    object: &Value,
+    order: Order,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<(Value, usize), Failure> {
+    if kind == Kind::Pod {
+        return Ok((object.clone(), 1));
     }
-    let label_selector = selector(&object, "spec.selector");
+    let label_selector = selector(object, "spec.selector");
     if label_selector == "<none>" {
-        let kind = target.kind.info().kind;
+        let kind = kind.info().kind;
         return Err(Failure::text(format!("cannot attach to *{kind}: it selects no Pods")));
     }
     let options = Options { label_selector, limit: 500, ..Options::default() };
-    let mut pods = cx.list(Kind::Pod, namespace, options).await?.items;
+    let mut pods = cx.list(Kind::Pod, cx.namespace(args), options).await?.items;
     pods.sort_by_key(|pod| rank(pod, order));
     let of = pods.len();
     match pods.into_iter().next() {

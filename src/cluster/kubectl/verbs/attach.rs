@@ -1,0 +1,77 @@
+//! `attach`: what the process of a container prints from now on.
+//!
+//! The kubelet says whether the container runs. What it prints is shown when it has ended, or when kubectl has stayed for as long
+//! as `--pod-running-timeout` says: see [`attached`]. Mirrors `pkg/cmd/attach` of kubectl.
+//!
+//! Left out: terminals, and so `--detach-keys`; what somebody types.
+
+use serde_json::Value;
+
+use crate::apiserver::request::{Body, Subresource};
+use crate::node::kubelet::server::Attach;
+use crate::object::Key;
+
+use super::super::args::Args;
+use super::super::print::fields::{flag, text};
+use super::super::{Failure, Kubectl};
+use super::attached;
+use super::connect::{ask, connect};
+use super::exec::default_container;
+use super::pod_of::{Order, containers, pod_of};
+
+/// What is said before anything is shown, unless `--quiet`.
+const WELCOME: &str = "All commands and output from this session will be recorded in container logs, including credentials and \
+                       sensitive information passed through the command prompt.\n\
+                       If you don't see a command prompt, try pressing enter.";
+
+/// `kubectl attach`.
+pub async fn attach(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let word = match args.words.as_slice() {
+        [] => return Err(Failure::text("at least 1 argument is required for attach")),
+        [word] => word.clone(),
+        [kind, name] => format!("{kind}/{name}"),
+        more => {
+            let (count, all) = (more.len(), more.join(" "));
+            return Err(Failure::text(format!(
+                "expected POD, TYPE/NAME, or TYPE NAME, (at most 2 arguments) saw {count}: [{all}]"
+            )));
+        }
+    };
+    if args.has("pod-running-timeout") && attached::limit(args)?.is_zero() {
+        return Err(Failure::text("--pod-running-timeout must be higher than zero"));
+    }
+    let (pod, _) = pod_of("attach", &word, Order::Exec, args, cx).await?;
+    let phase = text(&pod, "status.phase");
+    if crate::object::pod::is_final(phase) {
+        let why = format!("cannot attach a container in a completed pod; current phase is {phase}");
+        return Err(Failure::text(why));
+    }
+    let container = container_of(&pod, args, cx)?;
+    if args.is_on("tty") && !flag(container, "tty") && !args.is_on("quiet") {
+        let name = text(container, "name");
+        cx.complain(format!("error: Unable to use a TTY - container {name} did not allocate one"));
+    }
+    if !args.is_on("quiet") {
+        cx.complain(WELCOME);
+    }
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&pod, path));
+    let body = Body::Attach { container: text(container, "name").to_owned() };
+    let there = connect(Subresource::Attach, namespace, name, body, cx).await?;
+    let attach = Attach { pod: Key::new(namespace, name), container: there.container };
+    ask(there.kubelet, attach, cx).await.map_err(|error| {
+        Failure::text(format!("Internal error occurred: unable to upgrade connection: {}", error.message))
+    })?;
+    attached::follow(&pod, container, args, cx).await
+}
+
+/// The container that is meant. Mirrors `FindOrDefaultContainerByName`.
+fn container_of<'a>(pod: &'a Value, args: &Args, cx: &Kubectl) -> Result<&'a Value, Failure> {
+    let name = match args.value("container") {
+        "" => default_container(pod, args, cx),
+        name => name.to_owned(),
+    };
+    containers(pod).find(|there| text(there, "name") == name).ok_or_else(|| {
+        let pod = text(pod, "metadata.name");
+        Failure::text(format!("cannot attach to the container: container {name} not found in pod {pod}"))
+    })
+}
