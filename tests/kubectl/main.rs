@@ -2,6 +2,7 @@
 
 mod about;
 mod apply;
+mod attach;
 mod attached;
 mod auth;
 mod config;
@@ -19,6 +20,7 @@ mod label;
 mod lines;
 mod logs;
 mod policies;
+mod port_forward;
 mod recordings;
 mod resize;
 mod rollout;

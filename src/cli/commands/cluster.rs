@@ -113,10 +113,18 @@ pub const GROUP: Group = Group {
             run: Says(packets),
         },
         Command {
-            names: &["exec"],
-            usage: "exec POD -- COMMAND",
-            about: "a command in a Pod: cat, ls, env, curl …",
+            names: &["exec", "attach"],
+            usage: "exec POD -- COMMAND, attach POD",
+            about: "a command in a Pod: cat, ls, env, curl …; what it prints",
             more: "",
+            run: Says(change),
+        },
+        Command {
+            names: &["port-forward"],
+            usage: "port-forward TYPE/NAME [LOCAL:]REMOTE",
+            about: "a port of your machine becomes one of a Pod",
+            more: "  port-forward svc/web 8080:80\n  curl localhost:8080\n\
+                It goes on in the background until its Pod is gone, and kubectl notices that at the next connection.\n",
             run: Says(change),
         },
         Command {

@@ -44,7 +44,7 @@ pub async fn port_forward(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let namespace = cx.namespace(args);
     let (kind, object) = object_of("port-forward", word, args, cx).await?;
     let (pod, _) = best_pod(word, kind, &object, Order::Exec, args, cx).await?;
-    let ports = match kind {
+    let pairs = match kind {
         Kind::Service => of_service(ports, &object, &pod)?,
         _ => of_pod(ports, &pod)?,
     };
@@ -57,12 +57,11 @@ pub async fn port_forward(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         )));
     }
     let addresses = addresses(args)?;
-    let pairs = ports.iter().map(|port| pair(port)).collect::<Result<Vec<Pair>, Failure>>()?;
-    open(&Key::new(namespace, name), &addresses, pairs, cx).await
+    open(&Key::new(namespace, name), &addresses, &pairs, cx).await
 }
 
 /// Connects to the Pod, and listens.
-async fn open(pod: &Key, addresses: &[Ipv4Addr], pairs: Vec<Pair>, cx: &Kubectl) -> Result<(), Failure> {
+async fn open(pod: &Key, addresses: &[Ipv4Addr], pairs: &[Pair], cx: &Kubectl) -> Result<(), Failure> {
     let upgrade = |why: String| Failure::text(format!("error upgrading connection: {why}"));
     let there = connect(Subresource::PortForward, pod.namespace(), pod.name(), Body::None, cx)
         .await
@@ -134,23 +133,17 @@ fn addresses(args: &Args) -> Result<Vec<Ipv4Addr>, Failure> {
     Ok(found)
 }
 
-/// `LOCAL:REMOTE`; with one number both are that. Mirrors `splitPort`.
+/// `LOCAL:REMOTE`; with one number, or with more than two, both are the first. Mirrors `splitPort`.
 fn split(port: &str) -> (&str, &str) {
-    let parts: Vec<&str> = port.split(':').collect();
-    match parts.as_slice() {
+    match port.split(':').collect::<Vec<_>>()[..] {
         [local, remote] => (local, remote),
-        _ => (parts[0], parts[0]),
+        [both, ..] => (both, both),
+        [] => ("", ""),
     }
 }
 
 /// Mirrors `parsePorts`.
-fn pair(port: &str) -> Result<Pair, Failure> {
-    let (local, remote) = match port.split(':').collect::<Vec<_>>()[..] {
-        [both] => (both, both),
-        ["", remote] => ("0", remote),
-        [local, remote] => (local, remote),
-        _ => return Err(Failure::text(format!("invalid port format '{port}'"))),
-    };
+fn pair(local: &str, remote: &str) -> Result<Pair, Failure> {
     let number = |which: &str, word: &str| {
         word.parse::<u16>().map_err(|_| {
             let why = match word.parse::<u128>() {
@@ -161,15 +154,15 @@ fn pair(port: &str) -> Result<Pair, Failure> {
             Failure::text(format!("error parsing {which} port '{word}': {why}"))
         })
     };
-    let pair = Pair { local: number("local", local)?, remote: number("remote", remote)? };
-    match pair.remote {
+    let local = if local.is_empty() { 0 } else { number("local", local)? };
+    match number("remote", remote)? {
         0 => Err(Failure::text("remote port must be > 0")),
-        _ => Ok(pair),
+        remote => Ok(Pair { local, remote }),
     }
 }
 
 /// A Service's ports become those of the Pod behind them. Mirrors `translateServicePortToTargetPort`.
-fn of_service(ports: &[String], service: &Value, pod: &Value) -> Result<Vec<String>, Failure> {
+fn of_service(ports: &[String], service: &Value, pod: &Value) -> Result<Vec<Pair>, Failure> {
     let mut all = Vec::new();
     for port in ports {
         let (local, remote) = split(port);
@@ -189,7 +182,7 @@ fn of_service(ports: &[String], service: &Value, pod: &Value) -> Result<Vec<Stri
         };
         // A name alone is the Service's port on this side, too.
         let local = if local == remote { number.to_string() } else { local.to_owned() };
-        all.push(format!("{local}:{target}"));
+        all.push(pair(&local, &target.to_string())?);
     }
     Ok(all)
 }
@@ -207,7 +200,7 @@ fn target_of(port: &Value, service: &Value, pod: &Value) -> Result<i64, Failure>
 }
 
 /// Named ports of a Pod become numbers. Mirrors `convertPodNamedPortToNumber`.
-fn of_pod(ports: &[String], pod: &Value) -> Result<Vec<String>, Failure> {
+fn of_pod(ports: &[String], pod: &Value) -> Result<Vec<Pair>, Failure> {
     let mut all = Vec::new();
     for port in ports {
         let (local, remote) = split(port);
@@ -220,7 +213,7 @@ fn of_pod(ports: &[String], pod: &Value) -> Result<Vec<String>, Failure> {
         };
         let of_number = container_ports(pod).filter(|there| int(there, "containerPort").to_string() == number);
         refuse_udp(of_number, remote)?;
-        all.push(if port.contains(':') { format!("{local}:{number}") } else { number });
+        all.push(pair(if local == remote { &number } else { local }, &number)?);
     }
     Ok(all)
 }
@@ -259,70 +252,70 @@ mod tests {
         result.err().map(|failure| failure.message()).unwrap_or_default()
     }
 
+    fn shown(pairs: Result<Vec<Pair>, Failure>) -> String {
+        let shown = |pair: &Pair| format!("{}:{}", pair.local, pair.remote);
+        pairs.map_or_else(|failure| failure.message(), |pairs| pairs.iter().map(shown).collect::<Vec<_>>().join(" "))
+    }
+
+    fn named_port(name: &str, number: u16, protocol: &str) -> Value {
+        json!({"name": name, "containerPort": number, "protocol": protocol})
+    }
+
+    fn pod() -> Value {
+        let ports = [named_port("http", 8080, "TCP"), named_port("dns", 53, "UDP")];
+        json!({"metadata": {"name": "web-1"}, "spec": {"containers": [{"ports": ports}]}})
+    }
+
     #[test]
-    fn ports_are_pairs() {
-        for (word, local, remote) in [("80", 80, 80), ("8080:80", 8080, 80), (":80", 0, 80), ("0:80", 0, 80)] {
-            assert_eq!(pair(word), Ok(Pair { local, remote }), "{word}");
-        }
-        for (word, why) in [
-            ("1:2:3", "invalid port format '1:2:3'"),
+    fn a_port_of_a_pod_may_have_a_name() {
+        for (word, expected) in [
+            ("80", "80:80"),
+            ("8000:80", "8000:80"),
+            (":80", "0:80"),
+            ("0:80", "0:80"),
+            ("http", "8080:8080"),
+            ("80:http", "80:8080"),
+            // As of the real one.
+            ("1:2:3", "1:1"),
             ("x:80", "error parsing local port 'x': strconv.ParseUint: parsing \"x\": invalid syntax"),
             ("80:70000", "error parsing remote port '70000': strconv.ParseUint: parsing \"70000\": value out of range"),
             ("80:0", "remote port must be > 0"),
-        ] {
-            assert_eq!(told(pair(word)), why, "{word}");
-        }
-    }
-
-    #[test]
-    fn a_services_port_is_what_its_pod_has_behind_it() {
-        let pod = json!({"metadata": {"name": "web-1"}, "spec": {"containers": [
-            {"ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}]}]}});
-        let service = |address: &str| {
-            json!({"metadata": {"name": "web"}, "spec": {"clusterIP": address, "ports": [
-            {"name": "web", "port": 80, "targetPort": "http", "protocol": "TCP"},
-            {"port": 81, "targetPort": 8081, "protocol": "TCP"}, {"port": 82, "protocol": "TCP"},
-            {"port": 53, "targetPort": 53, "protocol": "UDP"}, {"port": 84, "targetPort": "no", "protocol": "TCP"}]}})
-        };
-        let translated =
-            |word: &str, address: &str| of_service(&[word.to_owned()], &service(address), &pod).map(|all| all.concat());
-        for (word, expected) in [
-            ("80", "80:8080"),
-            ("9000:80", "9000:8080"),
-            ("web", "80:8080"),
-            ("x:web", "x:8080"),
-            ("81", "81:8081"),
-            ("82", "82:82"),
-            (":80", ":8080"),
-        ] {
-            assert_eq!(translated(word, "10.96.0.9").as_deref(), Ok(expected), "{word}");
-        }
-        assert_eq!(translated("80", "None").as_deref(), Ok("80:80"), "a headless Service has no other port");
-        for (word, why) in [
-            ("99", "Service web does not have a service port 99"),
-            ("ftp", "Service 'web' does not have a named port 'ftp'"),
-            ("84", "Pod 'web-1' does not have a named port 'no'"),
-            ("53", "UDP protocol is not supported for 53"),
-        ] {
-            assert_eq!(told(translated(word, "10.96.0.9")), why, "{word}");
-        }
-    }
-
-    #[test]
-    fn a_pods_port_may_have_a_name() {
-        let pod = json!({"metadata": {"name": "web-1"}, "spec": {"containers": [{"ports": [
-            {"name": "http", "containerPort": 8080, "protocol": "TCP"},
-            {"name": "dns", "containerPort": 53, "protocol": "UDP"}]}]}});
-        for (word, expected) in [("http", "8080"), ("80:http", "80:8080"), ("9999", "9999"), ("1:9999", "1:9999")] {
-            assert_eq!(of_pod(&[word.to_owned()], &pod), Ok(vec![expected.to_owned()]), "{word}");
-        }
-        for (word, why) in [
-            ("ftp", "Pod 'web-1' does not have a named port 'ftp'"),
             ("80:", "remote port cannot be empty"),
+            ("ftp", "Pod 'web-1' does not have a named port 'ftp'"),
             ("dns", "UDP protocol is not supported for dns"),
             ("53", "UDP protocol is not supported for 53"),
         ] {
-            assert_eq!(told(of_pod(&[word.to_owned()], &pod)), why, "{word}");
+            assert_eq!(shown(of_pod(&[word.to_owned()], &pod())), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn a_port_of_a_service_is_what_its_pod_has_behind_it() {
+        let service = |address: &str| {
+            json!({"metadata": {"name": "web"}, "spec": {"clusterIP": address, "ports": [
+                {"name": "web", "port": 80, "targetPort": "http", "protocol": "TCP"},
+                {"port": 81, "targetPort": 8081, "protocol": "TCP"},
+                {"port": 82, "protocol": "TCP"},
+                {"port": 84, "targetPort": "no", "protocol": "TCP"},
+                {"port": 53, "targetPort": 53, "protocol": "UDP"},
+            ]}})
+        };
+        let told = |word: &str, address: &str| shown(of_service(&[word.to_owned()], &service(address), &pod()));
+        for (word, expected) in [
+            ("80", "80:8080"),
+            ("9000:80", "9000:8080"),
+            (":80", "0:8080"),
+            ("web", "80:8080"),
+            ("9000:web", "9000:8080"),
+            ("81", "81:8081"),
+            ("82", "82:82"),
+            ("84", "Pod 'web-1' does not have a named port 'no'"),
+            ("99", "Service web does not have a service port 99"),
+            ("ftp", "Service 'web' does not have a named port 'ftp'"),
+            ("53", "UDP protocol is not supported for 53"),
+        ] {
+            assert_eq!(told(word, "10.96.0.9"), expected, "{word}");
+        }
+        assert_eq!(told("80", "None"), "80:80", "a headless Service has no ports of its own");
     }
 }
