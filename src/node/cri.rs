@@ -283,6 +283,8 @@ pub enum CriRequest {
         id: String,
         /// The command.
         command: Vec<String>,
+        /// What it reads.
+        input: String,
     },
     /// Run a command in a container and wait for it: probes and hooks.
     ExecSync {

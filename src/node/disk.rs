@@ -229,6 +229,10 @@ impl Disk {
                 let paths = contents.paths();
                 let below = paths.iter().filter_map(|path| path.strip_prefix(&prefix));
                 names.extend(below.filter_map(|rest| Some(rest.split('/').next()?.to_owned())));
+                // A file system that is mounted has a directory only where files are in it.
+                if !prefix.is_empty() && names.is_empty() {
+                    return Err("No such file or directory");
+                }
             }
             None => {
                 let below = state.entries.range(prefix.clone()..).map_while(|(path, _)| path.strip_prefix(&prefix));

@@ -1,49 +1,8 @@
 //! `kubectl port-forward`: to whom it goes, past what, and when it ends.
 
-use std::time::Duration;
-
-use kubestep::bugs;
-use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::What;
+use crate::bench::Bench;
 
 const SCENE: &str = include_str!("../scenes/forward.yaml");
-
-struct Bench(Cluster);
-
-impl Bench {
-    fn new() -> Bench {
-        let scenario = Scenario::parse("forward", SCENE).unwrap_or_else(|error| panic!("{error}"));
-        let mut cluster = bugs::cluster(&scenario);
-        cluster.settle(Duration::from_secs(300));
-        Bench(cluster)
-    }
-
-    /// Types a line and returns what it printed.
-    fn line(&mut self, line: &str) -> String {
-        let before = self.0.kubectl.printed();
-        self.0.type_lines(vec![line.to_owned()]);
-        self.0.settle(Duration::from_secs(300));
-        let said = self.0.kubectl.printed_since(before);
-        said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
-    }
-
-    /// The same, and what was asked of the API server and of parts of nodes meanwhile.
-    fn asked(&mut self, line: &str) -> Vec<String> {
-        self.0.type_lines(vec![line.to_owned()]);
-        let mut asked = Vec::new();
-        while !self.0.is_quiet()
-            && let Some(step) = self.0.step()
-        {
-            match &step.event.what {
-                What::Request { request, .. } if !step.event.background => asked.push(request.line()),
-                What::Rpc { message, .. } => asked.push(message.line()),
-                _ => {}
-            }
-        }
-        asked
-    }
-}
 
 fn pod_in(said: &str) -> String {
     let page = said.lines().find(|line| line.contains(" answers ")).unwrap_or_else(|| panic!("no page in {said:?}"));
@@ -53,7 +12,7 @@ fn pod_in(said: &str) -> String {
 /// One Pod of the Service is chosen, once. No NetworkPolicy is on the way, and the server sees a client of its own Pod.
 #[test]
 fn a_service_means_one_pod_and_nothing_is_on_the_way() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(SCENE);
     let through_service = bench.line("kubectl exec client -- curl -m 2 10.96.0.80:8000");
     assert!(through_service.contains("timed out"), "the policy lets nobody in: {through_service}");
     assert_eq!(bench.line("kubectl port-forward svc/web 8080:page"), "Forwarding from 127.0.0.1:8080 -> 80");
@@ -70,7 +29,7 @@ fn a_service_means_one_pod_and_nothing_is_on_the_way() {
 /// The connection belongs to a sandbox. Nobody notices that it is gone until somebody wants to use it.
 #[test]
 fn it_ends_with_its_pod() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(SCENE);
     bench.line("kubectl port-forward deploy/web 8080:http 8081:80");
     let first = pod_in(&bench.line("curl localhost:8081"));
     let name = first.trim_start_matches("default/");
@@ -94,7 +53,7 @@ fn it_ends_with_its_pod() {
 /// What does not answer in the Pod is an end, too; and so is a kubelet that has started anew.
 #[test]
 fn it_ends_when_nobody_answers() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(SCENE);
     bench.line("kubectl port-forward deploy/web 8080:81");
     let said = bench.line("curl localhost:8080");
     let refused = "IPv4: dial tcp4 127.0.0.1:81: connect: connection refused IPv6 dial tcp6: address localhost: no \
@@ -111,7 +70,7 @@ fn it_ends_when_nobody_answers() {
 /// By default it listens for its own machine only.
 #[test]
 fn it_listens_where_it_is_told_to() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(SCENE);
     bench.line("kubectl port-forward deploy/web 8080:80");
     let said = bench.line("kubectl exec client -- curl -m 3 172.18.0.1:8080");
     assert!(said.contains("Connection refused"), "{said}");
@@ -127,7 +86,7 @@ fn it_listens_where_it_is_told_to() {
 
 #[test]
 fn it_fails_as_a_real_one_does() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(SCENE);
     bench.line("kubectl port-forward deploy/web 8080:80");
     for (line, expected) in [
         (
@@ -158,7 +117,7 @@ fn it_fails_as_a_real_one_does() {
 /// A WebSocket is a GET; but whoever may only read may not connect.
 #[test]
 fn it_needs_get_and_create() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(SCENE);
     let refused = "error: error upgrading connection: pods \"web\" is forbidden: User \"jane\" cannot create resource \
                    \"pods/portforward\" in API group \"\" in the namespace \"default\"";
     bench.line("kubectl run web --image=nginx");
@@ -172,7 +131,7 @@ fn it_needs_get_and_create() {
 /// The API server is asked once, in the beginning; a connection then goes to the kubelet and its runtime.
 #[test]
 fn each_hand_is_seen() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(SCENE);
     let asked = bench.asked("kubectl port-forward client 8080:80");
     let expected = [
         "get pods default/client",

@@ -25,6 +25,8 @@ pub struct Exec {
     pub container: String,
     /// The command in words.
     pub command: Vec<String>,
+    /// What it reads.
+    pub input: String,
 }
 
 impl Message for Exec {
@@ -148,7 +150,8 @@ impl Shared {
     async fn exec_for(&self, exec: &Exec) -> Result<CriResponse, RpcError> {
         let not_found = || cri::error("NotFound", format!("container not found ({:?})", exec.container));
         let container = self.running(&exec.pod, &exec.container).await?.ok_or_else(not_found)?;
-        self.cri(CriRequest::Exec { id: container.id.clone(), command: exec.command.clone() }).await
+        let Exec { command, input, .. } = exec.clone();
+        self.cri(CriRequest::Exec { id: container.id.clone(), command, input }).await
     }
 
     async fn attach_for(&self, attach: &Attach) -> Result<CriResponse, RpcError> {

@@ -4,7 +4,7 @@
 //! and print what busybox's, curl's and BIND's print. They see the container's files, volumes included, and its environment;
 //! those that talk to others do so through the machine's kernel, packet by packet, in the network namespace of the sandbox.
 //!
-//! Left out: terminals and standard input; of a shell what [`script`] leaves out. A probe or hook may name any program of its
+//! Left out: terminals, and what is typed there; of a shell what [`script`] leaves out. A probe or hook may name any program of its
 //! image, `pg_isready` say: it is taken to be there and to do well.
 
 use std::any::Any;
@@ -115,21 +115,23 @@ impl Inner {
     /// For a probe or a hook: it is given up when the timeout is over.
     pub(super) async fn exec_sync(&self, id: &str, command: &[String], timeout: i64) -> Result<CriResponse, RpcError> {
         let limit = u64::try_from(timeout).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs);
-        self.run_beside(id, command, Unknown::DoesWell, limit).await?.ok_or_else(|| {
+        let shell = self.shell_beside(id, command, "")?;
+        self.run_beside(shell, Unknown::DoesWell, limit).await?.ok_or_else(|| {
             let why = format!("failed to exec in container: timeout {timeout}s exceeded: context deadline exceeded");
             cri::error("DeadlineExceeded", why)
         })
     }
 
-    /// For a learner: it may take as long as it likes.
-    pub(super) async fn exec(&self, id: &str, command: &[String]) -> Result<CriResponse, RpcError> {
-        let response = self.run_beside(id, command, Unknown::IsNotFound, None).await?;
+    /// For a learner: it may take as long as it likes, and may read something.
+    pub(super) async fn exec(&self, id: &str, command: &[String], input: &str) -> Result<CriResponse, RpcError> {
+        let shell = self.shell_beside(id, command, input)?;
+        let response = self.run_beside(shell, Unknown::IsNotFound, None).await?;
         Ok(response.unwrap_or_else(|| unreachable!("it has no limit")))
     }
 
     /// The same for a command that takes no time.
     pub(super) fn exec_at_once(&self, id: &str, command: &[String]) -> Result<CriResponse, RpcError> {
-        let (mut shell, mut place, mut done) = self.shell_beside(id, command)?;
+        let (mut shell, mut place, mut done) = self.shell_beside(id, command, "")?;
         loop {
             match self.advance(&mut shell, &mut place, Unknown::DoesWell, &mut done)? {
                 Wait::Time { .. } => {}
@@ -143,12 +145,10 @@ impl Inner {
     /// Runs a command to its end, or, None, until the limit is over.
     async fn run_beside(
         &self,
-        id: &str,
-        command: &[String],
+        (mut shell, mut place, mut done): (Shell, Place, Done),
         unknown: Unknown,
         limit: Option<Duration>,
     ) -> Result<Option<CriResponse>, RpcError> {
-        let (mut shell, mut place, mut done) = self.shell_beside(id, command)?;
         let start = self.hub.now();
         for _ in 0..WAITS_MAX {
             let left = limit.map(|limit| limit.saturating_sub(self.hub.now() - start));
@@ -199,18 +199,21 @@ impl Inner {
     }
 
     /// A shell, or one command, in a container that runs.
-    fn shell_beside(&self, id: &str, command: &[String]) -> Result<(Shell, Place, Done), RpcError> {
+    fn shell_beside(&self, id: &str, command: &[String], input: &str) -> Result<(Shell, Place, Done), RpcError> {
         let place = self.place_of_process(id).ok_or_else(|| no_container(id))?;
         if place.container.status.state != ContainerState::ContainerRunning {
             let why = "failed to exec in container: container is in CONTAINER_EXITED state";
             return Err(cri::error("Unknown", why));
         }
-        // Without a terminal a shell finds its input at an end.
-        let program = match command {
-            [shell] if script::is_shell(shell) => Program::default().into(),
-            _ => Program::of(command),
+        // A shell does what it reads, and without a terminal it comes to the end of that.
+        let (program, input) = match command {
+            [shell] if script::is_shell(shell) && input.trim().is_empty() => (Program::default().into(), ""),
+            [shell] if script::is_shell(shell) => {
+                (Program::of(&[shell.clone(), "-c".to_owned(), input.trim().to_owned()]), "")
+            }
+            _ => (Program::of(command), input),
         };
-        Ok((Shell::new(program, place.environment()), place, Done::default()))
+        Ok((Shell::new(program, place.environment()).reading(input), place, Done::default()))
     }
 
     /// Lets a shell go on until it has to wait.

@@ -10,7 +10,7 @@
 //! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container; [`script`]: the little of a
 //!   shell that it understands.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
-//!   [`programs`]: the programs of both; [`text`]: those of pipes.
+//!   [`programs`]: the programs of both; [`text`]: those of pipes; [`tar`].
 //! - [`files`]: what containers see of the node's disk.
 //! - `port_forward`: connections to a Pod from within it.
 //! - [`state`]: sandboxes, containers, images.
@@ -48,6 +48,7 @@ pub mod programs;
 mod running;
 pub mod script;
 pub mod state;
+pub mod tar;
 mod text;
 
 use network::Networks;
@@ -228,7 +229,7 @@ impl Inner {
                 CriRequest::StopContainer { id, timeout } => me.stop_container(&id, timeout).await,
                 CriRequest::PullImage { image } => me.pull(&image).await,
                 CriRequest::ExecSync { id, command, timeout } => me.exec_sync(&id, &command, timeout).await,
-                CriRequest::Exec { id, command } => me.exec(&id, &command).await,
+                CriRequest::Exec { id, command, input } => me.exec(&id, &command, &input).await,
                 CriRequest::PortForward { id, port, data } => me.port_forward(&id, port, data).await,
                 other => Err(cri::error("Unimplemented", format!("unknown method {}", other.method()))),
             };

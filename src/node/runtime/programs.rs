@@ -12,7 +12,7 @@ use crate::node::cni::iproute;
 
 /// The commands that are simulated.
 pub const HERE: &str = "awk, basename, cat, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, ls, nslookup, \
-                        ping, printenv, printf, pwd, rm, sed, seq, sh -c, sleep, sort, tail, test, touch, tr, true, uniq, wc, wget, \
+                        ping, printenv, printf, pwd, rm, sed, seq, sh -c, sleep, sort, tail, tar, test, touch, tr, true, uniq, wc, wget, \
                         whoami";
 
 /// Runs one that needs nothing but its words, its input and files. None: not one of them.
@@ -58,6 +58,7 @@ impl Inner {
         words.iter_mut().take(1).for_each(|name| *name = script::program(name));
         Some(match words.as_slice() {
             ["ls", words @ ..] => self.ls(&state, place, words),
+            ["tar", words @ ..] => self.tar(&state, place, words, input),
             ["touch", path] => written(self.write_file(container, path, "", true), "touch", path),
             ["rm", "-f" | "-rf", path] => {
                 let _ = self.remove_file(container, path);

@@ -217,6 +217,16 @@ impl Shell {
         Shell { program, scope, ..Shell::default() }
     }
 
+    /// The same with something to read. One command says apart what it says to standard error; of a script what it prints
+    /// stays in its order.
+    pub fn reading(mut self, input: &str) -> Shell {
+        self.scope.input = input.into();
+        if !self.is_shell() {
+            self.scope.errors = Sink::Errors;
+        }
+        self
+    }
+
     /// Runs another program, with what it remembers from those before: the next line of somebody who types.
     pub fn take_up(&mut self, program: Rc<Program>) {
         self.program = program;
