@@ -19,6 +19,7 @@ fn files_come_and_go() {
         ("cat color", "blue"),
         ("kubectl cp app:/etc/settings -c shell all", "tar: removing leading '/' from member names"),
         ("cat all/color all/shape", "blueround"),
+        ("kubectl exec app -c shell -- ls -a /etc/settings", "color\nshape"),
         ("kubectl cp all app:/scratch/copy -c shell --no-preserve", ""),
         ("kubectl exec app -c shell -- ls /scratch/copy", "color\nshape"),
         ("echo \'hostname; cat\' | kubectl exec -i app -c shell -- sh", "app"),

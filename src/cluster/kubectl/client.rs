@@ -67,6 +67,8 @@ pub struct Kubectl {
     pub base: PathBuf,
     /// Files that are not on the disk, such as manifests written into a scenario. They come first.
     pub files: Rc<BTreeMap<String, String>>,
+    /// Files that earlier commands have written: they come first of all, and nothing is written to the disk.
+    pub written: Memory<BTreeMap<String, String>>,
     /// What containers have printed.
     pub journal: Journal,
     /// Whether it is told who manages which fields.
@@ -93,6 +95,7 @@ impl Kubectl {
             known: hub.memory(Discovery::default()),
             warned: hub.memory(BTreeSet::new()),
             forwards: hub.memory(BTreeMap::new()),
+            written: hub.memory(BTreeMap::new()),
             config: hub.memory(Config::new("default")),
             client,
             feeds,
@@ -117,14 +120,14 @@ impl Kubectl {
         Kubectl { output: new(), stdout: new(), stderr: new(), ..self.clone() }
     }
 
-    /// The same with more files that are not on the disk.
-    pub fn with_files(self, more: &BTreeMap<String, String>) -> Kubectl {
-        if more.is_empty() {
-            return self;
+    /// The same with the files that were written so far.
+    pub fn with_written(&self) -> Kubectl {
+        if self.written.borrow().is_empty() {
+            return self.clone();
         }
         let mut files = (*self.files).clone();
-        files.extend(more.clone());
-        Kubectl { files: files.into(), ..self }
+        files.extend(self.written.get());
+        Kubectl { files: files.into(), ..self.clone() }
     }
 
     /// The same, sending through another client.
@@ -139,7 +142,7 @@ impl Kubectl {
 
     /// The same as a new process: it has warned of nothing yet.
     pub(super) fn afresh(&self) -> Kubectl {
-        Kubectl { warned: self.client.hub().memory(BTreeSet::new()), ..self.clone() }
+        Kubectl { warned: self.client.hub().memory(BTreeSet::new()), ..self.with_written() }
     }
 
     /// How much has been printed so far.

@@ -147,6 +147,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "wait" => verbs::wait::wait(&args, cx).await,
         "logs" => verbs::logs::logs(&args, cx).await,
         "exec" => verbs::exec::exec(&args, cx).await,
+        "cp" => verbs::cp::cp(&args, cx).await,
         "attach" => verbs::attach::attach(&args, cx).await,
         "port-forward" => verbs::port_forward::port_forward(&args, cx).await,
         "explain" => verbs::explain::explain(&args, cx).await,
@@ -171,7 +172,6 @@ pub fn knows(verb: &str) -> bool {
 /// Why a verb of the real kubectl does nothing here. Whoever types it has an answer at once.
 pub fn refused(verb: &str) -> Option<&'static str> {
     Some(match verb {
-        "cp" => "containers here are simulated, and so are their files; exec POD -- cat FILE shows one",
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
         "proxy" | "plugin" | "completion" => "there is no network and no shell here",
         "kustomize" | "certificate" | "alpha" => "it was left out",

@@ -60,6 +60,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ("attach", &["detach-keys"]),
     ("apply", &["openapi-patch"]),
     ("autoscale", &["template"]),
+    ("cp", &["retries"]),
     ("debug", &["custom"]),
     ("edit", &["output-patch", "subresource", "windows-line-endings"]),
     ("exec", &["filename", "pod-running-timeout"]),
@@ -203,6 +204,7 @@ const FLAGS: &[Flag] = &[
     valued("name", "the name of what is made"),
     short('n', valued("namespace", "the namespace, if not `default`")),
     lone("namespaced", "only kinds whose objects are in namespaces; false: only the others"),
+    lone("no-preserve", "without the owner and the permissions of the file"),
     lone("no-headers", "without the line of titles"),
     valued("non-resource-url", "paths that a rule is about: /metrics"),
     valued("node-port", "the port on every node"),
@@ -341,6 +343,13 @@ const COMMANDS: &[Command] = &[
         words: "NODE",
         about: "Let no new Pods onto a node.",
         flags: &[&["selector", "dry-run"]],
+    },
+    Command {
+        name: "cp",
+        words: "[[NAMESPACE/]POD:]PATH [[NAMESPACE/]POD:]PATH",
+        about: "Copy files to a container, or from one.\n\
+                Yours are those of the scenario, those beside it, and those that commands have written: the disk is not touched.",
+        flags: &[&["container", "no-preserve"]],
     },
     Command {
         name: "create",

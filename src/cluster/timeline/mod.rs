@@ -7,7 +7,7 @@
 //!
 //! Left out: what the shell leaves out; of jobs in the background (`&`) all but single commands.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -46,8 +46,6 @@ struct Script {
     /// When it began to.
     began: Instant,
     shell: Shell,
-    /// Files that lines have written.
-    written: BTreeMap<String, String>,
     running: bool,
     asleep: bool,
 }
@@ -83,8 +81,8 @@ impl Runner {
     /// A runner with nothing to type. Failed commands are counted in `failures`.
     pub fn new(kubectl: Kubectl, failures: Memory<u32>) -> Runner {
         let hub = kubectl.client.hub().clone();
-        let (lines, line, began, shell, written) = Default::default();
-        let script = Script { kubectl, lines, line, began, shell, written, running: false, asleep: false };
+        let (lines, line, began, shell) = Default::default();
+        let script = Script { kubectl, lines, line, began, shell, running: false, asleep: false };
         Runner { failures, script: hub.memory(script) }
     }
 
@@ -110,8 +108,7 @@ impl Runner {
     }
 
     fn kubectl(&self) -> Kubectl {
-        let script = self.script.borrow();
-        script.kubectl.clone().with_files(&script.written)
+        self.script.borrow().kubectl.with_written()
     }
 
     /// Goes on where it is: with a line that has slept, or with the next.
@@ -238,9 +235,10 @@ impl Runner {
 
     fn write(&self, writes: Vec<Write>) {
         for Write { to, text } in writes {
-            let Script { kubectl, written, .. } = &mut *self.script.borrow_mut();
+            let kubectl = &self.script.borrow().kubectl;
             match to {
                 Sink::File { path, append } => {
+                    let mut written = kubectl.written.borrow_mut();
                     let file = written.entry(path).or_default();
                     if !append {
                         file.clear();

@@ -1,13 +1,15 @@
 //! `kubectl exec`: a command in a container.
 //!
 //! The way is the real one: the API server says whether it may be and where it will run, the kubelet there finds the
-//! container, and the runtime runs the command. Left out: what somebody types, and terminals.
+//! container, and the runtime runs the command. With `-i` it reads what comes by a pipe. Left out: what somebody types, and
+//! terminals.
 
 use serde_json::Value;
 
 use crate::apiserver::request::{Body, Subresource};
 use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::Exec;
+use crate::node::runtime::exec::Ran;
 use crate::node::runtime::programs::HERE;
 use crate::object::Key;
 
@@ -32,17 +34,30 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let why = "no terminal is simulated; give one command, as in: kubectl exec web -- cat /etc/hosts";
         return Err(Failure::text(why));
     }
-    let namespace = cx.namespace(args);
     let (pod, _) = pod_of("exec", word, Order::Exec, args, cx).await?;
-    let name = text(&pod, "metadata.name");
     refuse_completed(&pod)?;
     let container = match args.value("container") {
         "" => default_container(&pod, args, cx),
         name => name.to_owned(),
     };
+    let input = if args.is_on("stdin") { cx.stdin.as_str() } else { "" };
+    let ran = run_in(&pod, container, command, input, cx).await?;
+    finish(cx, &ran.output, &ran.errors, ran.code)
+}
+
+/// Runs a command in a container of a Pod: through the API server, its kubelet and its runtime.
+pub(super) async fn run_in(
+    pod: &Value,
+    container: String,
+    command: &[String],
+    input: &str,
+    cx: &Kubectl,
+) -> Result<Ran, Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
     let body = Body::Exec { container, command: command.to_vec() };
     let there = connect(Subresource::Exec, namespace, name, body, cx).await?;
-    let exec = Exec { pod: Key::new(namespace, name), container: there.container, command: command.to_vec() };
+    let (container, command, input) = (there.container, command.to_vec(), input.to_owned());
+    let exec = Exec { pod: Key::new(namespace, name), container, command, input };
     let reply = ask(there.kubelet, exec, cx).await;
     let reply = reply.map_err(|error| match error.code {
         "NotFound" => {
@@ -57,8 +72,10 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Failure::text(format!("Internal error occurred: {}{hint}", error.message))
         }
     })?;
-    let CriResponse::Exec { output, errors, exit_code } = reply else { return Ok(()) };
-    finish(cx, &output, &errors, exit_code)
+    Ok(match reply {
+        CriResponse::Exec { output, errors, exit_code } => Ran::of(output, errors, exit_code),
+        _ => Ran::default(),
+    })
 }
 
 /// Prints what a command printed, and says how it ended if it did not end well.

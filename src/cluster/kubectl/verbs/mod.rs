@@ -10,6 +10,7 @@ pub mod autoscale;
 pub mod change;
 pub mod config;
 pub(super) mod connect;
+pub mod cp;
 pub mod create;
 pub mod debug;
 pub mod delete;
