@@ -239,7 +239,7 @@ fn lay_cables(host: &Host, pods_range: Cidr, pods: &[&str]) {
         let sockets = &mut host.sockets.borrow_mut();
         sockets.owners.insert(path(pod), Owner { pod: (*pod).to_owned(), ..Owner::default() });
         let (name, since) = ((*pod).to_owned(), Instant::default());
-        let listener = Listener { container: String::new(), name, speaks: Speaks::Http, since };
+        let listener = Listener { container: String::new(), name, speaks: Speaks::Http, since, address: None };
         sockets.listen(&path(pod), Protocol::Tcp, PORT, listener);
     }
 }

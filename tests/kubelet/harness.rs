@@ -160,6 +160,7 @@ impl Runtime {
                 let found = self.containers.iter().find(|c| c.id == *id).cloned();
                 CriResponse::Container(found.ok_or_else(|| error("NotFound", "no such container"))?)
             }
+            CriRequest::PortForward { data, .. } => CriResponse::Forwarded(Some(data.clone())),
             CriRequest::ExecSync { .. } if self.broken => {
                 return Err(error("Unknown", "failed to exec in container: it is broken"));
             }

@@ -109,14 +109,15 @@ pub const GROUP: Group = Group {
             names: &["curl", "ping", "nslookup"],
             usage: "curl, ping, nslookup … [--from POD|NODE]",
             about: "packets, hop by hop",
-            more: "",
+            more: "Without --from they come from the first node; from your own machine, if port-forward listens there at the port\n\
+                of localhost that is asked.\n",
             run: Says(packets),
         },
         Command {
-            names: &["exec", "attach"],
-            usage: "exec POD -- COMMAND, attach POD",
-            about: "a command in a Pod: cat, ls, env, curl …; what it prints",
-            more: "",
+            names: &["exec", "attach", "cp"],
+            usage: "exec POD -- COMMAND, attach, cp",
+            about: "a command in a Pod: cat, ls, env, curl …",
+            more: "attach shows what a container prints from now on, cp copies files: cp web:/etc/hosts hosts\n",
             run: Says(change),
         },
         Command {

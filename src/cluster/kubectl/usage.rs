@@ -57,8 +57,8 @@ const LETTERLESS: &[(&str, &str)] = &[("debug", "env"), ("expose", "selector"), 
 /// Flags of the real one that mean nothing here, by command, and (last) those of every command.
 const LEFT_OUT: &[(&str, &[&str])] = &[
     ("annotate", &["local"]),
-    ("attach", &["detach-keys"]),
     ("apply", &["openapi-patch"]),
+    ("attach", &["detach-keys"]),
     ("autoscale", &["template"]),
     ("cp", &["retries"]),
     ("debug", &["custom"]),
@@ -69,6 +69,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ("label", &["local"]),
     ("logs", &["all-pods", "insecure-skip-tls-verify-backend", "limit-bytes", "pod-running-timeout"]),
     ("patch", &["local"]),
+    ("port-forward", &["pod-running-timeout"]),
     ("rollout", &["filename"]),
     ("run", &["leave-stdin-open", "privileged"]),
     ("set", &["local"]),
@@ -204,8 +205,8 @@ const FLAGS: &[Flag] = &[
     valued("name", "the name of what is made"),
     short('n', valued("namespace", "the namespace, if not `default`")),
     lone("namespaced", "only kinds whose objects are in namespaces; false: only the others"),
-    lone("no-preserve", "without the owner and the permissions of the file"),
     lone("no-headers", "without the line of titles"),
+    lone("no-preserve", "without the owner and the permissions of the file"),
     valued("non-resource-url", "paths that a rule is about: /metrics"),
     valued("node-port", "the port on every node"),
     lone("now", "with one second of grace"),
@@ -516,7 +517,7 @@ const COMMANDS: &[Command] = &[
         about: "Make a port of your machine one of a Pod, in the background: curl http://localhost:LOCAL\n\
                 Of a Service, a Deployment and so on one Pod is chosen, and it ends with that one.\n\
                 LOCAL is at least 1024; without a number before the : it is any that is free.",
-        flags: &[&["address", "pod-running-timeout"]],
+        flags: &[&["address"]],
     },
     Command {
         name: "replace",

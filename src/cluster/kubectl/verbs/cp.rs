@@ -3,7 +3,8 @@
 //! What is copied from a container is not written to the disk: nothing outside the process is touched. It is kept with the other
 //! files that commands have written, and later commands find it there. Mirrors `pkg/cmd/cp` of kubectl.
 //!
-//! Left out: folders in a folder that is copied to a container; links; files that are not text; `--retries`.
+//! Left out: folders in a folder that is copied to a container; links, and so the real one's way to skip the files of a ConfigMap;
+//! files that are not text; `--retries`.
 
 use serde_json::Value;
 

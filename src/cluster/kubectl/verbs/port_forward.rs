@@ -2,6 +2,8 @@
 //!
 //! Of a Service or a Deployment one Pod is chosen, once: nothing is balanced. What goes on afterwards is in
 //! [`forwards`](super::super::forwards). Mirrors `pkg/cmd/portforward` of kubectl.
+//!
+//! Left out: to wait for a Pod where none is there (`--pod-running-timeout`).
 
 use std::any::Any;
 use std::net::Ipv4Addr;
@@ -17,7 +19,6 @@ use crate::node::network::messages::{Listen, Listening};
 use crate::object::{Key, Kind};
 
 use super::super::args::Args;
-use super::super::calls::timeout;
 use super::super::forwards::Forward;
 use super::super::print::fields::{at, int, list, text};
 use super::super::{Failure, Kubectl};
@@ -40,7 +41,6 @@ pub async fn port_forward(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if ports.is_empty() {
         return Err(Failure::text(USAGE));
     }
-    timeout(args, "pod-running-timeout")?;
     let namespace = cx.namespace(args);
     let (kind, object) = object_of("port-forward", word, args, cx).await?;
     let (pod, _) = best_pod(word, kind, &object, Order::Exec, args, cx).await?;
@@ -247,10 +247,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn told<T>(result: Result<T, Failure>) -> String {
-        result.err().map(|failure| failure.message()).unwrap_or_default()
-    }
 
     fn shown(pairs: Result<Vec<Pair>, Failure>) -> String {
         let shown = |pair: &Pair| format!("{}:{}", pair.local, pair.remote);
