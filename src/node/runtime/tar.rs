@@ -189,6 +189,6 @@ mod tests {
         let sum: u32 =
             header.bytes().enumerate().map(|(at, b)| if (148..156).contains(&at) { 32 } else { b.into() }).sum();
         assert_eq!((header.len(), octal(124, 136), octal(148, 156)), (BLOCK, 1, sum));
-        assert_eq!((&header[156..157], &header[257..265]), ("0", "ustar\000"));
+        assert_eq!((&header[156..157], &header[257..265]), ("0", "ustar\x0000"));
     }
 }
