@@ -223,7 +223,7 @@ impl Disk {
         let state = self.0.borrow();
         let points = state.mounts.keys().filter_map(|point| point.strip_prefix(&prefix));
         let mut names: BTreeSet<String> = points.filter_map(|rest| Some(rest.split('/').next()?.to_owned())).collect();
-        match &mounted {
+        match mounted {
             Some((contents, inside)) => {
                 let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
                 let paths = contents.paths();
@@ -240,10 +240,6 @@ impl Disk {
             }
         }
         names.remove("");
-        // What is mounted knows its files: a directory in it is there for what is in that.
-        if mounted.is_some_and(|(_, inside)| !inside.is_empty()) && names.is_empty() {
-            return Err("No such file or directory");
-        }
         Ok(names.into_iter().collect())
     }
 
