@@ -8,8 +8,9 @@
 
 use super::library::{self, Overload};
 use super::report::Wrong;
-use super::tree::{Fold, Is, Node};
-use super::types::{Letters, Type};
+use super::structs;
+use super::tree::{Field, Fold, Is, Node};
+use super::types::{Letters, Type, UNKNOWN};
 
 /// The names that an expression may use, with their types.
 pub type Names = Vec<(String, Type)>;
@@ -19,7 +20,7 @@ pub type Names = Vec<(String, Type)>;
 pub fn check(node: &mut Node, names: &Names) -> Result<Type, Vec<Wrong>> {
     let mut checker = Checker { names: names.clone(), errors: Vec::new() };
     let found = checker.type_of(node);
-    if checker.errors.is_empty() { Ok(found) } else { Err(checker.errors) }
+    if checker.errors.is_empty() { Ok(found.with(&Letters::new())) } else { Err(checker.errors) }
 }
 
 struct Checker {
@@ -57,7 +58,7 @@ impl Checker {
                     let found = self.entry(item.at, found, *optional);
                     of = Some(self.joined(item.at, of, found));
                 }
-                Type::list(of.unwrap_or(Type::Dyn))
+                Type::list(of.unwrap_or(Type::Param(UNKNOWN)))
             }
             Is::Map(entries) => {
                 let (mut keys, mut values) = (None, None);
@@ -68,10 +69,34 @@ impl Checker {
                     let found = self.entry(value.at, found, *optional);
                     values = Some(self.joined(value.at, values, found));
                 }
-                Type::Map(Box::new(keys.unwrap_or(Type::Dyn)), Box::new(values.unwrap_or(Type::Dyn)))
+                let of = |types: Option<Type>| Box::new(types.unwrap_or(Type::Param(UNKNOWN)));
+                Type::Map(of(keys), of(values))
             }
+            Is::Struct { name, fields } => self.made(at, name, fields),
             Is::Fold(fold) => self.fold(fold),
         }
+    }
+
+    /// The type of an object that is made, if expressions here may make such objects. Mirrors `checkCreateStruct`.
+    fn made(&mut self, at: usize, name: &str, fields: &mut [Field]) -> Type {
+        let declared = self.names.iter().any(|(there, of)| *of == Type::Type && there == structs::family(name));
+        let made = if declared { structs::type_named(name) } else { None };
+        let of = match &made {
+            Some(of) => of.clone(),
+            None => self.error(at, undeclared(name)),
+        };
+        for Field { at, name, value, optional } in fields {
+            let found = self.type_of(value);
+            let found = self.entry(value.at, found, *optional);
+            let Some(Type::Struct(_)) = &made else { continue };
+            let errors = self.errors.len();
+            let wanted = self.field(*at, of.clone(), name);
+            if self.errors.len() == errors && !found.fits(&wanted, &mut Letters::new()) {
+                let text = format!("expected type of field '{name}' is '{wanted}' but provided type is '{found}'");
+                self.error(*at, text);
+            }
+        }
+        of
     }
 
     /// The type of `.field` of a value.
@@ -80,6 +105,10 @@ impl Checker {
             Type::Map(_, value) => *value,
             Type::Object(object) => match object.fields.get(field) {
                 Some(found) => found.clone(),
+                None => self.error(at, format!("undefined field '{field}'")),
+            },
+            Type::Struct(name) => match structs::field_type(&name, field) {
+                Some(found) => found,
                 None => self.error(at, format!("undefined field '{field}'")),
             },
             Type::Optional(of) => Type::Optional(Box::new(self.field(at, *of, field))),
@@ -92,7 +121,7 @@ impl Checker {
     fn entry(&mut self, at: usize, found: Type, optional: bool) -> Type {
         match found {
             Type::Optional(of) if optional => *of,
-            Type::Dyn => Type::Dyn,
+            Type::Dyn | Type::Param(_) => Type::Dyn,
             other if optional => {
                 let text = format!("expected type 'optional_type({other})' but found '{other}'");
                 self.error(at, text)
@@ -105,7 +134,8 @@ impl Checker {
     fn joined(&mut self, at: usize, before: Option<Type>, found: Type) -> Type {
         let Some(before) = before else { return found };
         if found.fits(&before, &mut Letters::new()) {
-            return if before == Type::Null || found == Type::Dyn { found } else { before };
+            let tells_more = before == Type::Null || found == Type::Dyn || before.is_open();
+            return if tells_more { found } else { before };
         }
         if before.fits(&found, &mut Letters::new()) {
             return found;
@@ -155,8 +185,10 @@ impl Checker {
                 of => Type::Optional(Box::new(of)),
             };
         }
+        let patches = self.names.iter().any(|(name, of)| *of == Type::Type && name == structs::JSON_PATCH);
+        let is_known = |name: &String| !library::overloads(name).is_empty() && (patches || name != library::ESCAPE_KEY);
         let qualified = target.as_ref().and_then(|target| target.dotted()).map(|before| format!("{before}.{name}"));
-        if let Some(qualified) = qualified.filter(|name| !library::overloads(name).is_empty()) {
+        if let Some(qualified) = qualified.filter(is_known) {
             (*name, *target) = (qualified, None);
         }
         if matches!(name.as_str(), "_&&_" | "_||_") {

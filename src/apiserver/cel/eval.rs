@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::library;
-use super::tree::{Fold, Is, Node};
+use super::structs::{self, Struct};
+use super::tree::{Field, Fold, Is, Node};
 use super::value::{Key, Value};
 use super::{Failure, Program};
 
@@ -75,6 +76,17 @@ impl Budget {
                 }
                 true
             }
+            (Value::Struct(a), Value::Struct(b)) => {
+                if a.name != b.name || a.fields.len() != b.fields.len() {
+                    return Ok(false);
+                }
+                for ((name, a), (other, b)) in a.fields.iter().zip(&b.fields) {
+                    if name != other || !self.same(a, b)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
             (Value::Optional(Some(a)), Value::Optional(Some(b))) => return self.same(a, b),
             _ => {
                 self.pay(a.size().min(b.size()) / 10)?;
@@ -121,6 +133,7 @@ impl<'a> Run<'a> {
             Is::Call { name, target, args } => self.call(name, target.as_deref(), args),
             Is::List(items) => self.list(items),
             Is::Map(entries) => self.map(entries),
+            Is::Struct { name, fields } => self.make(name, fields),
             Is::Fold(fold) => self.fold(fold),
         }
     }
@@ -131,7 +144,9 @@ impl<'a> Run<'a> {
         }
         match self.activation.values.get(name) {
             Some(value) => Ok(value.clone()),
-            None => library::type_value(name).ok_or_else(|| error(format!("no such attribute(s): {name}"))),
+            None => library::type_value(name)
+                .or_else(|| structs::type_value(name))
+                .ok_or_else(|| error(format!("no such attribute(s): {name}"))),
         }
     }
 
@@ -145,6 +160,8 @@ impl<'a> Run<'a> {
             (Value::Map(entries), false) => {
                 entries.get(&Key::String(field.into())).cloned().ok_or_else(|| error(format!("no such key: {field}")))
             }
+            (Value::Struct(of), true) => Ok(Value::Bool(of.is_set(field))),
+            (Value::Struct(of), false) => Ok(of.field(field)),
             (Value::Optional(Some(of)), true) => Ok(Value::Bool(of.field(field).is_some())),
             (Value::Optional(None), true) => Ok(Value::Bool(false)),
             (Value::Optional(of), false) => {
@@ -198,6 +215,21 @@ impl<'a> Run<'a> {
             map.insert(key, value);
         }
         Ok(Value::Map(Arc::new(map)))
+    }
+
+    fn make(&mut self, name: &str, fields: &'a [Field]) -> Result<Value, Failure> {
+        let mut made = BTreeMap::new();
+        for field in fields {
+            let value = match (self.value(&field.value)?, field.optional) {
+                (Value::Optional(None), true) => continue,
+                (Value::Optional(Some(of)), true) => Arc::unwrap_or_clone(of),
+                (value, _) => value,
+            };
+            made.insert(field.name.clone(), value);
+        }
+        let made = Struct { name: name.into(), fields: made };
+        made.check().map_err(error)?;
+        Ok(Value::Struct(Arc::new(made)))
     }
 
     fn call(&mut self, name: &'a str, target: Option<&'a Node>, args: &'a [Node]) -> Result<Value, Failure> {

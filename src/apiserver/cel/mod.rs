@@ -13,8 +13,8 @@
 //!
 //! Must hold: the same rule on the same values gives the same result in every run; no text and no value makes it panic.
 //!
-//! Left out: macros of two variables, `format` and named formats, `url`, `semver`, `sets`, `jsonpatch`, the `authorizer`,
-//! messages of protocol buffers. Costs are counted in cel-go's units but not always to the same number.
+//! Left out: macros of two variables, `format` and named formats, `url`, `semver`, `sets`, the `authorizer`, messages of
+//! protocol buffers. Costs are counted in cel-go's units but not always to the same number.
 
 pub mod check;
 pub mod eval;
@@ -22,6 +22,7 @@ pub mod library;
 pub mod macros;
 pub mod parse;
 pub mod report;
+pub mod structs;
 pub mod tree;
 pub mod types;
 pub mod value;
@@ -96,6 +97,7 @@ fn uses(node: &Node, name: &str) -> bool {
         Is::Call { target, args, .. } => target.as_deref().is_some_and(in_it) || args.iter().any(in_it),
         Is::List(items) => items.iter().any(|(item, _)| in_it(item)),
         Is::Map(entries) => entries.iter().any(|(key, value, _)| in_it(key) || in_it(value)),
+        Is::Struct { fields, .. } => fields.iter().any(|field| in_it(&field.value)),
         Is::Fold(fold) => [&fold.range, &fold.start, &fold.condition, &fold.step, &fold.end].into_iter().any(in_it),
     }
 }

@@ -11,7 +11,7 @@ use cel::parser::{ParseError, Parser};
 
 use super::macros;
 use super::report::Wrong;
-use super::tree::{Fold, Is, Node};
+use super::tree::{Field, Fold, Is, Node};
 use super::value::Value;
 
 /// How deep the parts of an expression may lie in each other: they are gone through on the stack of whoever asks. The real
@@ -134,8 +134,10 @@ impl Turning<'_> {
                 step: self.node(fold.loop_step, depth)?,
                 end: self.node(fold.result, depth)?,
             })),
-            // No type here can be made so, which the checker says of a call with that name.
-            Expr::Struct(made) => return Ok(Node::call(at, &made.type_name, Vec::new())),
+            Expr::Struct(made) => Is::Struct {
+                name: made.type_name.trim_start_matches('.').to_owned(),
+                fields: made.entries.into_iter().map(|field| self.field(field, depth)).collect::<Result<_, _>>()?,
+            },
             Expr::Unspecified => return Err(Wrong { at, text: "Syntax error: nothing is there".to_owned() }),
         };
         Ok(Node { at, is })
@@ -151,6 +153,16 @@ impl Turning<'_> {
                 Ok((self.node(entry.key, depth)?, self.node(entry.value, depth)?, entry.optional))
             }
             EntryExpr::StructField(_) => unreachable!("a map has no fields"),
+        }
+    }
+
+    fn field(&self, IdedEntryExpr { id, expr }: IdedEntryExpr, depth: usize) -> Result<Field, Wrong> {
+        match expr {
+            EntryExpr::StructField(field) => {
+                let value = self.node(field.value, depth)?;
+                Ok(Field { at: self.at(id), name: field.field, value, optional: field.optional })
+            }
+            EntryExpr::MapEntry(_) => unreachable!("a struct has no keys"),
         }
     }
 }

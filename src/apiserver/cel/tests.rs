@@ -268,3 +268,117 @@ fn variables_are_evaluated_when_they_are_asked_for() {
     let why = "composited variable \"bad\" fails to evaluate: division by zero";
     assert_eq!(run("variables.bad == 1"), Err(why.to_owned()));
 }
+
+/// The same where objects can be made.
+fn made(source: &str) -> Result<Value, String> {
+    let program = Program::compile(source, &names().into_iter().chain(structs::names()).collect())?;
+    let activation = Activation { values: [("n".to_owned(), Value::Int(7))].into(), variables: &[] };
+    program.evaluate(&activation, &mut Budget::new(Budget::ALL)).map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn objects_can_be_made() {
+    for source in [
+        "Object{spec: Object.spec{replicas: 3}} == Object{spec: Object.spec{replicas: 1 + 2}}",
+        "dyn(Object{}) != Object.spec{} && Object{a: 1} != Object{a: 2} && Object{a: 1} != Object{}",
+        "Object{intList: [1, 2, 3]}.intList.sum() == 6 && Object{}.a == null && Object{a: 1}.a == 1",
+        "!has(Object{}.a) && has(Object{a: null}.a) && Object{}.?a.orValue(5) == 5 && Object{a: 1}.?a.orValue(5) == 1",
+        "Object{?a: optional.none()} == Object{} && Object{?a: optional.of(1)} == Object{a: 1}",
+        "Object{?spec: optional.ofNonZeroValue(Object.spec{?replicas: Object{}.?replicas})} == Object{}",
+        "[1, 2].map(i, Object.a{b: i})[1].b == 2 && type(Object{}) == Object",
+        "true ? JSONPatch{op: 'add', path: '/a', value: n}.value == 7 : false",
+        "JSONPatch{op: 'add'} == JSONPatch{op: 'add'} && JSONPatch{}.from == '' && !has(JSONPatch{op: ''}.op)",
+        "JSONPatch{value: {'a': [1.5, 2.0]}}.value.a[0] == 1.5 && has(JSONPatch{value: ''}.value)",
+        "jsonpatch.escapeKey('k8s.io/my~label') == 'k8s.io~1my~0label'",
+    ] {
+        assert_eq!(made(source), Ok(Value::Bool(true)), "{source}");
+    }
+}
+
+#[test]
+fn what_is_made_has_a_type() {
+    let of = |source: &str| {
+        let names = names().into_iter().chain(structs::names()).collect();
+        Program::compile(source, &names).map_or_else(|why| why, |program| program.gives.to_string())
+    };
+    let patch = "JSONPatch{op: 'remove', path: '/a'}";
+    for (source, want) in [
+        ("Object{}", "Object"),
+        ("Object.spec.template{a: 1}", "Object.spec.template"),
+        ("Object{a: 1}.a", "dyn"),
+        (&format!("[{patch}]"), "list(JSONPatch)"),
+        (&format!("n > 1 ? [{patch}] : []"), "list(JSONPatch)"),
+        (&format!("n > 1 ? [] : [{patch}]"), "list(JSONPatch)"),
+        (&format!("[{patch}] + [1].map(x, {patch})"), "list(JSONPatch)"),
+        (&format!("[[], [{patch}]][0]"), "list(JSONPatch)"),
+        ("[]", "list(dyn)"),
+        ("n > 1 ? {} : {'a': Object{}}", "map(string, Object)"),
+    ] {
+        assert_eq!(of(source), want, "{source}");
+    }
+    let wrong = |source: &str| of(source).lines().next().unwrap_or_default().to_owned();
+    for (source, want) in [
+        ("Invalid{}", ":8: undeclared reference to 'Invalid' (in container '')"),
+        ("Objects.spec{}", ":13: undeclared reference to 'Objects.spec' (in container '')"),
+        ("JSONPatch{op: 'add', value: Invalid{}}", ":36: undeclared reference to 'Invalid' (in container '')"),
+        ("JSONPatch{op: 1}", ":13: expected type of field 'op' is 'string' but provided type is 'int'"),
+        (
+            "JSONPatch{path: 'a', from: true}",
+            ":26: expected type of field 'from' is 'string' but provided type is 'bool'",
+        ),
+        ("JSONPatch{pth: ''}", ":14: undefined field 'pth'"),
+        ("Object{?a: 1}", ":12: expected type 'optional_type(int)' but found 'int'"),
+    ] {
+        assert_eq!(wrong(source), format!("ERROR: <input>:1{want}"), "{source}");
+    }
+    assert!(run("Object{} == Object{}").is_err_and(|why| why.contains("undeclared reference to 'Object'")));
+    assert!(
+        run("jsonpatch.escapeKey('a') == 'a'").is_err_and(|why| why.contains("undeclared reference to 'jsonpatch'"))
+    );
+    assert_eq!(made("JSONPatch{op: dyn(1)}"), Err("unexpected type int for JSONPatchType 'op' field".to_owned()));
+}
+
+#[test]
+fn what_is_made_says_where_it_belongs() {
+    let told = |source: &str| match made(source).unwrap() {
+        Value::Struct(of) => of.misplaced(),
+        other => panic!("{source}: {other:?}"),
+    };
+    for source in [
+        "Object{spec: Object.spec{replicas: 100, m: {'k': Object.spec.m{}}, l: [Object.spec.l{}]}}",
+        "Object.spec{a: Object.spec.a{}}",
+    ] {
+        assert_eq!(told(source), Ok(()), "{source}");
+    }
+    const WHY: &str = "which matches field name path from root Object type";
+    for (source, found, wanted) in [
+        ("Object{invalid: Object.spec{}}", "Object.spec", "Object.invalid"),
+        ("Object{spec: Object.spec{l: [Object.spec.no{}]}}", "Object.spec.no", "Object.spec.l"),
+        ("Object{spec: Object.spec{m: {'k': Object.spec.no{}}}}", "Object.spec.no", "Object.spec.m"),
+    ] {
+        assert_eq!(told(source), Err(format!("unexpected type name {found:?}, expected {wanted:?}, {WHY}")));
+    }
+}
+
+#[test]
+fn what_is_made_can_be_json() {
+    let json = |source: &str| structs::to_json(&made(source).unwrap());
+    for (source, want) in [
+        (
+            "Object{a: [1, 2], u: 2u, b: {'c': null}, d: 1.5, e: 2.0}",
+            json!({"a": [1, 2], "u": 2, "b": {"c": null}, "d": 1.5, "e": 2}),
+        ),
+        (
+            "Object{t: timestamp('2026-01-02T03:04:05Z'), d: duration('90s')}",
+            json!({"t": "2026-01-02T03:04:05Z", "d": "90s"}),
+        ),
+        ("Object{b: b'a', s: Object.s{x: true}}", json!({"b": "YQ==", "s": {"x": true}})),
+    ] {
+        assert_eq!(json(source), Ok(want), "{source}");
+    }
+    assert_eq!(
+        json("Object{a: {1: 2}}"),
+        Err("fail to convert field \"a\": map key \"1\" is of type int, not string".into())
+    );
+    assert!(json("Object{a: int}").is_err());
+}

@@ -33,7 +33,22 @@ pub enum Is {
     List(Vec<(Node, bool)>),
     /// Keys, values, and whether each entry is an optional one.
     Map(Vec<(Node, Node, bool)>),
+    /// `Object.spec{replicas: 3}`.
+    Struct {
+        name: String,
+        fields: Vec<Field>,
+    },
     Fold(Box<Fold>),
+}
+
+/// A field of an object that an expression makes.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "they are named as in the language")]
+pub struct Field {
+    pub at: usize,
+    pub name: String,
+    pub value: Node,
+    pub optional: bool,
 }
 
 /// What `all`, `exists`, `map` and the like are: a loop that changes one result.

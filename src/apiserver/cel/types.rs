@@ -26,6 +26,8 @@ pub enum Type {
     Map(Box<Type>, Box<Type>),
     /// An object with known fields.
     Object(Arc<Fields>),
+    /// An object that expressions make, by the name of its type: `Object.spec`, `JSONPatch`.
+    Struct(Arc<str>),
     /// A type as a value.
     Type,
     Optional(Box<Type>),
@@ -50,6 +52,9 @@ pub const QUANTITY: &str = "kubernetes.Quantity";
 pub const IP: &str = "net.IP";
 /// `cidr()`.
 pub const CIDR: &str = "net.CIDR";
+
+/// The letter of a type that nothing tells, as that of the items of an empty list.
+pub const UNKNOWN: char = '_';
 
 /// What the letters of a declaration stand for.
 pub type Letters = BTreeMap<char, Type>;
@@ -110,15 +115,35 @@ impl Type {
                     letters.insert(*letter, self.clone());
                     true
                 }
+                Some(of) if of.is_open() && of.fits_as_is(self) => {
+                    letters.insert(*letter, self.clone());
+                    true
+                }
                 Some(of) => self.fits(&of, letters) || of.fits_as_is(self),
             },
             (Type::Dyn | Type::Param(_), _) | (_, Type::Dyn) => true,
-            (Type::Null, Type::Object(_) | Type::Duration | Type::Timestamp | Type::Optional(_) | Type::Opaque(_)) => {
-                true
-            }
+            (
+                Type::Null,
+                Type::Object(_)
+                | Type::Struct(_)
+                | Type::Duration
+                | Type::Timestamp
+                | Type::Optional(_)
+                | Type::Opaque(_),
+            ) => true,
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => a.fits(b, letters),
             (Type::Map(a, b), Type::Map(c, d)) => a.fits(c, letters) && b.fits(d, letters),
             (a, b) => a == b,
+        }
+    }
+
+    /// Whether something in it is yet to be known, as the items of an empty list: whatever it meets says.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Type::Param(_) => true,
+            Type::List(of) | Type::Optional(of) => of.is_open(),
+            Type::Map(key, value) => key.is_open() || value.is_open(),
+            _ => false,
         }
     }
 
@@ -156,9 +181,11 @@ impl fmt::Display for Type {
             Type::List(of) => write!(f, "list({of})"),
             Type::Map(key, value) => write!(f, "map({key}, {value})"),
             Type::Object(of) => f.write_str(&of.name),
+            Type::Struct(name) => f.write_str(name),
             Type::Type => f.write_str("type"),
             Type::Optional(of) => write!(f, "optional_type({of})"),
             Type::Opaque(name) => f.write_str(name),
+            Type::Param(UNKNOWN) => f.write_str("dyn"),
             Type::Param(letter) => write!(f, "{letter}"),
         }
     }

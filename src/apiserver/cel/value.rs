@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 
 use crate::object::quantity::Amount;
 
+use super::structs::Struct;
 use super::types::{CIDR, IP, QUANTITY};
 
 /// A value. Copying one copies no more than a pointer.
@@ -33,7 +34,9 @@ pub enum Value {
     List(Arc<Vec<Value>>),
     /// A map, or an object with its fields.
     Map(Arc<BTreeMap<Key, Value>>),
-    Type(&'static str),
+    /// What an expression has made.
+    Struct(Arc<Struct>),
+    Type(Arc<str>),
     Optional(Option<Arc<Value>>),
     Quantity(Amount),
     Ip(IpAddr),
@@ -96,7 +99,7 @@ impl Value {
     }
 
     /// The name of its type.
-    pub fn type_name(&self) -> &'static str {
+    pub fn type_name(&self) -> &str {
         match self {
             Value::Null => "null_type",
             Value::Bool(_) => "bool",
@@ -109,6 +112,7 @@ impl Value {
             Value::Timestamp(_) => "google.protobuf.Timestamp",
             Value::List(_) => "list",
             Value::Map(_) => "map",
+            Value::Struct(of) => &of.name,
             Value::Type(_) => "type",
             Value::Optional(_) => "optional_type",
             Value::Quantity(_) => QUANTITY,
@@ -201,6 +205,7 @@ impl PartialEq for Value {
             (Value::Null, Value::Null) => true,
             (Value::List(a), Value::List(b)) => a == b,
             (Value::Map(a), Value::Map(b)) => a == b,
+            (Value::Struct(a), Value::Struct(b)) => a == b,
             (Value::Type(a), Value::Type(b)) => a == b,
             (Value::Optional(a), Value::Optional(b)) => a == b,
             (Value::Quantity(a), Value::Quantity(b)) => a == b,

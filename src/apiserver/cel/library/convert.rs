@@ -52,7 +52,7 @@ pub const DECLARED: &[&str] = &[
 pub fn call(name: &str, args: &[Value]) -> Found {
     match (name, args) {
         ("dyn", [value]) => ok(value.clone()),
-        ("type", [value]) => ok(Value::Type(value.type_name())),
+        ("type", [value]) => ok(Value::Type(value.type_name().into())),
         ("bool", [value @ Value::Bool(_)])
         | ("int", [value @ Value::Int(_)])
         | ("uint", [value @ Value::Uint(_)])
@@ -147,6 +147,7 @@ fn is_zero(value: &Value) -> bool {
         Value::String(_) | Value::Bytes(_) | Value::List(_) | Value::Map(_) => value.size() == 0,
         Value::Int(0) | Value::Uint(0) | Value::Duration(0) => true,
         Value::Double(value) => *value == 0.0,
+        Value::Struct(of) => of.fields.is_empty(),
         _ => false,
     }
 }

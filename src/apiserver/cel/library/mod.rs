@@ -13,6 +13,7 @@ use super::types::Type;
 use super::value::{Key, Value};
 
 mod convert;
+mod jsonpatch;
 mod lists;
 mod network;
 mod operators;
@@ -20,7 +21,8 @@ mod quantity;
 mod strings;
 mod time;
 
-pub use time::parse_duration;
+pub use jsonpatch::ESCAPE_KEY;
+pub use time::{go_duration, parse_duration};
 
 /// One way to call a function.
 pub struct Overload {
@@ -42,6 +44,7 @@ static OVERLOADS: LazyLock<BTreeMap<&str, Vec<Overload>>> = LazyLock::new(|| {
         time::DECLARED,
         quantity::DECLARED,
         network::DECLARED,
+        jsonpatch::DECLARED,
     ];
     let mut overloads = BTreeMap::<&str, Vec<Overload>>::new();
     for (name, overload) in all.concat().into_iter().filter_map(declared) {
@@ -134,7 +137,7 @@ pub fn is_type(name: &str) -> bool {
 
 /// The type of this name as a value.
 pub fn type_value(name: &str) -> Option<Value> {
-    TYPES.iter().find(|(there, _)| *there == name).map(|(_, of)| Value::Type(of))
+    TYPES.iter().find(|(there, _)| *there == name).map(|(_, of)| Value::Type((*of).into()))
 }
 
 /// The type of a literal.
@@ -153,7 +156,8 @@ pub fn call(name: &str, args: &[Value], budget: &mut Budget) -> Result<Value, Fa
         .or_else(|| lists::call(name, args, budget))
         .or_else(|| time::call(name, args))
         .or_else(|| quantity::call(name, args))
-        .or_else(|| network::call(name, args));
+        .or_else(|| network::call(name, args))
+        .or_else(|| jsonpatch::call(name, args));
     found.unwrap_or_else(|| Err(no_such_overload()))
 }
 
@@ -170,6 +174,11 @@ pub fn at(of: &Value, key: &Value) -> Result<Value, Failure> {
             let shown = || key.key().map_or_else(String::new, |key| key.to_string());
             found.cloned().ok_or_else(|| error(format!("no such key: {}", shown())))
         }
+        Value::Struct(of) => match key {
+            Value::String(name) if of.is_set(name) => Ok(of.field(name)),
+            Value::String(name) => Err(error(format!("no such key: {name}"))),
+            _ => Err(no_such_overload()),
+        },
         _ => Err(no_such_overload()),
     }
 }
