@@ -6,11 +6,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::apiserver::apiextensions::fields::Custom;
-use crate::apiserver::decode::{self, Patched, decode_patched};
+use crate::apiserver::decode::{Patched, decode_patched};
 use crate::apiserver::request::Request;
 use crate::apiserver::{ApiServer, Handling, Outcome};
 use crate::object::fields::compare::{compare, set_of};
-use crate::object::fields::schema::step_to;
 use crate::object::fields::{BuiltIn, Managers, Operation, Refused, Schema, Set, Write, Writer};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
@@ -89,7 +88,8 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
     fn run(self) -> Result<(Object, Written), Status> {
         let (request, custom) = (self.handling.request, self.handling.custom.clone());
         check_config(request.kind, self.config)?;
-        self.check_fields()?;
+        let checked = typed::check(self.schema, (request.kind, custom.as_deref()), self.config);
+        checked.map_err(|why| self.no_typed_patch(&why))?;
         let by = request.writer(Operation::Apply);
         let has_status = custom.as_ref().is_none_or(|version| version.has_status);
         let ignored = shapes::reset_fields(request.kind, &by.subresource, has_status);
@@ -115,25 +115,6 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
         let (object, warnings) = decode_patched(request.kind, custom.as_deref(), &new, how, (mode, &[]))?;
         self.handling.warnings.extend(warnings);
         Ok((object, Written::Known(managers)))
-    }
-
-    /// A configuration has no fields that the kind has not.
-    fn check_fields(&self) -> Result<(), Status> {
-        let (kind, custom) = (self.handling.request.kind, self.handling.custom.as_deref());
-        let wrong = if custom.is_some() { Vec::new() } else { typed::wrong_types(kind, self.config) };
-        let unknown = match wrong.is_empty() {
-            true => decode::unknown_fields(kind, custom, self.config).map_err(|why| self.no_typed_patch(&why))?,
-            false => Vec::new(),
-        };
-        let unknown = unknown.into_iter().map(|path| (path, "field not declared in schema".to_owned()));
-        let lines: Vec<String> = { wrong.into_iter().chain(unknown) }
-            .map(|(path, why)| format!("{}: {why}", with_keys(self.schema, self.config, &path)))
-            .collect();
-        match lines.as_slice() {
-            [] => Ok(()),
-            [one] => Err(self.no_typed_patch(one)),
-            many => Err(self.no_typed_patch(&format!("errors:\n  {}", many.join("\n  ")))),
-        }
     }
 
     fn no_typed_patch(&self, why: &str) -> Status {
@@ -190,23 +171,6 @@ fn check_config(kind: Kind, config: &Value) -> Result<(), Status> {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
     Ok(())
-}
-
-/// `spec.ports[0].foo` as `.spec.ports[port=80,protocol="TCP"].foo`.
-fn with_keys<S: Schema>(schema: &S, config: &Value, path: &str) -> String {
-    let (mut place, mut value, mut shown) = (schema.clone(), Some(config), String::new());
-    for name in path.split('.') {
-        let (name, indices) = name.split_once('[').unwrap_or((name, ""));
-        (place, value) = (place.field(name), value.and_then(|value| value.get(name)));
-        shown += &format!(".{name}");
-        for index in indices.split('[').map(|index| index.trim_end_matches(']')).filter(|index| !index.is_empty()) {
-            let item = index.parse::<usize>().ok().and_then(|index| value?.get(index));
-            let step = item.and_then(|item| step_to(&place, item).ok());
-            shown += &step.map_or_else(|| format!("[{index}]"), |step| step.to_string());
-            (place, value) = (place.item(), item);
-        }
-    }
-    shown
 }
 
 /// 409: others manage what would change. Mirrors `NewConflictError`.

@@ -3,12 +3,51 @@
 
 use serde_json::Value;
 
+use crate::apiserver::apiextensions::Version;
+use crate::apiserver::decode;
 use crate::object::Kind;
+use crate::object::fields::Schema;
+use crate::object::fields::schema::step_to;
 use crate::object::go_types::{self, GoType, resolve, untyped};
 use crate::object::patch::go_text;
 
+/// Whether the kind has all fields of a configuration, and of these types; if not, what is wrong, a line each.
+pub fn check<S: Schema>(schema: &S, (kind, custom): (Kind, Option<&Version>), config: &Value) -> Result<(), String> {
+    let wrong = if custom.is_some() { Vec::new() } else { wrong_types(kind, config) };
+    let unknown = match wrong.is_empty() {
+        true => decode::unknown_fields(kind, custom, config)?,
+        false => Vec::new(),
+    };
+    let unknown = unknown.into_iter().map(|path| (path, "field not declared in schema".to_owned()));
+    let lines: Vec<String> = { wrong.into_iter().chain(unknown) }
+        .map(|(path, why)| format!("{}: {why}", with_keys(schema, config, &path)))
+        .collect();
+    match lines.as_slice() {
+        [] => Ok(()),
+        [one] => Err(one.clone()),
+        many => Err(format!("errors:\n  {}", many.join("\n  "))),
+    }
+}
+
+/// `spec.ports[0].foo` as `.spec.ports[port=80,protocol="TCP"].foo`.
+fn with_keys<S: Schema>(schema: &S, config: &Value, path: &str) -> String {
+    let (mut place, mut value, mut shown) = (schema.clone(), Some(config), String::new());
+    for name in path.split('.') {
+        let (name, indices) = name.split_once('[').unwrap_or((name, ""));
+        (place, value) = (place.field(name), value.and_then(|value| value.get(name)));
+        shown += &format!(".{name}");
+        for index in indices.split('[').map(|index| index.trim_end_matches(']')).filter(|index| !index.is_empty()) {
+            let item = index.parse::<usize>().ok().and_then(|index| value?.get(index));
+            let step = item.and_then(|item| step_to(&place, item).ok());
+            shown += &step.map_or_else(|| format!("[{index}]"), |step| step.to_string());
+            (place, value) = (place.item(), item);
+        }
+    }
+    shown
+}
+
 /// The values of a wrong type, with the paths to them: `spec.ports[0].port` and `expected numeric (int or float), got string`.
-pub fn wrong_types(kind: Kind, config: &Value) -> Vec<(String, String)> {
+fn wrong_types(kind: Kind, config: &Value) -> Vec<(String, String)> {
     let mut walk = Walk { kind: kind.info().kind, wrong: Vec::new() };
     walk.value(kind.info().kind, config, "");
     walk.wrong
