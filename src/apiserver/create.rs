@@ -113,7 +113,7 @@ impl ApiServer {
         self.ask_validating(handling, None, Some(&object))?;
         self.charge_quotas(handling, None, &object)?;
         handling.stage("validating admission", || {
-            let last = [admission::policy::NAME, admission::resource_quota::NAME];
+            let last = [admission::policy::validating::NAME, admission::resource_quota::NAME];
             plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name).chain(last))
         });
         Ok(object)

@@ -175,16 +175,37 @@ pub fn decode_patched(
     how: Patched<'_>,
     (mode, noticed): (FieldValidation, &[String]),
 ) -> Result<(Object, Vec<String>), Status> {
+    read_patched(kind, custom, patched, how)
+        .and_then(|(object, problems)| Ok((object, told(&problems, noticed, mode)?)))
+        .map_err(|why| how.refused(patched, &why))
+}
+
+fn read_patched(
+    kind: Kind,
+    custom: Option<&Version>,
+    patched: &Value,
+    how: Patched<'_>,
+) -> Result<(Object, Vec<Problem>), read::Error> {
     let json = Json::of(patched);
-    let read = match (how, kind) {
+    match (how, kind) {
         // Here the Go type takes the fields that it has; what the object says it is means nothing.
         (Patched::Strategic(_), _) | (_, Kind::Custom(_)) => read_object(kind, custom, &json),
         (Patched::Otherwise, _) => version_and_kind(&json)
             .and_then(|(version, name)| Named::with_defaults(&version, &name, kind).read_as(kind, &json))
             .map_err(read::Error::from),
-    };
-    read.and_then(|(object, problems)| Ok((object, told(&problems, noticed, mode)?)))
-        .map_err(|why| how.refused(patched, &why))
+    }
+}
+
+/// Reads what a policy made of an object of `kind`; or why it is none.
+pub fn patched_object(
+    kind: Kind,
+    custom: Option<&Version>,
+    patched: &Value,
+    mode: FieldValidation,
+) -> Result<Object, String> {
+    let (object, problems) = read_patched(kind, custom, patched, Patched::Otherwise).map_err(|why| why.to_string())?;
+    told(&problems, &[], mode)?;
+    Ok(object)
 }
 
 /// Reads what a patch made of a Scale.

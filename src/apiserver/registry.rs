@@ -55,6 +55,8 @@ pub fn prefix(kind: Kind) -> &'static str {
         HorizontalPodAutoscaler => "horizontalpodautoscalers",
         ValidatingAdmissionPolicy => "validatingadmissionpolicies",
         ValidatingAdmissionPolicyBinding => "validatingadmissionpolicybindings",
+        MutatingAdmissionPolicy => "mutatingadmissionpolicies",
+        MutatingAdmissionPolicyBinding => "mutatingadmissionpolicybindings",
         MutatingWebhookConfiguration => "mutatingwebhookconfigurations",
         ValidatingWebhookConfiguration => "validatingwebhookconfigurations",
         CustomResourceDefinition => "apiextensions.k8s.io/customresourcedefinitions",

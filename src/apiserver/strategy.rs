@@ -255,6 +255,10 @@ pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Versio
         (Object::ValidatingAdmissionPolicyBinding(new), Object::ValidatingAdmissionPolicyBinding(old)) => {
             new.spec != old.spec
         }
+        (Object::MutatingAdmissionPolicy(new), Object::MutatingAdmissionPolicy(old)) => new.spec != old.spec,
+        (Object::MutatingAdmissionPolicyBinding(new), Object::MutatingAdmissionPolicyBinding(old)) => {
+            new.spec != old.spec
+        }
         (Object::MutatingWebhookConfiguration(new), Object::MutatingWebhookConfiguration(old)) => {
             new.webhooks != old.webhooks
         }

@@ -86,6 +86,7 @@ fn of_kind(kind: Kind) -> usize {
         Kind::Namespace => 14,
         Kind::ResourceQuota | Kind::LimitRange => 3,
         Kind::ValidatingAdmissionPolicy | Kind::ValidatingAdmissionPolicyBinding => 3,
+        Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => 3,
         Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => 3,
         Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding | Kind::ServiceAccount => 3,
         Kind::Event => 5,

@@ -245,6 +245,8 @@ kinds! {
     HorizontalPodAutoscaler: autoscaling::HorizontalPodAutoscaler, "horizontalpodautoscalers", true, ["hpa"];
     ValidatingAdmissionPolicy: admission::ValidatingAdmissionPolicy, "validatingadmissionpolicies", false, [];
     ValidatingAdmissionPolicyBinding: admission::ValidatingAdmissionPolicyBinding, "validatingadmissionpolicybindings", false, [];
+    MutatingAdmissionPolicy: admission::MutatingAdmissionPolicy, "mutatingadmissionpolicies", false, [];
+    MutatingAdmissionPolicyBinding: admission::MutatingAdmissionPolicyBinding, "mutatingadmissionpolicybindings", false, [];
     MutatingWebhookConfiguration: admission::MutatingWebhookConfiguration, "mutatingwebhookconfigurations", false, [];
     ValidatingWebhookConfiguration: admission::ValidatingWebhookConfiguration, "validatingwebhookconfigurations", false, [];
     CustomResourceDefinition: apiextensions::CustomResourceDefinition, "customresourcedefinitions", false, ["crd", "crds"];

@@ -7,7 +7,8 @@
 //! request. Deletes and bindings pass plugins too ([`DELETING`], [`admit_binding`], [`admit_token`]).
 //!
 //! Three are no functions of the rows: [`policy`], since it asks what users have written, [`webhook`], which asks programs
-//! of theirs and waits for them, and the last of all, [`resource_quota`], because it writes.
+//! of theirs and waits for them, and the last of all, [`resource_quota`], because it writes. What users have written may
+//! change an object behind all plugins that do, so those see it once more ([`reinvocation`]).
 //!
 //! Must hold: a plugin reads nothing but the request, the stored objects and the seeded generator; admission comes
 //! before validation, so what a plugin adds is checked like what the user wrote; a plugin run twice on its own result
@@ -15,8 +16,6 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
-//!
-//! Left out: policies that change objects.
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
@@ -27,6 +26,7 @@ pub mod claim_resize;
 pub mod default_class;
 pub mod default_toleration_seconds;
 pub mod elsewhere;
+mod json_patch;
 pub mod limit_ranger;
 pub mod namespace_lifecycle;
 pub mod node_restriction;
@@ -35,6 +35,7 @@ pub mod pod_security;
 pub mod pod_topology_labels;
 pub mod policy;
 pub mod priority;
+mod reinvocation;
 pub mod resource_quota;
 pub mod runtime_class;
 pub mod service_account;

@@ -1,23 +1,39 @@
-//! ValidatingAdmissionPolicies and their bindings, and webhooks. Mirrors `pkg/apis/admissionregistration/v1/defaults.go`.
+//! Admission policies and their bindings, and webhooks. Mirrors `pkg/apis/admissionregistration/v1/defaults.go`.
 
 use k8s_openapi::api::admissionregistration::v1::{
-    MatchResources, MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
-    ValidatingWebhookConfiguration,
+    MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingWebhookConfiguration,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhookConfiguration,
 };
 
 use crate::apiserver::admission::webhook::call::PORT;
 use crate::apiserver::admission::webhook::hook::TIMEOUT_SECONDS;
 
 /// A policy that says nothing of failures refuses what it cannot be asked about.
-pub fn policy(policy: &mut ValidatingAdmissionPolicy) {
+pub fn validating_policy(policy: &mut ValidatingAdmissionPolicy) {
     let Some(spec) = &mut policy.spec else { return };
-    spec.failure_policy.get_or_insert_with(|| "Fail".into());
-    spec.match_constraints.as_mut().into_iter().for_each(match_resources);
+    policy_spec(&mut spec.failure_policy, &mut spec.match_constraints);
+}
+
+/// The same of a policy that changes objects. It has to say itself whether it is invoked again.
+pub fn mutating_policy(policy: &mut MutatingAdmissionPolicy) {
+    let Some(spec) = &mut policy.spec else { return };
+    policy_spec(&mut spec.failure_policy, &mut spec.match_constraints);
+}
+
+fn policy_spec(failure_policy: &mut Option<String>, constraints: &mut Option<MatchResources>) {
+    failure_policy.get_or_insert_with(|| "Fail".into());
+    constraints.as_mut().into_iter().for_each(match_resources);
 }
 
 /// What a binding leaves out.
-pub fn binding(binding: &mut ValidatingAdmissionPolicyBinding) {
+pub fn validating_binding(binding: &mut ValidatingAdmissionPolicyBinding) {
     binding.spec.match_resources.as_mut().into_iter().for_each(match_resources);
+}
+
+/// What a binding leaves out of a policy that changes objects.
+pub fn mutating_binding(binding: &mut MutatingAdmissionPolicyBinding) {
+    let Some(spec) = &mut binding.spec else { return };
+    spec.match_resources.as_mut().into_iter().for_each(match_resources);
 }
 
 /// What both sorts of webhooks leave out.

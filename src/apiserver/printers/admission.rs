@@ -1,5 +1,5 @@
-//! How kubectl shows admission policies and the configurations of webhooks. Mirrors `printValidatingAdmissionPolicy` of
-//! `pkg/printers/internalversion/printers.go`.
+//! How kubectl shows admission policies and the configurations of webhooks. Mirrors `printValidatingAdmissionPolicy`,
+//! `printMutatingAdmissionPolicy` and their like of `pkg/printers/internalversion/printers.go`.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,17 +9,17 @@ use super::fields::{at, list, map, plain, text};
 
 const UNSET: &str = "<unset>";
 
-/// The cells of a ValidatingAdmissionPolicy.
+/// The cells of a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
 pub(super) fn policy_cells(policy: &Value, now: Timestamp) -> Vec<Value> {
     let kind = match at(policy, "spec.paramKind") {
         Value::Null => UNSET.to_owned(),
         kind => format!("{}/{}", text(kind, "apiVersion"), text(kind, "kind")),
     };
-    let validations = list(policy, "spec.validations").len();
-    cells![name(policy), validations, kind, created(policy, now)]
+    let parts = list(policy, "spec.validations").len() + list(policy, "spec.mutations").len();
+    cells![name(policy), parts, kind, created(policy, now)]
 }
 
-/// The cells of a ValidatingAdmissionPolicyBinding.
+/// The cells of the binding of either.
 pub(super) fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
     let policy = text(binding, "spec.policyName");
     cells![name(binding), policy, param_ref(at(binding, "spec.paramRef")), created(binding, now)]

@@ -128,8 +128,10 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
             NAME, column("Pod-Selector"), column("Age")),
         Kind::ValidatingAdmissionPolicy => layout!(admission::policy_cells, NAME, integer("Validations"),
             column("ParamKind"), column("Age")),
-        Kind::ValidatingAdmissionPolicyBinding => layout!(admission::binding_cells, NAME, column("PolicyName"),
-            column("ParamRef"), column("Age")),
+        Kind::MutatingAdmissionPolicy => layout!(admission::policy_cells, NAME, integer("Mutations"),
+            column("ParamKind"), column("Age")),
+        Kind::ValidatingAdmissionPolicyBinding | Kind::MutatingAdmissionPolicyBinding => layout!(
+            admission::binding_cells, NAME, column("PolicyName"), column("ParamRef"), column("Age")),
         Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
             layout!(admission::webhooks_cells, NAME, integer("Webhooks"), column("Age"))
         }

@@ -122,7 +122,7 @@ pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> 
 }
 
 /// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 25] = [
+const STATUSLESS: [&str; 27] = [
     "ConfigMap",
     "Secret",
     "ServiceAccount",
@@ -143,6 +143,8 @@ const STATUSLESS: [&str; 25] = [
     "NetworkPolicy",
     "IngressClass",
     "ValidatingAdmissionPolicyBinding",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
     "PodTemplate",

@@ -24,6 +24,8 @@ pub(super) fn counts_generations(kind: Kind) -> bool {
             | Kind::PodDisruptionBudget
             | Kind::ValidatingAdmissionPolicy
             | Kind::ValidatingAdmissionPolicyBinding
+            | Kind::MutatingAdmissionPolicy
+            | Kind::MutatingAdmissionPolicyBinding
             | Kind::MutatingWebhookConfiguration
             | Kind::ValidatingWebhookConfiguration
             | Kind::CustomResourceDefinition
@@ -44,6 +46,8 @@ pub fn allow_unconditional_update(kind: Kind) -> bool {
             | Kind::PodDisruptionBudget
             | Kind::ValidatingAdmissionPolicy
             | Kind::ValidatingAdmissionPolicyBinding
+            | Kind::MutatingAdmissionPolicy
+            | Kind::MutatingAdmissionPolicyBinding
             | Kind::MutatingWebhookConfiguration
             | Kind::ValidatingWebhookConfiguration
             | Kind::CustomResourceDefinition

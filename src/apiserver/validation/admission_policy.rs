@@ -4,7 +4,7 @@
 
 use k8s_openapi::api::admissionregistration::v1::{
     AuditAnnotation, MatchCondition, MatchResources, NamedRuleWithOperations, ParamKind, ParamRef,
-    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicySpec, Validation,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicySpec, Validation, Variable,
 };
 
 use crate::apiserver::admission::policy::compiled::Environment;
@@ -14,6 +14,8 @@ use crate::object::selector::names::{check_label_key, check_subdomain};
 use super::field::{Json, Path, Problems};
 use super::metadata::label_selector;
 use super::names::check_dns_1035_label;
+
+pub mod mutating;
 
 const SPEC: Path = Path::new("spec");
 const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
@@ -29,25 +31,11 @@ const VALUE_MAX: usize = 5 * 1024;
 pub fn policy(problems: &mut Problems, policy: &ValidatingAdmissionPolicy) {
     let default = ValidatingAdmissionPolicySpec::default();
     let spec = policy.spec.as_ref().unwrap_or(&default);
-    problems.one_of(&SPEC.child("failurePolicy"), spec.failure_policy.as_deref(), &FAILURE_POLICIES);
-    if let Some(kind) = &spec.param_kind {
-        param_kind(problems, &SPEC.child("paramKind"), kind);
-    }
-    let constraints = SPEC.child("matchConstraints");
-    match &spec.match_constraints {
-        None => problems.required(&constraints, ""),
-        Some(resources) => {
-            match_resources(problems, &constraints, resources);
-            if resources.resource_rules.iter().flatten().next().is_none() {
-                problems.required(&constraints.child("resourceRules"), "");
-            }
-        }
-    }
+    head(problems, spec.failure_policy.as_deref(), spec.param_kind.as_ref(), spec.match_constraints.as_ref());
     let has_params = spec.param_kind.is_some();
     let conditions = spec.match_conditions.as_deref().unwrap_or_default();
     match_conditions(problems, &SPEC.child("matchConditions"), conditions, has_params);
-    let mut environment = Environment::new(has_params, spec.variables.is_some());
-    variables(problems, spec, &mut environment);
+    let environment = variables(problems, spec.variables.as_deref(), has_params);
     let (checks, audit) = (SPEC.child("validations"), SPEC.child("auditAnnotations"));
     let validations = spec.validations.as_deref().unwrap_or_default();
     let annotations = spec.audit_annotations.as_deref().unwrap_or_default();
@@ -63,9 +51,30 @@ pub fn policy(problems: &mut Problems, policy: &ValidatingAdmissionPolicy) {
     audit_annotations(problems, &audit, name, annotations, &environment);
 }
 
-fn variables(problems: &mut Problems, spec: &ValidatingAdmissionPolicySpec, environment: &mut Environment) {
+/// What stands first in policies of both sorts.
+fn head(
+    problems: &mut Problems,
+    failure_policy: Option<&str>,
+    params: Option<&ParamKind>,
+    constraints: Option<&MatchResources>,
+) {
+    problems.one_of(&SPEC.child("failurePolicy"), failure_policy, &FAILURE_POLICIES);
+    if let Some(kind) = params {
+        param_kind(problems, &SPEC.child("paramKind"), kind);
+    }
+    let path = SPEC.child("matchConstraints");
+    let Some(resources) = constraints else { return problems.required(&path, "") };
+    match_resources(problems, &path, resources);
+    if resources.resource_rules.iter().flatten().next().is_none() {
+        problems.required(&path.child("resourceRules"), "");
+    }
+}
+
+/// The variables of a policy, and what its expressions may use then.
+fn variables(problems: &mut Problems, variables: Option<&[Variable]>, has_params: bool) -> Environment {
+    let mut environment = Environment::new(has_params, variables.is_some());
     let list = SPEC.child("variables");
-    for (i, variable) in spec.variables.iter().flatten().enumerate() {
+    for (i, variable) in variables.into_iter().flatten().enumerate() {
         let path = list.index(i);
         let (name, expression) = (path.child("name"), path.child("expression"));
         if variable.name.trim().is_empty() {
@@ -79,6 +88,7 @@ fn variables(problems: &mut Problems, spec: &ValidatingAdmissionPolicySpec, envi
             problems.invalid(&expression, variable.expression.as_str(), &why);
         }
     }
+    environment
 }
 
 /// Whether the language takes it as a name, which it does not its own words.
@@ -301,19 +311,24 @@ fn resources(problems: &mut Problems, path: &Path, resources: &[String]) {
 /// The spec of a binding.
 pub fn binding(problems: &mut Problems, binding: &ValidatingAdmissionPolicyBinding) {
     let spec = &binding.spec;
-    let policy = SPEC.child("policyName");
-    match spec.policy_name.as_str() {
-        "" => problems.required(&policy, ""),
-        name => problems.all_invalid(&policy, name, check_subdomain(name)),
-    }
-    if let Some(wanted) = &spec.param_ref {
-        param_ref(problems, &SPEC.child("paramRef"), wanted);
-    }
+    binding_head(problems, &spec.policy_name, spec.param_ref.as_ref());
     if let Some(resources) = &spec.match_resources {
         // The real server has the same slip of the pen.
         match_resources(problems, &SPEC.child("matchResouces"), resources);
     }
     actions(problems, &spec.validation_actions);
+}
+
+/// What stands first in bindings of both sorts.
+fn binding_head(problems: &mut Problems, policy_name: &str, params: Option<&ParamRef>) {
+    let policy = SPEC.child("policyName");
+    match policy_name {
+        "" => problems.required(&policy, ""),
+        name => problems.all_invalid(&policy, name, check_subdomain(name)),
+    }
+    if let Some(wanted) = params {
+        param_ref(problems, &SPEC.child("paramRef"), wanted);
+    }
 }
 
 fn param_ref(problems: &mut Problems, path: &Path, wanted: &ParamRef) {

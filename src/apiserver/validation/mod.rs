@@ -117,6 +117,8 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::LimitRange(range) => limit_range::limit_range(&mut problems, range),
         Object::ValidatingAdmissionPolicy(there) => admission_policy::policy(&mut problems, there),
         Object::ValidatingAdmissionPolicyBinding(there) => admission_policy::binding(&mut problems, there),
+        Object::MutatingAdmissionPolicy(there) => admission_policy::mutating::policy(&mut problems, there),
+        Object::MutatingAdmissionPolicyBinding(there) => admission_policy::mutating::binding(&mut problems, there),
         Object::MutatingWebhookConfiguration(of) => webhooks::mutating(&mut problems, of),
         Object::ValidatingWebhookConfiguration(of) => webhooks::validating(&mut problems, of),
         Object::CustomResourceDefinition(defined) => definition::validate(&mut problems, defined),
@@ -210,6 +212,8 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
         (Object::LimitRange(new), _) => limit_range::limit_range(&mut problems, new),
         (Object::ValidatingAdmissionPolicy(new), _) => admission_policy::policy(&mut problems, new),
         (Object::ValidatingAdmissionPolicyBinding(new), _) => admission_policy::binding(&mut problems, new),
+        (Object::MutatingAdmissionPolicy(new), _) => admission_policy::mutating::policy(&mut problems, new),
+        (Object::MutatingAdmissionPolicyBinding(new), _) => admission_policy::mutating::binding(&mut problems, new),
         (Object::MutatingWebhookConfiguration(new), _) => webhooks::mutating(&mut problems, new),
         (Object::ValidatingWebhookConfiguration(new), _) => webhooks::validating(&mut problems, new),
         (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {

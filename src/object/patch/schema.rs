@@ -71,6 +71,7 @@ impl<'a> Place<'a> {
             ("spec", "variables" | "matchConditions") if info.kind == "ValidatingAdmissionPolicy" => {
                 Lists::MergedBy("name")
             }
+            ("spec", "matchConditions") if info.kind == "MutatingAdmissionPolicy" => Lists::MergedBy("name"),
             ("", "webhooks") => Lists::MergedBy("name"),
             ("spec", "drivers") if info.kind == "CSINode" => Lists::MergedBy("name"),
             _ => Lists::Atomic,

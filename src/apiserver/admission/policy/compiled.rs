@@ -2,15 +2,18 @@
 
 use std::sync::LazyLock;
 
-use k8s_openapi::api::admissionregistration::v1::{MatchResources, ParamKind, ValidatingAdmissionPolicy};
+use k8s_openapi::api::admissionregistration::v1::{
+    MatchCondition, MatchResources, MutatingAdmissionPolicy, Mutation, ParamKind, ValidatingAdmissionPolicy, Variable,
+};
 
-use crate::apiserver::cel::Program;
 use crate::apiserver::cel::check::Names;
 use crate::apiserver::cel::types::Type;
+use crate::apiserver::cel::{Program, structs};
 use crate::object::status::Reason;
 
-/// A policy, ready to be asked.
-pub struct Policy {
+/// What policies of both sorts have.
+#[derive(Default)]
+pub struct Head {
     /// Which requests it is about.
     pub constraints: Option<MatchResources>,
     /// What kind of object its parameters are.
@@ -21,10 +24,47 @@ pub struct Policy {
     pub conditions: Vec<Expression>,
     /// What its expressions have in common, by name.
     pub variables: Vec<(String, Program)>,
+}
+
+/// A policy that may refuse requests, ready to be asked.
+#[derive(Default)]
+pub struct Policy {
+    /// What both sorts have.
+    pub head: Head,
     /// What must hold.
     pub validations: Vec<Validation>,
     /// What is noted in the audit log, by key.
     pub annotations: Vec<(String, Expression)>,
+}
+
+/// A policy that changes objects, ready to be asked.
+#[derive(Default)]
+pub struct MutatingPolicy {
+    /// What both sorts have.
+    pub head: Head,
+    /// What it changes, in its order.
+    pub patches: Vec<Patch>,
+    /// Whether it wants to see what others have changed after it.
+    pub reinvoke: bool,
+}
+
+/// The expression that makes a change.
+pub enum Patch {
+    /// It makes fields that the object is to have.
+    Apply(Expression),
+    /// It makes the operations of a JSON patch.
+    Json(Expression),
+}
+
+/// A `patchType`.
+pub const APPLY_CONFIGURATION: &str = "ApplyConfiguration";
+/// A `patchType`.
+pub const JSON_PATCH: &str = "JSONPatch";
+
+/// What an expression of this `patchType` has to make.
+pub fn gives(patch_type: &str) -> Type {
+    let made = |name: &str| Type::Struct(name.into());
+    if patch_type == JSON_PATCH { Type::list(made(structs::JSON_PATCH)) } else { made(structs::OBJECT) }
 }
 
 /// An expression with its text.
@@ -47,25 +87,53 @@ pub struct Validation {
     pub reason: Reason,
 }
 
-impl Policy {
-    /// The policy as it is asked. Expressions that do not compile are left out: no policy with one is stored.
-    pub fn of(policy: &ValidatingAdmissionPolicy) -> Policy {
-        let Some(spec) = &policy.spec else { return Policy::empty() };
-        let has_params = spec.param_kind.is_some();
-        let mut environment = Environment::new(has_params, spec.variables.is_some());
-        let mut variables = Vec::new();
-        for variable in spec.variables.iter().flatten() {
+// Expressions that do not compile are left out: no policy with one is stored.
+
+impl Head {
+    /// What stands first in a policy, and what its other expressions may use.
+    fn of(
+        constraints: &Option<MatchResources>,
+        param_kind: &Option<ParamKind>,
+        failure_policy: Option<&str>,
+        conditions: Option<&[MatchCondition]>,
+        variables: Option<&[Variable]>,
+    ) -> (Head, Environment) {
+        let has_params = param_kind.is_some();
+        let mut environment = Environment::new(has_params, variables.is_some());
+        let mut compiled = Vec::new();
+        for variable in variables.into_iter().flatten() {
             if let Ok(program) = environment.add_variable(&variable.name, &variable.expression) {
-                variables.push((variable.name.clone(), program));
+                compiled.push((variable.name.clone(), program));
             }
         }
         let plain = Environment::new(has_params, false);
-        let compiled = |environment: &Environment, text: &str| environment.expression(text, Some(&Type::Bool)).ok();
-        let conditions = spec.match_conditions.iter().flatten();
+        let condition = |of: &MatchCondition| plain.expression(of.expression.trim(), Some(&Type::Bool)).ok();
+        let head = Head {
+            constraints: constraints.clone(),
+            param_kind: param_kind.clone(),
+            ignores_failures: failure_policy == Some("Ignore"),
+            conditions: conditions.into_iter().flatten().filter_map(condition).collect(),
+            variables: compiled,
+        };
+        (head, environment)
+    }
+}
+
+impl Policy {
+    /// The policy as it is asked.
+    pub fn of(policy: &ValidatingAdmissionPolicy) -> Policy {
+        let Some(spec) = &policy.spec else { return Policy::default() };
+        let (head, environment) = Head::of(
+            &spec.match_constraints,
+            &spec.param_kind,
+            spec.failure_policy.as_deref(),
+            spec.match_conditions.as_deref(),
+            spec.variables.as_deref(),
+        );
         let validations = spec.validations.iter().flatten().filter_map(|validation| {
             let message = validation.message_expression.as_deref().filter(|text| !text.trim().is_empty());
             Some(Validation {
-                is: compiled(&environment, &validation.expression)?,
+                is: environment.expression(&validation.expression, Some(&Type::Bool)).ok()?,
                 says: validation.message.clone().unwrap_or_default(),
                 message: message.and_then(|text| environment.compile(text, Some(&Type::String)).ok()),
                 reason: match validation.reason.as_deref() {
@@ -79,27 +147,33 @@ impl Policy {
         let annotations = spec.audit_annotations.iter().flatten().filter_map(|annotation| {
             Some((annotation.key.clone(), environment.expression(annotation.value_expression.trim(), None).ok()?))
         });
-        Policy {
-            annotations: annotations.collect(),
-            constraints: spec.match_constraints.clone(),
-            param_kind: spec.param_kind.clone(),
-            ignores_failures: spec.failure_policy.as_deref() == Some("Ignore"),
-            conditions: conditions.filter_map(|condition| compiled(&plain, condition.expression.trim())).collect(),
-            validations: validations.collect(),
-            variables,
-        }
+        Policy { head, validations: validations.collect(), annotations: annotations.collect() }
     }
+}
 
-    fn empty() -> Policy {
-        Policy {
-            constraints: None,
-            param_kind: None,
-            ignores_failures: false,
-            conditions: Vec::new(),
-            variables: Vec::new(),
-            validations: Vec::new(),
-            annotations: Vec::new(),
-        }
+impl MutatingPolicy {
+    /// The policy as it is asked.
+    pub fn of(policy: &MutatingAdmissionPolicy) -> MutatingPolicy {
+        let Some(spec) = &policy.spec else { return MutatingPolicy::default() };
+        let (head, environment) = Head::of(
+            &spec.match_constraints,
+            &spec.param_kind,
+            spec.failure_policy.as_deref(),
+            spec.match_conditions.as_deref(),
+            spec.variables.as_deref(),
+        );
+        let environment = environment.patching();
+        let patch = |mutation: &Mutation| {
+            let (apply, json) = (mutation.apply_configuration.as_ref(), mutation.json_patch.as_ref());
+            let text = match mutation.patch_type.as_str() {
+                JSON_PATCH => json?.expression.as_deref()?,
+                _ => apply?.expression.as_deref()?,
+            };
+            let expression = environment.expression(text, Some(&gives(&mutation.patch_type))).ok()?;
+            Some(if mutation.patch_type == JSON_PATCH { Patch::Json(expression) } else { Patch::Apply(expression) })
+        };
+        let patches = spec.mutations.iter().flatten().filter_map(patch).collect();
+        MutatingPolicy { head, patches, reinvoke: spec.reinvocation_policy.as_deref() == Some("IfNeeded") }
     }
 }
 
@@ -124,6 +198,12 @@ impl Environment {
     pub fn with_types(mut self, object: Type, params: Option<Type>) -> Environment {
         let names = [("object", Some(object.clone())), ("oldObject", Some(object)), ("params", params)];
         self.names.extend(names.into_iter().filter_map(|(name, of)| Some((name.to_owned(), of?))));
+        self
+    }
+
+    /// The same for expressions that change objects, which may make some.
+    pub fn patching(mut self) -> Environment {
+        self.names.extend(structs::names());
         self
     }
 

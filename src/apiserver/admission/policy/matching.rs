@@ -12,9 +12,14 @@ use crate::object::{Kind, Object};
 use super::question::Question;
 
 impl Question<'_> {
+    /// Whether a policy with these constraints is about the request. Without any it is about none.
+    pub fn is_of(&self, constraints: Option<&MatchResources>) -> bool {
+        constraints.is_some_and(|constraints| self.matches(constraints))
+    }
+
     /// Whether the request is among these.
     pub fn matches(&self, resources: &MatchResources) -> bool {
-        let any = |rules: &Option<Vec<NamedRuleWithOperations>>| rules.iter().flatten().any(|rule| self.is_of(rule));
+        let any = |rules: &Option<Vec<NamedRuleWithOperations>>| rules.iter().flatten().any(|rule| self.is_by(rule));
         let all = resources.resource_rules.as_ref().is_none_or(Vec::is_empty);
         (all || any(&resources.resource_rules))
             && !any(&resources.exclude_resource_rules)
@@ -43,7 +48,7 @@ impl Question<'_> {
         has(self.new) || has(self.old)
     }
 
-    fn is_of(&self, rule: &NamedRuleWithOperations) -> bool {
+    fn is_by(&self, rule: &NamedRuleWithOperations) -> bool {
         let info = self.request.kind.info();
         let holds = |list: &Option<Vec<String>>, wanted: &str| {
             list.iter().flatten().any(|there| there == "*" || there == wanted)

@@ -1,269 +1,123 @@
-//! ValidatingAdmissionPolicy: rules in CEL about requests, which anybody may add who may write cluster-wide objects.
+//! Admission policies: rules and changes in CEL, which anybody may add who may write cluster-wide objects.
 //!
-//! A policy says which requests it is about and what must hold of them; a binding says where, with which parameters, and
-//! what is done about a request of which it does not hold: it is refused (`Deny`), its sender is told (`Warn`), or a note is
-//! made in the audit log (`Audit`). A policy may also write there of every request that it sees: `auditAnnotations`. The
-//! expressions are compiled once, when the policy is stored ([`compiled`]). Which requests a policy sees: [`matching`].
+//! A policy says which requests it is about; a binding says where it is in force, and with which parameters. The expressions
+//! are compiled once, when the policy is stored ([`compiled`]). Which requests a policy sees: [`matching`].
 //!
-//! Policies stand behind all other plugins that only look, and before [`super::resource_quota`], which writes.
+//! - [`mutating`]: a MutatingAdmissionPolicy says what an object is to become. It stands behind all plugins that change
+//!   objects, before the webhooks that do, and is asked again with them.
+//! - [`validating`]: a ValidatingAdmissionPolicy says what must hold. Its binding says what is done about a request of which
+//!   it does not: it is refused (`Deny`), its sender is told (`Warn`), or a note is made in the audit log (`Audit`). A policy
+//!   may also write there of every request that it sees: `auditAnnotations`. It stands behind all other plugins that only
+//!   look, and before [`super::resource_quota`], which writes.
 //!
-//! Mirrors `pkg/admission/plugin/policy/{generic,validating}` of apiserver.
+//! Mirrors `pkg/admission/plugin/policy/generic` of apiserver.
 //!
-//! In a policy's status a controller tells of types that do not fit: [`crate::apiserver::type_checking`].
+//! In the status of a policy that validates a controller tells of types that do not fit: [`crate::apiserver::type_checking`].
 //!
-//! Left out: the `authorizer`; bindings of Pods, their eviction
+//! Left out: the `authorizer`; whether whoever writes a policy may read its parameters; bindings of Pods, their eviction
 //! and commands in them, which a policy does not see. A real server asks the policies that its informers have told it of; here
 //! one is asked from the write on that stores it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
-use serde_json::json;
+use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBinding};
 
 use crate::apiserver::cel::eval::{Activation, Budget};
 use crate::apiserver::cel::{Failure, Value};
-use crate::apiserver::{ApiServer, Handling};
-use crate::object::status::{Cause, Reason};
-use crate::object::{Kind, Object, Status};
-
-use super::forbidden;
+use crate::apiserver::request::Request;
+use crate::object::{Kind, Object};
 
 pub mod compiled;
 mod matching;
+pub mod mutating;
 mod params;
+mod patch;
 pub(super) mod question;
+pub mod validating;
 
-use compiled::{Expression, Policy, Validation};
-use question::Question;
+use compiled::{Expression, MutatingPolicy, Policy};
 
-/// The plugin's name.
-pub const NAME: &str = "ValidatingAdmissionPolicy";
-
-/// The policies and bindings that are stored, by name.
+/// The policies and bindings that are stored.
 #[derive(Clone, Default)]
 pub struct Policies {
-    policies: BTreeMap<String, Arc<Policy>>,
+    validating: Stored<Arc<Policy>, Arc<ValidatingAdmissionPolicyBinding>>,
+    mutating: Stored<Arc<MutatingPolicy>, Arc<MutatingAdmissionPolicyBinding>>,
+}
+
+/// Those of one sort, by name.
+#[derive(Clone)]
+struct Stored<P, B> {
+    policies: BTreeMap<String, P>,
     /// By the name of the policy.
-    bindings: BTreeMap<String, BTreeMap<String, Arc<ValidatingAdmissionPolicyBinding>>>,
+    bindings: BTreeMap<String, BTreeMap<String, B>>,
+}
+
+impl<P, B> Default for Stored<P, B> {
+    fn default() -> Stored<P, B> {
+        Stored { policies: BTreeMap::new(), bindings: BTreeMap::new() }
+    }
+}
+
+impl<P, B> Stored<P, B> {
+    fn unbind(&mut self, policy: &str, name: &str) {
+        if let Some(all) = self.bindings.get_mut(policy) {
+            all.remove(name);
+        }
+    }
+
+    fn bind(&mut self, policy: &str, name: &str, binding: B) {
+        self.bindings.entry(policy.to_owned()).or_default().insert(name.to_owned(), binding);
+    }
+
+    fn bindings_of(&self, policy: &str) -> impl Iterator<Item = (&String, &B)> {
+        self.bindings.get(policy).into_iter().flatten()
+    }
+
+    /// Whether no policy has a say in a request. About policies none has, so that whoever has locked everybody out can undo
+    /// it.
+    fn concern_none(&self, request: &Request) -> bool {
+        const EXEMPT: [Kind; 4] = [
+            Kind::ValidatingAdmissionPolicy,
+            Kind::ValidatingAdmissionPolicyBinding,
+            Kind::MutatingAdmissionPolicy,
+            Kind::MutatingAdmissionPolicyBinding,
+        ];
+        self.policies.is_empty() || EXEMPT.contains(&request.kind)
+    }
 }
 
 impl Policies {
     /// Takes notice of a change.
     pub(crate) fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        let Policies { validating, mutating } = self;
+        let name = old.map_or("", Object::name);
         match old {
-            Some(Object::ValidatingAdmissionPolicy(_)) => {
-                self.policies.remove(old.map_or("", Object::name));
-            }
-            Some(Object::ValidatingAdmissionPolicyBinding(binding)) => {
-                if let Some(all) = self.bindings.get_mut(&binding.spec.policy_name) {
-                    all.remove(old.map_or("", Object::name));
-                }
-            }
+            Some(Object::ValidatingAdmissionPolicy(_)) => drop(validating.policies.remove(name)),
+            Some(Object::MutatingAdmissionPolicy(_)) => drop(mutating.policies.remove(name)),
+            Some(Object::ValidatingAdmissionPolicyBinding(old)) => validating.unbind(&old.spec.policy_name, name),
+            Some(Object::MutatingAdmissionPolicyBinding(old)) => mutating.unbind(policy_of(old), name),
             _ => {}
         }
+        let name = new.map_or("", Object::name);
         match new {
-            Some(Object::ValidatingAdmissionPolicy(policy)) => {
-                self.policies.insert(new.map_or("", Object::name).to_owned(), Arc::new(Policy::of(policy)));
+            Some(Object::ValidatingAdmissionPolicy(new)) => {
+                validating.policies.insert(name.to_owned(), Arc::new(Policy::of(new)));
             }
-            Some(Object::ValidatingAdmissionPolicyBinding(binding)) => {
-                let all = self.bindings.entry(binding.spec.policy_name.clone()).or_default();
-                all.insert(new.map_or("", Object::name).to_owned(), binding.clone());
+            Some(Object::MutatingAdmissionPolicy(new)) => {
+                mutating.policies.insert(name.to_owned(), Arc::new(MutatingPolicy::of(new)));
             }
+            Some(Object::ValidatingAdmissionPolicyBinding(new)) => {
+                validating.bind(&new.spec.policy_name, name, new.clone());
+            }
+            Some(Object::MutatingAdmissionPolicyBinding(new)) => mutating.bind(policy_of(new), name, new.clone()),
             _ => {}
         }
     }
 }
 
-/// The key of the note on what the action `Audit` is about. There is one of a request, on the first such objection.
-const FAILURE: &str = "validation.policy.admission.k8s.io/validation_failure";
-/// No note is longer, in bytes. Mirrors `maxAuditAnnotationValueLength`.
-const NOTE_MAX: usize = 10 * 1024;
-
-/// What a policy has against a request.
-struct Objection {
-    message: String,
-    reason: Reason,
-    /// Which of its expressions has.
-    expression: usize,
-    /// It is not what the policy says of the object: a parameter is missing, or what is to be noted could not be worked out.
-    /// That refuses, and whatever else the binding wants is not done.
-    of_policy: bool,
-}
-
-impl Objection {
-    fn new(message: String, expression: usize) -> Objection {
-        Objection { message, reason: Reason::Invalid, expression, of_policy: false }
-    }
-}
-
-/// Notes for the audit log, by key. Of several bindings each value is noted once.
-type Notes = BTreeMap<String, Vec<String>>;
-
-impl ApiServer {
-    /// Asks the policies about a request that would make `new` of `old`.
-    pub(crate) fn ask_policies(
-        &mut self,
-        handling: &mut Handling,
-        old: Option<&Object>,
-        new: Option<&Object>,
-    ) -> Result<(), Status> {
-        const EXEMPT: [Kind; 2] = [Kind::ValidatingAdmissionPolicy, Kind::ValidatingAdmissionPolicyBinding];
-        if self.policies.policies.is_empty() || EXEMPT.contains(&handling.request.kind) {
-            return Ok(());
-        }
-        let question = Question::new(handling.request, old, new, &self.store, &self.definitions);
-        let mut denied: Option<(String, Objection)> = None;
-        let (mut notes, mut failure) = (Notes::new(), None);
-        for (name, policy) in &self.policies.policies {
-            let Some(constraints) = &policy.constraints else { continue };
-            if !question.matches(constraints) {
-                continue;
-            }
-            for (bound, binding) in self.policies.bindings.get(name).into_iter().flatten() {
-                if !binding.spec.match_resources.as_ref().is_none_or(|resources| question.matches(resources)) {
-                    continue;
-                }
-                let objections = objections(name, policy, binding, &question, &mut notes);
-                let actions = &binding.spec.validation_actions;
-                handling.stage(NAME, || {
-                    let said: Vec<&str> = objections.iter().map(|objection| objection.message.as_str()).collect();
-                    let said = if said.is_empty() { "allowed" } else { &said.join("; ") };
-                    format!("{name} with binding {bound} ({}): {said}", actions.join(", "))
-                });
-                for objection in objections {
-                    let wants = |wanted: &str| !objection.of_policy && actions.iter().any(|action| action == wanted);
-                    if wants("Warn") {
-                        handling.warnings.push(format!(
-                            "Validation failed for {NAME} '{name}' with binding '{bound}': {}",
-                            objection.message
-                        ));
-                    }
-                    if failure.is_none() && wants("Audit") {
-                        failure = Some(format!(
-                            "[{{\"message\":{},\"policy\":{},\"binding\":{},\"expressionIndex\":{},\"validationActions\":{}}}]",
-                            json!(objection.message),
-                            json!(name),
-                            json!(bound),
-                            objection.expression,
-                            json!(actions),
-                        ));
-                    }
-                    if denied.is_none() && (objection.of_policy || wants("Deny")) {
-                        let text =
-                            format!("{NAME} '{name}' with binding '{bound}' denied request: {}", objection.message);
-                        denied = Some((text, objection));
-                    }
-                }
-            }
-        }
-        let notes = notes.into_iter().map(|(key, values)| (key, values.join(", ")));
-        let notes = notes.filter(|(_, value)| !value.is_empty());
-        for (key, value) in notes.chain(failure.map(|value| (FAILURE.to_owned(), value))) {
-            handling.note_in_audit(key, value);
-        }
-        match denied {
-            Some((text, objection)) => Err(refusal(handling, new.or(old), &text, objection.reason)),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The 403 of a plugin, with the code and reason that the policy asks for.
-fn refusal(handling: &Handling, object: Option<&Object>, text: &str, reason: Reason) -> Status {
-    let mut status = forbidden(handling.request, object, text);
-    (status.code, status.reason) = (reason.code(), reason);
-    if let Some(details) = &mut status.details {
-        details.causes.push(Cause { message: text.to_owned(), ..Cause::default() });
-    }
-    status
-}
-
-/// What a policy, bound like this, has against a request. What it has to note goes to the notes.
-fn objections(
-    name: &str,
-    policy: &Policy,
-    binding: &ValidatingAdmissionPolicyBinding,
-    question: &Question,
-    notes: &mut Notes,
-) -> Vec<Objection> {
-    match params::of(policy, binding, question) {
-        Ok(params) => {
-            let activations = params.into_iter().map(|params| question.activation(policy, params));
-            { activations }.flat_map(|activation| asked(name, policy, &activation, notes)).collect()
-        }
-        Err(_) if policy.ignores_failures => Vec::new(),
-        Err(why) => {
-            vec![Objection { of_policy: true, ..Objection::new(format!("failed to configure binding: {why}"), 0) }]
-        }
-    }
-}
-
-/// Asks with one set of parameters. Mirrors `validator.Validate`.
-fn asked(name: &str, policy: &Policy, activation: &Activation, notes: &mut Notes) -> Vec<Objection> {
-    let failed =
-        |why: String, at: usize| if policy.ignores_failures { Vec::new() } else { vec![Objection::new(why, at)] };
-    match hold(&policy.conditions, activation) {
-        Ok(true) => {}
-        Ok(false) => return Vec::new(),
-        Err(why) => return failed(why, 0),
-    }
-    let mut budget = Budget::new(Budget::ALL);
-    let mut found = Vec::new();
-    for (at, validation) in policy.validations.iter().enumerate() {
-        let fails = |why: String| failed(why, at);
-        match validation.is.program.evaluate(activation, &mut budget) {
-            Ok(Value::Bool(true)) => {}
-            Ok(_) => {
-                let made = validation.message.as_ref().and_then(|program| program.message(activation, &mut budget));
-                let message = made.unwrap_or_else(|| in_words(validation));
-                found.push(Objection { reason: validation.reason, ..Objection::new(message, at) });
-            }
-            Err(failure) if budget.is_spent() => return fails(said(&validation.is.text, &failure, true)),
-            Err(failure) => found.extend(fails(said(&validation.is.text, &failure, false))),
-        }
-    }
-    found.extend(noted(name, policy, activation, &mut budget, notes));
-    found
-}
-
-/// Works out the notes of a policy. Null is none. Mirrors `auditAnnotationCollector`.
-fn noted(
-    name: &str,
-    policy: &Policy,
-    activation: &Activation,
-    budget: &mut Budget,
-    notes: &mut Notes,
-) -> Vec<Objection> {
-    let mut found = Vec::new();
-    for (key, of) in &policy.annotations {
-        let why = match of.program.evaluate(activation, budget) {
-            Ok(Value::String(text)) => {
-                let values = notes.entry(format!("{name}/{key}")).or_default();
-                let value = shortened(text.trim());
-                if !value.is_empty() && !values.contains(&value) {
-                    values.push(value);
-                }
-                continue;
-            }
-            Ok(Value::Null) => continue,
-            Ok(other) => format!("valueExpression '{}' resulted in unsupported return type: {other:?}", of.text),
-            Err(failure) => format!("valueExpression '{}' resulted in error: {failure}", of.text),
-        };
-        if !policy.ignores_failures {
-            found.push(Objection { of_policy: true, ..Objection::new(why, 0) });
-        }
-    }
-    found
-}
-
-/// As much of a note as fits.
-fn shortened(text: &str) -> String {
-    let mut end = text.len().min(NOTE_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
+fn policy_of(binding: &MutatingAdmissionPolicyBinding) -> &str {
+    binding.spec.as_ref().and_then(|spec| spec.policy_name.as_deref()).unwrap_or_default()
 }
 
 /// Whether all conditions hold, of a policy or a webhook. One that does not decides, whatever became of those before it.
@@ -293,14 +147,6 @@ fn said(text: &str, failure: &Failure, spent: bool) -> String {
             .to_owned();
     }
     format!("expression '{text}' resulted in error: {failure}")
-}
-
-/// What the sender is told of a validation that does not hold and makes no message of its own: what it says, or itself.
-fn in_words(validation: &Validation) -> String {
-    match validation.says.trim() {
-        "" => format!("failed expression: {}", validation.is.text.trim()),
-        says => says.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -1,24 +1,17 @@
 //! The parameters that a binding gives its policy: objects of any kind, by name or by label. Mirrors `CollectParams`.
 
-use k8s_openapi::api::admissionregistration::v1::{ParamRef, ValidatingAdmissionPolicyBinding};
+use k8s_openapi::api::admissionregistration::v1::ParamRef;
 
-use crate::apiserver::cel::Value;
 use crate::object::selector::selects;
 use crate::object::{Kind, Object};
 
 use super::super::Reader;
-use super::compiled::Policy;
-use super::question::{Question, value_of};
+use super::compiled::Head;
+use super::question::Question;
 
-/// Each set of parameters that the policy is asked with; null, once, if it is asked without any.
-pub fn of(
-    policy: &Policy,
-    binding: &ValidatingAdmissionPolicyBinding,
-    question: &Question,
-) -> Result<Vec<Value>, String> {
-    let (Some(kind), Some(wanted)) = (&policy.param_kind, &binding.spec.param_ref) else {
-        return Ok(vec![Value::Null]);
-    };
+/// Each set of parameters that the policy is asked with; none, once, if it is asked without any.
+pub fn of(head: &Head, wanted: Option<&ParamRef>, question: &Question) -> Result<Vec<Option<Object>>, String> {
+    let (Some(kind), Some(wanted)) = (&head.param_kind, wanted) else { return Ok(vec![None]) };
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (version, name) = (text(&kind.api_version), text(&kind.kind));
     let kind = Kind::from_manifest(&version, &name).or_else(|| question.definitions.named(&version, &name));
@@ -28,7 +21,7 @@ pub fn of(
     if found.is_empty() && wanted.parameter_not_found_action.as_deref() == Some("Deny") {
         return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
     }
-    Ok(found.iter().map(value_of).collect())
+    Ok(found.into_iter().map(Some).collect())
 }
 
 /// Where the parameters are: where the binding says, or with the object.

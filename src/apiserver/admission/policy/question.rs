@@ -13,7 +13,7 @@ use crate::object::{Kind, Object};
 use crate::store::Store;
 
 use super::super::Reader;
-use super::compiled::Policy;
+use super::compiled::Head;
 
 /// One request, put to policies and webhooks.
 pub struct Question<'a> {
@@ -69,12 +69,12 @@ impl<'a> Question<'a> {
     }
 
     /// What the expressions of a policy can use.
-    pub fn activation<'p>(&self, policy: &'p Policy, params: Value) -> Activation<'p> {
+    pub fn activation<'p>(&self, head: &'p Head, params: Option<&Object>) -> Activation<'p> {
         let mut values = self.values.get_or_init(|| self.make_values()).clone();
-        if policy.param_kind.is_some() {
-            values.insert("params".to_owned(), params);
+        if head.param_kind.is_some() {
+            values.insert("params".to_owned(), params.map_or(Value::Null, value_of));
         }
-        Activation { values, variables: &policy.variables }
+        Activation { values, variables: &head.variables }
     }
 
     /// What the conditions of a webhook can use.
@@ -131,7 +131,7 @@ impl<'a> Question<'a> {
 }
 
 /// An object as expressions see it.
-pub fn value_of(object: &Object) -> Value {
+fn value_of(object: &Object) -> Value {
     Value::of_json(&object.to_json())
 }
 

@@ -6,6 +6,8 @@ use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, User, Verb}
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 
+mod mutating;
+
 /// A server with objects in it.
 struct Bench(ApiServer);
 

@@ -3,7 +3,7 @@
 //! A configuration says which requests a webhook is about, where it listens, and what follows if it does not answer. The
 //! mutating ones are asked one after the other, behind all plugins that change objects, and each sees what those before it
 //! have made: they answer with a JSON patch. If one changes something, the plugins run once more, and so do those webhooks
-//! before it that ask for it (`reinvocationPolicy: IfNeeded`). The validating ones are asked all at once, behind the policies,
+//! before it that ask for it ([`super::reinvocation`]). The validating ones are asked all at once, behind the policies,
 //! about the object as it would be stored.
 //!
 //! A call takes time, and nothing here waits. So a request that needs an answer which is not there yet is given up before it
@@ -19,27 +19,27 @@
 //! Must hold: a request that waits has changed nothing; configurations are never themselves put to webhooks, so that whoever
 //! has locked everybody out can undo it; a webhook is asked no more often than a real server would.
 //!
-//! Mirrors `pkg/admission/plugin/webhook/{generic,mutating,validating}` and `pkg/admission/reinvocation.go` of apiserver.
+//! Mirrors `pkg/admission/plugin/webhook/{generic,mutating,validating}` of apiserver.
 //!
 //! Left out: bindings of Pods, their eviction and commands in them (`CONNECT`), which no webhook sees; `matchPolicy:
 //! Equivalent` finds nothing more than `Exact`; managedFields in what is sent; certificates, so that `caBundle` is not looked
 //! at; the packets of a call. A real server asks the webhooks that its informers have told it of; here one is asked from the
 //! write on that stores it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::apiserver::create::plugin_names;
 use crate::apiserver::decode::{Patched, decode_patched};
 use crate::apiserver::request::{FieldValidation, Request, Subresource};
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::random::Random;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Kind, Object, Status};
 
+use super::json_patch;
 use super::policy::question::Question;
-use super::{Attributes, MUTATING};
+use super::reinvocation::Rounds;
 
 pub mod call;
 pub mod hook;
@@ -53,11 +53,13 @@ pub use verdict::Verdict;
 pub type Said = Result<Verdict, String>;
 
 /// Kinds about which no webhook is asked. Mirrors `IsExemptAdmissionConfigurationResource`.
-const EXEMPT: [Kind; 4] = [
+const EXEMPT: [Kind; 6] = [
     Kind::MutatingWebhookConfiguration,
     Kind::ValidatingWebhookConfiguration,
     Kind::ValidatingAdmissionPolicy,
     Kind::ValidatingAdmissionPolicyBinding,
+    Kind::MutatingAdmissionPolicy,
+    Kind::MutatingAdmissionPolicyBinding,
 ];
 
 /// The webhooks of all configurations that are stored, by the configuration's name.
@@ -149,103 +151,45 @@ enum Stopped {
     Denied(Status),
 }
 
-/// What mutating webhooks remember between the two rounds. Mirrors `webhookReinvokeContext`.
-#[derive(Default)]
-struct Rounds {
-    again: bool,
-    /// Those that ask to be asked again, and were asked since the last change.
-    asked: BTreeSet<String>,
-    /// Those that are to be asked again.
-    repeat: BTreeSet<String>,
-}
-
-impl Rounds {
-    fn changed(&mut self) {
-        self.repeat.append(&mut self.asked);
-    }
-}
-
 impl ApiServer {
-    /// All that may change an object: the plugins, then the webhooks; once more, if a webhook has changed it. `for_plugin` is
-    /// what a plugin of a learner's is asked about. Mirrors `reinvoker.Admit`.
-    pub(crate) fn mutate(
-        &mut self,
-        handling: &mut Handling,
-        old: Option<&Object>,
-        new: &mut Object,
-        for_plugin: Option<&Pod>,
-    ) -> Result<(), Status> {
-        self.run_mutating(handling, old, new, for_plugin)?;
-        let mut rounds = Rounds::default();
-        if self.ask_mutating(handling, old, Some(&mut *new), &mut rounds)? {
-            let before = new.clone();
-            self.run_mutating(handling, old, new, for_plugin)?;
-            if *new != before {
-                rounds.changed();
-            }
-            rounds.again = true;
-            self.ask_mutating(handling, old, Some(&mut *new), &mut rounds)?;
-        }
-        Ok(())
-    }
-
-    fn run_mutating(
-        &mut self,
-        handling: &mut Handling,
-        old: Option<&Object>,
-        new: &mut Object,
-        for_plugin: Option<&Pod>,
-    ) -> Result<(), Status> {
-        for (name, admit) in MUTATING {
-            match (for_plugin, *name) {
-                (Some(came), "ServiceAccount") => self.ask_pod_plugin(handling, came, new)?,
-                (Some(_), "DefaultTolerationSeconds") => continue,
-                _ => {}
-            }
-            let mut attributes =
-                Attributes { request: handling.request, old, reader: &self.store, random: &mut self.random };
-            admit(&mut attributes, new)?;
-        }
-        handling.stage("mutating admission", || plugin_names(MUTATING.iter().map(|(name, _)| *name)));
-        Ok(())
-    }
-
     /// Asks the webhooks that may change objects about a delete, which none of them can change.
     pub(crate) fn ask_mutating_of_delete(&self, handling: &mut Handling, old: &Object) -> Result<(), Status> {
-        self.ask_mutating(handling, Some(old), None, &mut Rounds::default()).map(drop)
+        self.ask_mutating(handling, Some(old), None, &mut Rounds::default())
     }
 
-    /// Asks the webhooks that may change the object, one by one. Says whether one has. Mirrors `mutatingDispatcher`.
-    fn ask_mutating(
+    /// Asks the webhooks that may change the object, one by one. Mirrors `mutatingDispatcher`.
+    pub(super) fn ask_mutating(
         &self,
         handling: &mut Handling,
         old: Option<&Object>,
         mut new: Option<&mut Object>,
         rounds: &mut Rounds,
-    ) -> Result<bool, Status> {
-        let mut changed = false;
+    ) -> Result<(), Status> {
         if handling.reviews.is_none() {
-            return Ok(changed);
+            return Ok(());
         }
+        let again = rounds.again;
+        rounds.webhooks.begin(again, new.as_deref());
         for hook in self.webhooks.mutating.values().flat_map(|hooks| hooks.iter()) {
             let question = Question::new(handling.request, old, new.as_deref(), &self.store, &self.definitions);
-            if !hook.is_about(&question)? || rounds.again && !rounds.repeat.contains(&hook.id) {
+            if !hook.is_about(&question)? || again && !rounds.webhooks.repeats(&hook.id) {
                 continue;
             }
             let (_, said) = self.hear(handling, hook, &question);
             match said.and_then(|verdict| applied(handling, hook, &verdict, new.as_deref_mut())) {
                 Ok(true) => {
-                    changed = true;
-                    rounds.changed();
+                    rounds.wanted = true;
+                    rounds.webhooks.changed();
                 }
                 Ok(false) => {}
                 Err(stopped) => stop(handling, hook, stopped)?,
             }
             if hook.reinvoke {
-                rounds.asked.insert(hook.id.clone());
+                rounds.webhooks.asked(hook.id.clone());
             }
         }
-        Ok(changed)
+        rounds.webhooks.end(new.as_deref());
+        Ok(())
     }
 
     /// Asks the webhooks that may only refuse, all at once. The first that refuses is quoted. Mirrors `validatingDispatcher`.
@@ -308,7 +252,7 @@ fn applied(handling: &mut Handling, hook: &Hook, verdict: &Verdict, new: Option<
         const WHY: &str = "attempted to modify the object, which is not supported for this operation";
         return Err(broken(&format!("admission webhook {:?} {WHY}", hook.name)));
     };
-    let patched = verdict::patched(object.to_json(), &verdict.patch).map_err(|why| broken(&why))?;
+    let patched = json_patch::patched(object.to_json(), &verdict.patch).map_err(|why| broken(&why.to_string()))?;
     let custom = handling.custom.as_deref();
     let decoded = decode_patched(object.kind(), custom, &patched, Patched::Otherwise, (FieldValidation::Ignore, &[]));
     let (mut after, _) = decoded.map_err(|status| broken(&status.message))?;

@@ -7,7 +7,6 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::object::Status;
-use crate::object::patch;
 use crate::object::status::Reason;
 
 /// The `response` of an AdmissionReview.
@@ -63,17 +62,4 @@ impl fmt::Display for Verdict {
             (false, _) => write!(f, "denied: {}", self.message),
         }
     }
-}
-
-/// An object with the operations of a JSON patch done; or which of them cannot be, in the words of the library that the real
-/// server has for it.
-pub(super) fn patched(mut object: Value, operations: &[Value]) -> Result<Value, String> {
-    for operation in operations {
-        let text = |field: &str| operation[field].as_str().unwrap_or_default();
-        object = patch::json(object, &json!([operation])).map_err(|_| match text("op") {
-            "test" => format!("testing value {} failed: test failed", text("path")),
-            op => format!("{op} operation does not apply: doc is missing path: {:?}: missing value", text("path")),
-        })?;
-    }
-    Ok(object)
 }

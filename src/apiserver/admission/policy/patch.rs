@@ -1,0 +1,165 @@
+//! What an expression of a policy makes of an object.
+//!
+//! An `Object` is laid over it as an apply patch is, but nobody owns its fields then, and it may not name what is atomic: all
+//! that it does not name there would be gone. The operations of a JSON patch are done one after the other; if a `test` among
+//! them does not hold, the object stays as it is.
+//!
+//! Mirrors `pkg/admission/plugin/policy/mutating/patch/{smd,json_patch}.go` of apiserver.
+
+use serde_json::{Value as Json, json};
+
+use crate::apiserver::admission::json_patch::{self, Rejected};
+use crate::apiserver::apiextensions::fields::Custom;
+use crate::apiserver::cel::Value;
+use crate::apiserver::cel::eval::{Activation, Budget};
+use crate::apiserver::cel::structs::{self, Struct};
+use crate::apiserver::decode;
+use crate::apiserver::managed_fields::typed;
+use crate::apiserver::request::FieldValidation;
+use crate::apiserver::{ApiServer, Handling};
+use crate::object::fields::compare::set_of;
+use crate::object::fields::merge::merge;
+use crate::object::fields::{BuiltIn, List, Schema};
+use crate::object::{Kind, Object, Status};
+
+use super::compiled::{Expression, Patch};
+use super::said;
+
+/// Why a change cannot be made.
+pub enum Broken {
+    /// The policy is at fault: what its binding says of failures decides.
+    Policy(String),
+    /// The request fails with this, whatever the policy says.
+    Request(Status),
+}
+
+/// The object with a change made, read and defaulted anew; and what the expression came to, for whoever looks on.
+pub fn patched(
+    handling: &Handling,
+    object: &Object,
+    patch: &Patch,
+    activation: &Activation,
+) -> Result<(Object, String), Broken> {
+    let (mut after, said) = match patch {
+        Patch::Apply(expression) => {
+            let made = evaluated(expression, activation).and_then(|value| configuration(&value));
+            let config = made.map_err(Broken::Policy)?;
+            (applied(handling, object, &config).map_err(Broken::Policy)?, config.to_string())
+        }
+        Patch::Json(expression) => {
+            let made = evaluated(expression, activation).and_then(|value| operations(&value));
+            let operations = made.map_err(Broken::Policy)?;
+            (edited(handling, object, &operations)?, Json::Array(operations).to_string())
+        }
+    };
+    ApiServer::set_defaults(handling, &mut after);
+    Ok((after, said))
+}
+
+fn evaluated(expression: &Expression, activation: &Activation) -> Result<Value, String> {
+    let mut budget = Budget::new(Budget::ALL);
+    let value = expression.program.evaluate(activation, &mut budget);
+    value.map_err(|failure| said(&expression.text, &failure, budget.is_spent()))
+}
+
+/// The fields that the expression has made.
+fn configuration(value: &Value) -> Result<Json, String> {
+    let Value::Struct(made) = value else {
+        return Err(format!("unsupported return type from ApplyConfiguration expression: {}", value.type_name()));
+    };
+    in_place(made)?;
+    made.to_json().map_err(|why| format!("invalid return type: {why}"))
+}
+
+fn in_place(made: &Struct) -> Result<(), String> {
+    made.misplaced().map_err(|why| format!("type mismatch: {why}"))
+}
+
+fn applied(handling: &Handling, object: &Object, config: &Json) -> Result<Object, String> {
+    let (kind, custom) = (object.kind(), handling.custom.as_deref());
+    let mut config = config.clone();
+    (config["apiVersion"], config["kind"]) = (json!(kind.info().api_version), json!(kind.info().kind));
+    let merged = match kind {
+        Kind::Custom(_) => merged(&Custom::new(kind, custom.map(|version| &version.schema)), handling, object, &config),
+        _ => merged(&BuiltIn::new(kind), handling, object, &config),
+    };
+    let merged = merged.map_err(|why| format!("error applying patch: {why}"))?;
+    decode::patched_object(kind, custom, &merged, FieldValidation::Ignore)
+}
+
+/// Mirrors `ApplyStructuredMergeDiff`.
+fn merged<S: Schema>(schema: &S, handling: &Handling, object: &Object, config: &Json) -> Result<Json, String> {
+    let typed = typed::check(schema, (object.kind(), handling.custom.as_deref()), config);
+    let typed = typed.and_then(|()| set_of(schema, config));
+    typed.map_err(|why| format!("failed to convert patch object to typed object: {why}"))?;
+    let mut atomic = Vec::new();
+    find_atomic(schema, config, "", &mut atomic);
+    if !atomic.is_empty() {
+        let paths = atomic.join(", ");
+        return Err(format!("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {paths}"));
+    }
+    Ok(merge(schema, Some(object.to_json()), config))
+}
+
+/// The paths of all that is atomic. Keys of maps are not looked into. Mirrors `findAtomics`.
+fn find_atomic<S: Schema>(schema: &S, value: &Json, path: &str, found: &mut Vec<String>) {
+    match value {
+        Json::Object(fields) => {
+            if schema.is_atomic() {
+                found.push(path.to_owned());
+            }
+            for (name, value) in fields.iter().filter(|_| schema.is_struct()) {
+                find_atomic(&schema.field(name), value, &format!("{path}.{name}"), found);
+            }
+        }
+        Json::Array(items) => {
+            if schema.is_atomic() || schema.list() == List::Atomic {
+                found.push(path.to_owned());
+            }
+            for (i, item) in items.iter().enumerate() {
+                find_atomic(&schema.item(), item, &format!("{path}[{i}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The operations that the expression has made.
+fn operations(value: &Value) -> Result<Vec<Json>, String> {
+    let Value::List(items) = value else {
+        return Err("type mismatch: JSONPatchType.expression should evaluate to array".to_owned());
+    };
+    items.iter().map(operation).collect()
+}
+
+fn operation(value: &Value) -> Result<Json, String> {
+    const WHAT: &str = "JSONPatchType.expression should evaluate to array of JSONPatch";
+    const NO_JSON: &str = "JSONPath valueExpression evaluated to a type that could not marshal to JSON";
+    let Value::Struct(made) = value else {
+        return Err(format!("type mismatch: {WHAT}, got element of {}", value.type_name()));
+    };
+    let mut operation = json!({"op": "", "path": ""});
+    for (name, value) in &made.fields {
+        match value {
+            Value::String(from) if name == "from" && from.is_empty() => {}
+            Value::Struct(of) => {
+                in_place(of)?;
+                operation[name] = of.to_json().map_err(|why| format!("{NO_JSON}: {why}"))?;
+            }
+            value => operation[name] = structs::to_json(value).map_err(|why| format!("{NO_JSON}: {why}"))?,
+        }
+    }
+    Ok(operation)
+}
+
+fn edited(handling: &Handling, object: &Object, operations: &[Json]) -> Result<Object, Broken> {
+    let patched = match json_patch::patched(object.printed(), operations) {
+        Ok(patched) => patched,
+        Err(Rejected::Test(_)) => return Ok(object.clone()),
+        Err(why) => return Err(Broken::Policy(format!("JSONPath: {why}"))),
+    };
+    let (kind, custom) = (object.kind(), handling.custom.as_deref());
+    // An object of a kind that a user has defined has any field here; what its schema has not is cut off later.
+    let mode = if custom.is_some() { FieldValidation::Ignore } else { FieldValidation::Strict };
+    decode::patched_object(kind, custom, &patched, mode).map_err(|why| Broken::Request(Status::internal(&why)))
+}
