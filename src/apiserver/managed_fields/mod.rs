@@ -11,7 +11,7 @@
 //! kind's strategy had their say: what a plugin fills in is nobody's. Bindings, deletions and evictions change no manager.
 //!
 //! Left out: of an update the state that was stored is taken for the one that was sent, so what the server fills in (a node
-//! port) is the updater's; the fields of a configuration are not compared with the types that they have in OpenAPI.
+//! port) and what policies and webhooks change is the updater's; the fields of a configuration are not compared with the types that they have in OpenAPI.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -160,7 +160,8 @@ impl ApiServer {
         {
             return Written::Fields(by, fields);
         }
-        let sent = shapes::is_filled_in(object.kind()).then(|| object.clone());
+        let users_change = self.policies.may_change_objects() || self.webhooks.may_change_objects();
+        let sent = (users_change || shapes::is_filled_in(object.kind())).then(|| object.clone());
         Written::By(by, sent)
     }
 

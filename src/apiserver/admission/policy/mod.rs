@@ -88,6 +88,11 @@ impl<P, B> Stored<P, B> {
 }
 
 impl Policies {
+    /// Whether there are any that change objects.
+    pub(crate) fn may_change_objects(&self) -> bool {
+        !self.mutating.policies.is_empty()
+    }
+
     /// Takes notice of a change.
     pub(crate) fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
         let Policies { validating, mutating } = self;

@@ -85,6 +85,11 @@ impl Webhooks {
         }
     }
 
+    /// Whether there are any that change objects.
+    pub(crate) fn may_change_objects(&self) -> bool {
+        !self.mutating.is_empty()
+    }
+
     /// Whether a request may have to wait for any.
     pub(crate) fn concern(&self, request: &Request) -> bool {
         let scale_or_finalize = |part| matches!(part, Subresource::Scale | Subresource::Finalize);

@@ -235,6 +235,36 @@ fn what_is_asked_again_when_others_have_changed_something() {
 }
 
 #[test]
+fn policies_take_part_in_the_second_round() {
+    for (policy_again, hook_again, seen, asked) in [
+        ("IfNeeded", "Never", "2", 1),
+        ("Never", "Never", "no", 1),
+        ("IfNeeded", "IfNeeded", "2", 2),
+        // Nothing has changed since the webhook was asked.
+        ("Never", "IfNeeded", "no", 1),
+    ] {
+        let mut bench = Bench::new();
+        let of = |kind: &str, spec: Json| json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": "p"}, "spec": spec});
+        let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]});
+        let mutation = json!({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{data: {'seen': object.data.?b.orValue('no')}}"}});
+        let spec = json!({"matchConstraints": {"resourceRules": [rule]}, "mutations": [mutation], "reinvocationPolicy": policy_again});
+        bench.create(of("MutatingAdmissionPolicy", spec), |_| allowed()).unwrap();
+        bench.create(of("MutatingAdmissionPolicyBinding", json!({"policyName": "p"})), |_| allowed()).unwrap();
+        bench.hook(MUTATING, "a", json!({"reinvocationPolicy": hook_again}));
+        let stored = bench.map("default", "a", |call| {
+            assert_ne!(data(call, "seen"), "", "policies come first");
+            patched(json!([{"op": "add", "path": "/data/b", "value": "2"}]))
+        });
+        let stored = stored.unwrap().to_json();
+        assert_eq!(
+            (stored["data"]["seen"].as_str(), bench.names().len()),
+            (Some(seen), asked),
+            "{policy_again} {hook_again}"
+        );
+    }
+}
+
+#[test]
 fn a_patch_that_cannot_be_done_is_an_error() {
     let cases: [(Script, &str); 3] = [
         (

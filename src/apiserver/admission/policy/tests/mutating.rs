@@ -220,7 +220,7 @@ fn what_cannot_be_changed_is_refused() {
         for ignores in [false, true] {
             let mut bench = Bench::new();
             let failure_policy = if ignores { "Ignore" } else { "Fail" };
-            bench.mutate("p", &[mutation.clone()], json!({"failurePolicy": failure_policy}));
+            bench.mutate("p", std::slice::from_ref(&mutation), json!({"failurePolicy": failure_policy}));
             if ignores {
                 assert_eq!(bench.data(json!({"k": "v"})), json!({"k": "v"}), "{mutation}");
                 continue;
