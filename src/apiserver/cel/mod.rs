@@ -4,7 +4,7 @@
 //! parsed ([`parse`], [`macros`], [`tree`]), every part gets its type ([`check`], [`types`]), and what is wrong is
 //! shown where it stands ([`report`]). Evaluating it ([`eval`], [`value`]) reads
 //! nothing but the values it is given, and pays for each step out of a budget, so that no rule runs for long. The functions
-//! there are stand in [`library`].
+//! there are stand in [`library`], the objects that can be made in [`structs`].
 //!
 //! Text is read by the crate `cel`. What follows is ours: that crate checks no types, counts no costs, keeps maps in an order
 //! that differs between processes, and knows none of Kubernetes' functions.
