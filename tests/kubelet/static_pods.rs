@@ -28,6 +28,12 @@ files:
     kind: Pod
     metadata: {name: broken}
     spec: {containers: []}
+  far.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: far, namespace: far}
+    spec:
+      containers: [{name: nginx, image: nginx:1.27}]
   text.yaml: |
     [not: a: manifest
   other.yaml: |
@@ -120,4 +126,20 @@ fn a_kubelet_that_comes_back_finds_its_pods() {
     said(&mut cluster, "node stop 1");
     said(&mut cluster, "node start 1");
     assert_eq!(told(&mut cluster, ".status.phase"), "Running", "as a machine that boots does");
+}
+
+/// It runs without its namespace; the mirror comes when that is there, and nobody waits for it busily.
+#[test]
+fn a_pod_can_run_that_cannot_be_shown() {
+    let mut cluster = cluster("- node node-1 cp far.yaml /etc/kubernetes/manifests/far.yaml\n");
+    assert!(cluster.is_quiet());
+    assert!(said(&mut cluster, "node node-1 ip netns").lines().count() >= 2, "two sandboxes stand");
+    assert_eq!(said(&mut cluster, "kubectl get pods -n far -o name"), "");
+    said(&mut cluster, "kubectl create namespace far");
+    for _ in 0..4 {
+        said(&mut cluster, "kubectl get namespace far");
+    }
+    assert_eq!(said(&mut cluster, "kubectl get pods -n far -o name"), "pod/far-node-1");
+    let phase = said(&mut cluster, "kubectl get pod far-node-1 -n far -o jsonpath='{.status.phase}'");
+    assert_eq!(phase, "Running");
 }

@@ -122,7 +122,7 @@ pub const GROUP: Group = Group {
         },
         Command {
             names: &["port-forward"],
-            usage: "port-forward TYPE/NAME [LOCAL:]REMOTE",
+            usage: "port-forward TYPE/NAME PORTS",
             about: "a port of your machine becomes one of a Pod",
             more: "  port-forward svc/web 8080:80\n  curl localhost:8080\n\
                 It goes on in the background until its Pod is gone, and kubectl notices that at the next connection.\n",

@@ -349,7 +349,7 @@ const COMMANDS: &[Command] = &[
         name: "cp",
         words: "[[NAMESPACE/]POD:]PATH [[NAMESPACE/]POD:]PATH",
         about: "Copy files to a container, or from one.\n\
-                Yours are those of the scenario, those beside it, and those that commands have written: the disk is not touched.",
+                Yours are those of the scenario, those beside it, and what commands have written: no disk is touched.",
         flags: &[&["container", "no-preserve"]],
     },
     Command {

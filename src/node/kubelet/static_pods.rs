@@ -19,9 +19,10 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, PodStatus, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use super::Shared;
+use super::params::SYNC_PERIOD;
 use super::status::phase::PENDING;
 use super::workers::Stage;
+use super::{Shared, WORK};
 use crate::apiserver::defaults::set_defaults;
 use crate::apiserver::request::DeleteOptions;
 use crate::apiserver::validation::validate_create;
@@ -104,6 +105,7 @@ impl Shared {
                 if let Some(new) = new.filter(|new| new.metadata.deletion_timestamp.is_none()) {
                     let stage = self.state.borrow().workers.get(&uid).map(|worker| worker.stage);
                     self.reconcile_status(&uid, new, stage.is_some_and(|stage| stage < Stage::Terminated));
+                    self.retry_statuses();
                 }
                 if !is_update || new.is_none_or(|new| new.metadata.deletion_timestamp.is_some()) {
                     self.mark(&uid);
@@ -140,8 +142,17 @@ impl Shared {
         }
         let node = self.nodes.get(&Key::new("", &self.config.name));
         if let Some(node) = node.filter(|node| node.metadata.deletion_timestamp.is_none()) {
-            // If that fails the next sync tries again.
-            let _ = self.client.create(mirror_of(pod, &node)).await;
+            if self.client.create(mirror_of(pod, &node)).await.is_err() {
+                self.try_mirror_again(uid(pod));
+            }
+        }
+    }
+
+    /// The next sync tries again, which is a minute away at the most.
+    fn try_mirror_again(&self, uid: &str) {
+        if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
+            worker.retry = Some(self.hub.now() + SYNC_PERIOD);
+            self.hub.wake_background(self.actor, WORK, uid, SYNC_PERIOD);
         }
     }
 
@@ -225,6 +236,11 @@ fn read(text: &str, file: &str, node: &str) -> Option<Pod> {
     let pod = Arc::new(pod);
     let is_right = validate_create(&Object::Pod(pod.clone()), None).is_empty();
     is_right.then(|| Arc::unwrap_or_clone(pod))
+}
+
+/// Whether a file asks for the pod. Mirrors `IsStaticPod`.
+pub fn is_one(pod: &Pod) -> bool {
+    pod.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(SOURCE))
 }
 
 /// The object that stands for a static pod. It is the node's, and goes with it.

@@ -47,9 +47,8 @@ impl Shared {
             return;
         }
         state.status.touch(uid);
-        if !std::mem::replace(&mut state.status.retrying, true) {
-            self.hub.wake(self.actor, STATUS, "", STATUS_SYNC_PERIOD);
-        }
+        drop(state);
+        self.retry_statuses();
     }
 
     /// The ten-second tick, which is armed only while a status is to be written once more.
@@ -72,9 +71,17 @@ impl Shared {
                 }
             }
         }
-        let mut state = self.state.borrow_mut();
-        state.status.writing = false;
-        if !state.status.batch().is_empty() && !std::mem::replace(&mut state.status.retrying, true) {
+        self.state.borrow_mut().status.writing = false;
+        self.retry_statuses();
+    }
+
+    /// Arms the ten-second tick, if a status is to be written and there is an object to write it to.
+    pub(super) fn retry_statuses(&self) {
+        let pending = self.state.borrow().status.batch();
+        if !pending.iter().any(|write| self.uid_of_object(&write.uid, &write.key).is_some()) {
+            return;
+        }
+        if !std::mem::replace(&mut self.state.borrow_mut().status.retrying, true) {
             self.hub.wake(self.actor, STATUS, "", STATUS_SYNC_PERIOD);
         }
     }

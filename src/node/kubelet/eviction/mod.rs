@@ -28,7 +28,7 @@ use std::sync::Arc;
 use super::ending::Ending;
 use super::params::{EVICTION_MONITOR_PERIOD, GRACE_SECONDS_MIN};
 use super::workers::Stage;
-use super::{EVICTION, Shared};
+use super::{EVICTION, Shared, static_pods};
 use crate::client::recorder::EventType;
 use crate::node::host::Shortage;
 use crate::object::Pod;
@@ -151,5 +151,6 @@ impl Shared {
 
 /// Whether the system needs the pod. Mirrors `IsCriticalPod`.
 pub fn is_critical(pod: &Pod) -> bool {
-    pod.spec.as_ref().and_then(|spec| spec.priority).is_some_and(|priority| priority >= SYSTEM_CRITICAL)
+    static_pods::is_one(pod)
+        || pod.spec.as_ref().and_then(|spec| spec.priority).is_some_and(|priority| priority >= SYSTEM_CRITICAL)
 }
