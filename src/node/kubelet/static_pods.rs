@@ -141,10 +141,9 @@ impl Shared {
             }
         }
         let node = self.nodes.get(&Key::new("", &self.config.name));
-        if let Some(node) = node.filter(|node| node.metadata.deletion_timestamp.is_none()) {
-            if self.client.create(mirror_of(pod, &node)).await.is_err() {
-                self.try_mirror_again(uid(pod));
-            }
+        let Some(node) = node.filter(|node| node.metadata.deletion_timestamp.is_none()) else { return };
+        if self.client.create(mirror_of(pod, &node)).await.is_err() {
+            self.try_mirror_again(uid(pod));
         }
     }
 
