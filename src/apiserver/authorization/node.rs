@@ -207,7 +207,8 @@ fn own_pods(node: &str, request: &Request, reader: &dyn Reader) -> Opinion {
             }
         }
         // Which Pods, NodeRestriction sees.
-        (Verb::Create | Verb::Delete, None) => Opinion::Allow("kubelets remove their Pods"),
+        (Verb::Create, None) => Opinion::Allow("kubelets show their static Pods"),
+        (Verb::Delete, None) => Opinion::Allow("kubelets remove their Pods"),
         (Verb::Update | Verb::Patch, Some(Subresource::Status)) => Opinion::Allow("kubelets report on their Pods"),
         _ => Opinion::None(None),
     }
