@@ -28,7 +28,7 @@ fn said(cluster: &mut Cluster, line: &str) -> String {
     said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
 }
 
-fn pass(cluster: &mut Cluster, seconds: u64) {
+pub fn pass(cluster: &mut Cluster, seconds: u64) {
     let end = cluster.engine.now() + Duration::from_secs(seconds);
     while cluster.engine.peek().is_some_and(|next| next.due <= end) {
         cluster.step();
@@ -279,8 +279,8 @@ spec:
   - name: watcher
     image: busybox
     restartPolicy: Always
-    command: [sh, -c, "[ -e /work/again ] && exec tail -f /dev/null; touch /work/again; sleep 8; exit 88"]
-    volumeMounts: [{name: work, mountPath: /work}]
+    command: [sh, -c, "[ -e /data/again ] && exec tail -f /dev/null; touch /data/again; sleep 8; exit 88"]
+    volumeMounts: [{name: work, mountPath: /data}]
     restartPolicyRules: [{action: RestartAllContainers, exitCodes: {operator: In, values: [88]}}]
   containers:
   - {name: done, image: busybox, command: ["true"]}

@@ -6,6 +6,8 @@ use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 
+use super::scripts::pass;
+
 const FILES: &str = "title: a file on a node
 nodes: 2
 files:
@@ -53,10 +55,7 @@ fn cluster(timeline: &str) -> Cluster {
 fn said(cluster: &mut Cluster, line: &str) -> String {
     let before = cluster.kubectl.printed();
     cluster.type_lines(vec![line.to_owned()]);
-    let end = cluster.engine.now() + Duration::from_secs(15);
-    while cluster.engine.peek().is_some_and(|next| next.due <= end) {
-        cluster.step();
-    }
+    pass(cluster, 15);
     let said = cluster.kubectl.printed_since(before);
     said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
 }

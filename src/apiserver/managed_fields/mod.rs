@@ -11,7 +11,8 @@
 //! kind's strategy had their say: what a plugin fills in is nobody's. Bindings, deletions and evictions change no manager.
 //!
 //! Left out: of an update the state that was stored is taken for the one that was sent, so what the server fills in (a node
-//! port) and what policies and webhooks change is the updater's; the fields of a configuration are not compared with the types that they have in OpenAPI.
+//! port) and what policies and webhooks change is the updater's; the fields of a configuration are not compared with the
+//! types that they have in OpenAPI.
 
 use std::borrow::Cow;
 use std::rc::Rc;

@@ -11,9 +11,10 @@
 //! - [`mod@print`]: tables, describe pages and the other output formats.
 //! - `verbs`: one file for each family of verbs. [`forwards`]: what `port-forward` leaves open.
 //!
-//! Left out: discovery and OpenAPI requests (kubectl caches them); verbs that [`refused`] names, which say so. `exec` runs one
-//! command and prints what it printed, and nobody types into `attach`; `edit` needs a terminal, and is the stepper's. `get` asks for objects and makes the table itself, out of the API server's own cells,
-//! where the real one asks for a table.
+//! Left out: discovery and OpenAPI requests (kubectl caches them); verbs that [`refused`] names, which say so. `exec` runs
+//! one command and prints what it printed, and nobody types into `attach`; `edit` needs a terminal, and is the stepper's.
+//! `get` asks for objects and makes the table itself, out of the API server's own cells, where the real one asks for a
+//! table.
 
 pub mod args;
 pub mod calls;

@@ -1,7 +1,7 @@
 //! The kubelet's own server, at port 10250: `kubectl exec`, `attach` and `port-forward` end here.
 //!
-//! Mirrors `pkg/kubelet/server` and `GetExec`, `GetAttach` and `GetPortForward` of `pkg/kubelet/kubelet_pods.go`. A container is looked for among those that
-//! the runtime says are running, whatever the Pod's status may still say.
+//! Mirrors `pkg/kubelet/server` and `GetExec`, `GetAttach` and `GetPortForward` of `pkg/kubelet/kubelet_pods.go`. A
+//! container is looked for among those that the runtime says are running, whatever the Pod's status may still say.
 //!
 //! Left out: metrics; logs, which kubectl reads where they are, and so what it is attached to; the streams of exec and
 //! port-forward, see [`CriRequest::Exec`].

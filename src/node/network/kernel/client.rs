@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::engine::CallId;
 use crate::node::netfilter::{Packet, Payload, Protocol, Tuple};
 
-use super::{FIRST_PORT, Inner, TIMEOUT};
+use super::{Inner, TIMEOUT};
 
 /// What the kernel holds of a client's socket.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +30,7 @@ impl Inner {
         port: u16,
     ) -> Option<Socket> {
         let source = self.with_kernel(|kernel| kernel.source_for(namespace, destination))?;
-        let source_port = self.next_port.get();
-        self.next_port.set(source_port.checked_add(1).unwrap_or(FIRST_PORT));
+        let source_port = self.free_port();
         // An echo has its identifier in the place of both ports.
         let destination_port = if protocol == Protocol::Icmp { source_port } else { port };
         let tuple = Tuple { protocol, source, source_port, destination, destination_port };

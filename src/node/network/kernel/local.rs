@@ -53,8 +53,8 @@ impl Inner {
         Ok(port)
     }
 
-    /// The next of the ports that clients get, too.
-    fn free_port(&self) -> u16 {
+    /// The next of the ports that are nobody's: for clients, and for who does not care at which port it listens.
+    pub(super) fn free_port(&self) -> u16 {
         let port = self.next_port.get();
         self.next_port.set(port.checked_add(1).unwrap_or(FIRST_PORT));
         port
