@@ -39,7 +39,8 @@ impl ApiServer {
         let attempts = if object.name().is_empty() { NAME_ATTEMPTS } else { 1 };
         let mut name = String::new();
         for _ in 0..attempts {
-            let candidate = self.name_and_validate(handling, object.clone())?;
+            let mut candidate = self.name_and_validate(handling, object.clone())?;
+            self.siblings.share(&mut candidate);
             candidate.name().clone_into(&mut name);
             if let Ok(stored) = self.put_written(handling, 0, candidate, written.clone()) {
                 return Ok((201, Response::Object(stored)));

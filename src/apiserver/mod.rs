@@ -18,6 +18,7 @@
 //! - [`apiextensions`]: kinds that users define. [`cel`]: the language of their rules, and of policies.
 //!   [`type_checking`]: whether those fit the kinds that they are about.
 //! - [`leases`]: what etcd is to forget after a time.
+//! - [`siblings`]: Pods that are stored alike share their spec.
 //! - [`warnings`]: what is right and yet hardly meant.
 //! - [`watch`]: who is told of which change. [`cache`]: what one of several API servers knows of the store.
 //!
@@ -61,6 +62,7 @@ pub mod request;
 pub mod rest;
 pub mod reviews;
 pub mod service_addresses;
+mod siblings;
 pub mod strategy;
 pub mod subresources;
 pub mod tokens;
@@ -82,6 +84,7 @@ use managed_fields::Written;
 use managed_fields::templates::Templates;
 use request::{Answer, Body, Request, Response, Subresource, Verb};
 use service_addresses::ServiceAddresses;
+use siblings::Siblings;
 use watch::{WatchEvent, WatchId, Watchers};
 
 /// How many of the newest changes a watch or a list can still go back to. The real server has etcd compacted every
@@ -108,6 +111,7 @@ pub struct ApiServer {
     policies: Policies,
     webhooks: Webhooks,
     templates: Templates,
+    siblings: Siblings,
     leases: LeaseManager,
     /// Who admits new Pods, if it is not the shipped plugins.
     pod_plugin: Option<Rc<PodPlugin>>,
@@ -194,6 +198,7 @@ impl ApiServer {
             policies: Policies::default(),
             webhooks: Webhooks::default(),
             templates: Templates::default(),
+            siblings: Siblings::default(),
             leases: LeaseManager::default(),
             pod_plugin: None,
             random: Random::new(seed ^ 0x6170_6973),

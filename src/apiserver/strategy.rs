@@ -13,13 +13,13 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus;
 use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
 use k8s_openapi::api::core::v1::{
     Container, NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
-    PodCondition, PodSpec, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
+    PodCondition, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
 };
 use k8s_openapi::api::networking::v1::{IngressLoadBalancerStatus, IngressStatus};
 use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
 use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
-use crate::object::pod::qos_class;
+use crate::object::pod::{Spec, qos_class};
 use crate::object::time::Instant;
 use crate::object::{Object, Pod};
 
@@ -395,7 +395,7 @@ fn resized(sent: &[Container], before: &[Container]) -> Vec<Container> {
 }
 
 /// Puts a Pod back to what it was, but for what a subresource changes in its spec. A changed spec has a new generation.
-fn keep_but(sent: &mut Pod, old: &Pod, change: impl FnOnce(&mut PodSpec)) {
+fn keep_but(sent: &mut Pod, old: &Pod, change: impl FnOnce(&mut Spec)) {
     let mut pod = old.clone();
     pod.metadata.resource_version = sent.metadata.resource_version.take();
     pod.metadata.uid = sent.metadata.uid.take();

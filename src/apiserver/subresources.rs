@@ -252,7 +252,7 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
     if pod.metadata.deletion_timestamp.is_some() {
         return refuse(format!("pod {} is being deleted, cannot be assigned to a host", old.name()));
     }
-    let spec = pod.spec.as_deref();
+    let spec = pod.spec.as_ref();
     if let Some(node) = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()) {
         return refuse(format!("pod {} is already assigned to node \"{node}\"", old.name()));
     }

@@ -11,7 +11,8 @@ use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue}
 use crate::controllers::expectations::Expectations;
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::{Key, Object, Pod, Shared};
+use crate::object::pod::Spec;
+use crate::object::{Key, Object, Pod};
 
 /// How it guards against acting on a cache that has not seen what it has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Replicas {
             owner_references: Some(vec![controller_ref(set)]),
             ..template.metadata.unwrap_or_default()
         };
-        self.client.create(Pod { metadata, spec: template.spec.map(Shared::from), status: None }).await?;
+        self.client.create(Pod { metadata, spec: template.spec.map(Spec::from), status: None }).await?;
         Ok(())
     }
 }

@@ -13,9 +13,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Client, Error, EventType, Lister, Recorder, join_all};
 use crate::object::meta::controller_of;
+use crate::object::pod::Spec;
 use crate::object::pod::{has_ended, is_ready, ready_condition};
 use crate::object::time::Instant;
-use crate::object::{Key, Object, Pod, Resource, Shared, Status};
+use crate::object::{Key, Object, Pod, Resource, Status};
 
 /// The index that finds children by their controller. Its values are [`owned_by`] and [`orphans_of`].
 pub const BY_CONTROLLER: &str = "controller";
@@ -187,7 +188,7 @@ pub fn pod_from_template(template: &PodTemplateSpec, owner: &ObjectMeta, control
             owner_references: Some(vec![controller]),
             ..ObjectMeta::default()
         },
-        spec: template.spec.clone().map(Shared::from),
+        spec: template.spec.clone().map(Spec::from),
         status: None,
     }
 }

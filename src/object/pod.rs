@@ -10,21 +10,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::shared::Shared;
 
-/// A Pod: `k8s-openapi`'s, but its versions share the spec and status that they have in common. There are more Pods than
-/// anything else, each is written five times while it starts, and most of those writes change a few bytes of the status.
+pub mod spec;
+
+pub use spec::Spec;
+
+/// A Pod: `k8s-openapi`'s, but its versions share the spec and status that they have in common, and Pods that were made
+/// alike share their spec. There are more Pods than anything else, each is written five times while it starts, and most of
+/// those writes change a few bytes of the status.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pod {
     /// Who it is.
     pub metadata: ObjectMeta,
     /// What should run.
-    pub spec: Option<Shared<PodSpec>>,
+    pub spec: Option<Spec>,
     /// What was seen.
     pub status: Option<Shared<PodStatus>>,
 }
 
 impl From<core::Pod> for Pod {
     fn from(pod: core::Pod) -> Pod {
-        Pod { metadata: pod.metadata, spec: pod.spec.map(Shared::from), status: pod.status.map(Shared::from) }
+        Pod { metadata: pod.metadata, spec: pod.spec.map(Spec::from), status: pod.status.map(Shared::from) }
     }
 }
 
@@ -32,7 +37,7 @@ impl From<Pod> for core::Pod {
     fn from(pod: Pod) -> core::Pod {
         core::Pod {
             metadata: pod.metadata,
-            spec: pod.spec.map(Shared::into_inner),
+            spec: pod.spec.map(PodSpec::from),
             status: pod.status.map(Shared::into_inner),
         }
     }

@@ -5,11 +5,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec, WeightedPodAffinityTerm};
+use k8s_openapi::api::core::v1::{PodAffinityTerm, WeightedPodAffinityTerm};
 
 use super::labels::{Labels, Matcher};
 use super::resources::{Resources, non_zero_requests, pod_requests};
 use crate::object::host_port::HostPort;
+use crate::object::pod::Spec;
 use crate::object::{Key, Pod};
 
 /// A pod and what follows from its spec.
@@ -78,8 +79,8 @@ impl PodInfo {
     }
 
     /// The pod's spec; every stored pod has one.
-    pub fn spec(&self) -> Option<&PodSpec> {
-        self.pod.spec.as_deref()
+    pub fn spec(&self) -> Option<&Spec> {
+        self.pod.spec.as_ref()
     }
 
     /// The pod's namespace.

@@ -14,6 +14,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use crate::object::pod::MIRROR;
+use crate::object::pod::spec::TOKEN_VOLUME_PREFIX;
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Pod, Status};
 
@@ -24,8 +25,6 @@ const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// The account of a Pod that names none; the service account controller makes one in each namespace.
 const DEFAULT_ACCOUNT: &str = "default";
-
-const VOLUME_PREFIX: &str = "kube-api-access-";
 
 /// An hour, and seven seconds that tell these tokens from those somebody asked for.
 const TOKEN_EXPIRATION_SECONDS: i64 = 60 * 60 + 7;
@@ -45,7 +44,9 @@ pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Sta
     let account = account_of(attributes, pod)?;
     let spec = Arc::make_mut(pod).spec.get_or_insert_default();
     if automounts(spec, &account) {
-        mount_token(spec, attributes.random);
+        let mut whole = PodSpec::from(std::mem::take(spec));
+        mount_token(&mut whole, attributes.random);
+        *spec = whole.into();
     }
     if spec.image_pull_secrets.as_ref().is_none_or(Vec::is_empty) {
         spec.image_pull_secrets.clone_from(&account.image_pull_secrets);
@@ -87,12 +88,13 @@ fn automounts(spec: &PodSpec, account: &ServiceAccount) -> bool {
 /// Adds the mount to each container that has nothing there, and the volume if any needed it.
 fn mount_token(spec: &mut PodSpec, random: &mut Random) {
     let volumes = spec.volumes.as_deref().unwrap_or_default();
-    let there = volumes.iter().find(|volume| volume.name.starts_with(VOLUME_PREFIX)).map(|volume| volume.name.clone());
+    let there =
+        volumes.iter().find(|volume| volume.name.starts_with(TOKEN_VOLUME_PREFIX)).map(|volume| volume.name.clone());
     let containers = || spec.init_containers.iter().flatten().chain(&spec.containers);
     if containers().all(has_mount) {
         return;
     }
-    let name = there.clone().unwrap_or_else(|| format!("{VOLUME_PREFIX}{}", random.suffix()));
+    let name = there.clone().unwrap_or_else(|| format!("{TOKEN_VOLUME_PREFIX}{}", random.suffix()));
     for container in spec.init_containers.iter_mut().flatten().chain(&mut spec.containers) {
         if !has_mount(container) {
             container.volume_mounts.get_or_insert_default().push(VolumeMount {

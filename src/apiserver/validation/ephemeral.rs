@@ -69,6 +69,7 @@ fn sub_paths(problems: &mut Problems, path: &Path, one: &Container) {
 /// What is there stays as it is; more may come.
 pub fn update(problems: &mut Problems, new: &Pod, old: &Pod) {
     let (Some(spec), Some(before)) = (&new.spec, &old.spec) else { return };
+    let (spec, before) = (&spec.whole(), &before.whole());
     pod_spec(problems, &SPEC, spec, Owner::Pod(&new.metadata));
     let list = SPEC.child("ephemeralContainers");
     for old in before.ephemeral_containers.iter().flatten() {

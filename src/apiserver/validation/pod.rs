@@ -21,6 +21,7 @@ const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Defa
 pub fn pod(problems: &mut Problems, pod: &Pod) {
     deletion_cost(problems, pod);
     let Some(spec) = &pod.spec else { return problems.required(&SPEC.child("containers"), "") };
+    let spec = &spec.whole();
     pod_spec(problems, &SPEC, spec, Owner::Pod(&pod.metadata));
     only_for_pods(problems, spec);
     if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {

@@ -26,7 +26,7 @@ pub fn pod(problems: &mut Problems, new: &Pod, old: &Pod) {
     if spec == before {
         return;
     }
-    let before: &PodSpec = before;
+    let (spec, before) = (&spec.whole(), &before.whole());
     pod_spec(problems, &SPEC, spec, Owner::Pod(&new.metadata));
     let count = |containers: &Option<Vec<Container>>| containers.as_ref().map_or(0, Vec::len);
     let same_number = spec.containers.len() == before.containers.len();

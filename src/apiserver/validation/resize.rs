@@ -17,13 +17,14 @@ const ONLY: &str = "only cpu and memory resources are mutable";
 
 /// CPU and memory may change, unless that makes the Pod another class of service; nothing else may.
 pub fn update(problems: &mut Problems, new: &Pod, old: &Pod) {
-    let (Some(spec), Some(before)) = (new.spec.as_deref(), old.spec.as_deref()) else { return };
+    let (Some(spec), Some(before)) = (&new.spec, &old.spec) else { return };
     if old.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(MIRROR)) {
         return problems.forbidden(&Path::new(""), "static pods cannot be resized");
     }
     if before.os.as_ref().is_some_and(|os| os.name == "windows") {
         return problems.forbidden(&Path::new(""), "windows pods cannot be resized");
     }
+    let (spec, before) = (&spec.whole(), &before.whole());
     pod_spec(problems, &SPEC, spec, Owner::Pod(&new.metadata));
     let class = old.status.as_ref().and_then(|status| status.qos_class.as_deref()).unwrap_or_default();
     if class != qos_class(new) {

@@ -91,7 +91,7 @@ mod tests {
 
     /// A spec whose container `trigger` has the rule, for code 42.
     fn spec() -> PodSpec {
-        let mut spec = pod(&["trigger", "other"]).spec.unwrap().into_inner();
+        let mut spec = PodSpec::from(pod(&["trigger", "other"]).spec.unwrap());
         let rules = r#"[{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]"#;
         spec.containers[0].restart_policy_rules = serde_json::from_str(rules).unwrap();
         spec

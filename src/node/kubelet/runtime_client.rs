@@ -282,7 +282,8 @@ fn container_config(
 
 /// Where in the container and where on the host (`makeMounts`).
 fn host_mount(pod: &Pod, mount: &VolumeMount, volumes: &[Slot]) -> Option<(String, String)> {
-    let index = volumes_of(pod).iter().position(|volume| volume.name == mount.name)?;
+    let name = pod.spec.as_ref()?.name_of(&mount.name);
+    let index = volumes_of(pod).position(|volume| volume.name == name)?;
     let mut path = volumes.get(index)?.path.clone();
     for part in mount.sub_path.iter().filter(|part| !part.is_empty()) {
         path = format!("{path}/{part}");

@@ -28,7 +28,7 @@ impl NodeAffinity {
         let added = self.added.required_during_scheduling_ignored_during_execution.as_ref();
         Question {
             of_profile: added.map(|added| Required::any_of(&added.node_selector_terms)),
-            of_pod: pod.spec().and_then(Required::of),
+            of_pod: pod.spec().and_then(|spec| Required::of(spec)),
         }
     }
 }

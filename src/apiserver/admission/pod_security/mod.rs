@@ -18,7 +18,7 @@ use k8s_openapi::api::core::v1::Container;
 use crate::apiserver::request::Subresource;
 use crate::object::meta::controller_of;
 use crate::object::status::Cause;
-use crate::object::{Kind, Object, Pod, Shared, Status, template};
+use crate::object::{Kind, Object, Pod, Status, template};
 
 use super::{Attributes, Reader, forbidden};
 
@@ -124,10 +124,10 @@ pub fn warnings(attributes: &Attributes, object: &Object) -> Vec<String> {
         return Vec::new();
     }
     let spec = match object {
-        Object::Pod(pod) => concerns(attributes, pod).then(|| pod.spec.clone().unwrap_or_default()),
-        _ => template::of(object).and_then(|(_, template)| template.spec.clone()).map(Shared::from),
+        Object::Pod(pod) => pod.spec.as_deref().filter(|_| concerns(attributes, pod)),
+        _ => template::of(object).and_then(|(_, template)| template.spec.as_ref()),
     };
-    let broken = spec.map(|spec| violations(policy.level, &spec)).unwrap_or_default();
+    let broken = spec.map(|spec| violations(policy.level, spec)).unwrap_or_default();
     if broken.is_empty() {
         return Vec::new();
     }

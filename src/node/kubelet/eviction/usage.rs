@@ -44,7 +44,7 @@ impl DiskUse {
         });
         let volumes = empty_dirs(pod).map(|volume| {
             let in_memory = volume.empty_dir.as_ref().is_some_and(|source| source.medium.as_deref() == Some("Memory"));
-            (volume.name.clone(), disk.used(&host_path::of_volume(uid, volume)), in_memory)
+            (volume.name.clone(), disk.used(&host_path::of_volume(uid, &volume.name, volume)), in_memory)
         });
         DiskUse { containers: containers.collect(), volumes: volumes.collect() }
     }
@@ -98,7 +98,7 @@ impl Shared {
                 let all = if all.is_empty() { "none" } else { &all };
                 let found = empty_dirs(&there).find(|volume| volume.name == *name);
                 let found = found.ok_or_else(|| format!("{pod} has no emptyDir volume {name:?}; it has {all}"))?;
-                host_path::of_volume(uid, found)
+                host_path::of_volume(uid, &found.name, found)
             }
         };
         self.disk.fill(&path, bytes);

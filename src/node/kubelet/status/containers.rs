@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::object::ephemeral;
 use crate::object::time::Instant;
+use crate::object::{Pod, ephemeral};
 
 use super::super::restart::{is_sidecar, should_start};
 use super::super::restart_all;
@@ -75,7 +75,7 @@ fn all(
         } else if !done && should_start(inputs.pod, container, inputs.runtime) {
             explain_waiting(&mut status, inputs.reasons.get(&container.name));
         }
-        status.volume_mounts = volume_mounts(container);
+        status.volume_mounts = volume_mounts(inputs.pod, container);
         status
     };
     containers.iter().map(one).collect()
@@ -230,11 +230,12 @@ fn explain_waiting(status: &mut ContainerStatus, reason: Option<&WaitingReason>)
 }
 
 /// `volumeMounts`: what is mounted where, and that read-only is not recursive.
-fn volume_mounts(container: &Container) -> Option<Vec<VolumeMountStatus>> {
+fn volume_mounts(pod: &Pod, container: &Container) -> Option<Vec<VolumeMountStatus>> {
+    let spec = pod.spec.as_ref()?;
     let mounts = container.volume_mounts.as_ref().filter(|mounts| !mounts.is_empty())?;
     let mount = |m: &k8s_openapi::api::core::v1::VolumeMount| VolumeMountStatus {
         mount_path: m.mount_path.clone(),
-        name: m.name.clone(),
+        name: spec.name_of(&m.name).to_owned(),
         read_only: m.read_only,
         recursive_read_only: (m.read_only == Some(true)).then(|| "Disabled".into()),
         volume_status: None,

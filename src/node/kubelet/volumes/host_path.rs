@@ -16,8 +16,8 @@ pub fn of_container(uid: &str, name: &str) -> String {
     format!("{}/containers/{name}", of_pod(uid))
 }
 
-/// The directory of a volume: for hostPath the path itself, else one below the pod's.
-pub fn of_volume(uid: &str, volume: &Volume) -> String {
+/// The directory of a volume of that name: for hostPath the path itself, else one below the pod's.
+pub fn of_volume(uid: &str, name: &str, volume: &Volume) -> String {
     if let Some(host) = &volume.host_path {
         return host.path.clone();
     }
@@ -28,7 +28,7 @@ pub fn of_volume(uid: &str, volume: &Volume) -> String {
         Volume { projected: Some(_), .. } => "projected",
         _ => "empty-dir",
     };
-    format!("{}/volumes/kubernetes.io~{plugin}/{}", of_pod(uid), volume.name)
+    format!("{}/volumes/kubernetes.io~{plugin}/{name}", of_pod(uid))
 }
 
 /// Sees that the path is of the type that is asked for, or makes it so. The error is why it is not.

@@ -30,6 +30,8 @@ use crate::client::recorder::EventType;
 use crate::client::{Informer, Selection};
 use crate::engine::CallId;
 use crate::node::disk::Tree;
+use crate::object::pod::Spec;
+use crate::object::pod::spec::PodVolume;
 use crate::object::time::Instant;
 use crate::object::volume::{awaits_node_expansion, claim_behind};
 use crate::object::{Key, Kind, Object, Pod, ephemeral};
@@ -91,7 +93,7 @@ impl Shared {
     /// Sets up the pod's volumes, or waits until they are (`WaitForAttachAndMount`). The error is how the sync ends.
     pub(super) async fn mount_volumes(self: &Rc<Self>, uid: &str, pod: &Arc<Pod>) -> Result<(), End> {
         self.watch_sources(pod);
-        let count = volumes_of(pod).len();
+        let count = volumes_of(pod).count();
         let ready = self.with_volumes(uid, |volumes| {
             volumes.slots.resize_with(count, Slot::default);
             volumes.all_mounted()
@@ -186,7 +188,7 @@ impl Shared {
             slot.busy = true;
             worker.pod.clone()
         };
-        let Some(volume) = volumes_of(&pod).get(index) else { return };
+        let Some(volume) = volumes_of(&pod).nth(index) else { return };
         let result = self.set_up(&pod, index, volume).await;
         let retry = self.with_volumes(uid, |volumes| {
             let slot = volumes.slots.get_mut(index)?;
@@ -206,14 +208,14 @@ impl Shared {
         match (result, retry) {
             (Err(error), Some(Some(pause))) => {
                 let message = match error {
-                    NotReady::Unprocessed(why) => unmounted(&[&volume.name], &[], &[&volume.name], &why),
+                    NotReady::Unprocessed(why) => unmounted(&[volume.name], &[], &[volume.name], &why),
                     NotReady::Failed(message) => message,
                     NotReady::Waits => return,
                 };
                 self.recorder.event(&*pod, EventType::Warning, "FailedMount", message);
                 self.hub.wake(self.actor, MOUNT, format!("{uid} {index}"), pause);
             }
-            (Ok(_), Some(_)) => self.follow(uid, index, volume),
+            (Ok(_), Some(_)) => self.follow(uid, index, &volume),
             _ => {}
         }
     }
@@ -222,7 +224,7 @@ impl Shared {
         let slots = self.with_volumes(uid, |volumes| volumes.slots.clone()).unwrap_or_default();
         let named = |is: &dyn Fn(&Slot) -> bool| -> Vec<&str> {
             let mut names: Vec<&str> =
-                volumes_of(pod).iter().zip(&slots).filter(|(_, slot)| is(slot)).map(|(v, _)| v.name.as_str()).collect();
+                volumes_of(pod).zip(&slots).filter(|(_, slot)| is(slot)).map(|(v, _)| v.name).collect();
             names.sort_unstable();
             names
         };
@@ -232,16 +234,16 @@ impl Shared {
     }
 
     /// `SetUp` of one volume: its objects must exist, a token is asked for, files are written.
-    async fn set_up(self: &Rc<Self>, pod: &Pod, index: usize, volume: &Volume) -> Result<String, NotReady> {
+    async fn set_up(self: &Rc<Self>, pod: &Pod, index: usize, volume: PodVolume<'_>) -> Result<String, NotReady> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        let path = host_path::of_volume(uid, volume);
+        let path = host_path::of_volume(uid, volume.name, &volume);
         let failed = |error: String| {
             NotReady::Failed(format!("MountVolume.SetUp failed for volume \"{}\" : {error}", volume.name))
         };
         if let Some(source) = &volume.host_path {
             return host_path::check_type(&self.disk, source).map(|()| path).map_err(failed);
         }
-        if let Some(claim) = claim_behind(&pod.metadata, volume) {
+        if let Some(claim) = claim_behind(&pod.metadata, &volume) {
             let known = self.with_volumes(uid, |volumes| volumes.slots.get(index)?.behind.clone()).flatten();
             let behind = match known {
                 Some(behind) => behind,
@@ -254,11 +256,11 @@ impl Shared {
             });
             let path = self.set_up_claim(pod, &behind, &claim).await?;
             if awaits_node_expansion(&behind) {
-                self.grow_file_system(pod, volume, &path).await;
+                self.grow_file_system(pod, &volume, &path).await;
             }
             return Ok(path);
         }
-        if let Some(payload) = self.make_payload(pod, volume).await.map_err(failed)? {
+        if let Some(payload) = self.make_payload(pod, &volume).await.map_err(failed)? {
             self.disk.mount(&path, Rc::new(payload));
         } else if volume.empty_dir.is_some() && self.disk.mounted(&path).is_none() {
             self.disk.mount(&path, Rc::new(Tree::new(&self.hub)));
@@ -289,8 +291,8 @@ impl Shared {
                 self.take_down_claim(uid, volume, &slot.path).await;
             }
         }
-        for volume in volumes_of(&pod).iter().filter(|volume| volume.host_path.is_none()) {
-            self.disk.unmount(&host_path::of_volume(uid, volume));
+        for volume in volumes_of(&pod).filter(|volume| volume.host_path.is_none()) {
+            self.disk.unmount(&host_path::of_volume(uid, volume.name, &volume));
         }
         self.disk.free(&host_path::of_pod(uid));
     }
@@ -345,7 +347,7 @@ impl Shared {
     fn watch_sources(&self, pod: &Pod) {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let Some(spec) = &pod.spec else { return };
-        let volumes = volumes_of(pod).iter().flat_map(sources::of_volume);
+        let volumes = volumes_of(pod).flat_map(|volume| sources::of_volume(volume.source()));
         let added: Vec<Container> = ephemeral::containers(spec).collect();
         let containers = spec.init_containers.iter().flatten().chain(&spec.containers).chain(&added);
         let variables = containers.flat_map(sources::of_variables);
@@ -398,6 +400,6 @@ fn unmounted(missing: &[&str], detached: &[&str], unprocessed: &[&str], why: &st
 }
 
 /// The volumes in a pod's spec.
-pub(super) fn volumes_of(pod: &Pod) -> &[Volume] {
-    pod.spec.as_ref().and_then(|spec| spec.volumes.as_deref()).unwrap_or_default()
+pub(super) fn volumes_of(pod: &Pod) -> impl Iterator<Item = PodVolume<'_>> {
+    pod.spec.iter().flat_map(Spec::volumes)
 }

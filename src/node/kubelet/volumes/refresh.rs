@@ -70,8 +70,8 @@ impl Shared {
             if worker.pod.metadata.namespace.as_deref() != Some(key.namespace()) {
                 continue;
             }
-            for (index, volume) in volumes_of(&worker.pod).iter().enumerate() {
-                let uses = sources::of_volume(volume).iter().any(|s| s.kind == kind && s.name == key.name());
+            for (index, volume) in volumes_of(&worker.pod).enumerate() {
+                let uses = sources::of_volume(&volume).iter().any(|s| s.kind == kind && s.name == key.name());
                 if uses && worker.volumes.slots.get(index).is_some_and(|slot| slot.mounted) {
                     stale.push(format!("{uid} {index}"));
                 }
@@ -100,14 +100,14 @@ impl Shared {
                     _ => return,
                 }
             };
-            let Some(volume) = volumes_of(&pod).get(index) else { return };
-            if claim_behind(&pod.metadata, volume).is_some() {
-                me.grow_file_system(&pod, volume, &path).await;
+            let Some(volume) = volumes_of(&pod).nth(index) else { return };
+            if claim_behind(&pod.metadata, &volume).is_some() {
+                me.grow_file_system(&pod, &volume, &path).await;
                 return me.look_again(&uid, index);
             }
             // A real kubelet tries again with its next sync; the old files stay meanwhile.
-            if let Ok(Some(payload)) = me.make_payload(&pod, volume).await {
-                me.disk.mount(&host_path::of_volume(&uid, volume), Rc::new(payload));
+            if let Ok(Some(payload)) = me.make_payload(&pod, &volume).await {
+                me.disk.mount(&host_path::of_volume(&uid, volume.name, &volume), Rc::new(payload));
                 me.hub.note(|| Note::Text {
                     topic: "kubelet",
                     text: format!(
@@ -117,7 +117,7 @@ impl Shared {
                     ),
                 });
             }
-            me.follow(&uid, index, volume);
+            me.follow(&uid, index, &volume);
         });
     }
 }

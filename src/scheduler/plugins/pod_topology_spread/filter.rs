@@ -31,7 +31,7 @@ struct Counts {
 
 impl<'a> MaxSkew<'a> {
     pub fn new(pod: &'a PodInfo, snapshot: &Snapshot, constraints: Vec<Constraint>) -> MaxSkew<'a> {
-        let required = pod.spec().and_then(Required::of);
+        let required = pod.spec().and_then(|spec| Required::of(spec));
         let counts = constraints.iter().map(|c| Counts::new(c, pod, snapshot, &constraints, required.as_ref()));
         MaxSkew { counts: counts.collect(), pod, required, constraints }
     }

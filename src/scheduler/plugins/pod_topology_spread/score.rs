@@ -45,7 +45,7 @@ impl Evenness {
             .map(|id| snapshot.node(*id))
             .filter(|node| !every_key || has_every_key(node, &keys))
             .collect();
-        let required = pod.spec().and_then(Required::of);
+        let required = pod.spec().and_then(|spec| Required::of(spec));
         let weigh = |constraint: &Constraint| {
             if constraint.topology_key == HOSTNAME {
                 by_node(constraint, pod, snapshot, scored.len())
