@@ -411,8 +411,22 @@ fn at_a_terminal() {
     let scratch = Scratch::new("terminal");
     let state = format!("XDG_STATE_HOME={}", scratch.0.display());
     let program = env!("CARGO_BIN_EXE_kubestep");
-    tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", "env", &state, program, "step"]);
-    shows("Which walk (");
+    let start = || tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", "env", &state, program, "step"]);
+    let quit = || {
+        tmux(&["send-keys", "-t", "t", "quit", "Enter"]);
+        sleep(Duration::from_millis(500));
+        assert_eq!(tmux(&["list-sessions"]), "", "quit ends the program");
+        tmux(&["kill-server"]);
+    };
+    start();
+    shows("type to search");
+    tmux(&["send-keys", "-t", "t", "statef"]);
+    shows("> statefulset");
+    tmux(&["send-keys", "-t", "t", "Enter"]);
+    shows("nodes are up");
+    quit();
+    start();
+    shows("> deployment");
     tmux(&["send-keys", "-t", "t", "Enter"]);
     shows("nodes are up");
     tmux(&["send-keys", "-t", "t", "Enter"]);
@@ -429,10 +443,7 @@ fn at_a_terminal() {
         tmux(&["send-keys", "-t", "t", "clear", "Enter", typed, "Enter"]);
         shows(seen);
     }
-    tmux(&["send-keys", "-t", "t", "quit", "Enter"]);
-    sleep(Duration::from_millis(500));
-    assert_eq!(tmux(&["list-sessions"]), "", "quit ends the program");
-    tmux(&["kill-server"]);
+    quit();
 }
 
 #[test]

@@ -12,8 +12,14 @@ use crate::debugger::{Session, StopAt};
 
 use super::{NAMES, StepArguments, Stepper, journal, json, palette, prompt, resume, tui};
 
-/// What the menu of walks asks, and its keys.
-const MENU: &str = "Which walk (\u{2191} \u{2193} \u{2192} choose, Enter starts it, q leaves)";
+/// What the menu of walks asks.
+const MENU: &str = "Which walk";
+
+/// How its keys are told where there is room.
+const MENU_KEYS: &str = " (type to search, \u{2191} \u{2193} choose, Enter starts, Esc leaves)";
+
+/// Room for what is searched.
+const SEARCHED: usize = 10;
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
@@ -105,7 +111,11 @@ fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     let item =
         |s: &Scenario| console::truncate_str(&format!("{:<NAMES$} {}", s.name, s.title), width, "…").into_owned();
     let items: Vec<String> = shipped.iter().map(item).collect();
+    // So would a prompt be that is.
+    let keys = if MENU.len() + console::measure_text_width(MENU_KEYS) + SEARCHED <= width { MENU_KEYS } else { "" };
+    let prompt = format!("{MENU}{keys}");
     // The greeting begins with the title of what was chosen.
-    let chosen = dialoguer::Select::new().with_prompt(MENU).items(&items).default(1).report(false).interact_opt()?;
+    let chosen =
+        dialoguer::FuzzySelect::new().with_prompt(prompt).items(&items).default(1).report(false).interact_opt()?;
     Ok(chosen.and_then(|i| shipped.into_iter().nth(i)))
 }
