@@ -193,7 +193,9 @@ impl Cluster {
         self.disturb();
         // Who starts was not there before.
         let at = self.concerned(fault).or(before).unwrap_or(breaking.event.from);
-        self.engine.hub().note(|| Note::Text { topic: "fault", text: said.trim_end().to_owned() });
+        if !said.trim().is_empty() {
+            self.engine.hub().note(|| Note::Text { topic: "fault", text: said.trim_end().to_owned() });
+        }
         self.engine.end_fault(breaking, at)
     }
 
