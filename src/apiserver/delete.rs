@@ -57,7 +57,7 @@ impl ApiServer {
         check_preconditions(&object, options)?;
         let dying = object.meta().deletion_timestamp.is_some();
         if dying && (strategy::has_spec_finalizers(&object) || is_pending(&object, options)) {
-            return Ok((200, Response::Object(object)));
+            return Ok(still_there(object, options));
         }
         for (_, admit) in admission::DELETING {
             let attributes = Attributes {
@@ -87,7 +87,7 @@ impl ApiServer {
         mark_deleted(&mut dying, &object, grace, handling);
         strategy::prepare_for_deletion(&mut dying, &object, handling.now);
         let stored = if dying == object { object } else { self.put(handling, object.revision(), dying)? };
-        Ok((200, Response::Object(stored)))
+        Ok(still_there(stored, options))
     }
 
     /// Removes the object. A Pod is first written with grace 0, as the real server does.
@@ -101,6 +101,12 @@ impl ApiServer {
         let gone = self.remove(handling, last)?;
         Ok((200, if returns_object { Response::Object(gone) } else { Response::Success { uid } }))
     }
+}
+
+/// The answer while the object is not gone. Whoever asks in the old way is told so by the code; to tell others would break
+/// them. Mirrors `DeleteResource` of `endpoints/handlers/delete.go`.
+fn still_there(object: Object, options: &DeleteOptions) -> (u16, Response) {
+    (if options.says_orphan_not { 202 } else { 200 }, Response::Object(object))
 }
 
 /// Whether a Pod is dying already and will not die sooner for this. Mirrors `rest.BeforeDelete`.

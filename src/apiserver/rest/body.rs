@@ -257,6 +257,7 @@ fn delete_options(sent: meta::DeleteOptions, options: &mut Options) -> Result<De
         }
         (Some("Orphan"), None) | (None, Some(true)) => Some(Propagation::Orphan),
         (Some("Background"), None) | (None, Some(false)) => Some(Propagation::Background),
+        says_orphan_not: sent.orphan_dependents == Some(false),
         (Some("Foreground"), None) => Some(Propagation::Foreground),
         (Some(said), None) => {
             const SUPPORTED: &str = "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";

@@ -459,3 +459,37 @@ fn a_custom_kind_has_its_own_columns() {
     assert_eq!(told["rows"][0]["cells"], json!(["go", 19, 0.5, true]));
     assert_eq!(told["columnDefinitions"][2]["type"], json!("number"));
 }
+
+/// 202 is only for those who say in the old way that dependents are to go, and only while the object is still there.
+#[test]
+fn what_is_not_gone_yet_is_said_to_few() {
+    let mut server = server_with_config_maps(0);
+    let held = |name: &str| format!("{{\"metadata\":{{\"name\":{name:?},\"finalizers\":[\"lab.example/hold\"]}}}}");
+    #[rustfmt::skip]
+    let cases = [
+        ("a", held("a"), "", r#"{"orphanDependents":false}"#, 202, "ConfigMap"),
+        ("a", String::new(), "", r#"{"orphanDependents":false}"#, 202, "ConfigMap"),
+        ("a", String::new(), "", "", 200, "ConfigMap"),
+        ("b", held("b"), "?orphanDependents=false", "", 202, "ConfigMap"),
+        ("c", held("c"), "", r#"{"propagationPolicy":"Background"}"#, 200, "ConfigMap"),
+        ("d", held("d"), "", r#"{"orphanDependents":true}"#, 200, "ConfigMap"),
+        ("e", r#"{"metadata":{"name":"e"}}"#.to_owned(), "", r#"{"orphanDependents":false}"#, 200, "Status"),
+        ("f", r#"{"metadata":{"name":"f"}}"#.to_owned(), "", r#"{"propagationPolicy":"Foreground"}"#, 200, "ConfigMap"),
+    ];
+    for (name, object, query, options, code, kind) in cases {
+        if !object.is_empty() {
+            let (code, told, _) = send(&mut server, "POST", CONFIG_MAPS, "", &object);
+            assert_eq!(code, 201, "{told}");
+        }
+        let (got, told, _) = send(&mut server, "DELETE", &format!("{CONFIG_MAPS}/{name}{query}"), "", options);
+        assert_eq!((got, told["kind"].as_str()), (code, Some(kind)), "{name} {query} {options}");
+    }
+    let (code, told, _) = send(&mut server, "DELETE", "/api/v1/namespaces/default", "", "");
+    assert_eq!(
+        (code, &told["message"]),
+        (403, &json!("namespaces \"default\" is forbidden: this namespace may not be deleted"))
+    );
+    assert_eq!(send(&mut server, "POST", "/api/v1/namespaces", "", r#"{"metadata":{"name":"n"}}"#).0, 201);
+    let (code, told, _) = send(&mut server, "DELETE", "/api/v1/namespaces/n", "", r#"{"orphanDependents":false}"#);
+    assert_eq!((code, &told["status"]["phase"]), (202, &json!("Terminating")));
+}
