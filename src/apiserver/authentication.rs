@@ -12,9 +12,13 @@
 //! Mirrors `k8s.io/apiserver/pkg/authentication`: `request/{x509,bearertoken,anonymous,union}` and
 //! `serviceaccount/util.go`.
 //!
-//! Left out: a certificate is what it claims here. OIDC, bootstrap tokens, webhooks, the front proxy.
+//! Left out: a certificate is what it claims here, and neither it nor a token has a number of its own
+//! (`authentication.kubernetes.io/credential-id`). OIDC, bootstrap tokens, webhooks, the front proxy.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::authentication::v1::UserInfo;
 
 use crate::object::status::Reason;
 use crate::object::time::Instant;
@@ -76,9 +80,8 @@ impl Authenticator {
             Credentials::Bearer(token) => match self.tokens.get(token) {
                 Some(user) => (user.name.clone(), user.groups.clone()),
                 None => {
-                    let claims = token::read(token).filter(|claims| is_good(claims, token, now, reader));
-                    let Claims { namespace, account, .. } = claims.ok_or_else(unauthorized)?;
-                    let user = User::service_account(&namespace, &account, agent);
+                    let bearer = Bearer::of(token, &[ISSUER.to_owned()], now, reader).map_err(|_| unauthorized())?;
+                    let user = bearer.user(agent);
                     (user.name, user.groups)
                 }
             },
@@ -91,28 +94,137 @@ impl Authenticator {
     }
 }
 
-/// Whether what a token is bound to is still there. Mirrors `validator.Validate` of `pkg/serviceaccount`.
-fn is_good(claims: &Claims, token: &str, now: Instant, reader: &dyn Reader) -> bool {
-    let there = |kind, name: &str, uid: &str| {
-        reader.get(kind, &claims.namespace, name).is_some_and(|object| object.meta().uid.as_deref() == Some(uid))
-    };
-    let bounds_hold = match &claims.bounds {
-        Bounds::Secret(name) => match reader.get(Kind::Secret, &claims.namespace, name) {
-            Some(Object::Secret(secret)) => {
-                let held = secret.data.as_ref().and_then(|data| data.get("token"));
-                secret.metadata.deletion_timestamp.is_none() && held.is_some_and(|held| held.0 == token.as_bytes())
-            }
-            _ => false,
-        },
-        Bounds::Time { audiences, issued, expires, pod } => {
-            let is_meant_for_us = audiences.iter().any(|audience| audience == ISSUER);
-            is_meant_for_us
-                && *issued <= now
-                && now < *expires
-                && pod.as_ref().is_none_or(|(name, uid)| there(Kind::Pod, name, uid))
+/// Who shows the token of a service account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bearer {
+    /// What the token claims, which is so.
+    pub claims: Claims,
+    /// Of those whom it is shown to, those who may see it.
+    pub audiences: Vec<String>,
+}
+
+/// What is said of a token that nobody has made here.
+const NOBODYS: &str = "invalid bearer token";
+/// How far clocks may go apart. Mirrors `jwt.DefaultLeeway`.
+const LEEWAY: Duration = Duration::from_secs(60);
+
+impl Bearer {
+    /// The bearer of a token that is `shown_to` these at this time.
+    ///
+    /// # Errors
+    /// Why it is no good. Mirrors `jwtTokenAuthenticator.AuthenticateToken` of `pkg/serviceaccount`.
+    pub fn of(token: &str, shown_to: &[String], now: Instant, reader: &dyn Reader) -> Result<Bearer, String> {
+        let forged = if token::is_ours(token) { "go-jose/go-jose: error in cryptographic primitive" } else { NOBODYS };
+        let claims = token::read(token).ok_or(forged)?;
+        let own = [ISSUER.to_owned()];
+        let meant_for: &[String] = match &claims.bounds {
+            Bounds::Time { audiences, .. } if !audiences.is_empty() => audiences,
+            _ => &own,
+        };
+        let audiences: Vec<String> = meant_for.iter().filter(|one| shown_to.contains(one)).cloned().collect();
+        if audiences.is_empty() {
+            let [meant_for, shown_to] = [meant_for, shown_to].map(quoted);
+            return Err(format!("token audiences {meant_for} is invalid for the target audiences {shown_to}"));
         }
-    };
-    bounds_hold && there(Kind::ServiceAccount, &claims.account, &claims.account_uid)
+        let there = |kind, name: &str| reader.get(kind, &claims.namespace, name);
+        match &claims.bounds {
+            Bounds::Secret(secret) => check_secret(there(Kind::Secret, secret), token)?,
+            Bounds::Time { issued, expires, .. } => check_time(*issued, *expires, now)?,
+        }
+        check_account(there(Kind::ServiceAccount, &claims.account), &claims, now)?;
+        if let Bounds::Time { pod: Some((name, uid)), .. } = &claims.bounds {
+            check_pod(there(Kind::Pod, name), uid, now)?;
+        }
+        Ok(Bearer { claims, audiences })
+    }
+
+    /// The user who that is. `agent` is what the client calls itself.
+    pub fn user(&self, agent: &str) -> User {
+        User::service_account(&self.claims.namespace, &self.claims.account, agent)
+    }
+
+    /// The same with all that the token says. Mirrors `ServiceAccountInfo.UserInfo`.
+    pub fn info(&self) -> UserInfo {
+        let user = self.user("");
+        let extra: BTreeMap<String, Vec<String>> = match &self.claims.bounds {
+            Bounds::Time { pod: Some((name, uid)), .. } => {
+                [("pod-name", name), ("pod-uid", uid)].map(|(key, value)| (extra_key(key), vec![value.clone()])).into()
+            }
+            _ => BTreeMap::new(),
+        };
+        UserInfo {
+            username: Some(user.name),
+            uid: Some(self.claims.account_uid.clone()),
+            groups: Some(user.groups),
+            extra: (!extra.is_empty()).then_some(extra),
+        }
+    }
+}
+
+fn extra_key(name: &str) -> String {
+    format!("authentication.kubernetes.io/{name}")
+}
+
+/// A list as Go's `%q` prints it.
+fn quoted(list: &[String]) -> String {
+    format!("[{}]", list.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(" "))
+}
+
+/// What a review says of a token that is no good: the server asks twice, and those who know only its own token first.
+pub fn said_of(why: &str) -> String {
+    if why == NOBODYS { why.to_owned() } else { format!("[{NOBODYS}, {why}]") }
+}
+
+/// A token of old is good as long as it lies in its Secret. Mirrors `legacyValidator.Validate`.
+fn check_secret(secret: Option<Object>, token: &str) -> Result<(), String> {
+    let Some(Object::Secret(secret)) = secret else { return Err("Token has been invalidated".to_owned()) };
+    if secret.metadata.deletion_timestamp.is_some() {
+        return Err("Token has been invalidated".to_owned());
+    }
+    let held = secret.data.as_ref().and_then(|data| data.get("token"));
+    match held.is_some_and(|held| held.0 == token.as_bytes()) {
+        true => Ok(()),
+        false => Err("Token does not match server's copy".to_owned()),
+    }
+}
+
+fn check_time(issued: Instant, expires: Instant, now: Instant) -> Result<(), String> {
+    if now > expires + LEEWAY {
+        return Err("service account token has expired".to_owned());
+    }
+    if now + LEEWAY < issued {
+        return Err("service account token is not valid yet".to_owned());
+    }
+    Ok(())
+}
+
+/// Mirrors `validator.Validate`.
+fn check_account(account: Option<Object>, claims: &Claims, now: Instant) -> Result<(), String> {
+    let Claims { namespace, account: name, account_uid: claimed, .. } = claims;
+    let account = account.ok_or_else(|| Status::not_found(Kind::ServiceAccount, name).message)?;
+    if is_gone(&account, now) {
+        return Err(format!("service account {namespace}/{name} has been deleted"));
+    }
+    let uid = account.meta().uid.as_deref().unwrap_or_default();
+    match uid == claimed {
+        true => Ok(()),
+        false => Err(format!("service account UID ({uid}) does not match claim ({claimed})")),
+    }
+}
+
+fn check_pod(pod: Option<Object>, claimed: &str, now: Instant) -> Result<(), String> {
+    let invalidated = || "service account token has been invalidated".to_owned();
+    let pod = pod.filter(|pod| !is_gone(pod, now)).ok_or_else(invalidated)?;
+    let uid = pod.meta().uid.as_deref().unwrap_or_default();
+    match uid == claimed {
+        true => Ok(()),
+        false => Err(format!("pod UID ({uid}) does not match service account pod ref claim ({claimed})")),
+    }
+}
+
+/// Whether an object that is still there should have gone.
+fn is_gone(object: &Object, now: Instant) -> bool {
+    object.meta().deletion_timestamp.as_ref().is_some_and(|at| Instant::from_time(at) + LEEWAY < now)
 }
 
 /// Who asks without saying who they are.
@@ -181,11 +293,12 @@ mod tests {
             let data = json!({"token": k8s_openapi::ByteString(token.as_bytes().to_vec())});
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": meta("s", "s1"), "data": data})
         };
-        let (early, late) = (Instant(2_000_000_000), expires);
+        let (early, late, too_late) = (Instant(2_000_000_000), expires, Instant(661_000_000_001));
         let cases: &[(&str, &String, Instant, Vec<Value>, bool)] = &[
             ("in time", &timed(None), early, vec![account("u1")], true),
             ("meant for another", &meant_for("vault", None), early, vec![account("u1")], false),
-            ("too late", &timed(None), late, vec![account("u1")], false),
+            ("a moment late", &timed(None), late, vec![account("u1")], true),
+            ("too late", &timed(None), too_late, vec![account("u1")], false),
             ("no account", &timed(None), early, vec![], false),
             ("another account", &timed(None), early, vec![account("u2")], false),
             ("its Pod is there", &timed(Some("p1")), early, vec![account("u1"), pod("p1")], true),

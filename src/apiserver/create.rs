@@ -168,20 +168,28 @@ fn required(field: &str, detail: &str) -> Cause {
     Cause { reason: "FieldValueRequired".into(), message: format!("Required value: {detail}"), field: field.into() }
 }
 
-/// What a client may not set itself. Mirrors `rest.WipeObjectMetaSystemFields`.
+/// What a client may not set itself.
 fn wipe_system_metadata(object: &mut Object) -> Result<(), Status> {
     let version = object.meta().resource_version.as_deref().unwrap_or_default();
     if !version.is_empty() && version != "0" {
         let text = "resourceVersion should not be set on objects to be created";
         return Err(Status::new(Reason::Unknown, text));
     }
+    if object.meta().resource_version.is_some() {
+        object.meta_mut().resource_version = None;
+    }
+    clear_system_metadata(object);
+    Ok(())
+}
+
+/// Mirrors `rest.WipeObjectMetaSystemFields`.
+pub(super) fn clear_system_metadata(object: &mut Object) {
     let meta = object.meta();
     let clean = meta.uid.is_none()
         && meta.creation_timestamp.is_none()
         && meta.deletion_timestamp.is_none()
         && meta.deletion_grace_period_seconds.is_none()
-        && meta.self_link.is_none()
-        && meta.resource_version.is_none();
+        && meta.self_link.is_none();
     if !clean {
         let meta = object.meta_mut();
         meta.uid = None;
@@ -189,14 +197,15 @@ fn wipe_system_metadata(object: &mut Object) -> Result<(), Status> {
         meta.deletion_timestamp = None;
         meta.deletion_grace_period_seconds = None;
         meta.self_link = None;
-        meta.resource_version = None;
     }
-    Ok(())
 }
 
 /// The URL's namespace wins where the object names none. Mirrors `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
 pub(super) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result<(), Status> {
     if !object.kind().info().namespaced {
+        if object.meta().namespace.is_some() && !object.kind().is_kept() {
+            object.meta_mut().namespace = None;
+        }
         return Ok(());
     }
     if object.namespace().is_empty() {

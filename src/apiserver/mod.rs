@@ -10,7 +10,7 @@
 //!
 //! - [`request`]: what can be asked and answered. [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
-//!   [`reviews`], [`non_resource`]: the handlers.
+//!   [`reviews`], [`component_status`], [`non_resource`]: the handlers.
 //! - [`rest`]: the same over HTTP. [`printers`]: objects as tables. [`versions`]: the same in an older version of a kind.
 //! - [`managed_fields`]: who wrote which field; server-side apply.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use crate::object::fields::History;
 use crate::object::random::Random;
+use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 use crate::store::{Change, Entry, Store};
@@ -42,6 +43,7 @@ pub mod authentication;
 pub mod authorization;
 pub mod cache;
 pub mod cel;
+pub mod component_status;
 pub mod continue_token;
 pub mod create;
 pub mod decode;
@@ -105,6 +107,8 @@ pub struct ApiServer {
     pub several: bool,
     /// The aggregated API `metrics.k8s.io`.
     pub metrics: metrics::MetricsApi,
+    /// The programs beside it on its machine.
+    pub neighbours: component_status::Neighbours,
     authorizer: Authorizer,
     addresses: ServiceAddresses,
     definitions: Definitions,
@@ -192,6 +196,7 @@ impl ApiServer {
             watch_list: true,
             several: false,
             metrics: metrics::MetricsApi::default(),
+            neighbours: component_status::Neighbours::default(),
             authorizer: Authorizer::new(),
             addresses: ServiceAddresses::default(),
             definitions: Definitions::default(),
@@ -340,6 +345,9 @@ impl ApiServer {
         if let Body::Path(path) = &request.body {
             return Ok(self.page(path));
         }
+        if !request.kind.is_kept() {
+            return self.route_unkept(handling);
+        }
         match (request.verb, request.subresource) {
             (Verb::Get | Verb::List, Some(Subresource::Metrics)) => self.metrics(handling),
             (Verb::Get, part) if part.is_none_or(Subresource::is_of_object) => self.get(handling),
@@ -355,12 +363,24 @@ impl ApiServer {
             (Verb::Create, Some(Subresource::Eviction)) => self.evict(handling),
             (Verb::Get | Verb::Create, Some(part)) if part.is_connection() => self.connect(handling),
             (Verb::Get, Some(Subresource::Log)) => self.log(handling),
-            (Verb::Create, Some(Subresource::Review)) => self.review(handling),
             (Verb::Get | Verb::Update | Verb::Patch, Some(Subresource::Scale)) => self.scale(handling),
-            _ => Err(Status::new(
-                crate::object::status::Reason::MethodNotAllowed,
-                "the server does not allow this method on the requested resource",
-            )),
+            _ => Err(not_allowed()),
+        }
+    }
+
+    /// What is only asked about has no verbs but these.
+    fn route_unkept(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        match (request.kind, request.verb, request.subresource) {
+            (Kind::Binding, Verb::Create, None) => self.bind_named(handling),
+            (Kind::ComponentStatus, Verb::Get | Verb::List, None) => self.component_statuses(handling),
+            (Kind::ComponentStatus, Verb::Watch, None) => {
+                const WHY: &str = "watch is not supported on resources of kind \"componentstatuses\"";
+                Err(Status::new(Reason::MethodNotAllowed, WHY))
+            }
+            (Kind::Binding | Kind::ComponentStatus, ..) => Err(not_allowed()),
+            (_, Verb::Create, None) => self.review(handling),
+            _ => Err(not_allowed()),
         }
     }
 
@@ -466,4 +486,9 @@ impl ApiServer {
             _ => defaults::set_defaults(object),
         }
     }
+}
+
+/// The 405.
+fn not_allowed() -> Status {
+    Status::new(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource")
 }

@@ -6,8 +6,8 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/server/{healthz,routes}` and `pkg/endpoints/discovery`.
 //!
-//! Left out: single health checks, and `?verbose`; of the version, what a build says of itself; aggregated discovery,
-//! OpenAPI, metrics and profiles.
+//! Left out: single health checks, and `?verbose`; of the version, what a build says of itself; of discovery, the aggregated
+//! form, connections to Pods and the hashes of storage versions; OpenAPI, metrics and profiles.
 
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ use super::request::{Response, Subresource, Verb};
 use super::rest::options::Query;
 use super::rest::path::{Shape, served_subresource};
 use super::{ApiServer, registry};
+use crate::object::discovery::group_rank;
 use crate::object::{Discovery, Kind, versions};
 
 /// The media type of plain text.
@@ -55,7 +56,7 @@ impl ApiServer {
     fn kinds(&self) -> Vec<Kind> {
         let known = self.discovery();
         let custom = known.custom().flat_map(|kind| known.versions(kind));
-        Kind::ALL.iter().copied().chain(versions::all_older()).chain(custom).collect()
+        Kind::built_in().chain(versions::all_older()).chain(custom).collect()
     }
 
     fn groups(&self) -> Value {
@@ -66,6 +67,8 @@ impl ApiServer {
                 names.push(group);
             }
         }
+        // Sorted by priority; what users have defined comes last, by name.
+        names.sort_by_key(|name| (group_rank(name), *name));
         let groups: Vec<Value> = names.into_iter().filter_map(|name| self.group(name)).map(without_type).collect();
         json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
     }
@@ -84,13 +87,14 @@ impl ApiServer {
     }
 
     fn resources(&self, group: &str, version: &str) -> Option<Value> {
+        let known = self.discovery();
         let kinds =
             self.kinds().into_iter().filter(|kind| (kind.info().group, kind.info().version) == (group, version));
         let mut resources: Vec<Value> = Vec::new();
         for kind in kinds {
-            resources.push(resource(kind, None));
+            resources.push(resource(&known, kind));
             let parts = Subresource::ALL.into_iter().filter(|part| served_subresource(kind, part.as_str()).is_some());
-            resources.extend(parts.map(|part| resource(kind, Some(part))));
+            resources.extend(parts.map(|part| part_of(kind, part)));
         }
         resources.sort_by_key(|resource| resource["name"].to_string());
         let of = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
@@ -99,33 +103,38 @@ impl ApiServer {
     }
 }
 
-/// One row of an APIResourceList.
-fn resource(kind: Kind, subresource: Option<Subresource>) -> Value {
+/// What clients learn of a kind: one row of an APIResourceList.
+pub fn resource(known: &Discovery, kind: Kind) -> Value {
     let info = kind.info();
-    let name = match subresource {
-        None => info.plural.to_owned(),
-        Some(part) => format!("{}/{}", info.plural, part.as_str()),
-    };
-    let (of, group, version) = match subresource {
-        Some(Subresource::Scale) => ("Scale", "autoscaling", "v1"),
-        Some(Subresource::Binding) => ("Binding", "", ""),
-        Some(Subresource::Eviction) => ("Eviction", "policy", "v1"),
-        Some(Subresource::Token) => ("TokenRequest", "authentication.k8s.io", "v1"),
-        Some(Subresource::Exec) => ("PodExecOptions", "", ""),
-        Some(Subresource::Attach) => ("PodAttachOptions", "", ""),
-        Some(Subresource::PortForward) => ("PodPortForwardOptions", "", ""),
+    let mut row = json!({"name": info.plural, "singularName": known.singular(kind), "namespaced": info.namespaced,
+        "kind": info.kind, "verbs": verbs(kind, None)});
+    for (field, words) in [("shortNames", known.short_names(kind)), ("categories", known.categories(kind))] {
+        if !words.is_empty() {
+            row[field] = json!(words);
+        }
+    }
+    row
+}
+
+/// The row of a part of a kind's objects.
+fn part_of(kind: Kind, part: Subresource) -> Value {
+    let info = kind.info();
+    let (of, group, version) = match part {
+        Subresource::Scale => ("Scale", "autoscaling", "v1"),
+        Subresource::Binding => ("Binding", "", ""),
+        Subresource::Eviction => ("Eviction", "policy", "v1"),
+        Subresource::Token => ("TokenRequest", "authentication.k8s.io", "v1"),
+        Subresource::Exec => ("PodExecOptions", "", ""),
+        Subresource::Attach => ("PodAttachOptions", "", ""),
+        Subresource::PortForward => ("PodPortForwardOptions", "", ""),
         _ => (info.kind, "", ""),
     };
-    let singular = if subresource.is_none() { info.singular() } else { String::new() };
-    let mut row = json!({"name": name, "singularName": singular, "namespaced": info.namespaced, "kind": of,
-        "verbs": verbs(kind, subresource)});
+    let mut row = json!({"name": format!("{}/{}", info.plural, part.as_str()), "singularName": "",
+        "namespaced": info.namespaced, "kind": of, "verbs": verbs(kind, Some(part))});
     for (field, value) in [("group", group), ("version", version)] {
         if !value.is_empty() {
             row[field] = value.into();
         }
-    }
-    if subresource.is_none() && !info.short_names.is_empty() {
-        row["shortNames"] = json!(info.short_names);
     }
     row
 }
@@ -141,13 +150,14 @@ pub fn verbs(kind: Kind, subresource: Option<Subresource>) -> Vec<&'static str> 
         let on_one = one.verb(method, &Query::default());
         for verb in on_all.into_iter().chain(on_one) {
             verbs.push(verb);
-            if verb == Verb::List {
+            if verb == Verb::List && kind.is_kept() {
                 verbs.push(Verb::Watch);
             }
         }
     }
     let mut words: Vec<&str> = verbs.into_iter().map(Verb::as_str).collect();
     words.sort_unstable();
+    words.dedup();
     words
 }
 

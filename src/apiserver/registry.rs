@@ -65,12 +65,25 @@ pub fn prefix(kind: Kind) -> &'static str {
         CSIStorageCapacity => "csistoragecapacities",
         ResourceClaim => "resourceclaims",
         ResourceClaimTemplate => "resourceclaimtemplates",
+        // Nothing ever lies there.
+        Binding => "bindings",
+        ComponentStatus => "componentstatuses",
+        SelfSubjectReview => "selfsubjectreviews",
+        TokenReview => "tokenreviews",
+        LocalSubjectAccessReview => "localsubjectaccessreviews",
+        SelfSubjectAccessReview => "selfsubjectaccessreviews",
+        SelfSubjectRulesReview => "selfsubjectrulesreviews",
+        SubjectAccessReview => "subjectaccessreviews",
     }
 }
 
 /// What the API server warns of whenever somebody asks for a kind that has had its time.
 pub fn deprecation(kind: Kind) -> Option<&'static str> {
-    (kind == Kind::Endpoints).then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+    match kind {
+        Kind::Endpoints => Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+        Kind::ComponentStatus => Some("v1 ComponentStatus is deprecated in v1.19+"),
+        _ => None,
+    }
 }
 
 /// The etcd key of one object: `/registry/pods/default/web`.

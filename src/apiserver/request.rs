@@ -13,8 +13,6 @@ use serde_json::Value;
 use crate::object::metrics::{self, Metrics};
 use crate::object::{Kind, Object, Status};
 
-use super::reviews::{Review, Verdict};
-
 pub mod options;
 pub mod patch;
 pub mod user;
@@ -66,10 +64,8 @@ impl Request {
 
     /// The request in a line: `update deployments/status default/web`.
     pub fn line(&self) -> String {
-        match &self.body {
-            Body::Review(review) => return format!("{} {}", self.verb.as_str(), review.resource().1),
-            Body::Path(path) => return format!("{} {path}", self.verb.as_str()),
-            _ => {}
+        if let Body::Path(path) = &self.body {
+            return format!("{} {path}", self.verb.as_str());
         }
         let mut line = format!("{} {}", self.verb.as_str(), self.kind.info().plural);
         if self.subresource == Some(Subresource::Metrics) {
@@ -147,8 +143,6 @@ pub enum Body {
         /// The container's name; empty: the only one.
         container: String,
     },
-    /// What would be decided?
-    Review(Review),
     /// The request is about no object, but about this path: `/healthz`. See [`super::non_resource`].
     Path(String),
     /// `authentication.k8s.io/v1 TokenRequest`.
@@ -204,8 +198,6 @@ pub enum Response {
     Token(Box<k8s_openapi::api::authentication::v1::TokenRequest>),
     /// What Pods or nodes used.
     Metrics(Vec<Metrics>),
-    /// What would be decided.
-    Review(Verdict),
     /// What follows is between the client and the kubelet of this node. A real API server stays in the middle and passes
     /// everything on.
     PassedOn {

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
-use k8s_openapi::api::core::v1::PodCondition;
+use k8s_openapi::api::core::v1::{self as core, PodCondition};
 use serde_json::{Value, json};
 
 use crate::object::meta::scale_metadata;
 use crate::object::patch;
 use crate::object::selector::{Selector, format_label_selector};
-use crate::object::status::Cause;
+use crate::object::status::{Cause, Reason};
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::decode::Patched;
 use super::request::{Binding, Body, Patch, Request, Response, Subresource, Verb};
-use super::{ApiServer, Handling, Outcome, admission, apiextensions, decode};
+use super::{ApiServer, Handling, Outcome, admission, apiextensions, create, decode};
 
 impl ApiServer {
     /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.
@@ -24,10 +24,26 @@ impl ApiServer {
         let Body::Binding(binding) = &request.body else {
             return Err(Status::bad_request("the request carries no Binding"));
         };
-        let mut binding = binding.clone();
+        self.bind_pod(handling, &request.name, binding.clone())
+    }
+
+    /// `POST bindings`: the old way, where only the Binding says which Pod it is about. Mirrors `LegacyBindingREST`.
+    pub(super) fn bind_named(&mut self, handling: &mut Handling) -> Outcome {
+        let mut sent = self.incoming(handling)?;
+        create::place_in_namespace(&mut sent, &handling.request.namespace)?;
+        let Object::Binding(sent) = sent else { return Err(Status::bad_request("the request carries no Binding")) };
+        let name = sent.metadata.name.clone().unwrap_or_default();
+        let binding = binding_of(Arc::unwrap_or_clone(sent))?;
+        if name.is_empty() {
+            return Err(Status::bad_request("Name parameter required."));
+        }
+        self.bind_pod(handling, &name, binding)
+    }
+
+    fn bind_pod(&mut self, handling: &mut Handling, name: &str, mut binding: Binding) -> Outcome {
         admission::admit_binding(&mut binding, &self.store);
         handling.stage("mutating admission", || "PodTopologyLabels".into());
-        let old = self.stored(Kind::Pod, &request.namespace, &request.name)?;
+        let old = self.stored(Kind::Pod, &handling.request.namespace, name)?;
         let new = bound(&old, &binding, handling)?;
         self.put(handling, old.revision(), new)?;
         Ok((201, Response::Success { uid: String::new() }))
@@ -129,6 +145,30 @@ impl ApiServer {
         let stored = self.store_update(handling, &parent, new, None)?;
         Ok((200, Response::Scale(Box::new(scale_of(&stored)?))))
     }
+}
+
+/// What a Binding says. Mirrors `ValidatePodBinding`, whose errors are none that the server knows: they become a 500.
+pub(super) fn binding_of(sent: core::Binding) -> Result<Binding, Status> {
+    let (kind, node) = (sent.target.kind.unwrap_or_default(), sent.target.name.unwrap_or_default());
+    let mut wrong = Vec::new();
+    if !matches!(kind.as_str(), "" | "Node") {
+        wrong.push(format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\""));
+    }
+    if node.is_empty() {
+        wrong.push("target.name: Required value".to_owned());
+    }
+    match wrong.as_slice() {
+        [] => {}
+        [only] => return Err(Status::new(Reason::Unknown, only.clone())),
+        all => return Err(Status::new(Reason::Unknown, format!("[{}]", all.join(", ")))),
+    }
+    Ok(Binding {
+        uid: sent.metadata.uid.filter(|uid| !uid.is_empty()),
+        resource_version: sent.metadata.resource_version.filter(|version| !version.is_empty()),
+        node,
+        annotations: sent.metadata.annotations.unwrap_or_default(),
+        labels: sent.metadata.labels.unwrap_or_default(),
+    })
 }
 
 /// An error that speaks of the scale of a built-in kind and not of the object.

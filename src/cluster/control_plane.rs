@@ -40,6 +40,14 @@ impl Cluster {
         if component == MANAGER { self.config.managers } else { self.config.schedulers }
     }
 
+    /// The API server finds at their ports which components run: it asks only when somebody asks it.
+    pub(super) fn tell_api_server(&mut self) {
+        for component in [MANAGER, SCHEDULER] {
+            let runs = self.processes_of(component).iter().any(|name| self.engine.find(name).is_some());
+            self.engine.api.neighbours.set(component, runs);
+        }
+    }
+
     /// Starts the process of this name, which is one of the control plane's.
     pub(super) fn start_control(&mut self, name: &str) {
         let (hub, id, limits) = (self.engine.hub().clone(), self.engine.next_actor(), self.config.client_limits);

@@ -89,6 +89,9 @@ fn of_kind(kind: Kind) -> usize {
         Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => 3,
         Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => 3,
         Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding | Kind::ServiceAccount => 3,
+        Kind::SelfSubjectReview | Kind::TokenReview | Kind::SubjectAccessReview | Kind::LocalSubjectAccessReview => 3,
+        Kind::SelfSubjectAccessReview | Kind::SelfSubjectRulesReview | Kind::ComponentStatus => 3,
+        Kind::Binding => 8,
         Kind::Event => 5,
         Kind::CustomResourceDefinition | Kind::Custom(_) => 17,
     }

@@ -13,6 +13,34 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use super::definition::{is_true, kind_of, preferred};
 use super::{Kind, Object, versions};
 
+/// API groups in the order in which the API server lists them: that of their priorities. Any other comes after.
+const GROUPS: [&str; 19] = [
+    "",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "resource.k8s.io",
+];
+
+/// Where in the API server's list a group stands. Mirrors `apiVersionPriorities` of `pkg/controlplane`.
+pub fn group_rank(group: &str) -> usize {
+    GROUPS.iter().position(|known| *known == group).unwrap_or(GROUPS.len())
+}
+
 /// The kinds that a client has heard of.
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
@@ -54,7 +82,7 @@ impl Discovery {
 
     /// All kinds that are served, the built-in ones first.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.iter().copied().chain(self.custom())
+        Kind::built_in().chain(self.custom())
     }
 
     /// The kind with this `apiVersion` and `kind`, as a manifest names it.
@@ -76,7 +104,7 @@ impl Discovery {
             let info = kind.info();
             (info.group, info.version, info.plural) == (group, version, plural)
         };
-        let built_in = Kind::ALL.iter().copied().chain(versions::all_older()).find(is_here);
+        let built_in = Kind::built_in().chain(versions::all_older()).find(is_here);
         built_in.or_else(|| self.custom_at(group, version, plural))
     }
 
@@ -89,7 +117,7 @@ impl Discovery {
     /// The kind that kubectl means by `word`: plural, singular, short name, `plural.group` or `plural.version.group`, in
     /// any case.
     pub fn from_word(&self, word: &str) -> Option<Kind> {
-        Kind::from_word(word).or_else(|| built_in_version(word)).or_else(|| {
+        built_in(word).or_else(|| built_in_version(word)).or_else(|| {
             let word = word.to_ascii_lowercase();
             let (name, rest) = word.split_once('.').unwrap_or((&word, ""));
             self.definitions.values().find_map(|definition| {
@@ -127,6 +155,12 @@ impl Discovery {
         self.definitions.get(&kind.info().qualified_plural()).map(Arc::as_ref)
     }
 
+    /// What kubectl calls one object of a kind.
+    pub fn singular(&self, kind: Kind) -> String {
+        let of_custom = self.definition(kind).and_then(|definition| definition.spec.names.singular.clone());
+        of_custom.unwrap_or_else(|| kind.info().singular())
+    }
+
     /// What else kubectl calls a kind.
     pub fn short_names(&self, kind: Kind) -> Vec<&str> {
         let of_custom = self.definition(kind).and_then(|definition| definition.spec.names.short_names.as_ref());
@@ -149,12 +183,17 @@ impl Discovery {
     }
 }
 
+/// The built-in kind that a word means which names no version.
+fn built_in(word: &str) -> Option<Kind> {
+    Kind::built_in().find(|kind| kind.is_called(word))
+}
+
 /// The built-in kind that `plural.version.group` means, which may be an older version of it.
 fn built_in_version(word: &str) -> Option<Kind> {
     let word = word.to_ascii_lowercase();
     let (name, rest) = word.split_once('.')?;
     let (version, group) = rest.split_once('.')?;
-    let kind = Kind::from_word(name)?;
+    let kind = built_in(name)?;
     let is_it = |kind: &Kind| kind.info().group == group && kind.info().version == version;
     [kind].into_iter().chain(versions::older(kind)).find(is_it)
 }
@@ -168,6 +207,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn every_built_in_group_has_its_place() {
+        let astray: Vec<Kind> = Kind::built_in().filter(|kind| group_rank(kind.info().group) == GROUPS.len()).collect();
+        assert!(astray.is_empty(), "{astray:?}");
+    }
 
     #[test]
     fn kinds_are_found_by_every_name_they_have() {
@@ -190,7 +235,7 @@ mod tests {
             ("crontabs", v1), ("CronTab", v1), ("ct", v1), ("crontabs.stable.example.com", v1), ("ct.stable.example.com", v1),
             ("crontabs.v1beta1.stable.example.com", beta), ("crontabs.v0.stable.example.com", None), ("crontabs.example.com", None),
             ("pods", Some("v1")), ("crons", None), ("deploy.apps", Some("apps/v1")), ("rs.v1.apps", Some("apps/v1")),
-            ("deploy.batch", None), ("pods.v1.", Some("v1")), ("hpa.v1.autoscaling", Some("autoscaling/v1")),
+            ("deploy.batch", None), ("pods.v1.", Some("v1")), ("cs", Some("v1")), ("tokenreviews", Some("authentication.k8s.io/v1")), ("hpa.v1.autoscaling", Some("autoscaling/v1")),
         ];
         for (word, want) in cases {
             assert_eq!(found(word), want, "{word}");

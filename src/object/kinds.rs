@@ -3,6 +3,9 @@
 //! Mirrors the scheme and the REST mapping of `k8s.io/apimachinery`: which group, version and plural a kind
 //! has, whether it lives in a namespace, and what kubectl may call it. Kinds that users define come on top
 //! ([`super::custom`]).
+//!
+//! Of most kinds there are objects, which the API server keeps. Some are only asked about: whoever creates a review gets it
+//! back with an answer in it, and that is the end of it. These have rows of their own.
 
 use std::sync::Arc;
 
@@ -80,7 +83,24 @@ impl Kind {
     }
 }
 
+/// Both parts of the table: of all rows the types, and of each part the list.
 macro_rules! kinds {
+    (kept { $($kept:tt)* } never kept { $($never_kept:tt)* }) => {
+        rows! { $($kept)* $($never_kept)* }
+
+        impl Kind {
+            /// Every built-in kind whose objects are kept, in table order.
+            pub const ALL: &'static [Kind] = kinds! { list $($kept)* };
+            /// Every kind that is only asked about: something is sent and answered, and nothing is stored.
+            pub const NEVER_KEPT: &'static [Kind] = kinds! { list $($never_kept)* };
+        }
+    };
+    (list $($kind:ident: $path:path, $plural:literal, $namespaced:literal, [$($short:literal),*];)*) => {
+        &[$(Kind::$kind,)*]
+    };
+}
+
+macro_rules! rows {
     ($($kind:ident: $path:path, $plural:literal, $namespaced:literal, [$($short:literal),*];)*) => {
         /// A kind of object, in the order of the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,9 +111,6 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// Every kind that is built in, in table order.
-            pub const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
-
             /// The kind's row.
             pub const fn info(self) -> &'static KindInfo {
                 match self {
@@ -197,6 +214,7 @@ use k8s_openapi::api::{
     admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling, batch::v1 as batch,
     coordination::v1 as coordination, core::v1 as core, node::v1 as node,
 };
+use k8s_openapi::api::{authentication::v1 as authentication, authorization::v1 as authorization};
 use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking, policy::v1 as policy};
 use k8s_openapi::api::{
     rbac::v1 as rbac, resource::v1 as resource, scheduling::v1 as scheduling, storage::v1 as storage,
@@ -204,57 +222,69 @@ use k8s_openapi::api::{
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 
 kinds! {
-    Namespace: core::Namespace, "namespaces", false, ["ns"];
-    Node: core::Node, "nodes", false, ["no"];
-    Pod: super::pod::Pod, "pods", true, ["po"];
-    Service: core::Service, "services", true, ["svc"];
-    ConfigMap: core::ConfigMap, "configmaps", true, ["cm"];
-    Secret: core::Secret, "secrets", true, [];
-    ServiceAccount: core::ServiceAccount, "serviceaccounts", true, ["sa"];
-    Event: core::Event, "events", true, ["ev"];
-    Deployment: apps::Deployment, "deployments", true, ["deploy"];
-    ReplicaSet: apps::ReplicaSet, "replicasets", true, ["rs"];
-    Lease: coordination::Lease, "leases", true, [];
-    PriorityClass: scheduling::PriorityClass, "priorityclasses", false, ["pc"];
-    Role: rbac::Role, "roles", true, [];
-    RoleBinding: rbac::RoleBinding, "rolebindings", true, [];
-    ClusterRole: rbac::ClusterRole, "clusterroles", false, [];
-    ClusterRoleBinding: rbac::ClusterRoleBinding, "clusterrolebindings", false, [];
-    PersistentVolume: core::PersistentVolume, "persistentvolumes", false, ["pv"];
-    PersistentVolumeClaim: core::PersistentVolumeClaim, "persistentvolumeclaims", true, ["pvc"];
-    StorageClass: storage::StorageClass, "storageclasses", false, ["sc"];
-    VolumeAttachment: storage::VolumeAttachment, "volumeattachments", false, [];
-    CSIDriver: storage::CSIDriver, "csidrivers", false, [];
-    CSINode: storage::CSINode, "csinodes", false, [];
-    Endpoints: core::Endpoints, "endpoints", true, ["ep"];
-    EndpointSlice: discovery::EndpointSlice, "endpointslices", true, [];
-    IPAddress: networking::IPAddress, "ipaddresses", false, ["ip"];
-    ServiceCIDR: networking::ServiceCIDR, "servicecidrs", false, [];
-    ReplicationController: core::ReplicationController, "replicationcontrollers", true, ["rc"];
-    DaemonSet: apps::DaemonSet, "daemonsets", true, ["ds"];
-    StatefulSet: apps::StatefulSet, "statefulsets", true, ["sts"];
-    ControllerRevision: apps::ControllerRevision, "controllerrevisions", true, [];
-    Job: batch::Job, "jobs", true, [];
-    CronJob: batch::CronJob, "cronjobs", true, ["cj"];
-    Ingress: networking::Ingress, "ingresses", true, ["ing"];
-    IngressClass: networking::IngressClass, "ingressclasses", false, [];
-    NetworkPolicy: networking::NetworkPolicy, "networkpolicies", true, ["netpol"];
-    ResourceQuota: core::ResourceQuota, "resourcequotas", true, ["quota"];
-    LimitRange: core::LimitRange, "limitranges", true, ["limits"];
-    PodDisruptionBudget: policy::PodDisruptionBudget, "poddisruptionbudgets", true, ["pdb"];
-    HorizontalPodAutoscaler: autoscaling::HorizontalPodAutoscaler, "horizontalpodautoscalers", true, ["hpa"];
-    ValidatingAdmissionPolicy: admission::ValidatingAdmissionPolicy, "validatingadmissionpolicies", false, [];
-    ValidatingAdmissionPolicyBinding: admission::ValidatingAdmissionPolicyBinding, "validatingadmissionpolicybindings", false, [];
-    MutatingAdmissionPolicy: admission::MutatingAdmissionPolicy, "mutatingadmissionpolicies", false, [];
-    MutatingAdmissionPolicyBinding: admission::MutatingAdmissionPolicyBinding, "mutatingadmissionpolicybindings", false, [];
-    MutatingWebhookConfiguration: admission::MutatingWebhookConfiguration, "mutatingwebhookconfigurations", false, [];
-    ValidatingWebhookConfiguration: admission::ValidatingWebhookConfiguration, "validatingwebhookconfigurations", false, [];
-    CustomResourceDefinition: apiextensions::CustomResourceDefinition, "customresourcedefinitions", false, ["crd", "crds"];
-    RuntimeClass: node::RuntimeClass, "runtimeclasses", false, [];
-    PodTemplate: core::PodTemplate, "podtemplates", true, [];
-    CSIStorageCapacity: storage::CSIStorageCapacity, "csistoragecapacities", true, [];
-    ResourceClaim: resource::ResourceClaim, "resourceclaims", true, [];
-    ResourceClaimTemplate: resource::ResourceClaimTemplate, "resourceclaimtemplates", true, [];
+    kept {
+        Namespace: core::Namespace, "namespaces", false, ["ns"];
+        Node: core::Node, "nodes", false, ["no"];
+        Pod: super::pod::Pod, "pods", true, ["po"];
+        Service: core::Service, "services", true, ["svc"];
+        ConfigMap: core::ConfigMap, "configmaps", true, ["cm"];
+        Secret: core::Secret, "secrets", true, [];
+        ServiceAccount: core::ServiceAccount, "serviceaccounts", true, ["sa"];
+        Event: core::Event, "events", true, ["ev"];
+        Deployment: apps::Deployment, "deployments", true, ["deploy"];
+        ReplicaSet: apps::ReplicaSet, "replicasets", true, ["rs"];
+        Lease: coordination::Lease, "leases", true, [];
+        PriorityClass: scheduling::PriorityClass, "priorityclasses", false, ["pc"];
+        Role: rbac::Role, "roles", true, [];
+        RoleBinding: rbac::RoleBinding, "rolebindings", true, [];
+        ClusterRole: rbac::ClusterRole, "clusterroles", false, [];
+        ClusterRoleBinding: rbac::ClusterRoleBinding, "clusterrolebindings", false, [];
+        PersistentVolume: core::PersistentVolume, "persistentvolumes", false, ["pv"];
+        PersistentVolumeClaim: core::PersistentVolumeClaim, "persistentvolumeclaims", true, ["pvc"];
+        StorageClass: storage::StorageClass, "storageclasses", false, ["sc"];
+        VolumeAttachment: storage::VolumeAttachment, "volumeattachments", false, [];
+        CSIDriver: storage::CSIDriver, "csidrivers", false, [];
+        CSINode: storage::CSINode, "csinodes", false, [];
+        Endpoints: core::Endpoints, "endpoints", true, ["ep"];
+        EndpointSlice: discovery::EndpointSlice, "endpointslices", true, [];
+        IPAddress: networking::IPAddress, "ipaddresses", false, ["ip"];
+        ServiceCIDR: networking::ServiceCIDR, "servicecidrs", false, [];
+        ReplicationController: core::ReplicationController, "replicationcontrollers", true, ["rc"];
+        DaemonSet: apps::DaemonSet, "daemonsets", true, ["ds"];
+        StatefulSet: apps::StatefulSet, "statefulsets", true, ["sts"];
+        ControllerRevision: apps::ControllerRevision, "controllerrevisions", true, [];
+        Job: batch::Job, "jobs", true, [];
+        CronJob: batch::CronJob, "cronjobs", true, ["cj"];
+        Ingress: networking::Ingress, "ingresses", true, ["ing"];
+        IngressClass: networking::IngressClass, "ingressclasses", false, [];
+        NetworkPolicy: networking::NetworkPolicy, "networkpolicies", true, ["netpol"];
+        ResourceQuota: core::ResourceQuota, "resourcequotas", true, ["quota"];
+        LimitRange: core::LimitRange, "limitranges", true, ["limits"];
+        PodDisruptionBudget: policy::PodDisruptionBudget, "poddisruptionbudgets", true, ["pdb"];
+        HorizontalPodAutoscaler: autoscaling::HorizontalPodAutoscaler, "horizontalpodautoscalers", true, ["hpa"];
+        ValidatingAdmissionPolicy: admission::ValidatingAdmissionPolicy, "validatingadmissionpolicies", false, [];
+        ValidatingAdmissionPolicyBinding: admission::ValidatingAdmissionPolicyBinding, "validatingadmissionpolicybindings", false, [];
+        MutatingAdmissionPolicy: admission::MutatingAdmissionPolicy, "mutatingadmissionpolicies", false, [];
+        MutatingAdmissionPolicyBinding: admission::MutatingAdmissionPolicyBinding, "mutatingadmissionpolicybindings", false, [];
+        MutatingWebhookConfiguration: admission::MutatingWebhookConfiguration, "mutatingwebhookconfigurations", false, [];
+        ValidatingWebhookConfiguration: admission::ValidatingWebhookConfiguration, "validatingwebhookconfigurations", false, [];
+        CustomResourceDefinition: apiextensions::CustomResourceDefinition, "customresourcedefinitions", false, ["crd", "crds"];
+        RuntimeClass: node::RuntimeClass, "runtimeclasses", false, [];
+        PodTemplate: core::PodTemplate, "podtemplates", true, [];
+        CSIStorageCapacity: storage::CSIStorageCapacity, "csistoragecapacities", true, [];
+        ResourceClaim: resource::ResourceClaim, "resourceclaims", true, [];
+        ResourceClaimTemplate: resource::ResourceClaimTemplate, "resourceclaimtemplates", true, [];
+    }
+    never kept {
+        Binding: core::Binding, "bindings", true, [];
+        ComponentStatus: core::ComponentStatus, "componentstatuses", false, ["cs"];
+        SelfSubjectReview: authentication::SelfSubjectReview, "selfsubjectreviews", false, [];
+        TokenReview: authentication::TokenReview, "tokenreviews", false, [];
+        LocalSubjectAccessReview: authorization::LocalSubjectAccessReview, "localsubjectaccessreviews", true, [];
+        SelfSubjectAccessReview: authorization::SelfSubjectAccessReview, "selfsubjectaccessreviews", false, [];
+        SelfSubjectRulesReview: authorization::SelfSubjectRulesReview, "selfsubjectrulesreviews", false, [];
+        SubjectAccessReview: authorization::SubjectAccessReview, "subjectaccessreviews", false, [];
+    }
 }
 
 impl Object {
@@ -289,20 +319,32 @@ impl Kind {
         Kind::Job,
     ];
 
-    /// The built-in kind with this `apiVersion` and `kind`, as a manifest names it.
-    pub fn from_manifest(api_version: &str, kind: &str) -> Option<Kind> {
-        Kind::ALL.iter().copied().find(|k| k.info().kind == kind && k.info().api_version == api_version)
+    /// Every kind that is built in, those that are kept first.
+    pub fn built_in() -> impl Iterator<Item = Kind> {
+        Kind::ALL.iter().chain(Kind::NEVER_KEPT).copied()
     }
 
-    /// The built-in kind that kubectl means by `word`: plural, singular or short name, alone or with `.group`, in any case.
+    /// Whether there are objects of this kind that somebody could find later.
+    pub fn is_kept(self) -> bool {
+        !Kind::NEVER_KEPT.contains(&self)
+    }
+
+    /// The built-in kind with this `apiVersion` and `kind`, as a manifest names it.
+    pub fn from_manifest(api_version: &str, kind: &str) -> Option<Kind> {
+        Kind::built_in().find(|k| k.info().kind == kind && k.info().api_version == api_version)
+    }
+
+    /// The built-in kind of which there are objects that somebody means by `word`: see [`Kind::is_called`].
     pub fn from_word(word: &str) -> Option<Kind> {
-        let word = word.to_ascii_lowercase();
+        Kind::ALL.iter().copied().find(|kind| kind.is_called(word))
+    }
+
+    /// Whether kubectl means this kind by `word`: plural, singular or short name, alone or with `.group`, in any case.
+    pub fn is_called(self, word: &str) -> bool {
+        let (word, info) = (word.to_ascii_lowercase(), self.info());
         let (name, group) = word.split_once('.').unwrap_or((&word, ""));
-        Kind::ALL.iter().copied().find(|kind| {
-            let info = kind.info();
-            let is_name = name == info.plural || name == info.singular() || info.short_names.contains(&name);
-            is_name && (group.is_empty() || group == info.group)
-        })
+        let is_name = name == info.plural || name == info.singular() || info.short_names.contains(&name);
+        is_name && (group.is_empty() || group == info.group)
     }
 }
 

@@ -79,6 +79,13 @@ pub fn read(token: &str) -> Option<Claims> {
     claims_of(&serde_json::from_slice(&base64::decode(claims).ok()?).ok()?)
 }
 
+/// Whether a token says that it was made in this cluster, which anybody can write. Mirrors `hasCorrectIssuer`.
+pub fn is_ours(token: &str) -> bool {
+    let [_, claims, _] = token.split('.').collect::<Vec<_>>()[..] else { return false };
+    let claimed: Option<Value> = base64::decode(claims).ok().and_then(|claims| serde_json::from_slice(&claims).ok());
+    claimed.is_some_and(|claimed| claimed["iss"] == ISSUER || claimed["iss"] == LEGACY_ISSUER)
+}
+
 fn document(claims: &Claims) -> Value {
     let Claims { namespace, account, account_uid, bounds } = claims;
     let subject = format!("system:serviceaccount:{namespace}:{account}");
@@ -169,6 +176,7 @@ mod tests {
         for wrong in [signed, &format!("{signed}.{signature}"), &token[1..], "", "a.b", "a.b.c", "..", "a.b.c.d"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
+        assert!(is_ours(&format!("{signed}.{signature}")) && !is_ours(signed) && !is_ours("a.b.c"));
     }
 
     #[test]

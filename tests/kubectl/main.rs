@@ -25,6 +25,7 @@ mod policies;
 mod port_forward;
 mod recordings;
 mod resize;
+mod reviews;
 mod rollout;
 mod server_side;
 mod set;

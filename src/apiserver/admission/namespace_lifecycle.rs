@@ -11,7 +11,8 @@ const IMMORTAL: &[&str] = &["default", "kube-system", "kube-public"];
 /// Objects of an absent namespace are refused with 404, new objects of a terminating one with 403.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {
     let request = attributes.request;
-    if !request.kind.info().namespaced {
+    // What may be done in a namespace, one may ask before it is there.
+    if !request.kind.info().namespaced || request.kind == Kind::LocalSubjectAccessReview {
         return Ok(());
     }
     let name = &request.namespace;

@@ -14,7 +14,7 @@ use crate::apiserver::request::Request;
 use crate::object::{Kind, Object, Status};
 
 use super::rbac::matches_resource;
-use super::{Attributes, Authorizer, everything};
+use super::{Attributes, Authorizer};
 
 /// Kinds that give rights.
 const GRANTING: [Kind; 4] = [Kind::Role, Kind::ClusterRole, Kind::RoleBinding, Kind::ClusterRoleBinding];
@@ -83,7 +83,7 @@ impl Authorizer {
     /// Whether the user holds all these rules there, or what they are told. Mirrors `ConfirmNoEscalation`.
     fn confirm(&self, request: &Request, wanted: &[PolicyRule]) -> Result<(), String> {
         let user = &request.user;
-        let held = self.policy.borrow_mut().granted(user, &request.namespace);
+        let (held, _) = self.policy.borrow_mut().granted(user, &request.namespace);
         let single = wanted.iter().flat_map(broken_down);
         let missing: Vec<PolicyRule> = single.filter(|rule| !held.iter().any(|held| covers(held, rule))).collect();
         if missing.is_empty() {
@@ -212,4 +212,14 @@ fn shown(rule: &PolicyRule) -> String {
 /// As Go's `%q` prints a list.
 fn quoted(list: &[String]) -> String {
     format!("[{}]", list.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(" "))
+}
+
+/// The rules of those who may do everything, as `cluster-admin` has them.
+fn everything() -> Vec<PolicyRule> {
+    let any = || vec!["*".to_owned()];
+    let (api_groups, resources) = (Some(any()), Some(any()));
+    vec![
+        PolicyRule { verbs: any(), api_groups, resources, ..PolicyRule::default() },
+        PolicyRule { verbs: any(), non_resource_urls: Some(any()), ..PolicyRule::default() },
+    ]
 }

@@ -70,6 +70,41 @@ impl fmt::Display for Allowed {
     }
 }
 
+impl Allowed {
+    /// What the authorizer says of it, which only RBAC does.
+    pub fn reason(&self) -> String {
+        match self {
+            Allowed::Masters | Allowed::Node(_) => String::new(),
+            Allowed::Rbac(_) => self.to_string(),
+        }
+    }
+}
+
+/// All that a user may do in a namespace, as far as the authorizers know it beforehand.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// The rules of all roles that they were given.
+    pub rules: Vec<PolicyRule>,
+    /// Whether they may do more than that.
+    pub incomplete: bool,
+    /// What went wrong in looking.
+    pub errors: Vec<String>,
+}
+
+/// Several errors as one, each said once. Mirrors `utilerrors.NewAggregate`.
+pub fn aggregate(errors: &[String]) -> String {
+    let mut said: Vec<&str> = Vec::new();
+    for error in errors {
+        if !said.contains(&error.as_str()) {
+            said.push(error);
+        }
+    }
+    match said.as_slice() {
+        [one] => (*one).to_owned(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
 /// A request as rules see it. Mirrors `authorizer.Attributes`.
 #[derive(Clone, Debug)]
 pub struct Attributes<'a> {
@@ -96,13 +131,8 @@ impl<'a> Attributes<'a> {
         let info = request.kind.info();
         let (user, verb) = (&*request.user, request.verb.as_str());
         let bare = Attributes { user, verb, group: "", resource: "".into(), namespace: "", name: "", path: "" };
-        match &request.body {
-            Body::Review(review) => {
-                let (group, resource) = review.resource();
-                return Attributes { group, resource: resource.into(), ..bare };
-            }
-            Body::Path(path) => return Attributes { path, ..bare },
-            _ => {}
+        if let Body::Path(path) = &request.body {
+            return Attributes { path, ..bare };
         }
         let group = if request.subresource == Some(Subresource::Metrics) { metrics::GROUP } else { info.group };
         let resource = match request.subresource {
@@ -164,11 +194,18 @@ impl Authorizer {
         }
     }
 
-    /// All that the user may do in a namespace, as far as rules say so. Mirrors `RulesFor`.
-    pub fn rules_of(&self, user: &User, namespace: &str) -> Vec<PolicyRule> {
-        let mut rules = if user.is_master() { everything() } else { Vec::new() };
-        rules.extend(self.policy.borrow_mut().granted(user, namespace));
-        rules
+    /// All that the user may do in a namespace, as far as rules say so. Of a kubelet they say little: what it may do depends
+    /// on its Pods. Mirrors `RulesFor`.
+    pub fn rules_of(&self, user: &User, namespace: &str) -> Rules {
+        let mut found = Rules::default();
+        if node::node_of(user).is_some() {
+            found.incomplete = true;
+            found.errors.push("node authorizer does not support user rule resolution".to_owned());
+        }
+        let (rules, errors) = self.policy.borrow_mut().granted(user, namespace);
+        found.rules = rules;
+        found.errors.extend(errors);
+        found
     }
 
     /// An object changed from `old` to `new`: rules that came from it are forgotten.
@@ -181,16 +218,6 @@ impl Authorizer {
             _ => {}
         }
     }
-}
-
-/// The rules of those who may do everything, as `cluster-admin` has them.
-fn everything() -> Vec<PolicyRule> {
-    let any = || vec!["*".to_owned()];
-    let (api_groups, resources) = (Some(any()), Some(any()));
-    vec![
-        PolicyRule { verbs: any(), api_groups, resources, ..PolicyRule::default() },
-        PolicyRule { verbs: any(), non_resource_urls: Some(any()), ..PolicyRule::default() },
-    ]
 }
 
 /// The 403. Mirrors `responsewriters.Forbidden`.

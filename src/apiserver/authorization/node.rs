@@ -63,6 +63,11 @@ impl NodeGraph {
             Kind::Event if matches!(request.verb, Verb::Create | Verb::Patch | Verb::Update) => {
                 Opinion::Allow("kubelets report Events")
             }
+            Kind::TokenReview | Kind::SubjectAccessReview | Kind::LocalSubjectAccessReview
+                if request.verb == Verb::Create =>
+            {
+                Opinion::Allow("kubelets ask who asks them, and whether they may")
+            }
             _ => Opinion::None(None),
         }
     }

@@ -13,7 +13,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 
 use crate::object::Object;
 
-use super::Attributes;
+use super::{Attributes, aggregate};
 use crate::apiserver::request::User;
 
 /// One role, given to one user by one binding.
@@ -80,27 +80,26 @@ impl Policy {
     /// Which grant allows the request. If none does: what went wrong in looking, if anything.
     pub fn authorize(&mut self, attributes: &Attributes) -> Result<Rc<Grant>, Option<String>> {
         let rules = self.rules_of(attributes.user);
-        let mut errors: Vec<&str> = Vec::new();
+        let mut errors: Vec<String> = Vec::new();
         for scope in [Some(&rules.cluster), rules.namespaces.get(attributes.namespace)].into_iter().flatten() {
-            errors.extend(scope.errors.iter().map(String::as_str));
+            errors.extend(scope.errors.iter().cloned());
             let allows = |grant: &&Rc<Grant>| grant.role.rules().iter().any(|rule| rule_allows(rule, attributes));
             if let Some(grant) = scope.grants.iter().find(allows) {
                 return Ok(grant.clone());
             }
         }
-        let list = match errors.as_slice() {
-            [] => return Err(None),
-            [one] => (*one).to_owned(),
-            many => format!("[{}]", many.join(", ")),
-        };
-        Err(Some(format!("RBAC: {list}")))
+        Err((!errors.is_empty()).then(|| format!("RBAC: {}", aggregate(&errors))))
     }
 
-    /// The rules of all that the user was granted there, in the order of the bindings' names.
-    pub fn granted(&mut self, user: &User, namespace: &str) -> Vec<PolicyRule> {
+    /// The rules of all that the user was granted there, in the order of the bindings' names, and which roles are missing.
+    pub fn granted(&mut self, user: &User, namespace: &str) -> (Vec<PolicyRule>, Vec<String>) {
         let rules = self.rules_of(user);
-        let scopes = [Some(&rules.cluster), rules.namespaces.get(namespace)].into_iter().flatten();
-        scopes.flat_map(|scope| &scope.grants).flat_map(|grant| grant.role.rules().iter().cloned()).collect()
+        let (mut granted, mut errors) = (Vec::new(), Vec::new());
+        for scope in [Some(&rules.cluster), rules.namespaces.get(namespace)].into_iter().flatten() {
+            granted.extend(scope.grants.iter().flat_map(|grant| grant.role.rules().iter().cloned()));
+            errors.extend(scope.errors.iter().cloned());
+        }
+        (granted, errors)
     }
 
     /// Takes note of a role or binding, and forgets what was collected before it.

@@ -9,6 +9,8 @@ use crate::object::{Kind, Object, go_types};
 pub fn reset_fields(kind: Kind, subresource: &str, has_status: bool) -> Set {
     let paths: &[&str] = match (kind, subresource) {
         (Kind::Custom(_), "status") => &["apiVersion", "kind", "metadata", "spec"],
+        // It has no strategy.
+        (kind, _) if !kind.is_kept() => &[],
         (Kind::Namespace, "") => &["status", "spec.finalizers"],
         (_, "") if has_status => &["status"],
         (Kind::Pod, "status") => &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],

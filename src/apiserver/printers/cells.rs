@@ -25,6 +25,18 @@ pub(super) fn quota_cells(quota: &Value, now: Timestamp) -> Vec<Value> {
     cells![name(quota), column(false), column(true), created(quota, now)]
 }
 
+/// A component is healthy, or it is not; the condition says why.
+pub(super) fn component_cells(component: &Value, _: Timestamp) -> Vec<Value> {
+    let healthy = list(component, "conditions").iter().find(|condition| text(condition, "type") == "Healthy");
+    let said = |field: &str| healthy.map_or("", |condition| text(condition, field)).to_owned();
+    let status = match healthy.map(|condition| text(condition, "status")) {
+        None => "Unknown",
+        Some("True") => "Healthy",
+        Some(_) => "Unhealthy",
+    };
+    cells![name(component), status, said("message"), said("error")]
+}
+
 pub(super) fn budget_cells(budget: &Value, now: Timestamp) -> Vec<Value> {
     let amount = |path: &str| match at(budget, path) {
         Value::Null => "N/A".to_owned(),

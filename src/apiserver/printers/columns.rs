@@ -9,8 +9,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde_json::{Value, json};
 
 use super::cells::{
-    binding_cells, budget_cells, created, data_count, deployment_cells, event_cells, name, node_cells, pod_cells,
-    priority_class_cells, quota_cells, replica_set_cells, service_cells, slice_cells,
+    binding_cells, budget_cells, component_cells, created, data_count, deployment_cells, event_cells, name, node_cells,
+    pod_cells, priority_class_cells, quota_cells, replica_set_cells, service_cells, slice_cells,
 };
 use super::duration::since;
 use super::fields::{plain, selector, text};
@@ -110,6 +110,7 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
         Kind::Node => layout!(node_cells, NAME, column("Status"), column("Roles"), column("Age"),
             column("Version"), wide("Internal-IP"), wide("External-IP"), wide("OS-Image"), wide("Kernel-Version"),
             wide("Container-Runtime")),
+        Kind::ComponentStatus => layout!(component_cells, NAME, column("Status"), column("Message"), column("Error")),
         Kind::Service => layout!(service_cells, NAME, column("Type"), column("Cluster-IP"),
             column("External-IP"), column("Port(s)"), column("Age"), wide("Selector")),
         Kind::Endpoints => layout!(|o, now| cells![name(o), service::endpoints(o), created(o, now)],

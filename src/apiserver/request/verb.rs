@@ -83,8 +83,6 @@ pub enum Subresource {
     Finalize,
     /// What Pods or nodes use, as the aggregated API `metrics.k8s.io` has it: see [`super::super::metrics`].
     Metrics,
-    /// POST asks what would be decided, and stores nothing: see [`super::super::reviews`].
-    Review,
 }
 
 impl Subresource {
@@ -130,7 +128,6 @@ impl Subresource {
             Subresource::PortForward => "portforward",
             Subresource::Finalize => "finalize",
             Subresource::Metrics => "metrics",
-            Subresource::Review => "review",
         }
     }
 }

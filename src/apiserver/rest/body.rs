@@ -13,6 +13,7 @@ use crate::apiserver::decode;
 use crate::apiserver::request::{
     Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb,
 };
+use crate::apiserver::subresources::binding_of;
 use crate::object::Status;
 use crate::object::json::{self, Json};
 use crate::object::patch::go_type;
@@ -166,30 +167,11 @@ fn patch_problems(patch: &Json) -> Vec<String> {
     problems
 }
 
-/// Mirrors `BindingREST.Create` and `ValidatePodBinding`, whose errors are none that the server knows: they become a 500.
+/// Mirrors `BindingREST.Create`.
 fn binding(text: &str, name: &str) -> Result<Binding, Status> {
     let binding: core::Binding = decode::body("Binding", text)?;
     same_name(binding.metadata.name.as_deref(), name, "Binding")?;
-    let (kind, node) = (binding.target.kind.unwrap_or_default(), binding.target.name.unwrap_or_default());
-    let mut wrong = Vec::new();
-    if !matches!(kind.as_str(), "" | "Node") {
-        wrong.push(format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\""));
-    }
-    if node.is_empty() {
-        wrong.push("target.name: Required value".to_owned());
-    }
-    match wrong.as_slice() {
-        [] => {}
-        [only] => return Err(Status::new(Reason::Unknown, only.clone())),
-        all => return Err(Status::new(Reason::Unknown, format!("[{}]", all.join(", ")))),
-    }
-    Ok(Binding {
-        uid: binding.metadata.uid.filter(|uid| !uid.is_empty()),
-        resource_version: binding.metadata.resource_version.filter(|version| !version.is_empty()),
-        node,
-        annotations: binding.metadata.annotations.unwrap_or_default(),
-        labels: binding.metadata.labels.unwrap_or_default(),
-    })
+    binding_of(binding)
 }
 
 /// What is sent to a Pod's subresource says which Pod, as the URL does.
@@ -257,7 +239,6 @@ fn delete_options(sent: meta::DeleteOptions, options: &mut Options) -> Result<De
         }
         (Some("Orphan"), None) | (None, Some(true)) => Some(Propagation::Orphan),
         (Some("Background"), None) | (None, Some(false)) => Some(Propagation::Background),
-        says_orphan_not: sent.orphan_dependents == Some(false),
         (Some("Foreground"), None) => Some(Propagation::Foreground),
         (Some(said), None) => {
             const SUPPORTED: &str = "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
@@ -276,6 +257,7 @@ fn delete_options(sent: meta::DeleteOptions, options: &mut Options) -> Result<De
     Ok(DeleteOptions {
         grace_period_seconds: sent.grace_period_seconds,
         propagation,
+        says_orphan_not: sent.orphan_dependents == Some(false),
         uid: preconditions.uid,
         resource_version: preconditions.resource_version,
     })

@@ -133,7 +133,10 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         Response::Object(object) => object.printed(),
         Response::List { items, revision, continue_token, remaining } => {
             let info = request.kind.info();
-            let mut metadata = json!({"resourceVersion": revision.to_string()});
+            let mut metadata = json!({});
+            if *revision > 0 {
+                metadata["resourceVersion"] = json!(revision.to_string());
+            }
             if !continue_token.is_empty() {
                 metadata["continue"] = json!(continue_token);
             }
@@ -147,7 +150,7 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
         Response::Token(issued) => serde_json::to_value(issued).unwrap_or_default(),
         Response::Metrics(all) => metrics(request, all),
-        Response::Watching | Response::PassedOn { .. } | Response::Review(_) | Response::Page { .. } => Value::Null,
+        Response::Watching | Response::PassedOn { .. } | Response::Page { .. } => Value::Null,
     }
 }
 

@@ -50,6 +50,11 @@ impl Shape {
         if wrong_scope || (kind == Kind::Namespace && (group, version) != ("", "v1")) {
             return None;
         }
+        // Of what is never kept there is none to be named, but for the components of the control plane.
+        let is_named = !name.is_empty() && kind != Kind::ComponentStatus;
+        if !kind.is_kept() && (is_named || namespaced && namespace.is_empty()) {
+            return None;
+        }
         let subresource = match subresource {
             "" => None,
             part => Some(served_subresource(kind, part)?),
@@ -60,6 +65,14 @@ impl Shape {
     /// The verb of a method here; none if it is not allowed.
     pub fn verb(&self, method: &str, query: &Query) -> Option<Verb> {
         let one = !self.name.is_empty();
+        match (self.kind, method) {
+            (Kind::ComponentStatus, "GET") if one => return Some(Verb::Get),
+            (Kind::ComponentStatus, "GET") if query.flag("watch") => return Some(Verb::Watch),
+            (Kind::ComponentStatus, "GET") => return Some(Verb::List),
+            (Kind::ComponentStatus, _) => return None,
+            (kind, method) if !kind.is_kept() => return (method == "POST").then_some(Verb::Create),
+            _ => {}
+        }
         let everywhere = self.kind.info().namespaced && self.namespace.is_empty();
         match (method, self.subresource) {
             ("GET", Some(Subresource::Metrics)) => Some(if one { Verb::Get } else { Verb::List }),
@@ -102,6 +115,7 @@ fn of_metrics(rest: &[&str]) -> Option<Shape> {
 pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
     let name = kind.info().kind;
     match part {
+        _ if !kind.is_kept() => None,
         "scale" if versions::stored_as(kind) != kind => None,
         // Whether it has one, its definition says.
         "status" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Status),
@@ -184,6 +198,8 @@ mod tests {
             "/", "", "/api", "/api/v1", "/api/v2/pods", "/apis/extensions/v1beta1/deployments", "/api/v1/podz", "/api/v1/pods/a",
             "/api/v1/namespaces/a/nodes/b", "/api/v1/namespaces/a/pods/b/zap", "/apis/apps/v1/namespaces/a", "/api/v1/pods/a/b/c/d/e",
             "/api/v1/namespaces/a/configmaps/b/status", "/api/v1/namespaces/a/pods/b/finalize",
+            "/api/v1/bindings", "/api/v1/namespaces/a/bindings/b", "/apis/authorization.k8s.io/v1/localsubjectaccessreviews",
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews/a", "/api/v1/componentstatuses/a/status",
         ];
         for path in paths {
             assert_eq!(Shape::parse(path, &Discovery::default()), None, "{path}");
@@ -204,6 +220,11 @@ mod tests {
             ("PATCH", "/api/v1/nodes/a/status", "", Some(Verb::Patch)), ("GET", "/api/v1/namespaces/a/pods/b/binding", "", None),
             ("PUT", "/api/v1/namespaces/a/finalize", "", Some(Verb::Update)), ("GET", "/api/v1/namespaces/a/finalize", "", None),
             ("PATCH", "/api/v1/namespaces/a/finalize", "", None), ("BREW", "/api/v1/pods", "", None),
+            ("POST", "/api/v1/namespaces/a/bindings", "", Some(Verb::Create)), ("GET", "/api/v1/namespaces/a/bindings", "", None),
+            ("GET", "/api/v1/componentstatuses", "", Some(Verb::List)), ("GET", "/api/v1/componentstatuses/b", "", Some(Verb::Get)),
+            ("POST", "/api/v1/componentstatuses", "", None), ("DELETE", "/api/v1/componentstatuses/b", "", None),
+            ("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", "", Some(Verb::Create)),
+            ("GET", "/apis/authorization.k8s.io/v1/subjectaccessreviews", "", None),
         ];
         for (method, path, query, want) in cases {
             assert_eq!(verb(method, path, query), want, "{method} {path}?{query}");

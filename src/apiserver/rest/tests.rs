@@ -460,6 +460,40 @@ fn a_custom_kind_has_its_own_columns() {
     assert_eq!(told["columnDefinitions"][2]["type"], json!("number"));
 }
 
+/// A Pod is bound by a Binding that names it, as well as at its own endpoint.
+#[test]
+fn a_binding_may_say_itself_which_pod_it_is_about() {
+    let mut server = server_with_config_maps(0);
+    let pods = "/api/v1/namespaces/default/pods";
+    let account = "/api/v1/namespaces/default/serviceaccounts";
+    assert_eq!(send(&mut server, "POST", account, "", r#"{"metadata":{"name":"default"}}"#).0, 201);
+    let pod = r#"{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"i:1"}]}}"#;
+    assert_eq!(send(&mut server, "POST", pods, "", pod).0, 201);
+    let bindings = "/api/v1/namespaces/default/bindings";
+    #[rustfmt::skip]
+    let cases = [
+        (json!({"target": {"kind": "Node", "name": "n1"}}), 400, "Name parameter required."),
+        (json!({"metadata": {"name": "web"}, "target": {"kind": "Pod", "name": "n1"}}), 500,
+            "target.kind: Unsupported value: \"Pod\": supported values: \"Node\", \"<empty>\""),
+        (json!({"metadata": {"name": "db"}, "target": {"name": "n1"}}), 404, "pods \"db\" not found"),
+        (json!({"metadata": {"name": "web", "namespace": "other"}, "target": {"name": "n1"}}), 400,
+            "the namespace of the provided object does not match the namespace sent on the request"),
+    ];
+    for (binding, code, message) in cases {
+        let (got, told, _) = send(&mut server, "POST", bindings, "", &binding.to_string());
+        assert_eq!((got, told["message"].as_str()), (code, Some(message)), "{binding}");
+    }
+    let binding = json!({"metadata": {"name": "web"}, "target": {"kind": "Node", "name": "n1"}}).to_string();
+    let (code, told, _) = send(&mut server, "POST", bindings, "", &binding);
+    let success = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    assert_eq!((code, told), (201, success));
+    let (_, pod, _) = send(&mut server, "GET", &format!("{pods}/web"), "", "");
+    assert_eq!(pod["spec"]["nodeName"], "n1");
+    let (code, told, _) = send(&mut server, "POST", bindings, "", &binding);
+    let why = "Operation cannot be fulfilled on pods/binding \"web\": pod web is already assigned to node \"n1\"";
+    assert_eq!((code, told["message"].as_str()), (409, Some(why)));
+}
+
 /// 202 is only for those who say in the old way that dependents are to go, and only while the object is still there.
 #[test]
 fn what_is_not_gone_yet_is_said_to_few() {
@@ -492,4 +526,57 @@ fn what_is_not_gone_yet_is_said_to_few() {
     assert_eq!(send(&mut server, "POST", "/api/v1/namespaces", "", r#"{"metadata":{"name":"n"}}"#).0, 201);
     let (code, told, _) = send(&mut server, "DELETE", "/api/v1/namespaces/n", "", r#"{"orphanDependents":false}"#);
     assert_eq!((code, &told["status"]["phase"]), (202, &json!("Terminating")));
+}
+
+/// Which kinds there are, in the order of the groups' priorities; those that are never kept among them.
+#[test]
+fn discovery_tells_of_all_kinds() {
+    let mut server = ApiServer::new(1);
+    let (_, groups, _) = send(&mut server, "GET", "/apis", "", "");
+    let names: Vec<&str> =
+        groups["groups"].as_array().unwrap().iter().filter_map(|group| group["name"].as_str()).collect();
+    assert_eq!(names[..4], ["apps", "authentication.k8s.io", "authorization.k8s.io", "autoscaling"]);
+    let (_, core, _) = send(&mut server, "GET", "/api/v1", "", "");
+    let core = core["resources"].as_array().unwrap();
+    let binding = json!({"name": "bindings", "singularName": "binding", "namespaced": true, "kind": "Binding", "verbs": ["create"]});
+    let component = json!({"name": "componentstatuses", "singularName": "componentstatus", "namespaced": false,
+        "kind": "ComponentStatus", "verbs": ["get", "list"], "shortNames": ["cs"]});
+    assert_eq!(core[..2], [binding, component]);
+    let pods = core.iter().find(|row| row["name"] == "pods").unwrap();
+    assert_eq!((&pods["categories"], &pods["shortNames"]), (&json!(["all"]), &json!(["po"])));
+    let (_, reviews, _) = send(&mut server, "GET", "/apis/authorization.k8s.io/v1", "", "");
+    let reviews = reviews["resources"].as_array().unwrap();
+    let told: Vec<(&str, bool)> =
+        reviews.iter().map(|row| (row["name"].as_str().unwrap(), row["namespaced"] == true)).collect();
+    let want = [
+        ("localsubjectaccessreviews", true),
+        ("selfsubjectaccessreviews", false),
+        ("selfsubjectrulesreviews", false),
+        ("subjectaccessreviews", false),
+    ];
+    assert_eq!(told, want);
+    assert!(reviews.iter().all(|row| row["verbs"] == json!(["create"])), "{reviews:?}");
+}
+
+#[test]
+fn components_are_asked_how_they_are() {
+    let mut server = ApiServer::new(1);
+    server.neighbours.set("kube-scheduler", false);
+    let all = "/api/v1/componentstatuses";
+    let (code, told, _) = send(&mut server, "GET", all, "", "");
+    let names: Vec<&str> =
+        told["items"].as_array().unwrap().iter().filter_map(|one| one["metadata"]["name"].as_str()).collect();
+    assert_eq!((code, names, &told["metadata"]), (200, vec!["controller-manager", "etcd-0", "scheduler"], &json!({})));
+    let (_, told, _) = table(&mut server, all);
+    assert_eq!(told["rows"][0]["cells"], json!(["controller-manager", "Healthy", "ok", ""]));
+    let refused = "Get \"https://127.0.0.1:10259/healthz\": dial tcp 127.0.0.1:10259: connect: connection refused";
+    assert_eq!(told["rows"][2]["cells"], json!(["scheduler", "Unhealthy", "", refused]));
+    let (_, told, _) = send(&mut server, "GET", &format!("{all}?fieldSelector=metadata.name%3Detcd-0"), "", "");
+    assert_eq!(told["items"].as_array().map(Vec::len), Some(1));
+    server.neighbours.set("kube-scheduler", true);
+    let (_, told, _) = send(&mut server, "GET", &format!("{all}/scheduler"), "", "");
+    assert_eq!(told["conditions"], json!([{"type": "Healthy", "status": "True", "message": "ok"}]));
+    let (code, told, _) = send(&mut server, "GET", &format!("{all}/kubelet"), "", "");
+    assert_eq!((code, &told["message"]), (500, &json!("Component not found: kubelet")));
+    assert_eq!(send(&mut server, "GET", &format!("{all}?watch=true"), "", "").0, 405);
 }

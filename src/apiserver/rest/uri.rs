@@ -18,12 +18,8 @@ fn path(request: &Request) -> String {
     if let Body::Path(path) = &request.body {
         return path.clone();
     }
-    let (group, version, plural) = match (&request.body, request.subresource) {
-        (Body::Review(review), _) => {
-            let (group, resource) = review.resource();
-            (group, "v1", resource)
-        }
-        (_, Some(Subresource::Metrics)) => (metrics::GROUP, metrics::VERSION, info.plural),
+    let (group, version, plural) = match request.subresource {
+        Some(Subresource::Metrics) => (metrics::GROUP, metrics::VERSION, info.plural),
         _ => (info.group, info.version, info.plural),
     };
     let mut path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
@@ -40,7 +36,7 @@ fn path(request: &Request) -> String {
         segment(&request.name);
     }
     match request.subresource {
-        None | Some(Subresource::Metrics | Subresource::Review) => {}
+        None | Some(Subresource::Metrics) => {}
         Some(part) => segment(part.as_str()),
     }
     path

@@ -14,7 +14,8 @@ use super::field::Shown;
 use crate::object::go_types::{self, Field, GoType};
 
 /// The structs of `apimachinery` that others have.
-const META: &[&str] = &["LabelSelector", "LabelSelectorRequirement", "ObjectMeta", "OwnerReference"];
+const META: &[&str] =
+    &["LabelSelector", "LabelSelectorRequirement", "ManagedFieldsEntry", "ObjectMeta", "OwnerReference"];
 /// Before the names of structs that the API server declares otherwise than the API.
 const INTERNAL: &str = "internal";
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference,
+};
 
 use crate::object::Object;
 use crate::object::selector::names::{check_label_key, check_label_value};
@@ -181,21 +183,35 @@ pub fn label_selector(problems: &mut Problems, path: &Path, selector: &LabelSele
     let list = path.child("matchExpressions");
     for (i, expression) in selector.match_expressions.iter().flatten().enumerate() {
         let path = list.index(i);
-        let values = expression.values.as_deref().unwrap_or_default();
-        match expression.operator.as_str() {
-            "In" | "NotIn" if values.is_empty() => {
-                problems.required(&path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'");
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                const WHY: &str = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                problems.forbidden(&path.child("values"), WHY);
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => problems.invalid(&path.child("operator"), other, "not a valid selector operator"),
+        if !requirement_values(problems, &path, &expression.operator, expression.values.as_deref()) {
+            problems.invalid(&path.child("operator"), expression.operator.as_str(), "not a valid selector operator");
         }
-        problems.all_invalid(&path.child("key"), &expression.key, check_label_key(&expression.key));
-        for (n, value) in values.iter().enumerate() {
-            problems.all_invalid(&path.child("values").index(n), value, check_label_value(value));
-        }
+        label_requirement(problems, &path, expression);
     }
+}
+
+/// The key of a requirement, and the values that its labels may have.
+pub fn label_requirement(problems: &mut Problems, path: &Path, requirement: &LabelSelectorRequirement) {
+    problems.all_invalid(&path.child("key"), &requirement.key, check_label_key(&requirement.key));
+    for (n, value) in requirement.values.iter().flatten().enumerate() {
+        problems.all_invalid(&path.child("values").index(n), value, check_label_value(value));
+    }
+}
+
+/// Whether there are values where the operator of a requirement wants some, and only there. False: there is no such
+/// operator.
+pub fn requirement_values(problems: &mut Problems, path: &Path, operator: &str, values: Option<&[String]>) -> bool {
+    let none = values.is_none_or(<[String]>::is_empty);
+    match operator {
+        "In" | "NotIn" if none => {
+            problems.required(&path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'");
+        }
+        "Exists" | "DoesNotExist" if !none => {
+            const WHY: &str = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            problems.forbidden(&path.child("values"), WHY);
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        _ => return false,
+    }
+    true
 }

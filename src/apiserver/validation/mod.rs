@@ -13,7 +13,7 @@
 //! - [`storage`]: volumes, claims, classes, attachments, drivers.
 //! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
 //!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`],
-//!   [`webhooks`]: the other kinds.
+//!   [`webhooks`]: the other kinds. [`review`]: what is asked, and never kept.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -52,6 +52,7 @@ pub mod pod_update;
 pub mod rbac;
 pub mod resize;
 pub mod resource_quota;
+pub mod review;
 pub mod runtime_class;
 pub mod scheduling;
 pub mod security;
@@ -128,6 +129,10 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
             }
         }
         Object::ServiceAccount(_) => {}
+        // What is never kept is looked at by whoever answers it: [`review`].
+        Object::Binding(_) | Object::ComponentStatus(_) | Object::SelfSubjectReview(_) | Object::TokenReview(_) => {}
+        Object::LocalSubjectAccessReview(_) | Object::SelfSubjectAccessReview(_) => {}
+        Object::SelfSubjectRulesReview(_) | Object::SubjectAccessReview(_) => {}
     }
     problems.0
 }

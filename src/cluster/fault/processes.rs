@@ -27,6 +27,7 @@ impl Cluster {
         self.known(name)?;
         let id = self.engine.find(name).ok_or_else(|| format!("{name} does not run; start {name}"))?;
         self.engine.remove(id);
+        self.tell_api_server();
         name.strip_prefix("kubelet/").into_iter().for_each(|node| self.fabric.set_kubelet(node, None));
         Ok(format!("{name} has stopped"))
     }
@@ -46,6 +47,7 @@ impl Cluster {
         }
         if self.control_plane().iter().any(|known| known == name) {
             self.start_control(name);
+            self.tell_api_server();
         } else if let Some(program) = self.program(name) {
             let (hub, id) = (self.engine.hub().clone(), self.engine.next_actor());
             self.engine.add((program.new)(hub, id));

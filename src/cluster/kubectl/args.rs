@@ -213,7 +213,8 @@ pub fn are_built_in(words: &[String]) -> bool {
         true => words.iter().filter_map(|word| word.split_once('/')).map(|(kind, _)| kind).collect(),
         false => first.collect(),
     };
-    parts.iter().all(|part| part.is_empty() || Kind::from_word(part).is_some())
+    let known = Discovery::default();
+    parts.iter().all(|part| part.is_empty() || known.from_word(part).is_some())
 }
 
 /// The kind that `word` names, or what kubectl says.

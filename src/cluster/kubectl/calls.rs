@@ -4,7 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Kubectl;
 use super::args::{Args, Target, are_built_in, targets};
@@ -291,10 +291,13 @@ impl Kubectl {
         }
         let mut request = self.request(Verb::Create, kind, namespace, "", Body::Json(object.to_string()));
         request.options = query.options;
-        match self.send_for_object(request).await? {
+        match self.send(request).await? {
+            Response::Object(object) => Ok(object.printed()),
+            // A Binding changes a Pod, and is none itself.
+            Response::Success { .. } => Ok(json!({"apiVersion": "v1", "kind": "Status", "metadata": {},
+                "status": "Success", "code": 201})),
             // A request that only tries leaves no object.
-            Value::Null => Ok(serde_json::json!({"metadata": {"name": name}})),
-            object => Ok(object),
+            _ => Ok(json!({"metadata": {"name": name}})),
         }
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Namespace;
 
 use crate::apiserver::request::{Body, DeleteOptions, Propagation, Request, Response, Verb};
+use crate::object::discovery::group_rank;
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::{Discovery, Kind, Object, Pod, Status};
@@ -24,21 +25,6 @@ use super::{NamespaceController, name_of};
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How long finalizers are expected to take, in seconds.
 const FINALIZER_ESTIMATE: u64 = 15;
-
-/// API groups in the order in which the API server lists them; any other comes after.
-const GROUPS: &[&str] = &[
-    "",
-    "apps",
-    "autoscaling",
-    "batch",
-    "networking.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "storage.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "resource.k8s.io",
-];
 
 /// What one attempt to empty a Namespace came to.
 #[derive(Debug, Default)]
@@ -90,11 +76,10 @@ impl Totals {
     }
 }
 
-/// The kinds that live in namespaces, in the order of discovery: by group, and within it by name.
+/// The kinds of which there may be something in a namespace, in the order of discovery: by group, and within it by name.
 fn namespaced_kinds(discovery: &Discovery) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = discovery.kinds().filter(|kind| kind.info().namespaced).collect();
-    let rank = |group: &str| GROUPS.iter().position(|known| *known == group).unwrap_or(GROUPS.len());
-    kinds.sort_by_key(|kind| (rank(kind.info().group), kind.info().group, kind.info().plural));
+    let mut kinds: Vec<Kind> = discovery.kinds().filter(|kind| kind.info().namespaced && kind.is_kept()).collect();
+    kinds.sort_by_key(|kind| (group_rank(kind.info().group), kind.info().group, kind.info().plural));
     kinds
 }
 
@@ -239,6 +224,6 @@ mod tests {
         ];
         assert!(order.windows(2).all(|pair| place(pair[0]) < place(pair[1])), "{kinds:?}");
         assert!(!kinds.contains(&Kind::Node));
-        assert!(kinds.iter().all(|kind| GROUPS.contains(&kind.info().group)), "a group without a rank: {kinds:?}");
+        assert!(!kinds.contains(&Kind::LocalSubjectAccessReview), "there is none to be deleted");
     }
 }

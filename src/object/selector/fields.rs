@@ -38,6 +38,14 @@ impl FieldSelector {
 
     /// The same for a kind that users have defined with selectable fields.
     pub fn parse_with(kind: Kind, text: &str, selectable: &[String]) -> Result<FieldSelector, String> {
+        let mut terms = FieldSelector::terms_of(text)?;
+        let mut of_table = terms.iter_mut().filter(|term| !selectable.contains(&term.field));
+        of_table.try_for_each(|term| check_field(kind, term))?;
+        Ok(FieldSelector { terms })
+    }
+
+    /// The terms of a field selector for whichever objects. Mirrors `fields.ParseSelector`.
+    pub fn terms_of(text: &str) -> Result<Vec<Term>, String> {
         let mut parts: Vec<&str> = split_terms(text);
         parts.sort_unstable();
         let mut terms = Vec::new();
@@ -46,9 +54,7 @@ impl FieldSelector {
                 split_term(part).ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
             terms.push(Term { field: field.to_owned(), value: unescape(value)?, equal: operator != "!=" });
         }
-        let mut of_table = terms.iter_mut().filter(|term| !selectable.contains(&term.field));
-        of_table.try_for_each(|term| check_field(kind, term))?;
-        Ok(FieldSelector { terms })
+        Ok(terms)
     }
 
     /// Whether this object belongs.

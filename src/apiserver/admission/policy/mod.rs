@@ -75,7 +75,7 @@ impl<P, B> Stored<P, B> {
     }
 
     /// Whether no policy has a say in a request. About policies none has, so that whoever has locked everybody out can undo
-    /// it.
+    /// it; nor about reviews, which `exclusion/resources.go` names.
     fn concern_none(&self, request: &Request) -> bool {
         const EXEMPT: [Kind; 4] = [
             Kind::ValidatingAdmissionPolicy,
@@ -83,7 +83,7 @@ impl<P, B> Stored<P, B> {
             Kind::MutatingAdmissionPolicy,
             Kind::MutatingAdmissionPolicyBinding,
         ];
-        self.policies.is_empty() || EXEMPT.contains(&request.kind)
+        self.policies.is_empty() || EXEMPT.contains(&request.kind) || !request.kind.is_kept()
     }
 }
 

@@ -130,6 +130,8 @@ pub fn kind_of(object: &Value) -> Option<Kind> {
 pub fn qualified_name(object: &Value) -> String {
     let [name, api_version, kind] = ["metadata.name", "apiVersion", "kind"].map(|path| fields::text(object, path));
     let kind = kind.to_ascii_lowercase();
+    // What is only asked about has no name.
+    let name = if name.is_empty() { "<unknown>" } else { name };
     match api_version.split_once('/') {
         Some((group, _)) => format!("{kind}.{group}/{name}"),
         None => format!("{kind}/{name}"),

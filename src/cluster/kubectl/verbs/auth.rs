@@ -1,14 +1,17 @@
-//! `auth can-i` and `auth whoami`. Mirrors `k8s.io/kubectl/pkg/cmd/auth`.
+//! `auth can-i` and `auth whoami`: reviews, which the API server answers. Mirrors `k8s.io/kubectl/pkg/cmd/auth`.
 
-use crate::apiserver::request::Response;
-use crate::apiserver::reviews::{Access, Review, Verdict};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use serde_json::{Value, json};
+
+use crate::apiserver::request::{Body, Response, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::{rules, tabs};
-use crate::object::Kind;
+use crate::object::status::Reason;
+use crate::object::{Discovery, Kind};
 
-/// Verbs that rules may hold; others get a warning.
+/// Verbs that rules about resources may hold; others get a warning.
 const VERBS: &[&str] = &[
     "get",
     "list",
@@ -27,12 +30,17 @@ const VERBS: &[&str] = &[
     "attest",
     "*",
 ];
+/// The same of rules about URLs.
+const URL_VERBS: &[&str] = &["get", "put", "post", "head", "options", "delete", "patch", "*"];
+/// What rules may be about although no server has it: whom one may act as.
+const NOT_SERVED: &[&str] = &["users", "groups"];
 
 /// `kubectl auth …`.
 pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["can-i"] if args.is_on("list") => list(args, cx).await,
+        ["can-i", ..] if args.is_on("list") => Err(Failure::text("list option must be specified with no arguments")),
         // Only the exit code tells.
         ["can-i", verb, what] if args.is_on("quiet") => can_i(verb, what, args, &cx.apart()).await,
         ["can-i", verb, what] => can_i(verb, what, args, cx).await,
@@ -41,7 +49,7 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             const WANTED: &str = "you must specify two arguments: verb resource or verb resource/resourceName.";
             Err(Failure::text(format!("{WANTED}\n{HELP}")))
         }
-        ["whoami"] => whoami(cx).await,
+        ["whoami"] => whoami(args, cx).await,
         ["reconcile", ..] => Err(Failure::text("auth reconcile was left out; kubectl apply -f does nearly the same")),
         _ => Err(Failure::text("write: kubectl auth can-i VERB RESOURCE, or: kubectl auth whoami")),
     }
@@ -49,62 +57,73 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// `kubectl auth can-i VERB TYPE[/NAME]`: `no` is a failure.
 async fn can_i(verb: &str, what: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if what.starts_with('/') {
-        let access = Access { verb: verb.to_owned(), path: what.to_owned(), ..Access::default() };
-        return tell(ask(Review::SelfAccess(access), cx).await?, cx);
+    let spec = match what.starts_with('/') {
+        true => json!({"nonResourceAttributes": url(verb, what, args, cx)?}),
+        false => json!({"resourceAttributes": resource(verb, what, args, cx).await?}),
+    };
+    if args.has("no-headers") {
+        return Err(Failure::text("--no-headers cannot be set without --list specified"));
     }
-    let (word, name) = what.split_once('/').unwrap_or((what, ""));
-    if !VERBS.contains(&verb) {
+    let answered = ask(Kind::SelfSubjectAccessReview, &json!({"spec": spec}), cx).await?;
+    let status = &answered["status"];
+    if status["allowed"] == true {
+        cx.line("yes");
+        return Ok(());
+    }
+    let why = ["reason", "evaluationError"].into_iter().filter_map(|field| status[field].as_str());
+    cx.line(why.fold("no".to_owned(), |no, why| format!("{no} - {why}")));
+    Err(Failure::Told)
+}
+
+fn url(verb: &str, path: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    if args.has("subresource") {
+        return Err(Failure::text("--subresource can not be used with NonResourceURL"));
+    }
+    if !URL_VERBS.contains(&verb) {
         warn(cx, &format!("verb '{verb}' is not a known verb"));
     }
+    Ok(json!({"path": path, "verb": verb}))
+}
+
+async fn resource(verb: &str, what: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    let (word, name) = what.split_once('/').unwrap_or((what, ""));
     let everywhere = args.is_on("all-namespaces");
-    let kind = match Kind::from_word(word) {
-        None => cx.discover().await?.from_word(word),
+    let kind = match Discovery::default().from_word(word) {
+        None if word != "*" => cx.discover().await?.from_word(word),
         known => known,
     };
-    let (group, plural) = match kind {
-        Some(kind) => (kind.info().group.to_owned(), kind.info().plural.to_owned()),
-        None => of_unknown(word, cx),
-    };
+    if kind.is_none() && word != "*" {
+        warn_of_unknown(word, cx);
+    }
+    // What no server has may stand in a rule all the same, word for word.
+    let (group, plural) = kind.map_or(("", word), |kind| (kind.info().group, kind.info().plural));
     if let Some(info) = kind.map(Kind::info).filter(|info| !info.namespaced && !everywhere) {
         let group = if info.group.is_empty() { String::new() } else { format!(" in group '{}'", info.group) };
         warn(cx, &format!("resource '{}' is not namespace scoped{group}", info.plural));
     }
-    let resource = match args.value("subresource") {
-        "" => plural,
-        part => format!("{plural}/{part}"),
-    };
-    let namespace = if everywhere { String::new() } else { cx.namespace(args).to_owned() };
-    let access =
-        Access { namespace, verb: verb.to_owned(), group, resource, name: name.to_owned(), path: String::new() };
-    tell(ask(Review::SelfAccess(access), cx).await?, cx)
+    if !everywhere && !VERBS.contains(&verb) {
+        warn(cx, &format!("verb '{verb}' is not a known verb"));
+    }
+    let namespace = if everywhere { "" } else { cx.namespace(args) };
+    let attributes = [
+        ("namespace", namespace),
+        ("verb", verb),
+        ("group", group),
+        ("resource", plural),
+        ("subresource", args.value("subresource")),
+        ("name", name),
+    ];
+    Ok(attributes.into_iter().filter(|(_, value)| !value.is_empty()).collect())
 }
 
-/// `yes` or `no`, which is a failure.
-fn tell(verdict: Verdict, cx: &Kubectl) -> Result<(), Failure> {
-    match verdict {
-        Verdict::Access { allowed: true, .. } => {
-            cx.line("yes");
-            Ok(())
-        }
-        Verdict::Access { reason, .. } if !reason.is_empty() => {
-            cx.line(format!("no - {reason}"));
-            Err(Failure::Told)
-        }
-        _ => {
-            cx.line("no");
-            Err(Failure::Told)
-        }
+fn warn_of_unknown(word: &str, cx: &Kubectl) {
+    let lowered = word.to_ascii_lowercase();
+    if NOT_SERVED.contains(&lowered.as_str()) {
+        return;
     }
-}
-
-/// A resource that nobody knows may stand in a rule all the same; so may a subresource, a wildcard or a group.
-fn of_unknown(word: &str, cx: &Kubectl) -> (String, String) {
-    if word != "*" {
-        warn(cx, &format!("the server doesn't have a resource type '{word}'"));
-    }
-    let (plural, group) = word.split_once('.').unwrap_or((word, ""));
-    (if word == "*" { "*".to_owned() } else { group.to_owned() }, plural.to_owned())
+    let (plural, group) = lowered.split_once('.').unwrap_or((&lowered, ""));
+    let group = if group.is_empty() { String::new() } else { format!(" in group '{group}'") };
+    warn(cx, &format!("the server doesn't have a resource type '{plural}'{group}"));
 }
 
 fn warn(cx: &Kubectl, what: &str) {
@@ -117,30 +136,62 @@ async fn list(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         const WHY: &str = "list option can't be specified with neither quiet, all-namespaces nor subresource options";
         return Err(Failure::text(WHY));
     }
-    let Verdict::Rules(rules) = ask(Review::SelfRules(cx.namespace(args).to_owned()), cx).await? else {
-        return Ok(());
-    };
+    let question = json!({"spec": {"namespace": cx.namespace(args)}});
+    let status = ask(Kind::SelfSubjectRulesReview, &question, cx).await?["status"].take();
+    if status["incomplete"] == true {
+        let why = status["evaluationError"].as_str().unwrap_or_default();
+        cx.complain(format!("Warning: the list may be incomplete: {why}"));
+    }
     let mut rows = Vec::new();
     if !args.is_on("no-headers") {
         rows.push(rules::HEAD.to_owned());
     }
-    rows.extend(rules::rows(&rules));
+    rows.extend(rules::rows(&rules_in(&status)));
     cx.print(&tabs::table(&(rows.join("\n") + "\n")));
     Ok(())
 }
 
+/// Both lists of a SubjectRulesReviewStatus. Mirrors `convertToPolicyRule`.
+fn rules_in(status: &Value) -> Vec<PolicyRule> {
+    let of = |list: &str| status[list].as_array().cloned().unwrap_or_default();
+    let rules = of("resourceRules").into_iter().chain(of("nonResourceRules"));
+    rules.filter_map(|rule| serde_json::from_value(rule).ok()).collect()
+}
+
 /// `kubectl auth whoami`.
-async fn whoami(cx: &Kubectl) -> Result<(), Failure> {
-    let Verdict::Subject(user) = ask(Review::SelfSubject, cx).await? else { return Ok(()) };
-    let groups = rules::go_list(Some(&user.groups));
-    cx.print(&tabs::table(&format!("ATTRIBUTE\tVALUE\nUsername\t{}\nGroups\t{groups}\n", user.name)));
+async fn whoami(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    const REFUSED: &str =
+        "the selfsubjectreviews API is not enabled in the cluster or you do not have permission to call it";
+    let answered = ask(Kind::SelfSubjectReview, &json!({}), cx).await.map_err(|fault| match fault {
+        Failure::Server { status, .. } if status.reason == Reason::Forbidden => Failure::text(REFUSED),
+        other => other,
+    })?;
+    if args.has("output") {
+        return cx.tell(&answered, "", args);
+    }
+    let user = &answered["status"]["userInfo"];
+    let mut rows = "ATTRIBUTE\tVALUE\n".to_owned();
+    for (field, head) in [("username", "Username"), ("uid", "UID")] {
+        rows += &user[field].as_str().map_or(String::new(), |value| format!("{head}\t{value}\n"));
+    }
+    let listed = |value: &Value| {
+        let items = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+        rules::go_list(Some(&items.map(str::to_owned).collect::<Vec<_>>()))
+    };
+    if user["groups"].is_array() {
+        rows += &format!("Groups\t{}\n", listed(&user["groups"]));
+    }
+    for (key, values) in user["extra"].as_object().into_iter().flatten() {
+        rows += &format!("Extra: {key}\t{}\n", listed(values));
+    }
+    cx.print(&tabs::table(&rows));
     Ok(())
 }
 
-async fn ask(review: Review, cx: &Kubectl) -> Result<Verdict, Failure> {
-    let request = review.request(cx.client.user().clone());
-    match cx.send(request).await? {
-        Response::Review(verdict) => Ok(verdict),
+/// Sends a review, and gives back what the server has made of it.
+async fn ask(kind: Kind, question: &Value, cx: &Kubectl) -> Result<Value, Failure> {
+    match cx.send(cx.request(Verb::Create, kind, "", "", Body::Json(question.to_string()))).await? {
+        Response::Object(answered) => Ok(answered.printed()),
         _ => Err(Failure::text("the answer is no review")),
     }
 }

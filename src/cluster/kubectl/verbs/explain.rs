@@ -28,7 +28,8 @@ pub async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text(format!("unrecognized format: {}", args.value("output"))));
     }
     let first = word.split('.').next().unwrap_or_default();
-    let known = if Kind::from_word(first).is_some() { Discovery::default() } else { cx.discover().await? };
+    let built_in = Discovery::default();
+    let known = if built_in.from_word(first).is_some() { built_in } else { cx.discover().await? };
     let (kind, path) = apart(word, &known)?;
     let kind = in_version(kind, args.value("api-version"), &known)?;
     let about = About { kind, known: &known };

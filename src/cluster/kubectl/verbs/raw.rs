@@ -41,7 +41,7 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
     let json = "application/json";
     // Only what lies in somebody's own group has to be looked up.
     let group = target.strip_prefix("/apis/").and_then(|path| path.split('/').next()).unwrap_or_default();
-    let known = match Kind::ALL.iter().any(|kind| kind.info().group == group) {
+    let known = match Kind::built_in().any(|kind| kind.info().group == group) {
         true => Discovery::default(),
         false => cx.discover().await?,
     };
