@@ -1,19 +1,17 @@
 //! What the cluster is: `api-resources`, `api-versions`, `cluster-info`, `version`.
-//!
-//! Left out: of `api-resources`, JSON and YAML, and kinds that are asked about and never kept, such as TokenReviews.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::non_resource::{build, verbs};
+use crate::apiserver::non_resource::{build, resource, verbs};
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{list, text};
-use crate::cluster::kubectl::print::{tabs, yaml};
-use crate::object::{Kind, versions};
+use crate::cluster::kubectl::print::{json_text, tabs, yaml};
+use crate::object::{Discovery, Kind, versions};
 
 /// The Kustomize that is part of kubectl.
 const KUSTOMIZE: &str = "v5.8.1";
@@ -21,8 +19,8 @@ const KUSTOMIZE: &str = "v5.8.1";
 /// `kubectl api-resources`. Mirrors `pkg/cmd/apiresources`.
 pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = args.value("output");
-    if !matches!(output, "" | "wide" | "name") {
-        return Err(Failure::text(format!("--output {output} is not available; write wide or name")));
+    if !matches!(output, "" | "wide" | "name" | "json" | "yaml") {
+        return Err(Failure::text(format!("--output {output} is not available; write wide, name, json or yaml")));
     }
     let by = args.value("sort-by");
     if !matches!(by, "" | "name" | "kind") {
@@ -41,6 +39,12 @@ pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     });
     if output == "name" {
         kinds.iter().for_each(|kind| cx.line(kind.info().qualified_plural()));
+        return Ok(());
+    }
+    if matches!(output, "json" | "yaml") {
+        let resources: Vec<Value> = kinds.into_iter().map(|kind| whole_row(&known, kind)).collect();
+        let list = json!({"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": "", "resources": resources});
+        cx.print(&if output == "json" { json_text(&list) } else { yaml::print(&list) });
         return Ok(());
     }
     let wide = output == "wide";
@@ -62,6 +66,16 @@ pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     cx.print(&tabs::table(&(rows.join("\n") + "\n")));
     Ok(())
+}
+
+/// A row of discovery that says of itself in which group it is, as the list is of all of them.
+fn whole_row(known: &Discovery, kind: Kind) -> Value {
+    let (mut row, info) = (resource(known, kind), kind.info());
+    if !info.group.is_empty() {
+        row["group"] = json!(info.group);
+    }
+    row["version"] = json!(info.version);
+    row
 }
 
 /// Whether `--api-group`, `--namespaced` and `--verbs` let a kind through.
