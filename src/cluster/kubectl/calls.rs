@@ -69,6 +69,7 @@ impl Failure {
             Failure::Server { status, .. } => {
                 Failure::Server { status, context: format!("error when {doing} \"{file}\": ") }
             }
+            Failure::Text(text) => Failure::Text(format!("error when {doing} \"{file}\": {text}")),
             other => other,
         }
     }
@@ -217,6 +218,7 @@ impl Kubectl {
 
     /// GET, and nothing more.
     pub async fn get_once(&self, kind: Kind, namespace: &str, name: &str) -> Result<Value, Failure> {
+        must_be_named(name)?;
         self.send_for_object(self.request(Verb::Get, kind, namespace, name, Body::None)).await
     }
 
@@ -304,6 +306,7 @@ impl Kubectl {
     /// PUT.
     pub async fn put(&self, kind: Kind, object: &Value, manager: &str, args: &Args) -> Result<Value, Failure> {
         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+        must_be_named(name)?;
         let mut request = self.request(Verb::Update, kind, namespace, name, Body::Json(object.to_string()));
         let query = write_options(manager, args)?;
         if query.only_here {
@@ -331,6 +334,7 @@ impl Kubectl {
             });
         }
         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+        must_be_named(name)?;
         let mut request = self.request(Verb::Patch, kind, namespace, name, Body::Patch(patch));
         request.subresource = subresource;
         request.options = query.options;
@@ -346,6 +350,7 @@ impl Kubectl {
         options: DeleteOptions,
         query: Query,
     ) -> Result<String, Failure> {
+        must_be_named(name)?;
         if query.only_here {
             return Ok(String::new());
         }
@@ -357,6 +362,11 @@ impl Kubectl {
             _ => Ok(String::new()),
         }
     }
+}
+
+/// A request about one object names it, or is not sent. Mirrors `Request.Name` of `client-go`.
+pub fn must_be_named(name: &str) -> Result<(), Failure> {
+    if name.is_empty() { Err(Failure::text("resource name may not be empty")) } else { Ok(()) }
 }
 
 /// How a write is sent.

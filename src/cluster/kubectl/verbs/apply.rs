@@ -83,9 +83,6 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Va
     let (kind, file) = (manifest.kind, &manifest.source.file);
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
     let retrieving = format!("retrieving current configuration of:\n{}\nfrom server for:", what_it_is(manifest));
-    if name.is_empty() {
-        return Err(Failure::text(format!("error when {retrieving} \"{file}\": resource name may not be empty")));
-    }
     let modified = annotated(&manifest.object);
     let mut tries = 0;
     loop {

@@ -19,9 +19,6 @@ pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             replace_by_force(&manifest, args, cx).await?;
             continue;
         }
-        if name.is_empty() {
-            return Err(Failure::text(format!("error when replacing \"{file}\": resource name may not be empty")));
-        }
         if text(&manifest.object, "metadata.resourceVersion").is_empty() {
             let live = cx.get_once(manifest.kind, &namespace, &name).await;
             let live = live.map_err(|fault| fault.while_doing("replacing", file))?;
