@@ -99,6 +99,16 @@ fn every_subresource_can_be_stopped_at() {
 }
 
 #[test]
+fn a_question_that_is_not_kept_can_be_stopped_at() {
+    let scene = "{title: Questions, timeline: [kubectl auth can-i create pods, kubectl auth whoami]}";
+    let mut session = Session::of(Scenario::parse("asks", scene).expect("the scene is right"));
+    let names = session.names();
+    session.breakpoints.add("create selfsubjectreviews", false, &names).unwrap();
+    let (at, _) = run(&mut session).expect("kubectl asks who it is");
+    assert!(at.contains("create selfsubjectreviews"), "{at}");
+}
+
+#[test]
 fn wrong_breakpoints_say_what_would_do() {
     for (text, says) in [
         ("", "say where to stop"),

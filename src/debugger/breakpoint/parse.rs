@@ -171,7 +171,7 @@ fn kind(word: &str) -> Option<Term> {
     let part = |part: &str| part.starts_with(|c: char| c.is_ascii_lowercase()) && part.bytes().all(is_label);
     let is_label = word.matches('.').count() >= 2 && word.split('.').all(part);
     let custom = || is_label.then(|| Term::Custom(word.to_owned()));
-    Kind::from_word(word).map(Term::Kind).or_else(custom)
+    Kind::built_in().find(|kind| kind.is_called(word)).map(Term::Kind).or_else(custom)
 }
 
 fn is_label(c: u8) -> bool {
