@@ -7,7 +7,7 @@
 //! Mirrors `k8s.io/apiserver/pkg/server/{healthz,routes}` and `pkg/endpoints/discovery`.
 //!
 //! Left out: single health checks, and `?verbose`; of the version, what a build says of itself; of discovery, the aggregated
-//! form, connections to Pods and the hashes of storage versions; OpenAPI, metrics and profiles.
+//! form, proxies and the hashes of storage versions; OpenAPI, metrics and profiles.
 
 use serde_json::{Value, json};
 

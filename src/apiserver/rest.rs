@@ -12,7 +12,8 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
-//! Left out: OpenAPI documents, protobuf, aggregation. A request that is refused here for its media type is refused before
+//! Left out: OpenAPI documents, protobuf, aggregation, proxies of Pods, Services and nodes, and connections that go on with
+//! another protocol (`pods/exec`). A request that is refused here for its media type is refused before
 //! it is authorised, the other way round than in a real server.
 
 use std::rc::Rc;
@@ -21,7 +22,7 @@ use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Status};
 
 use super::printers::{Include, View};
-use super::request::{Answer, Request, User, Verb};
+use super::request::{Answer, Request, Subresource, User, Verb};
 use super::watch::WatchEvent;
 
 pub mod body;
@@ -58,6 +59,18 @@ pub struct Call {
     pub format: Format,
     /// When a watch ends.
     pub timeout_seconds: Option<u64>,
+}
+
+impl Call {
+    /// Whether the client wants to be connected to a Pod.
+    pub fn is_connection(&self) -> bool {
+        self.request.subresource.is_some_and(Subresource::is_connection)
+    }
+}
+
+/// Who wants to be connected must say with which protocol to go on, which a plain request does not.
+pub fn upgrade_required() -> Status {
+    Status::bad_request("Upgrade request required")
 }
 
 /// The formats of answers.

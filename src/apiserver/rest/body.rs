@@ -33,8 +33,13 @@ pub fn parse(
     query: &Query,
     options: &mut Options,
 ) -> Result<Body, Status> {
-    if shape.subresource == Some(Subresource::Log) {
-        return Ok(Body::Log { container: query.get("container").unwrap_or_default().to_owned() });
+    let container = || query.get("container").unwrap_or_default().to_owned();
+    match shape.subresource {
+        Some(Subresource::Log) => return Ok(Body::Log { container: container() }),
+        Some(Subresource::Exec) => return Ok(Body::Exec { container: container(), command: query.all("command") }),
+        Some(Subresource::Attach) => return Ok(Body::Attach { container: container() }),
+        Some(Subresource::PortForward) => return Ok(Body::None),
+        _ => {}
     }
     if !verb.writes() {
         return Ok(Body::None);

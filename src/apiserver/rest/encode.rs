@@ -61,6 +61,9 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
         Ok(Response::Page { content_type, body }) => {
             HttpAnswer { code: answer.code, content_type, headers: Vec::new(), body: body.clone() }
         }
+        Ok(Response::PassedOn { .. }) if call.is_connection() => {
+            HttpAnswer::status(&super::upgrade_required(), call.format)
+        }
         Ok(response) => {
             let plain = body(&call.request, answer.code, response);
             match as_asked(call, plain, view) {

@@ -21,6 +21,11 @@ impl Query {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// All values of a parameter, in order.
+    pub fn all(&self, name: &str) -> Vec<String> {
+        self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
+    }
+
     /// A boolean parameter: anything but `0` and `false` is true, even nothing.
     pub fn flag(&self, name: &str) -> bool {
         self.said(name) == Some(true)

@@ -580,3 +580,34 @@ fn components_are_asked_how_they_are() {
     assert_eq!((code, &told["message"]), (500, &json!("Component not found: kubelet")));
     assert_eq!(send(&mut server, "GET", &format!("{all}?watch=true"), "", "").0, 405);
 }
+
+/// A connection to a Pod is checked like any request, and then wants another protocol.
+#[test]
+fn a_plain_request_is_not_connected() {
+    let mut server = server_with_config_maps(0);
+    let pods = "/api/v1/namespaces/default/pods";
+    let account = "/api/v1/namespaces/default/serviceaccounts";
+    assert_eq!(send(&mut server, "POST", account, "", r#"{"metadata":{"name":"default"}}"#).0, 201);
+    let node =
+        json!({"metadata": {"name": "n1"}, "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}});
+    assert_eq!(send(&mut server, "POST", "/api/v1/nodes", "", &node.to_string()).0, 201);
+    let pod =
+        json!({"metadata": {"name": "web"}, "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i:1"}]}});
+    assert_eq!(send(&mut server, "POST", pods, "", &pod.to_string()).0, 201);
+    for (method, path, code, message) in [
+        ("GET", "web/exec?command=ls&command=-l", 400, "Upgrade request required"),
+        ("POST", "web/attach?container=c", 400, "Upgrade request required"),
+        ("POST", "web/portforward", 400, "Upgrade request required"),
+        ("POST", "web/exec", 400, "you must specify at least one command for the container"),
+        ("GET", "web/exec?command=ls&container=d", 400, "container d is not valid for pod web"),
+        ("GET", "db/portforward", 404, "pods \"db\" not found"),
+        ("PUT", "web/exec", 405, "the server does not allow this method on the requested resource"),
+    ] {
+        let (got, told, _) = send(&mut server, method, &format!("{pods}/{path}"), "", "");
+        assert_eq!((got, told["message"].as_str()), (code, Some(message)), "{method} {path}");
+    }
+    let (_, core, _) = send(&mut server, "GET", "/api/v1", "", "");
+    let exec = core["resources"].as_array().unwrap().iter().find(|row| row["name"] == "pods/exec");
+    let want = json!({"name": "pods/exec", "singularName": "", "namespaced": true, "kind": "PodExecOptions", "verbs": ["create", "get"]});
+    assert_eq!(exec, Some(&want));
+}

@@ -54,6 +54,9 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
     let answer = cx.client.request(call.request.clone()).await?;
     cx.warn(&answer.warnings);
     if let Ok(Response::PassedOn { .. }) = answer.result {
+        if call.is_connection() {
+            return Err(rest::upgrade_required().into());
+        }
         return Err(Failure::text("what a kubelet answers is left out with --raw; use kubectl logs or kubectl exec"));
     }
     let told = rest::respond(&call, &answer, View { now: cx.now(), known: &known }).body;
