@@ -275,6 +275,32 @@ mod tests {
         }
     }
 
+    /// What is bound to a Pod says which; what is not says nothing more than the account.
+    #[test]
+    fn a_bearer_is_told_with_its_pod() {
+        let object = |kind: &str, name: &str, uid: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "n", "uid": uid}});
+        let there = Objects::parse(&[object("ServiceAccount", "a", "u1"), object("Pod", "web", "p1")]);
+        let extra = |pod: Option<(&str, &str)>| {
+            let bounds = Bounds::Time {
+                audiences: vec!["vault".into()],
+                issued: Instant(0),
+                expires: Instant(1),
+                pod: pod.map(|(name, uid)| (name.to_owned(), uid.to_owned())),
+            };
+            let claims = Claims { namespace: "n".into(), account: "a".into(), account_uid: "u1".into(), bounds };
+            let bearer = Bearer::of(&token::sign(&claims), &["vault".to_owned()], Instant(0), &there)?;
+            let info = bearer.info();
+            assert_eq!(info.uid.as_deref(), Some("u1"));
+            Ok::<_, String>(json!(info.extra))
+        };
+        let keys = ["pod-name", "pod-uid"].map(extra_key);
+        assert_eq!(extra(Some(("web", "p1"))), Ok(json!({&keys[0]: ["web"], &keys[1]: ["p1"]})));
+        assert_eq!(extra(None), Ok(Value::Null));
+        let other = "pod UID (p1) does not match service account pod ref claim (p2)";
+        assert_eq!(extra(Some(("web", "p2"))), Err(other.to_owned()));
+        assert_eq!(extra(Some(("db", "p1"))), Err("service account token has been invalidated".to_owned()));
+    }
+
     /// A token is good as long as all that it is bound to is there.
     #[test]
     fn tokens_end_with_what_they_are_bound_to() {
