@@ -13,7 +13,8 @@
 //! `serviceaccount/util.go`.
 //!
 //! Left out: a certificate is what it claims here, and neither it nor a token has a number of its own
-//! (`authentication.kubernetes.io/credential-id`); a token does not say on which node its Pod is. OIDC, bootstrap tokens, webhooks, the front proxy.
+//! (`authentication.kubernetes.io/credential-id`); a token does not say on which node its Pod is. OIDC, bootstrap tokens,
+//! webhooks, the front proxy.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
