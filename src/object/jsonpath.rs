@@ -1,8 +1,8 @@
 //! JSONPath templates: text with expressions in braces. Mirrors `k8s.io/client-go/util/jsonpath`.
 //!
 //! `{.items[0].metadata.name}`, `{range .items[*]}{.metadata.name}{"\n"}{end}`,
-//! `{.status.conditions[?(@.type=="Ready")].status}`. A field that is not there prints nothing.
-//! Left out: unions of fields (`['a','b']`), arithmetic steps in slices.
+//! `{.status.conditions[?(@.type=="Ready")].status}`. A field that is not there prints nothing, and a range that nobody ends
+//! goes to the end of the text. `$` is where we stand, in a range too, as there. Left out: numbers and truth values alone.
 
 use serde_json::Value;
 
@@ -15,21 +15,23 @@ enum Node {
     Text(String),
     Path(Vec<Part>),
     Range(Vec<Part>, Vec<Node>),
+    /// `{end}` with nothing to end.
+    End,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
-    /// `$` or `@` alone: where we stand; `$` in a range is still the whole.
-    Root,
     Field(String),
-    /// `*`, `[*]`
+    /// `.*`
     All,
     /// `..name`: at any depth.
     Deep(String),
     /// `[2]`, `[-1]`
     Index(i64),
-    /// `[1:3]`
-    Slice(Option<i64>, Option<i64>),
+    /// `[1:3]`, `[::2]`, `[*]`
+    Slice([Option<i64>; 3]),
+    /// `['a','b.c']`, `[0,2]`
+    Union(Vec<Vec<Part>>),
     /// `[?(@.a.b=="c")]`
     Filter(Vec<Part>, Option<(String, Operand)>),
 }
@@ -44,14 +46,14 @@ impl Template {
     /// Reads a template. The error says what kubectl would not accept.
     pub fn parse(text: &str) -> Result<Template, String> {
         let mut rest = text;
-        let nodes = parse_nodes(&mut rest, text, false)?;
+        let nodes = parse_nodes(&mut rest, false)?;
         Ok(Template(nodes))
     }
 
     /// The template filled in from `value`.
     pub fn print(&self, value: &Value) -> Result<String, String> {
         let mut out = String::new();
-        print_nodes(&self.0, value, value, &mut out)?;
+        print_nodes(&self.0, value, &mut out)?;
         Ok(out)
     }
 }
@@ -60,35 +62,37 @@ impl Template {
 pub fn find<'a>(path: &str, value: &'a Value) -> Result<Vec<&'a Value>, String> {
     let path = path.trim_start_matches('{').trim_end_matches('}');
     let parts = parse_path(&format!(".{}", path.trim_start_matches('.')))?;
-    walk(&parts, value, value)
+    walk(&parts, value)
 }
 
-fn parse_nodes(rest: &mut &str, whole: &str, inside: bool) -> Result<Vec<Node>, String> {
+fn parse_nodes(rest: &mut &str, inside: bool) -> Result<Vec<Node>, String> {
     let mut nodes = Vec::new();
     loop {
         let Some(open) = rest.find('{') else {
-            if inside {
-                return Err(format!("error parsing jsonpath {whole}, not in range, unexpected end"));
-            }
-            push_text(&mut nodes, rest);
+            push_text(&mut nodes, std::mem::take(rest));
             return Ok(nodes);
         };
         push_text(&mut nodes, &rest[..open]);
-        let close =
-            closing_brace(&rest[open..]).ok_or_else(|| format!("error parsing jsonpath {whole}, unclosed action"))?;
+        let close = closing_brace(&rest[open..]).ok_or_else(|| unclosed(&rest[open..]))?;
         let action = rest[open + 1..open + close].trim();
         *rest = &rest[open + close + 1..];
-        if action == "end" {
-            return if inside {
-                Ok(nodes)
-            } else {
-                Err(format!("error parsing jsonpath {whole}, not in range, nothing to end"))
-            };
-        }
         match action.strip_prefix("range").filter(|path| path.starts_with([' ', '.', '[', '$', '@'])) {
-            Some(path) => nodes.push(Node::Range(parse_path(path.trim())?, parse_nodes(rest, whole, true)?)),
+            Some(path) => nodes.push(Node::Range(parse_path(path.trim())?, parse_nodes(rest, true)?)),
+            None if action == "end" && inside => return Ok(nodes),
+            None if action == "end" => nodes.push(Node::End),
             None => parse_action(action, &mut nodes)?,
         }
+    }
+}
+
+/// What an action that does not end is missing first.
+fn unclosed(text: &str) -> &'static str {
+    let quotes = |quote| text.matches(quote).count() % 2 == 1;
+    match text.rfind('[').filter(|open| !text[*open..].contains(']')) {
+        Some(open) if text[open..].starts_with("[?(") => "unterminated filter",
+        Some(_) => "unterminated array",
+        None if quotes('"') || quotes('\'') => "unterminated quoted string",
+        None => "unclosed action",
     }
 }
 
@@ -149,12 +153,7 @@ fn parse_path(text: &str) -> Result<Vec<Part>, String> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         match first {
-            '$' | '@' => {
-                if first == '$' {
-                    parts.push(Part::Root);
-                }
-                rest = &rest[1..];
-            }
+            '$' | '@' | ' ' => rest = &rest[1..],
             '.' if rest.starts_with("..") => parts.push(Part::Deep(field_name(&mut rest, 2)?)),
             '.' if rest.len() == 1 => rest = "",
             '.' if rest[1..].starts_with('[') => rest = &rest[1..],
@@ -162,7 +161,7 @@ fn parse_path(text: &str) -> Result<Vec<Part>, String> {
                 "*" => Part::All,
                 name => Part::Field(name.to_owned()),
             }),
-            '[' => parts.push(parse_brackets(&mut rest)?),
+            '[' => parts.extend(parse_brackets(&mut rest)?),
             c if c.is_alphanumeric() && parts.is_empty() => parts.push(Part::Field(field_name(&mut rest, 0)?)),
             c => return Err(format!("unrecognized character in action: U+{:04X} '{c}'", c as u32)),
         }
@@ -196,28 +195,43 @@ fn field_name(rest: &mut &str, skip: usize) -> Result<String, String> {
     Ok(name)
 }
 
-fn parse_brackets(rest: &mut &str) -> Result<Part, String> {
+/// What one pair of brackets says. A quoted name is read as a path: its dots part, unless a backslash stands before them.
+fn parse_brackets(rest: &mut &str) -> Result<Vec<Part>, String> {
     if let Some(filter) = rest.strip_prefix("[?(") {
         let end = filter.find(")]").ok_or("unterminated filter")?;
         *rest = &filter[end + 2..];
-        return parse_filter(&filter[..end]);
+        return Ok(vec![parse_filter(&filter[..end])?]);
     }
     let end = rest.find(']').ok_or("unterminated array")?;
-    let inside = rest[1..end].trim();
+    let inside = &rest[1..end];
     *rest = &rest[end + 1..];
-    if inside == "*" {
-        return Ok(Part::All);
+    match inside.contains(',') {
+        true => {
+            Ok(vec![Part::Union(inside.split(',').map(|one| parse_bracket(one.trim())).collect::<Result<_, _>>()?)])
+        }
+        false => parse_bracket(inside),
     }
-    if let Some(quote) = inside.chars().next().filter(|c| matches!(c, '\'' | '"')) {
-        return Ok(Part::Field(unquote(inside, quote)?));
+}
+
+fn parse_bracket(inside: &str) -> Result<Vec<Part>, String> {
+    if inside == "*" {
+        return Ok(vec![Part::Slice([None; 3])]);
+    }
+    if let Some(name) = inside.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')) {
+        return parse_path(&format!(".{name}"));
     }
     let number = |text: &str| text.parse::<i64>().map_err(|_| format!("invalid array index {inside}"));
-    match inside.split_once(':') {
-        None => Ok(Part::Index(number(inside)?)),
-        Some((from, to)) => {
-            let bound = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(Some) };
-            Ok(Part::Slice(bound(from)?, bound(to)?))
+    let bounds: Vec<&str> = inside.split(':').collect();
+    match bounds.as_slice() {
+        [one] => Ok(vec![Part::Index(number(one)?)]),
+        [_, _] | [_, _, _] => {
+            let mut all = [None; 3];
+            for (bound, text) in all.iter_mut().zip(&bounds).filter(|(_, text)| !text.is_empty()) {
+                *bound = Some(number(text)?);
+            }
+            Ok(vec![Part::Slice(all)])
         }
+        _ => Err(format!("invalid array index {inside}")),
     }
 }
 
@@ -232,24 +246,25 @@ fn parse_filter(text: &str) -> Result<Part, String> {
     let operand = match right.chars().next() {
         Some(quote @ ('"' | '\'')) => Operand::Literal(Value::String(unquote(right, quote)?)),
         Some('@' | '.' | '$') => Operand::Path(parse_path(right)?),
-        _ => Operand::Literal(serde_json::from_str(right).map_err(|_| format!("unrecognized value {right:?}"))?),
+        _ => Operand::Literal(serde_json::from_str(right).map_err(|_| format!("unrecognized identifier {right}"))?),
     };
     Ok(Part::Filter(parse_path(text[..i].trim())?, Some((operator.to_owned(), operand))))
 }
 
-fn print_nodes(nodes: &[Node], root: &Value, here: &Value, out: &mut String) -> Result<(), String> {
+fn print_nodes(nodes: &[Node], here: &Value, out: &mut String) -> Result<(), String> {
     for node in nodes {
         match node {
             Node::Text(text) => out.push_str(text),
             Node::Path(parts) => {
-                let shown: Vec<String> = walk(parts, root, here)?.into_iter().map(show).collect();
+                let shown: Vec<String> = walk(parts, here)?.into_iter().map(show).collect();
                 out.push_str(&shown.join(" "));
             }
             Node::Range(parts, body) => {
-                for value in walk(parts, root, here)? {
-                    print_nodes(body, root, value, out)?;
+                for value in walk(parts, here)? {
+                    print_nodes(body, value, out)?;
                 }
             }
+            Node::End => return Err("not in range, nothing to end".to_owned()),
         }
     }
     Ok(())
@@ -262,58 +277,95 @@ fn show(value: &Value) -> String {
     }
 }
 
-fn walk<'a>(parts: &[Part], root: &'a Value, here: &'a Value) -> Result<Vec<&'a Value>, String> {
+fn walk<'a>(parts: &[Part], here: &'a Value) -> Result<Vec<&'a Value>, String> {
     let mut values = vec![here];
     for part in parts {
         let mut next = Vec::new();
-        for value in values {
-            step(part, root, value, &mut next)?;
+        match part {
+            Part::Union(paths) => {
+                for value in paths.iter().map(|path| walk_all(path, &values)) {
+                    next.extend(value?);
+                }
+            }
+            part => {
+                for value in values {
+                    step(part, value, &mut next)?;
+                }
+            }
         }
         values = next;
     }
     Ok(values)
 }
 
-fn step<'a>(part: &Part, root: &'a Value, value: &'a Value, next: &mut Vec<&'a Value>) -> Result<(), String> {
-    let items = value.as_array().map_or(&[][..], Vec::as_slice);
+/// One path from each of several values: a union gives the first path's finds before the second's.
+fn walk_all<'a>(path: &[Part], values: &[&'a Value]) -> Result<Vec<&'a Value>, String> {
+    let found: Vec<Vec<&Value>> = values.iter().map(|value| walk(path, value)).collect::<Result<_, _>>()?;
+    Ok(found.concat())
+}
+
+fn step<'a>(part: &Part, value: &'a Value, next: &mut Vec<&'a Value>) -> Result<(), String> {
     match part {
-        Part::Root => next.push(root),
         Part::Field(name) => next.extend(value.get(name)),
         Part::All => match value {
             Value::Object(fields) => next.extend(fields.values()),
-            _ => next.extend(items),
+            _ => next.extend(value.as_array().map_or(&[][..], Vec::as_slice)),
         },
         Part::Deep(name) => deep(name, value, next),
+        Part::Index(_) | Part::Slice(_) if value.is_null() => {}
         Part::Index(i) => {
-            let place = if *i < 0 { items.len() as i64 + i } else { *i };
-            match usize::try_from(place).ok().and_then(|place| items.get(place)) {
-                Some(item) => next.push(item),
-                None if value.is_array() => {
-                    return Err(format!("array index out of bounds: index {i}, length {}", items.len()));
-                }
-                None => {}
-            }
+            let items = items(value)?;
+            let place = if *i < 0 { i + length(items) } else { *i };
+            next.push(&items[within(place, items)?]);
         }
-        Part::Slice(from, to) => {
-            let place = |bound: i64| {
-                let place = if bound < 0 { items.len() as i64 + bound } else { bound };
-                usize::try_from(place.max(0)).unwrap_or(0).min(items.len())
-            };
-            let (from, to) = (from.map_or(0, place), to.map_or(items.len(), place));
-            next.extend(items.get(from..to.max(from)).unwrap_or_default());
+        Part::Slice([from, to, step]) => {
+            let items = items(value)?;
+            let bound = |bound: i64| if bound < 0 { bound + length(items) } else { bound };
+            let (from, to) = (from.map_or(0, bound), to.map_or(length(items), bound));
+            if from == to {
+                return Ok(());
+            }
+            let (first, last) = (within(from, items)?, within(to - 1, items)?);
+            if first > last {
+                return Err(format!("starting index {from} is greater than ending index {to}"));
+            }
+            let step = step.map_or(Some(1), |step| usize::try_from(step).ok()).filter(|step| *step > 0);
+            next.extend(items[first..=last].iter().step_by(step.ok_or("step must be > 0")?));
         }
         Part::Filter(left, test) => {
             if value.is_null() {
                 return Err("<nil> is not array or slice and cannot be filtered".to_owned());
             }
-            for item in items {
-                if holds(left, test.as_ref(), root, item)? {
+            for item in value.as_array().map_or(&[][..], Vec::as_slice) {
+                if holds(left, test.as_ref(), item)? {
                     next.push(item);
                 }
             }
         }
+        Part::Union(_) => unreachable!("it is about all values, and not about one"),
     }
     Ok(())
+}
+
+fn items(value: &Value) -> Result<&[Value], String> {
+    let go_type = match value {
+        Value::Array(items) => return Ok(items),
+        Value::Object(_) => "map[string]interface {}",
+        Value::String(_) => "string",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        _ => "int64",
+    };
+    Err(format!("{go_type} is not array or slice"))
+}
+
+fn length(items: &[Value]) -> i64 {
+    i64::try_from(items.len()).unwrap_or(i64::MAX)
+}
+
+fn within(place: i64, items: &[Value]) -> Result<usize, String> {
+    let found = usize::try_from(place).ok().filter(|place| *place < items.len());
+    found.ok_or_else(|| format!("array index out of bounds: index {place}, length {}", items.len()))
 }
 
 fn deep<'a>(name: &str, value: &'a Value, next: &mut Vec<&'a Value>) {
@@ -327,12 +379,12 @@ fn deep<'a>(name: &str, value: &'a Value, next: &mut Vec<&'a Value>) {
     }
 }
 
-fn holds(left: &[Part], test: Option<&(String, Operand)>, root: &Value, item: &Value) -> Result<bool, String> {
-    let left = walk(left, root, item)?.first().copied();
+fn holds(left: &[Part], test: Option<&(String, Operand)>, item: &Value) -> Result<bool, String> {
+    let left = walk(left, item)?.first().copied();
     let Some((operator, operand)) = test else { return Ok(left.is_some()) };
     let right = match operand {
         Operand::Literal(value) => Some(value),
-        Operand::Path(parts) => walk(parts, root, item)?.first().copied(),
+        Operand::Path(parts) => walk(parts, item)?.first().copied(),
     };
     let (Some(left), Some(right)) = (left, right) else { return Ok(false) };
     let order = match (left, right) {
@@ -372,6 +424,8 @@ mod tests {
             (r#"{.items[?(@.n>1)].metadata.name}"#, "b"), ("{.items[?(@.on)].n}", "1"),
             (r"{.items[0].metadata.labels.app\.io/x}", "1"), ("{.items[0].metadata.labels['app\\.io/x']}", "1"),
             ("{..name}", "a b"), ("name={.items[0].metadata['name']}!", "name=a!"), ("plain", "plain"),
+            ("{.items[*]['metadata.name', 'n']}", "a b 1 2"), ("{.items[0,1].n}", "1 2"), ("{.items[::2].n}", "1"),
+            ("{range .items[*]}{$.n}{end}", "12"), ("{range .items[*]}{.n}", "12"), ("{.null[0]}", ""),
         ];
         for (template, want) in cases {
             assert_eq!(Template::parse(template).and_then(|t| t.print(&value)).unwrap(), want, "{template}");
@@ -380,14 +434,29 @@ mod tests {
 
     #[test]
     fn what_is_no_template_is_refused() {
-        for wrong in
-            ["{.a", "{.a[}", "{range .a}", "{end}", "{.a[x]}", "{.a[?(@.b]}", "{\"a}", "{.}}{", "{.a[?(@.b==c)]}"]
-        {
-            assert!(Template::parse(wrong).is_err(), "{wrong}");
+        for (wrong, why) in [
+            ("{.a", "unclosed action"),
+            ("{.a[}", "unterminated array"),
+            ("{.a[*", "unterminated array"),
+            ("{.a[x]}", "invalid array index x"),
+            ("{.a[\"x\"]}", "invalid array index \"x\""),
+            ("{.a[?(@.b]}", "unterminated filter"),
+            ("{\"a}", "unterminated quoted string"),
+            ("{.}}{", "unclosed action"),
+            ("{.a[?(@.b==c)]}", "unrecognized identifier c"),
+        ] {
+            assert_eq!(Template::parse(wrong).unwrap_err(), why, "{wrong}");
         }
-        let value = json!({"a": []});
-        let error = Template::parse("{.a[0].b}").unwrap().print(&value).unwrap_err();
-        assert_eq!(error, "array index out of bounds: index 0, length 0");
+        let value = json!({"a": [], "b": {}});
+        for (template, why) in [
+            ("{.a[0].b}", "array index out of bounds: index 0, length 0"),
+            ("{.a[0:2]}", "array index out of bounds: index 0, length 0"),
+            ("{.b[0]}", "map[string]interface {} is not array or slice"),
+            ("{.b[*]}", "map[string]interface {} is not array or slice"),
+            ("{end}", "not in range, nothing to end"),
+        ] {
+            assert_eq!(Template::parse(template).unwrap().print(&value).unwrap_err(), why, "{template}");
+        }
         let error = Template::parse("{.a[?(@.b)]}").unwrap().print(&json!({"a": null})).unwrap_err();
         assert_eq!(error, "<nil> is not array or slice and cannot be filtered");
     }
