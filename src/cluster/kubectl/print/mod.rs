@@ -3,14 +3,13 @@
 //! All of it is pure: objects and the time it is, in; text, out. Objects come as JSON because that is what a client
 //! gets, and because templates and custom columns ask for any field.
 //!
-//! Left out: `kyaml`.
-//!
 //! - [`table`]: tables of objects; the cells are the API server's, see [`columns`]. [`describe`]: pages about one.
-//! - [`jsonpath`], [`template`], [`yaml`], [`custom`]: the other output formats.
+//! - [`jsonpath`], [`template`], [`yaml`], [`kyaml`], [`custom`]: the other output formats.
 //! - [`rules`]: what roles allow. [`tabs`], [`duration`], [`fields`]: what all this is made of.
 
 pub mod custom;
 pub mod describe;
+pub mod kyaml;
 pub mod rules;
 pub mod table;
 pub mod tabs;
@@ -39,8 +38,10 @@ pub enum Output {
     Json,
     /// `-o name`.
     Name,
-    /// `-o jsonpath=…`.
-    JsonPath(jsonpath::Template),
+    /// `-o kyaml`.
+    KYaml,
+    /// `-o jsonpath=…`, as it was given and as it was read.
+    JsonPath(String, jsonpath::Template),
     /// `-o jsonpath-as-json=…`: a list of what one path finds.
     JsonList(String),
     /// `-o go-template=…`.
@@ -62,14 +63,18 @@ impl Output {
             "jsonpath" | "jsonpath-as-json" | "go-template" | "template" if argument.is_empty() => {
                 Err("template format specified but no template given".to_owned())
             }
-            "jsonpath" => Ok(Output::JsonPath(jsonpath::Template::parse(argument)?)),
+            "kyaml" => Ok(Output::KYaml),
+            "jsonpath" => match jsonpath::Template::parse(argument) {
+                Ok(template) => Ok(Output::JsonPath(argument.to_owned(), template)),
+                Err(why) => Err(format!("error parsing jsonpath {argument}, {why}")),
+            },
             "jsonpath-as-json" => jsonpath::find(argument, &Value::Null).map(|_| Output::JsonList(argument.to_owned())),
             "go-template" | "template" => Ok(Output::GoTemplate(template::Template::parse(argument)?)),
             "custom-columns" => Ok(Output::CustomColumns(custom::Columns::parse(argument)?)),
             _ => Err(format!(
                 "unable to match a printer suitable for the output format \"{format}\", allowed formats are: \
                  custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,jsonpath-as-json,\
-                 jsonpath-file,name,template,templatefile,wide,yaml"
+                 jsonpath-file,kyaml,name,template,templatefile,wide,yaml"
             )),
         }
     }
@@ -98,7 +103,11 @@ pub fn print(output: &Output, objects: &[Value], single: bool, now: Timestamp) -
         Output::Yaml => Ok(yaml::print(&whole())),
         Output::Json => Ok(json_text(&whole())),
         Output::Name => Ok(objects.iter().map(|o| format!("{}\n", qualified_name(o))).collect()),
-        Output::JsonPath(template) => template.print(&whole()),
+        Output::KYaml => Ok(kyaml::print(&whole())),
+        Output::JsonPath(text, template) => {
+            let whole = whole();
+            template.print(&whole).map_err(|why| not_executed(text, &whole, &why))
+        }
         Output::JsonList(path) => {
             let whole = whole();
             Ok(json_text(&jsonpath::find(path, &whole)?.into_iter().cloned().collect()))
@@ -106,6 +115,33 @@ pub fn print(output: &Output, objects: &[Value], single: bool, now: Timestamp) -
         Output::GoTemplate(template) => template.print(&whole()),
         Output::CustomColumns(columns) => columns.print(objects),
         Output::Table { wide } => Ok(table::plain(objects, *wide, now)),
+    }
+}
+
+/// What is said of a jsonpath that fails on the objects. Mirrors `JSONPathPrinter.PrintObj`.
+fn not_executed(template: &str, whole: &Value, why: &str) -> String {
+    format!(
+        "error executing jsonpath {template:?}: Error executing template: {why}. Printing more information for debugging the \
+         template:\n\ttemplate was:\n\t\t{template}\n\tobject given to jsonpath engine was:\n\t\t{}\n\n",
+        go_syntax(whole)
+    )
+}
+
+/// A value as Go's `%#v` writes it.
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key:?}:{}", go_syntax(value))).collect();
+            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
+        }
+        Value::String(text) => format!("{text:?}"),
+        other => other.to_string(),
     }
 }
 
