@@ -85,7 +85,7 @@ fn what_is_in_no_manifest_any_more_is_pruned() {
                 "kubectl apply -f one.yaml --prune -l app=shop --dry-run=client",
                 "configmap/one configured (dry run)\nconfigmap/two pruned (dry run)\nWarning: v1 Endpoints is deprecated in v1.33+;…",
             ),
-            ("kubectl apply -f one.yaml -l app=other", ""),
+            ("kubectl apply -f one.yaml -l app=other", "error: no objects passed to apply"),
             ("kubectl apply -f one.yaml --prune --all --prune-allowlist=core/v1/Secret", "configmap/one configured"),
             (
                 "kubectl apply -f one.yaml --prune --all --prune-allowlist=Secret",

@@ -56,7 +56,13 @@ impl Args {
                 }
                 None => short(verb, word)?,
             };
-            let missing = || wrong(verb, &format!("flag needs an argument: --{}", flag.name));
+            let missing = || {
+                let given = match word.strip_prefix("--") {
+                    Some(_) => format!("--{}", flag.name),
+                    None => format!("{:?} in {word}", word.chars().nth(1).unwrap_or_default()),
+                };
+                wrong(verb, &format!("flag needs an argument: {given}"))
+            };
             let value = match value.or(flag.alone.map(str::to_owned)) {
                 Some(value) => value,
                 None => words.next().cloned().ok_or_else(missing)?,
@@ -219,5 +225,8 @@ pub fn are_built_in(words: &[String]) -> bool {
 
 /// The kind that `word` names, or what kubectl says.
 pub fn one_kind(word: &str, known: &Discovery) -> Result<Kind, Failure> {
-    known.from_word(word).ok_or_else(|| Failure::text(format!("the server doesn't have a resource type \"{word}\"")))
+    known.from_word(word).ok_or_else(|| {
+        let (resource, _group) = word.split_once('.').unwrap_or((word, ""));
+        Failure::text(format!("the server doesn't have a resource type \"{resource}\""))
+    })
 }

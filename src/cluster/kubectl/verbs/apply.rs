@@ -61,6 +61,9 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Err(fault) => failed.push(fault),
         }
     }
+    if applied.is_empty() && failed.is_empty() {
+        return Err(Failure::text("no objects passed to apply"));
+    }
     Failure::all(failed)?;
     if args.is_on("prune") { prune::prune(&applied, args, cx).await } else { Ok(()) }
 }

@@ -26,9 +26,12 @@ const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1de
 pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let (word, command) = match (args.words.as_slice(), args.rest.as_slice()) {
         ([], _) => return Err(Failure::text("pod, type/name or --filename must be specified")),
-        (_, []) => return Err(Failure::text("you must specify at least one command for the container")),
+        ([_], []) => return Err(Failure::text("you must specify at least one command for the container")),
         ([word], command) => (word, command),
-        _ => return Err(Failure::text("exec [POD] [COMMAND] is not supported. Use exec [POD] -- [COMMAND] instead")),
+        _ => {
+            let why = "exec [POD] [COMMAND] is not supported anymore. Use exec [POD] -- [COMMAND] instead";
+            return Err(Failure::text(format!("{why}\nSee 'kubectl exec -h' for help and examples")));
+        }
     };
     if args.is_on("tty") && command.len() == 1 {
         let why = "no terminal is simulated; give one command, as in: kubectl exec web -- cat /etc/hosts";

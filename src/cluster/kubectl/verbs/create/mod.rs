@@ -8,6 +8,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout, write_options};
 use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::usage;
 use crate::object::{Kind, go_types};
 
 mod budget;
@@ -55,21 +56,36 @@ const MADE: [&str; 26] = [
 /// The sorts of Secrets that are made without a manifest.
 const SECRETS: [&str; 3] = ["generic", "tls", "docker-registry"];
 
+/// The types of Services that are.
+const SERVICES: [&str; 4] = ["clusterip", "nodeport", "loadbalancer", "externalname"];
+
 async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let nothing = || cx.complain("Error: must specify one of -f and -k\n");
     let Some((what, names)) = args.words.split_first() else {
-        return Err(Failure::text("must specify one of -f and -k"));
+        nothing();
+        cx.complain(usage::help("create").trim_end());
+        return Err(Failure::Told);
+    };
+    let unknown = |word: &str, of: &str| {
+        Failure::text(format!("unknown command \"{word}\"\nSee 'kubectl create{of} -h' for help and examples"))
     };
     let (what, names) = match what.as_str() {
-        "service" | "svc" => ("service", names.get(1..).unwrap_or_default()),
-        "secret" => match names.split_first() {
-            Some((sort, names)) if SECRETS.contains(&sort.as_str()) => ("secret", names),
-            _ => return Err(Failure::text("say which: create secret generic|tls|docker-registry NAME")),
-        },
+        "service" | "svc" | "secret" => {
+            let (what, sorts) = if what == "secret" { ("secret", &SECRETS[..]) } else { ("service", &SERVICES[..]) };
+            match names.split_first() {
+                Some((sort, names)) if sorts.contains(&sort.as_str()) => (what, names),
+                Some(_) => return Err(unknown(&names.join(" "), &format!(" {what}"))),
+                None => {
+                    cx.complain(format!("Usage: kubectl create {what} {} NAME [flags]", sorts.join("|")));
+                    return Err(Failure::Told);
+                }
+            }
+        }
         other => (other, names),
     };
     if !MADE.contains(&what) {
-        let help = "See 'kubectl create -h' for help and examples";
-        return Err(Failure::text(format!("Unexpected args: [{}]\n{help}", args.words.join(" "))));
+        nothing();
+        return Err(unknown(&args.words.join(" "), ""));
     }
     let [name] = names else {
         let full = match what {
@@ -80,6 +96,8 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             "cj" => "cronjob",
             other => other,
         };
+        let sort = args.words.get(1).filter(|_| matches!(what, "secret" | "service")).map(|sort| format!(" {sort}"));
+        let full = format!("{full}{}", sort.unwrap_or_default());
         let help = format!("See 'kubectl create {full} -h' for help and examples");
         return Err(Failure::text(format!("exactly one NAME is required, got {}\n{help}", names.len())));
     };
