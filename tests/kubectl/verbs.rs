@@ -95,7 +95,7 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl delete pod once --grace-period=0 --force --wait=false", "*pod \"once\" force deleted"),
     ("kubectl get pod a/b c", "error: there is no need to specify a resource type as a separate argument…"),
     ("kubectl get pods --colour", "error: unknown flag: --colour\nSee 'kubectl get --help' for usage."),
-    ("kubectl get pods -o", "error: flag needs an argument: --output…"),
+    ("kubectl get pods -o", "error: flag needs an argument: 'o' in -o…"),
     ("kubectl get pods -o shiny", "error: unable to match a printer suitable for the output format \"shiny\"…"),
     ("kubectl delete pods lost --image=x", "error: unknown flag: --image…"),
     ("kubectl debug lost --custom=x", "error: --custom is left out here: kubectl debug has it, and this one has not"),
@@ -172,7 +172,18 @@ const TRIALS: &[(&str, &str)] = &[
     ),
     ("kubectl create secret generic s --from-literal=user=root", "secret/s created"),
     ("kubectl get secret s -o jsonpath={.type}/{.data.user}", "Opaque/cm9vdA=="),
-    ("kubectl create secret t", "error: say which: create secret generic|tls|docker-registry NAME"),
+    ("kubectl create secret t", "error: unknown command \"t\"\nSee 'kubectl create secret -h' for help and examples"),
+    (
+        "kubectl create service",
+        "Usage: kubectl create service clusterip|nodeport|loadbalancer|externalname NAME [flags]",
+    ),
+    ("kubectl create", "Error: must specify one of -f and -k\n\nMake an object from a manifest, or without one:…"),
+    (
+        "kubectl create thing",
+        "Error: must specify one of -f and -k\n\nerror: unknown command \"thing\"\nSee 'kubectl create -h' for …",
+    ),
+    ("kubectl run x --image=nginx --env=A", "error: invalid env: A"),
+    ("kubectl run x --image=nginx --labels=a", "error: unexpected label spec: a"),
     ("kubectl create secret tls t --cert=tests/kubectl/nobody.pem", "error: key and cert must be specified"),
     (
         "kubectl create secret tls t --cert=tests/kubectl/patch.yaml --key=tests/kubectl/nobody.pem",

@@ -18,7 +18,7 @@ pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         };
         let object = cx.get(target.kind, cx.namespace(args), &name).await?;
         let selector = match target.kind {
-            _ if !args.value("selector").is_empty() => pairs(args.value("selector")),
+            _ if !args.value("selector").is_empty() => pairs(args.value("selector"))?,
             Kind::Pod => at(&object, "metadata.labels").clone(),
             Kind::Service | Kind::ReplicationController => at(&object, "spec.selector").clone(),
             Kind::Deployment | Kind::ReplicaSet => at(&object, "spec.selector.matchLabels").clone(),
@@ -34,7 +34,7 @@ pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let kind = if args.has("type") { args.value("type") } else { "ClusterIP" };
         let labels = match args.value("labels") {
             "" => at(&object, "metadata.labels").clone(),
-            labels => pairs(labels),
+            labels => pairs(labels)?,
         };
         let mut service = json!({
             "apiVersion": "v1", "kind": "Service",

@@ -2,8 +2,8 @@
 //!
 //! The API server says whether it may be and which kubelet keeps the log, and that one has to be there.
 //!
-//! Left out: what the kubelet is told and says; its file is read where it is. All Pods of a workload (`--all-pods`), and a limit
-//! in bytes. `--follow` prints what there is, since time stands still meanwhile.
+//! Left out: what the kubelet is told and says; its file is read where it is. All Pods of a workload (`--all-pods`).
+//! `--follow` prints what there is, since time stands still meanwhile.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -125,6 +125,7 @@ pub(super) async fn print_since(
 #[derive(Default)]
 struct Lines {
     tail: Option<usize>,
+    bytes: Option<usize>,
     since: Option<Timestamp>,
     previous: bool,
     timestamps: bool,
@@ -137,6 +138,10 @@ impl Lines {
         let tail = args.number("tail")?.or(of_many);
         if tail.is_some_and(|tail| tail < -1) {
             return Err(Failure::text("--tail must be greater than or equal to -1"));
+        }
+        let bytes = args.number("limit-bytes")?;
+        if bytes.is_some_and(|bytes| bytes < 1) {
+            return Err(Failure::text("--limit-bytes must be greater than 0"));
         }
         let ago = timeout(args, "since")?;
         let since = match (ago, args.value("since-time")) {
@@ -153,6 +158,7 @@ impl Lines {
         };
         Ok(Lines {
             tail: tail.and_then(|tail| usize::try_from(tail).ok()),
+            bytes: bytes.and_then(|bytes| usize::try_from(bytes).ok()),
             since,
             previous: args.is_on("previous"),
             timestamps: args.is_on("timestamps"),
@@ -197,6 +203,7 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
     let printed: Vec<(Timestamp, &str)> = lines.iter().map(|(at, line)| (at.timestamp(), line.as_str())).collect();
     let printed: Vec<_> = printed.into_iter().filter(|(at, _)| *at <= cx.now()).collect();
     let skipped = wanted.tail.map_or(0, |tail| printed.len().saturating_sub(tail));
+    let mut left = wanted.bytes.unwrap_or(usize::MAX);
     for (at, line) in &printed[skipped..] {
         if wanted.since.is_some_and(|since| *at < since) {
             continue;
@@ -204,7 +211,12 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
         let prefix = if wanted.prefix { format!("[pod/{name}/{container}] ") } else { String::new() };
         let time =
             if wanted.timestamps { format!("{} ", at.strftime("%Y-%m-%dT%H:%M:%S.%9fZ")) } else { String::new() };
-        cx.line(format!("{prefix}{time}{line}"));
+        let line = format!("{time}{line}\n");
+        let end = (0..=left.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or_default();
+        left -= end;
+        if end > 0 {
+            cx.print(&format!("{prefix}{}", &line[..end]));
+        }
     }
     Ok(())
 }

@@ -36,8 +36,14 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if let Some(port) = port {
         container["ports"] = json!([{"containerPort": port}]);
     }
-    let pair = |pair: &String| pair.split_once('=').map(|(name, value)| json!({"name": name, "value": value}));
-    let environment: Vec<Value> = args.values("env").iter().filter_map(pair).collect();
+    if args.is_on("privileged") {
+        container["securityContext"] = json!({"privileged": true});
+    }
+    let environment = args.values("env").iter().map(|pair| match pair.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok(json!({"name": name, "value": value})),
+        _ => Err(Failure::text(format!("invalid env: {pair}"))),
+    });
+    let environment = environment.collect::<Result<Vec<Value>, Failure>>()?;
     if !environment.is_empty() {
         container["env"] = json!(environment);
     }
@@ -48,13 +54,13 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     let labels = match args.value("labels") {
         "" => json!({"run": name}),
-        labels => pairs(labels),
+        labels => pairs(labels)?,
     };
     let restart = if args.has("restart") { args.value("restart") } else { "Always" };
     let spec = json!({"containers": [container], "restartPolicy": restart, "dnsPolicy": "ClusterFirst"});
     let mut metadata = json!({"name": name, "labels": labels});
     if args.has("annotations") {
-        metadata["annotations"] = pairs(&args.values("annotations").join(","));
+        metadata["annotations"] = pairs(&args.values("annotations").join(","))?;
     }
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
     let pod = send(overridden(pod, args)?, "kubectl-run", args, cx).await?;
@@ -97,8 +103,12 @@ fn overridden(pod: Value, args: &Args) -> Result<Value, Failure> {
     }
 }
 
-/// `a=1,b=2` as an object.
-pub(super) fn pairs(text: &str) -> Value {
-    let pair = |pair: &str| pair.split_once('=').map(|(key, value)| (key.to_owned(), json!(value)));
-    Value::Object(text.split(',').filter_map(pair).collect())
+/// `a=1,b=2` as an object. Mirrors `generate.ParseLabels`.
+pub(super) fn pairs(text: &str) -> Result<Value, Failure> {
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some(("", value)) if !value.contains('=') => Err(Failure::text("unexpected empty label key")),
+        Some((key, value)) if !value.contains('=') => Ok((key.to_owned(), json!(value))),
+        _ => Err(Failure::text(format!("unexpected label spec: {pair}"))),
+    };
+    Ok(Value::Object(text.split(',').map(pair).collect::<Result<_, Failure>>()?))
 }
