@@ -31,6 +31,8 @@ pub const TIMEOUT: &str = "no answer in time";
 const LATER: &str = "a late packet";
 /// Linux' first port for clients.
 const FIRST_PORT: u16 = 32768;
+/// How long [`Speaks::FailingHttp`] answers well.
+const WELL_FOR: Duration = Duration::from_secs(10);
 
 /// The kernel of one machine.
 pub struct KernelActor {
@@ -252,9 +254,11 @@ impl Inner {
         if let Speaks::Process(process) = listener.speaks {
             return self.hand_over(process, namespace.to_owned(), packet.clone(), text.to_owned());
         }
+        let is_worn_out = listener.speaks == Speaks::FailingHttp && self.hub.now() > listener.since + WELL_FOR;
+        let status = status.unwrap_or(if is_worn_out { 500 } else { 200 });
         let answer = match listener.speaks {
             Speaks::Dns | Speaks::Other if !programs::is_health_check(text) => Payload::Fin,
-            _ => Payload::Data(programs::page(&listener.name, &self.name, packet, text, status.unwrap_or(200))),
+            _ => Payload::Data(programs::page(&listener.name, &self.name, packet, text, status)),
         };
         self.send(namespace, packet.answer(answer));
     }

@@ -3,6 +3,7 @@
 //! No program is run, so a rule says what a container listens on ([`ports`]):
 //! - a well-known server image (nginx, redis, …) listens on its own port, whatever its `containerPort` says, as the real
 //!   one would: a Service with another targetPort is refused;
+//! - `agnhost`, of the test images, listens where the first word tells it to (`netexec`, `liveness`, …);
 //! - `--http-port=8080`, `--port 8080`, `-listen=:5678` or `http.server 8000` among its words name the port;
 //! - any other image listens on the TCP and UDP ports that its spec declares;
 //! - a container whose command is a known shell script, such as `sleep 3600`, listens on nothing, or only from the moment on
@@ -22,6 +23,8 @@ use crate::object::time::Instant;
 pub enum Speaks {
     /// A page that names its Pod.
     Http,
+    /// The same for ten seconds, and 500 from then on: what `agnhost liveness` does, so that a probe has something to find.
+    FailingHttp,
     /// DNS: CoreDNS answers.
     Dns,
     /// Whatever this process answers.
@@ -182,6 +185,12 @@ const WELL_KNOWN: &[(&str, Protocol, u16, Speaks)] = &[
     ("caddy", Protocol::Tcp, 80, Speaks::Http),
     ("whoami", Protocol::Tcp, 80, Speaks::Http),
     ("hello-app", Protocol::Tcp, 8080, Speaks::Http),
+    ("node-hello", Protocol::Tcp, 8080, Speaks::Http),
+    ("kubernetes-bootcamp", Protocol::Tcp, 8080, Speaks::Http),
+    ("goproxy", Protocol::Tcp, 8080, Speaks::Http),
+    ("hpa-example", Protocol::Tcp, 80, Speaks::Http),
+    ("httpbin", Protocol::Tcp, 80, Speaks::Http),
+    ("podinfo", Protocol::Tcp, 9898, Speaks::Http),
     ("echoserver", Protocol::Tcp, 8080, Speaks::Http),
     ("http-echo", Protocol::Tcp, 5678, Speaks::Http),
     ("tomcat", Protocol::Tcp, 8080, Speaks::Http),
@@ -198,12 +207,24 @@ const WELL_KNOWN: &[(&str, Protocol, u16, Speaks)] = &[
     ("coredns", Protocol::Udp, 53, Speaks::Dns),
 ];
 
+/// What `agnhost` does, and where it listens then.
+const AGNHOST: &[(&str, u16, Speaks)] = &[
+    ("liveness", 8080, Speaks::FailingHttp),
+    ("netexec", 8080, Speaks::Http),
+    ("serve-hostname", 9376, Speaks::Http),
+    ("test-webserver", 80, Speaks::Http),
+];
+
 /// What a container that serves listens on. `declared` are the ports of its spec.
 pub fn ports(image: &str, words: &[String], declared: &[(u16, Protocol)]) -> Vec<(Protocol, u16, Speaks)> {
     if let Some(port) = named_port(words) {
         return vec![(Protocol::Tcp, port, Speaks::Http)];
     }
     let name = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image);
+    let does = |what: &str| name == "agnhost" && words.iter().take(2).any(|word| word == what);
+    if let Some((_, port, speaks)) = AGNHOST.iter().find(|(what, ..)| does(what)) {
+        return vec![(Protocol::Tcp, *port, *speaks)];
+    }
     let known: Vec<_> = WELL_KNOWN.iter().filter(|(known, ..)| *known == name).collect();
     if known.is_empty() {
         let speaks = |protocol| if protocol == Protocol::Tcp { Speaks::Http } else { Speaks::Other };
@@ -236,6 +257,9 @@ mod tests {
             ("docker.io/library/redis@sha256:00", "", vec![6379]),
             ("example.com/shop/cart:v2", "", vec![8080, 53]),
             ("registry.k8s.io/e2e-test-images/agnhost:2.53", "netexec --http-port=9090", vec![9090]),
+            ("registry.k8s.io/e2e-test-images/agnhost:2.40", "liveness", vec![8080]),
+            ("registry.k8s.io/e2e-test-images/agnhost:2.40", "/agnhost test-webserver", vec![80]),
+            ("gcr.io/google-samples/kubernetes-bootcamp:v1", "", vec![8080]),
             ("hashicorp/http-echo", "-listen=:5000 -text=hi", vec![5000]),
             ("python:3", "python3 -m http.server 8000", vec![8000]),
         ] {
