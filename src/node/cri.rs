@@ -117,6 +117,9 @@ pub struct ContainerConfig {
     pub stdin: bool,
     /// How much of the machine it may use.
     pub linux: LinuxContainerResources,
+    /// As whom its process runs, and where it may write.
+    #[serde(skip)]
+    pub security: LinuxContainerSecurityContext,
     /// Not CRI: the file in which the process may say why it ended. A real kubelet mounts one there, and reads it.
     #[serde(skip)]
     pub termination_message_path: String,
@@ -137,6 +140,23 @@ pub struct LinuxContainerResources {
     pub memory_limit_in_bytes: i64,
     /// How soon the kernel kills it when memory runs out: 1000 among the first, -997 after almost all others.
     pub oom_score_adj: i64,
+}
+
+/// `LinuxContainerSecurityContext`: what it is told of users, and of what others see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinuxContainerSecurityContext {
+    /// By number; None: whoever the image says.
+    pub run_as_user: Option<i64>,
+    /// The first of its groups.
+    pub run_as_group: Option<i64>,
+    /// The others.
+    pub supplemental_groups: Vec<i64>,
+    /// Its own files cannot be written.
+    pub readonly_rootfs: bool,
+    /// Mount points that it cannot write to. In CRI each mount says it.
+    pub read_only_mounts: Vec<String>,
+    /// The containers of its Pod see each other's processes (`NamespaceOption`).
+    pub share_processes: bool,
 }
 
 /// `ContainerState`.

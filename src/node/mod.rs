@@ -4,6 +4,9 @@
 //! container runtime, which it calls through CRI; and the network plugins, which the runtime calls through CNI. What they
 //! share is the machine ([`host`]): its disk and its kernel.
 
+/// The release of the machines' kernel: that of the machine the recordings ran on, as a fake cAdvisor says it.
+pub const KERNEL: &str = "3.16.0-0.bpo.4-amd64";
+
 pub mod cni;
 pub mod coredns;
 pub mod cri;

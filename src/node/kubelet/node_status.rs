@@ -286,7 +286,7 @@ pub fn changed(old: &NodeStatus, new: &NodeStatus) -> bool {
 /// The machine the recordings ran on: a fake cAdvisor says so. The runtime gives its own version.
 fn system_info(runtime_version: &str) -> NodeSystemInfo {
     NodeSystemInfo {
-        kernel_version: "3.16.0-0.bpo.4-amd64".into(),
+        kernel_version: crate::node::KERNEL.into(),
         os_image: "Debian GNU/Linux 7 (wheezy)".into(),
         container_runtime_version: format!("containerd://{runtime_version}"),
         kubelet_version: KUBELET_VERSION.into(),

@@ -17,6 +17,7 @@ use super::linux;
 use super::pleg::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::sandbox_config::sandbox_config;
+use super::security;
 use super::volumes::{Slot, volumes_of};
 use crate::client::recorder::EventType;
 use crate::engine::RpcError;
@@ -275,6 +276,7 @@ fn container_config(
         // With stdinOnce it is closed when the first who was attached leaves, and nobody ever is.
         stdin: container.stdin == Some(true),
         linux: LinuxContainerResources::default(),
+        security: security::context(pod, container),
         termination_message_path: container.termination_message_path.clone().unwrap_or_default(),
         falls_back_to_logs: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
     }

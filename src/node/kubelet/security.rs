@@ -1,4 +1,4 @@
-//! As whom a container's process runs: not as root, if its Pod says so.
+//! As whom a container's process runs, and where it may write: not as root, if its Pod says so.
 //!
 //! `runAsNonRoot` is a promise that is checked and not kept: it changes nobody's user. Whoever the process runs as is what
 //! `runAsUser` says, or else the image, which may give a name; of a name the kubelet cannot tell who that is.
@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Container;
 
 use super::Shared;
 use super::start::pod_text;
-use crate::node::cri::{CriRequest, CriResponse};
+use crate::node::cri::{CriRequest, CriResponse, LinuxContainerSecurityContext};
 use crate::object::Pod;
 
 /// The user that an image names. Neither a number nor a name: root.
@@ -43,6 +43,23 @@ pub fn verify_not_root(pod: &Pod, container: &Container, image: &ImageUser) -> R
         )),
         None | Some(0) => Err(format!("container has runAsNonRoot and image will run as root {which}")),
         Some(_) => Ok(()),
+    }
+}
+
+/// What the runtime is told (`determineEffectiveSecurityContext`): the container's word counts before its Pod's.
+pub fn context(pod: &Pod, container: &Container) -> LinuxContainerSecurityContext {
+    let own = container.security_context.as_ref();
+    let spec = pod.spec.as_ref();
+    let of_pod = spec.and_then(|spec| spec.security_context.as_ref());
+    let groups = of_pod.and_then(|of_pod| of_pod.supplemental_groups.as_ref());
+    let read_only = container.volume_mounts.iter().flatten().filter(|mount| mount.read_only == Some(true));
+    LinuxContainerSecurityContext {
+        run_as_user: own.and_then(|c| c.run_as_user).or_else(|| of_pod?.run_as_user),
+        run_as_group: own.and_then(|c| c.run_as_group).or_else(|| of_pod?.run_as_group),
+        supplemental_groups: groups.into_iter().flatten().copied().chain(of_pod.and_then(|p| p.fs_group)).collect(),
+        readonly_rootfs: own.and_then(|c| c.read_only_root_filesystem) == Some(true),
+        read_only_mounts: read_only.map(|mount| mount.mount_path.clone()).collect(),
+        share_processes: spec.and_then(|spec| spec.share_process_namespace) == Some(true),
     }
 }
 

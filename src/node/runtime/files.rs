@@ -73,6 +73,7 @@ impl Inner {
         text: &str,
         append: bool,
     ) -> Result<(), &'static str> {
+        may_change(&container.config, path)?;
         match host_path(&container.config, path) {
             Some(path) => self.networks.host().disk.write(&path, text, append),
             None => container.layer.write(path, text, append),
@@ -81,6 +82,7 @@ impl Inner {
 
     /// Takes a file away.
     pub(super) fn remove_file(&self, container: &Container, path: &str) -> Result<(), &'static str> {
+        may_change(&container.config, path)?;
         match host_path(&container.config, path) {
             Some(path) => self.networks.host().disk.remove(&path),
             None => container.layer.remove(path),
@@ -129,14 +131,29 @@ pub(super) fn full_name(sandbox: &PodSandboxConfig) -> (&str, Option<String>) {
     (short, (!domain.is_empty()).then(|| format!("{short}.{domain}")))
 }
 
-/// Where a path of the container is on the host; None if it is in no volume. The longest mount point counts.
+/// Where a path of the container is on the host; None if it is in no volume.
 fn host_path(config: &ContainerConfig, path: &str) -> Option<String> {
+    mount_of(config, path).map(|(_, rest, host)| format!("{host}{rest}"))
+}
+
+/// The mount point of a path, the rest behind it, and where that is on the host. The longest mount point counts.
+fn mount_of<'a>(config: &'a ContainerConfig, path: &'a str) -> Option<(&'a str, &'a str, &'a str)> {
     let inside = |point: &str| {
         let rest = path.strip_prefix(point.trim_end_matches('/'))?;
         (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     };
-    let found = config.mounts.iter().filter_map(|(point, host)| Some((point.len(), inside(point)?, host)));
-    found.max_by_key(|(len, _, _)| *len).map(|(_, rest, host)| format!("{host}{rest}"))
+    let found = config.mounts.iter().filter_map(|(point, host)| Some((point.as_str(), inside(point)?, host.as_str())));
+    found.max_by_key(|(point, _, _)| point.len())
+}
+
+/// Nothing changes on a mount that is read only, and nothing beside the mounts where the whole container is.
+fn may_change(config: &ContainerConfig, path: &str) -> Result<(), &'static str> {
+    // The file for last words is a mount of the kubelet's.
+    let is_read_only = match mount_of(config, path) {
+        Some((point, _, _)) => config.security.read_only_mounts.iter().any(|there| there == point),
+        None => config.security.readonly_rootfs && path != config.termination_message_path,
+    };
+    if is_read_only { Err("Read-only file system") } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -87,10 +87,15 @@ pub fn base_name(image: &str) -> &str {
     image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image)
 }
 
+/// Whether of an image it is known what it lacks.
+pub fn is_minimal(image: &str) -> bool {
+    MINIMAL.contains(&base_name(image))
+}
+
 /// Why a container's process cannot be started, in runc's words. What a volume may hold is taken to be there.
 pub fn cannot_start(config: &ContainerConfig) -> Option<String> {
     let word = config.command.iter().chain(&config.args).next()?;
-    if !MINIMAL.contains(&base_name(&config.image)) || is_there(word, config) {
+    if !is_minimal(&config.image) || is_there(word, config) {
         return None;
     }
     Some(not_there(word))

@@ -50,6 +50,7 @@ pub mod script;
 pub mod state;
 pub mod tar;
 mod text;
+mod who;
 
 use network::Networks;
 use state::{Container, State};
@@ -470,8 +471,14 @@ impl Inner {
 
     /// A process ends by itself, if it is still there.
     fn exits(&self, id: &str) {
-        let code = self.state.borrow().containers.get(id).and_then(|c| c.plan.ends).map_or(0, |(_, code)| code);
-        self.ended(id, code, if code == 0 { "Completed" } else { "Error" });
+        let plan = self.state.borrow().containers.get(id).map(|c| c.plan.clone()).unwrap_or_default();
+        let code = plan.ends.map_or(0, |(_, code)| code);
+        let reason = match code {
+            0 => "Completed",
+            _ if plan.out_of_memory => "OOMKilled",
+            _ => "Error",
+        };
+        self.ended(id, code, reason);
     }
 
     /// Notes the end of a process and tells the kubelet. False if it was not running.

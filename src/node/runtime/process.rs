@@ -26,6 +26,8 @@ pub struct Plan {
     pub program: Option<Rc<Program>>,
     /// Whether it is a server from the beginning, which may listen.
     pub serves: bool,
+    /// It ends because it takes more memory than it may.
+    pub out_of_memory: bool,
     /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal. As process 1 of a container a
     /// shell does.
     pub on_sigterm: Option<(Duration, i32)>,
@@ -33,6 +35,9 @@ pub struct Plan {
 
 /// How long a server takes to end well.
 const SHUTDOWN: Duration = Duration::from_millis(150);
+
+/// How long it takes to fill all the memory there is.
+const FILLING: Duration = Duration::from_millis(500);
 
 /// Images that end at once when they are given nothing to do: a shell or an interpreter that finds its input at an end.
 const SHORT_LIVED: &[(&str, &str)] = &[
@@ -66,8 +71,35 @@ pub fn plan(config: &ContainerConfig) -> Plan {
         [] if config.stdin && SHORT_LIVED.contains(&(image::base_name(&config.image), "")) => Plan::default(),
         [shell] if config.stdin && SHELLS.contains(&script::program(shell)) => Plan::default(),
         [] => of_image(&config.image),
+        words if is_too_greedy(words, config.linux.memory_limit_in_bytes) => {
+            Plan { ends: Some((FILLING, super::SIGKILLED)), out_of_memory: true, ..Plan::default() }
+        }
         words => Plan { program: Some(Program::of(words)), ..Plan::default() },
     }
+}
+
+/// Whether this is `stress`, and it is told to take more memory than its container may have. 0: as much as there is.
+fn is_too_greedy(words: &[String], limit: i64) -> bool {
+    if !matches!(words.first().map(|word| script::program(word)), Some("stress" | "stress-ng")) {
+        return false;
+    }
+    let value = |flag: &str| {
+        let joined = words.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('='));
+        joined.or_else(|| words.iter().skip_while(|word| *word != flag).nth(1).map(String::as_str))
+    };
+    let bytes = |text: &str| {
+        let (number, unit) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
+        let scale: i64 = match unit.to_ascii_lowercase().as_str() {
+            "k" => 1 << 10,
+            "m" => 1 << 20,
+            "g" => 1 << 30,
+            _ => 1,
+        };
+        number.parse::<i64>().ok()?.checked_mul(scale)
+    };
+    let workers = value("--vm").or_else(|| value("-m")).and_then(|number| number.parse::<i64>().ok());
+    let each = value("--vm-bytes").and_then(bytes);
+    workers.zip(each).is_some_and(|(workers, each)| limit > 0 && workers.saturating_mul(each) > limit)
 }
 
 fn of_image(image: &str) -> Plan {
@@ -141,5 +173,21 @@ mod tests {
             assert_eq!(waits, Plan::default(), "a shell, process 1, waits and minds no SIGTERM");
         }
         assert!(of("busybox", &["sh", "-c", "exit 1"], true).program.is_some());
+    }
+
+    #[test]
+    fn stress_is_killed_where_it_takes_too_much() {
+        for (words, limit, killed) in [
+            ("stress --vm 1 --vm-bytes 250M --vm-hang 1", 100 << 20, true),
+            ("stress --vm 1 --vm-bytes 150M --vm-hang 1", 200 << 20, false),
+            ("/usr/bin/stress -m 2 --vm-bytes=60M", 100 << 20, true),
+            ("stress --vm 1 --vm-bytes 250M", 0, false),
+            ("stress -cpus 2", 100 << 20, false),
+        ] {
+            let mut config = ContainerConfig { image: "polinux/stress".to_owned(), ..ContainerConfig::default() };
+            config.command = words.split(' ').map(str::to_owned).collect();
+            config.linux.memory_limit_in_bytes = limit;
+            assert_eq!(plan(&config).out_of_memory, killed, "{words}");
+        }
     }
 }

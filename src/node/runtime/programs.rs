@@ -7,13 +7,14 @@ use super::files::full_name;
 use super::network::netns;
 use super::script::test::{self, There};
 use super::state::State;
-use super::{Inner, script, text};
+use super::{Inner, script, text, who};
+use crate::node::KERNEL;
 use crate::node::cni::iproute;
 
 /// The commands that are simulated.
 pub const HERE: &str = "awk, basename, cat, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, ls, nslookup, \
-                        ping, printenv, printf, pwd, rm, sed, seq, sh -c, sleep, sort, tail, tar, test, touch, tr, true, uniq, wc, wget, \
-                        whoami";
+                        ping, printenv, printf, ps, pwd, rm, sed, seq, sh -c, sleep, sort, tail, tar, test, touch, tr, true, uname, uniq, \
+                        wc, wget, whoami";
 
 /// Runs one that needs nothing but its words, its input and files. None: not one of them.
 pub fn plain(
@@ -80,6 +81,10 @@ impl Inner {
                 Ran { output, code: i32::from(values.len() < names.len()), ..Ran::default() }
             }
             ["hostname"] => Ran::well(format!("{}\n", sandbox.hostname)),
+            ["hostname", "-i" | "-I"] if !sandbox.host_network => {
+                let address = state.sandboxes.get(&container.status.sandbox_id).map_or("", |there| there.ip.as_str());
+                Ran::well(format!("{address}\n"))
+            }
             ["hostname", "-f"] => {
                 let (short, full) = full_name(sandbox);
                 Ran::well(full.unwrap_or_else(|| short.to_owned()) + "\n")
@@ -88,8 +93,11 @@ impl Inner {
             ["date"] | ["date", "-u"] => self.date("%a %b %e %H:%M:%S UTC %Y"),
             ["date", format] | ["date", "-u", format] if format.starts_with('+') => self.date(&format[1..]),
             ["pwd"] => Ran::well("/\n"),
-            ["whoami"] => Ran::well("root\n"),
-            ["id"] => Ran::well("uid=0(root) gid=0(root) groups=0(root)\n"),
+            ["whoami"] => who::whoami(&container.config.security),
+            ["id", flags @ ..] => who::id(&container.config.security, flags)?,
+            ["ps", words @ ..] => who::ps(&state, place, words)?,
+            ["uname"] => Ran::well("Linux\n"),
+            ["uname", flags @ ..] => uname(&sandbox.hostname, flags),
             words => {
                 let is_directory = |path: &str| self.names(&state, container, sandbox, path).is_some();
                 return plain(words, input, &read, &is_directory);
@@ -130,6 +138,14 @@ impl Inner {
             Err(why) => Ran::badly(1, why),
         }
     }
+}
+
+/// What `uname` says, in the order of its own.
+fn uname(hostname: &str, flags: &[&str]) -> Ran {
+    let letters: String = flags.iter().map(|flag| flag.trim_start_matches('-')).collect();
+    let all = [('s', "Linux"), ('n', hostname), ('r', KERNEL), ('v', "#1 SMP"), ('m', "x86_64"), ('o', "GNU/Linux")];
+    let shown = all.iter().filter(|(letter, _)| letters.contains(*letter) || letters.contains('a'));
+    Ran::well(shown.map(|(_, what)| *what).collect::<Vec<_>>().join(" ") + "\n")
 }
 
 /// What `echo -e` makes of its words.
