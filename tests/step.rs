@@ -327,13 +327,35 @@ fn what_is_printed_goes_through_pipes() {
         "\nError from server (NotFound): pods \"nobody\" not found\n0\n",
         "\na program is missing behind the |\n",
         "\nless: command not found\n",
-        "\nerror: a pipe goes only behind what looks, such as get: type one command a line\n",
+        "\nthe line is about to start; press Enter to step\n",
     ]
     .iter()
     .enumerate()
     {
         assert!(answers[at].ends_with(want), "{at}: {answers:?}");
     }
+}
+
+/// What a shell has to read is typed into one: what it writes is found by later lines, and a text after `<<` is part of its line.
+#[test]
+fn a_line_may_be_a_shells() {
+    let typed = "create ns shop --dry-run=client -o yaml > shop.yaml\nrun\ncat shop.yaml\nrun\nkubectl apply -f shop.yaml\nrun\n\
+        cat <<EOF | kubectl apply -f -\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: its\ndata:\n  it: \"don't\"\nEOF\nrun\n\
+        for n in 1 2; do kubectl create ns shop-$n; done\nrun\nkubectl get ns && ls\nk get ns \\\n  -o name\nchoices\n";
+    let said = printed(&run(&["step", "pod"], typed));
+    for words in [
+        "kind: Namespace\nmetadata:\n  name: shop\n",
+        "\nnamespace/shop created\n",
+        "\n> EOF\nthe line is about to start; press Enter to step\n",
+        "\nconfigmap/its created\n",
+        "\nnamespace/shop-1 created\nnamespace/shop-2 created\n",
+        "\n\"ls\" is not understood; a line is a kubectl command, ",
+        "\nnamespace/shop\nnamespace/shop-1\nnamespace/shop-2\n",
+        "type sh -c 'kubectl create ns shop --dry-run=client -o yaml > shop.yaml'\n",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!std::path::Path::new("shop.yaml").exists(), "nothing is written to the disk");
 }
 
 /// Each command with each kind of nonsense behind it: a reply, never a panic.

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use crate::debugger::quiz::{Question, Quiz};
 
 use super::Stepper;
-use super::commands::Answer;
+use super::commands::{self, Answer};
 use super::complete::candidates;
 use super::edit;
 use super::input::Lines;
@@ -15,6 +15,9 @@ use super::watch::{Bar, Signals};
 
 /// The prompt, in the terminal and in transcripts.
 const PROMPT: &str = "(kubestep)";
+
+/// The prompt for the rest of a line.
+const MORE: &str = ">";
 
 /// Takes commands until the end of the input or `quit`. Ctrl-C ends a long move; at the prompt, the second ends the
 /// program, as SIGTERM does: the session is offered again then.
@@ -44,6 +47,14 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
             Err(error) => return Err(error),
         };
         interrupted = false;
+        let mut line = line;
+        while commands::shell::goes_on(&line) {
+            let Ok(Some(more)) = lines.next(MORE, &|_| Vec::new()) else { break };
+            line = match line.strip_suffix('\\') {
+                Some(begun) => format!("{begun}{more}"),
+                None => format!("{line}\n{more}"),
+            };
+        }
         if line.trim_start().starts_with('#') {
             continue;
         }

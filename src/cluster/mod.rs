@@ -65,6 +65,8 @@ pub struct Cluster {
     /// How many commands and faults have failed.
     pub failures: Memory<u32>,
     runner: Rc<Runner>,
+    /// The same for lines of a shell that are typed at the prompt: they do not wait for the scenario's.
+    prompt: Rc<Runner>,
     /// When something was broken or changed last that the background looks after.
     disturbed: Memory<Option<Instant>>,
     images: BTreeMap<String, ImageScript>,
@@ -104,14 +106,17 @@ impl Cluster {
         let fabric = Fabric::new(&hub, config.network);
         let kubectl = Kubectl::new(user.clone(), feeds.clone(), fabric.clone());
         let (failures, disturbed) = (hub.memory(0), hub.memory(None));
-        let runner = Rc::new(Runner::new(kubectl.clone(), failures.clone()));
-        engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: runner.clone(), kubectl: kubectl.clone() }));
+        let [runner, prompt] = [timeline::SCENARIO, timeline::PROMPT]
+            .map(|name| Rc::new(Runner::new(name, kubectl.clone(), failures.clone())));
+        let (types, asks) = (runner.clone(), prompt.clone());
+        engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: types, prompt: asks, kubectl: kubectl.clone() }));
         let disks = engine.hub().memory(BTreeMap::new());
         let storage = config.csi.then(|| Backend::new(engine.hub()));
         let mut cluster = Cluster {
             output: kubectl.output.clone(),
             failures,
             runner,
+            prompt,
             disturbed,
             engine,
             user,
@@ -200,6 +205,12 @@ impl Cluster {
     pub fn type_lines(&mut self, lines: Vec<String>) {
         let (runner, kubectl) = (self.runner.clone(), self.kubectl.clone());
         self.engine.outside(self.user.actor(), |_| runner.type_lines(lines, kubectl));
+    }
+
+    /// Starts a line of a shell that is typed at the prompt.
+    pub fn type_line(&mut self, line: String) {
+        let (prompt, kubectl) = (self.prompt.clone(), self.kubectl.clone());
+        self.engine.outside(self.user.actor(), |_| prompt.type_lines(vec![line], kubectl));
     }
 
     /// Starts one kubectl command, without the word `kubectl`.

@@ -60,12 +60,13 @@ impl Cluster {
 
     /// Whether no command of the user's is still running, and none is to come.
     fn is_left_alone(&self) -> bool {
-        !self.runner.is_busy() && !self.engine.tasks().any(|task| task.actor == self.user.actor())
+        let types = self.runner.is_busy() || self.prompt.is_busy();
+        !types && !self.engine.tasks().any(|task| task.actor == self.user.actor())
     }
 
     /// Whether it is the timeline that lets time pass.
     pub fn is_asleep(&self) -> bool {
-        self.runner.is_asleep()
+        self.runner.is_asleep() || self.prompt.is_asleep()
     }
 
     /// Whether something may come of the background within that time. If not, a cluster that is quiet stays so.

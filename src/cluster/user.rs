@@ -18,6 +18,8 @@ pub(super) struct UserActor {
     pub(super) actor: ActorId,
     pub(super) feeds: Feeds,
     pub(super) runner: Rc<Runner>,
+    /// For lines of a shell that are typed at the prompt.
+    pub(super) prompt: Rc<Runner>,
     /// For what it has left open.
     pub(super) kubectl: Kubectl,
 }
@@ -55,7 +57,10 @@ impl Actor for UserActor {
                 let over = Status::new(Reason::Timeout, "the time is over");
                 self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over));
             }
-            Delivery::Wake { what: timeline::NEXT_LINE, .. } => self.runner.go_on(),
+            Delivery::Wake { what: timeline::NEXT_LINE, key } => match &*key {
+                timeline::PROMPT => self.prompt.go_on(),
+                _ => self.runner.go_on(),
+            },
             Delivery::Rpc { call, from, message } => {
                 let any: &dyn Any = &*message;
                 if let Some(incoming) = any.downcast_ref::<Incoming>() {

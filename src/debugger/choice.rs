@@ -27,6 +27,8 @@ pub enum Choice {
     Seed(u64),
     /// `type kubectl delete pod web`: the words after kubectl.
     Kubectl(Vec<String>),
+    /// `type sh -c 'kubectl get pods | wc -l > count'`: a line of a shell.
+    Line(String),
     /// `type curl web --from client`: a command that sends packets.
     Network {
         /// Its words.
@@ -66,6 +68,7 @@ impl Choice {
             ("type", ["kubectl", words @ ..]) if !words.is_empty() => {
                 Ok(Choice::Kubectl(words.iter().map(|word| (*word).to_owned()).collect()))
             }
+            ("type", ["sh", "-c", line]) => timeline::check(line).map(|()| Choice::Line((*line).to_owned())),
             ("type", ["curl" | "ping" | "nslookup", ..]) => {
                 let words: Vec<String> = rest.iter().map(|word| (*word).to_owned()).collect();
                 let timeline::Network { words, from } = timeline::network(&words)?;
@@ -99,6 +102,10 @@ impl Choice {
                 cluster.type_words(words.clone());
                 said("kubectl is about to send its first request; press Enter to step".to_owned())
             }
+            Choice::Line(line) => {
+                cluster.type_line(line.clone());
+                said("the line is about to start; press Enter to step".to_owned())
+            }
             Choice::Network { words, from } => {
                 cluster.type_from(words.clone(), from.clone());
                 said("the command is about to start; press Enter to step, hop by hop".to_owned())
@@ -115,6 +122,7 @@ impl fmt::Display for Choice {
             Choice::Wait(time) => write!(f, "wait {}", time.as_secs_f64()),
             Choice::Seed(seed) => write!(f, "seed {seed}"),
             Choice::Kubectl(words) => write!(f, "type kubectl {}", shell_words::join(words)),
+            Choice::Line(line) => write!(f, "type sh -c {}", shell_words::quote(line)),
             Choice::Network { words, from } if from.is_empty() => write!(f, "type {}", shell_words::join(words)),
             Choice::Network { words, from } => {
                 write!(f, "type {} --from {}", shell_words::join(words), shell_words::quote(from))
@@ -166,6 +174,7 @@ mod tests {
             "compact",
             "slow nginx 30",
             "type kubectl delete pod 'a b'",
+            "type sh -c 'kubectl create ns a -o yaml > a.yaml && kubectl get ns'",
             "type curl web:80/x --from client",
             "type ping 10.1.0.2",
             "full node-1 memory",

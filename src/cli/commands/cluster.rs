@@ -132,7 +132,10 @@ pub const GROUP: Group = Group {
             names: &["kubectl", "k"],
             usage: "kubectl …",
             about: "any of kubectl's commands",
-            more: "kubectl --help lists them, kubectl get --help says what flags one has.\n",
+            more: "kubectl --help lists them, kubectl get --help says what flags one has.\n\
+                A line may be a shell's: with | and xargs, && and ;, $(…) and variables, for, and a text after <<.\n\
+                kubectl run web --image=nginx --dry-run=client -o yaml > web.yaml\n\
+                Later lines find the file, apply -f web.yaml or cat web.yaml; on your disk nothing is written.\n",
             run: Says(|stepper, line| kubectl(stepper, &line.words()[1..])),
         },
     ],
@@ -173,6 +176,15 @@ fn only_looks(words: &[String]) -> bool {
         ),
         [] => false,
     }
+}
+
+/// Whether a line of kubectl's is answered at once: it only looks, and what stands behind a `|` works on text.
+pub fn is_quick(line: &str) -> bool {
+    let Ok(words) = shell_words::split(line) else { return false };
+    let mut commands = words.split(|word| word == "|");
+    let looks = commands.next().is_some_and(|words| only_looks(words.get(1..).unwrap_or_default()));
+    looks
+        && !commands.any(|words| words.first().is_some_and(|name| matches!(name.as_str(), "kubectl" | "xargs" | "tee")))
 }
 
 /// What only looks takes no time, unless it is to go on looking.

@@ -33,6 +33,7 @@ pub mod keep;
 pub mod line;
 pub mod look;
 pub mod movement;
+pub mod shell;
 pub mod stop;
 
 pub use line::Line;
@@ -139,6 +140,9 @@ fn read(text: &str) -> Result<Line, String> {
 
 /// Runs a line as it was typed. An empty one is `step`.
 pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
+    if let Some(line) = shell::line(text) {
+        return shell::start(stepper, line?).map(Answer::says);
+    }
     let line = read(text)?;
     if let Some(answer) = movement::predicted(stepper, &line) {
         return answer;

@@ -29,9 +29,15 @@ use command::Command;
 
 /// Wake: the next line is typed, or the one that has slept goes on.
 pub(super) const NEXT_LINE: &str = "next line";
+/// The name of the scenario's own [`Runner`].
+pub(super) const SCENARIO: &str = "";
+/// The name of the one for lines of a shell that are typed at the prompt.
+pub(super) const PROMPT: &str = "prompt";
 
 /// Runs timelines, line by line.
 pub struct Runner {
+    /// Who types: what wakes it says so.
+    name: &'static str,
     failures: Memory<u32>,
     script: Memory<Script>,
 }
@@ -79,11 +85,11 @@ impl Drop for Ended {
 
 impl Runner {
     /// A runner with nothing to type. Failed commands are counted in `failures`.
-    pub fn new(kubectl: Kubectl, failures: Memory<u32>) -> Runner {
+    pub fn new(name: &'static str, kubectl: Kubectl, failures: Memory<u32>) -> Runner {
         let hub = kubectl.client.hub().clone();
         let (lines, line, began, shell) = Default::default();
         let script = Script { kubectl, lines, line, began, shell, running: false, asleep: false };
-        Runner { failures, script: hub.memory(script) }
+        Runner { name, failures, script: hub.memory(script) }
     }
 
     /// Adds lines to what is to be typed; the first comes soon, unless one is under way. From here on `kubectl` runs the
@@ -186,7 +192,7 @@ impl Runner {
 
     fn wake(&self, pause: Duration) {
         let client = self.script.borrow().kubectl.client.clone();
-        client.hub().wake(client.actor(), NEXT_LINE, "", pause);
+        client.hub().wake(client.actor(), NEXT_LINE, self.name, pause);
     }
 
     /// Starts a command. Whether the line can go on at once.
