@@ -12,8 +12,8 @@ use crate::node::KERNEL;
 use crate::node::cni::iproute;
 
 /// The commands that are simulated.
-pub const HERE: &str = "awk, basename, cat, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, ls, nslookup, \
-                        ping, printenv, printf, ps, pwd, rm, sed, seq, sh -c, sleep, sort, tail, tar, test, touch, tr, true, uname, uniq, \
+pub const HERE: &str = "awk, base64, basename, cat, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, ls, nslookup, \
+                        ping, printenv, printf, ps, pwd, rev, rm, sed, seq, sh -c, sleep, sort, tail, tar, test, touch, tr, true, uname, uniq, \
                         wc, wget, whoami";
 
 /// Runs one that needs nothing but its words, its input and files. None: not one of them.

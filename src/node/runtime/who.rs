@@ -5,10 +5,13 @@
 //! image says so.
 
 use super::exec::{Place, Ran};
-use super::image;
 use super::state::{Container, State};
+use super::{image, script};
 use crate::node::cri::{ContainerState, LinuxContainerSecurityContext};
 use crate::object::time::Instant;
+
+/// What makes a line more than one command.
+const OF_SHELLS: [char; 10] = [';', '&', '|', '<', '>', '$', '`', '(', '{', '\n'];
 
 /// `id`, `id -u`, `id -g`.
 pub fn id(security: &LinuxContainerSecurityContext, flags: &[&str]) -> Option<Ran> {
@@ -80,6 +83,8 @@ fn command(container: &Container) -> String {
         ([], "nginx") => "nginx: master process nginx -g daemon off;".to_owned(),
         ([], "busybox" | "alpine") => "sh".to_owned(),
         ([], name) => name.to_owned(),
+        // A shell with nothing else to do makes way for its only command.
+        ([shell, "-c", line], _) if script::is_shell(shell) && !line.contains(OF_SHELLS) => (*line).to_owned(),
         (words, _) => words.join(" "),
     }
 }

@@ -11,6 +11,7 @@ use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::Exec;
 use crate::node::runtime::exec::Ran;
 use crate::node::runtime::programs::HERE;
+use crate::node::runtime::script::is_shell;
 use crate::object::Key;
 
 use super::super::args::Args;
@@ -33,7 +34,7 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             return Err(Failure::text(format!("{why}\nSee 'kubectl exec -h' for help and examples")));
         }
     };
-    if args.is_on("tty") && command.len() == 1 {
+    if args.is_on("tty") && command.len() == 1 && is_shell(&command[0]) {
         let why = "no terminal is simulated; give one command, as in: kubectl exec web -- cat /etc/hosts";
         return Err(Failure::text(why));
     }

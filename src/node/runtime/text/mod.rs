@@ -4,6 +4,7 @@
 //! with any of them does well and prints nothing.
 
 use super::exec::Ran;
+use crate::object::base64 as encoding;
 
 mod awk;
 mod grep;
@@ -11,8 +12,8 @@ mod sed;
 
 /// The programs there are.
 pub const NAMES: &[&str] = &[
-    "awk", "basename", "cat", "cut", "dirname", "egrep", "fgrep", "grep", "head", "printf", "sed", "seq", "sort",
-    "tail", "tr", "uniq", "wc",
+    "awk", "base64", "basename", "cat", "cut", "dirname", "egrep", "fgrep", "grep", "head", "printf", "rev", "sed",
+    "seq", "sort", "tail", "tr", "uniq", "wc",
 ];
 
 /// Runs one; `read` gives a file's text. None: it is not one of them.
@@ -24,6 +25,7 @@ pub(super) fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<Str
     let only = |known: &str| letters.chars().all(|letter| known.contains(letter)).then_some(());
     match *name {
         "awk" => awk::awk(rest, input, read),
+        "base64" => base64(rest, input, read),
         "basename" => Some(Ran::well(format!("{}\n", operands.first()?.trim_end_matches('/').rsplit('/').next()?))),
         "cat" => only("").map(|()| of_texts("cat", &operands, input, read, str::to_owned)),
         "cut" => cut(rest, input, read),
@@ -35,17 +37,15 @@ pub(super) fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<Str
         "grep" | "egrep" | "fgrep" => grep::grep(name, rest, input, read),
         "head" | "tail" => ends(name, rest, input, read),
         "printf" => Some(Ran::well(printed(rest.first()?, &rest[1..]))),
+        "rev" => only("").map(|()| {
+            let turned = |line: &str| line.chars().rev().chain(['\n']).collect::<String>();
+            of_texts("rev", &operands, input, read, |text| text.lines().map(turned).collect())
+        }),
         "sed" => sed::sed(rest, input, read),
         "seq" => seq(rest),
         "sort" => only("nru").map(|()| of_texts("sort", &operands, input, read, |text| sorted(text, &letters))),
         "tr" => tr(rest, input),
-        "uniq" => only("").map(|()| {
-            of_texts("uniq", &operands, input, read, |text| {
-                let mut lines: Vec<&str> = text.lines().collect();
-                lines.dedup();
-                joined(lines)
-            })
-        }),
+        "uniq" => only("cd").map(|()| of_texts("uniq", &operands, input, read, |text| once(text, &letters))),
         "wc" => only("clw").map(|()| {
             let path = operands.first().map_or(String::new(), |path| format!(" {path}"));
             of_texts("wc", &operands, input, read, |text| format!("{}{path}\n", counted(text, &letters)))
@@ -96,6 +96,60 @@ fn sorted(text: &str, letters: &str) -> String {
         lines.dedup();
     }
     joined(lines)
+}
+
+/// Each line once, if the same stand together; with `c` how often, with `d` only what stands there more than once.
+fn once(text: &str, letters: &str) -> String {
+    let mut runs: Vec<(usize, &str)> = Vec::new();
+    for line in text.lines() {
+        match runs.last_mut() {
+            Some((count, same)) if *same == line => *count += 1,
+            _ => runs.push((1, line)),
+        }
+    }
+    let wanted = runs.into_iter().filter(|(count, _)| !letters.contains('d') || *count > 1);
+    let shown = wanted.map(|(count, line)| match letters.contains('c') {
+        true => format!("{count:7} {line}\n"),
+        false => format!("{line}\n"),
+    });
+    shown.collect()
+}
+
+/// `base64`, `base64 -w0` and `base64 -d`.
+fn base64(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+    let (mut width, mut decodes, mut paths) = (76, false, Vec::new());
+    let mut words = rest.iter().copied();
+    while let Some(word) = words.next() {
+        match word {
+            "-d" | "-D" | "--decode" => decodes = true,
+            "-w" => width = words.next()?.parse().ok()?,
+            _ if word.starts_with("-w") => width = word[2..].parse().ok()?,
+            _ if word.starts_with("--wrap=") => width = word["--wrap=".len()..].parse().ok()?,
+            _ if word.starts_with('-') && word.len() > 1 => return None,
+            path => paths.push(path),
+        }
+    }
+    let mut is_wrong = false;
+    let mut ran = of_texts("base64", &paths, input, read, |text| match decodes {
+        true => {
+            let text: String = text.split_whitespace().collect();
+            let plain = text.trim_end_matches('=').replace('+', "-").replace('/', "_");
+            let bytes = encoding::decode(&plain).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            is_wrong = bytes.is_err();
+            bytes.unwrap_or_default()
+        }
+        false => {
+            let letters: Vec<char> = encoding::padded(text.as_bytes()).chars().collect();
+            match width {
+                0 => letters.into_iter().collect(),
+                width => letters.chunks(width).flat_map(|line| line.iter().copied().chain(['\n'])).collect(),
+            }
+        }
+    });
+    if is_wrong {
+        ran = Ran::badly(1, "base64: invalid input");
+    }
+    Some(ran)
 }
 
 fn counted(text: &str, letters: &str) -> String {
@@ -165,10 +219,13 @@ fn cut(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Opt
     (!between.is_empty()).then(|| of_texts("cut", &paths, input, read, |text| text.lines().map(one).collect()))
 }
 
-/// `tr a-z A-Z` and `tr -d '\n'`.
+/// `tr a-z A-Z`, `tr -d '\n'` and `tr -s ' ' '\n'`.
 fn tr(rest: &[&str], input: &str) -> Option<Ran> {
     let set = |text: &str| -> Vec<char> {
         let chars: Vec<char> = text.replace("\\n", "\n").replace("\\t", "\t").chars().collect();
+        if text.contains("[:space:]") {
+            return vec![' ', '\t', '\n', '\r'];
+        }
         match chars.as_slice() {
             [first, '-', last] => (*first..=*last).collect(),
             _ => chars,
@@ -179,13 +236,27 @@ fn tr(rest: &[&str], input: &str) -> Option<Ran> {
             let gone = set(gone);
             input.chars().filter(|c| !gone.contains(c)).collect::<String>()
         }
-        [from, to] if !from.starts_with('-') => {
-            let (from, to) = (set(from), set(to));
-            let turned = |c: char| from.iter().position(|other| *other == c).and_then(|at| to.get(at).or(to.last()));
-            input.chars().map(|c| turned(c).copied().unwrap_or(c)).collect()
-        }
+        ["-s", same] => squeezed(input.chars(), &set(same)),
+        ["-s", from, to] => squeezed(turned(input, &set(from), &set(to)).chars(), &set(to)),
+        [from, to] if !from.starts_with('-') => turned(input, &set(from), &set(to)),
         _ => return None,
     }))
+}
+
+fn turned(text: &str, from: &[char], to: &[char]) -> String {
+    let other = |c: char| from.iter().position(|other| *other == c).and_then(|at| to.get(at).or(to.last()));
+    text.chars().map(|c| other(c).copied().unwrap_or(c)).collect()
+}
+
+/// One of each run of the same character of the set.
+fn squeezed(text: impl Iterator<Item = char>, set: &[char]) -> String {
+    let mut out = String::new();
+    for c in text {
+        if !(set.contains(&c) && out.ends_with(c)) {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// `seq 5`, `seq 2 5`, `seq 1 2 9`.
@@ -262,6 +333,14 @@ mod tests {
             ("sort -u /f", "", Some("a:10\nb:2\n0")),
             ("sort -rn", "2\n10\n", Some("10\n2\n0")),
             ("uniq", "a\na\nb\n", Some("a\nb\n0")),
+            ("uniq -c", "a\na\nb\n", Some("      2 a\n      1 b\n0")),
+            ("base64 -w0", "admin", Some("YWRtaW4=0")),
+            ("base64", "a\n", Some("YQo=\n0")),
+            ("base64 -d", "YWRtaW4=\n", Some("admin0")),
+            ("base64 --decode", "a*b", Some("base64: invalid input\n1")),
+            ("rev", "foo\nab\n", Some("oof\nba\n0")),
+            ("tr -s a", "baac", Some("bac0")),
+            ("tr -s [[:space:]] \\n", "a  b c", Some("a\nb\nc0")),
             ("cut -d: -f2 /f", "", Some("2\n10\n2\n0")),
             ("cut -d : -f 2,1", "a:b:c\n", Some("b:a\n0")),
             ("tr a-z A-Z", "web", Some("WEB0")),
