@@ -186,8 +186,9 @@ fn is_version(text: &str) -> bool {
     text == "latest" || text.strip_prefix("v1.").is_some_and(|minor| minor.parse::<u32>().is_ok())
 }
 
-/// A level that becomes stricter leaves the Pods that run: somebody should know of them. Of Pods with one controller only
-/// the first is named. Mirrors `EvaluatePodsInNamespace`.
+/// A level that becomes stricter leaves the Pods that run: somebody should know of them. The first of each
+/// controller's is looked at before the others, and all that break the same rules are counted together. Mirrors
+/// `EvaluatePodsInNamespace`.
 fn of_existing_pods(attributes: &Attributes, namespace: &Object) -> Vec<String> {
     let Some(old) = attributes.old else { return Vec::new() };
     let policy = enforced(namespace);
@@ -196,10 +197,11 @@ fn of_existing_pods(attributes: &Attributes, namespace: &Object) -> Vec<String> 
     }
     let mut seen = BTreeSet::new();
     let mut groups: Vec<(String, String, usize)> = Vec::new();
-    for pod in pods(attributes.reader, namespace.name()) {
-        let owner = controller_of(&pod.metadata).map(|owner| owner.uid.clone());
+    let is_first = |pod: &Arc<Pod>| controller_of(&pod.metadata).is_none_or(|owner| seen.insert(owner.uid.clone()));
+    let (first, others): (Vec<_>, Vec<_>) = pods(attributes.reader, namespace.name()).partition(is_first);
+    for pod in first.into_iter().chain(others) {
         let broken = violations(policy.level, &pod.spec.clone().unwrap_or_default());
-        if broken.is_empty() || owner.is_some_and(|owner| !seen.insert(owner)) {
+        if broken.is_empty() {
             continue;
         }
         let reasons = broken.iter().map(|one| one.reason.clone()).collect::<Vec<_>>().join(", ");

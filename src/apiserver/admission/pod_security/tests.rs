@@ -89,16 +89,23 @@ fn workloads_and_levels_to_come_are_warned_of() {
     assert_eq!(told(labels("enforce")), (String::new(), warning()), "a workload is not refused");
     assert_eq!(told(labels("audit")), (String::new(), Vec::new()));
 
-    let mut second = pod(template["spec"].clone());
-    second["metadata"]["name"] = json!("q");
-    let there = Objects::parse(&[pod(template["spec"].clone()), second]);
+    let another = |name: &str, owner: Option<&str>| {
+        let mut another = pod(template["spec"].clone());
+        another["metadata"]["name"] = json!(name);
+        if let Some(uid) = owner {
+            another["metadata"]["ownerReferences"] =
+                json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "d-1", "uid": uid, "controller": true}]);
+        }
+        another
+    };
+    let there = Objects::parse(&[another("p", None), another("q", Some("u")), another("r", Some("u"))]);
     let (refused, told) = asked(&there, Some(namespace(json!({}))), namespace(labels("enforce")));
     assert_eq!(refused, "");
     assert_eq!(
         told,
         [
             "existing pods in namespace \"n\" violate the new PodSecurity enforce level \"baseline:v1.30\"",
-            "p (and 1 other pod): host namespaces"
+            "p (and 2 other pods): host namespaces"
         ]
     );
 }
