@@ -1,5 +1,6 @@
 //! `kubectl exec`: what commands in containers see, and how they fail.
 
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -7,6 +8,8 @@ use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::What;
+
+use crate::shell::Shell;
 
 const SCENE: &str = include_str!("../scenes/exec.yaml");
 
@@ -37,6 +40,11 @@ fn a_command_sees_its_container() {
         ("kubectl exec app -c shell -- sh -c 'echo \"by $HOSTNAME\" > /scratch/note && cat /scratch/note'", "by app"),
         ("kubectl exec app -c side -- cat /share/note", "by app"),
         ("kubectl exec app -c shell -- printenv COLOR", "blue"),
+        ("kubectl exec -it app -c shell -- printenv COLOR", "blue"),
+        (
+            "kubectl exec app -c shell -- ls /etc/settings /etc/about/name",
+            "/etc/about/name\n\n/etc/settings:\ncolor\nshape",
+        ),
         ("kubectl exec app -c shell -- hostname", "app"),
         ("kubectl exec app -c shell -- sh -c 'test -f /scratch/note || echo gone; rm /scratch/note'", ""),
         ("kubectl exec app -c shell -- sh -c 'test -f /scratch/note || echo gone'", "gone"),
@@ -149,7 +157,7 @@ fn a_command_fails_as_a_real_one_does() {
         ("kubectl exec app -c shell -- sh -c vi", "sh: vi: not found\ncommand terminated with exit code 127"),
         (
             "kubectl exec app -c shell -- vi",
-            "exec: \"vi\": executable file not found in $PATH: unknown\nContainers here have awk, basename, cat",
+            "exec: \"vi\": executable file not found in $PATH: unknown\nContainers here have awk, base64, basename, cat",
         ),
         (
             "kubectl exec app -c shell -- /bin/own",
@@ -210,4 +218,41 @@ fn lines_use_what_earlier_lines_have_kept() {
         "kubectl taint node ${node#node/} a=b:NoSchedule-",
     ]);
     assert_eq!(said, ["namespace/default", "", "node/node-1", "node/node-1 tainted", "node/node-1 untainted"]);
+}
+
+/// A process is whom its Pod says, cannot write where that says so, and dies when it takes more memory than it may.
+#[test]
+fn a_process_is_held_to_its_spec() {
+    let manifest = r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "who"}, "spec": {
+            "securityContext": {"runAsUser": 1000, "runAsGroup": 3000, "fsGroup": 2000},
+            "volumes": [{"name": "v", "emptyDir": {}}],
+            "containers": [{"name": "c", "image": "busybox:1.36", "command": ["sh", "-c", "sleep 1h"],
+                "securityContext": {"readOnlyRootFilesystem": true},
+                "volumeMounts": [{"name": "v", "mountPath": "/rw"}, {"name": "v", "mountPath": "/ro", "readOnly": true}]}]}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "greedy"}, "spec": {"containers": [{
+            "name": "c", "image": "polinux/stress", "command": ["stress", "--vm", "1", "--vm-bytes", "250M"],
+            "resources": {"limits": {"memory": "100Mi"}}}]}}]}"#;
+    let mut shell = Shell::new(Path::new("."), "held");
+    shell.cluster.kubectl.files = std::rc::Rc::new([("pods.yaml".to_owned(), manifest.to_owned())].into());
+    shell.line("kubectl apply -f pods.yaml");
+    shell.line("kubectl wait --for=condition=Ready pod/who");
+    for (line, expected) in [
+        ("kubectl exec who -- id", "uid=1000 gid=3000 groups=2000,3000\n"),
+        (
+            "kubectl exec who -- ps",
+            "PID   USER     TIME  COMMAND\n    1 1000      0:00 sleep 1h\n    7 1000      0:00 ps\n",
+        ),
+        ("kubectl exec who -- touch /rw/a", ""),
+        (
+            "kubectl exec who -- touch /ro/a",
+            "touch: /ro/a: Read-only file system\ncommand terminated with exit code 1\n",
+        ),
+        ("kubectl exec who -- touch /a", "touch: /a: Read-only file system\ncommand terminated with exit code 1\n"),
+    ] {
+        assert_eq!(shell.line(line), expected, "$ {line}");
+    }
+    shell.line("sleep 5");
+    let path = "{.status.containerStatuses[0].lastState.terminated.reason}";
+    assert_eq!(shell.line(&format!("kubectl get pod greedy -o jsonpath={path}")), "OOMKilled");
 }

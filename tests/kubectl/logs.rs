@@ -25,6 +25,10 @@ fn a_log_is_that_of_one_attempt_of_one_pod() {
     assert!(found.starts_with("Found 2 pods, using pod/crash-"), "{shown}");
     assert_eq!(log, "one\ntwo\n");
     said(&mut shell, "kubectl logs -l app=crash --tail=1", "two\ntwo");
+    said(&mut shell, "kubectl logs -l app=crash --limit-bytes=5", "one\ntone\nt");
+    let all = shell.line("kubectl logs deploy/crash --all-pods --tail=1");
+    let ends = |line: &str| line.starts_with("[pod/crash-") && line.ends_with("/busybox] two");
+    assert!(all.lines().count() == 2 && all.lines().all(ends), "{all}");
     said(&mut shell, "kubectl logs -l app=none", "No resources found in logs namespace.");
     shell.line("kubectl delete pod once");
     shell.line("kubectl run once --image=busybox --restart=Never -- echo ho");

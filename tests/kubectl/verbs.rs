@@ -182,6 +182,10 @@ const TRIALS: &[(&str, &str)] = &[
         "kubectl create thing",
         "Error: must specify one of -f and -k\n\nerror: unknown command \"thing\"\nSee 'kubectl create -h' for …",
     ),
+    (
+        "kubectl create namespace x -o wide",
+        "error: unable to match a printer suitable for the output format \"wide\", allowed formats are: go-template,…",
+    ),
     ("kubectl run x --image=nginx --env=A", "error: invalid env: A"),
     ("kubectl run x --image=nginx --labels=a", "error: unexpected label spec: a"),
     ("kubectl create secret tls t --cert=tests/kubectl/nobody.pem", "error: key and cert must be specified"),

@@ -10,7 +10,7 @@ use super::Kubectl;
 use super::args::{Args, Target, are_built_in, targets};
 use super::client::Stream;
 use super::print::fields::text;
-use super::print::{Output, duration, print, qualified_name};
+use super::print::{FORMATS, Output, duration, no_printer, print, qualified_name};
 use crate::apiserver::request::{
     Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
 };
@@ -399,6 +399,10 @@ pub fn plain_options(manager: &str, args: &Args) -> Result<Query, Failure> {
     if !matches!(dry_run, "" | "none" | "server" | "client" | "unchanged") {
         let why = "Must be \"none\", \"server\", or \"client\".";
         return Err(Failure::text(format!("Invalid dry-run value ({dry_run}). {why}")));
+    }
+    let format = args.value("output").split('=').next().unwrap_or_default();
+    if !format.is_empty() && !FORMATS.split(',').any(|known| known == format) {
+        return Err(Failure::text(no_printer(format, FORMATS)));
     }
     let manager = Some(args.value("field-manager")).filter(|manager| !manager.is_empty()).unwrap_or(manager);
     let options = Options { field_manager: manager.to_owned(), dry_run: dry_run == "server", ..Options::default() };

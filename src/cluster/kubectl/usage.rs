@@ -67,7 +67,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ("explain", &["output"]),
     ("get", &["server-print", "subresource"]),
     ("label", &["local"]),
-    ("logs", &["all-pods", "insecure-skip-tls-verify-backend", "pod-running-timeout"]),
+    ("logs", &["insecure-skip-tls-verify-backend", "pod-running-timeout"]),
     ("patch", &["local"]),
     ("port-forward", &["pod-running-timeout"]),
     ("rollout", &["filename"]),
@@ -114,6 +114,7 @@ const FLAGS: &[Flag] = &[
     valued("aggregation-rule", "labels of the ClusterRoles whose rules are gathered: key=value"),
     lone("all", "all objects of the kind"),
     lone("all-containers", "all containers of the Pod"),
+    lone("all-pods", "of all Pods of a workload, each line with its Pod"),
     short('A', lone("all-namespaces", "in every namespace")),
     valued("api-group", "only kinds of this group"),
     valued("annotations", "an annotation of the Pod: KEY=value"),
@@ -504,7 +505,7 @@ const COMMANDS: &[Command] = &[
         about: "What a container has printed.",
         flags: &[
             &["container", "all-containers", "follow", "previous", "tail", "since", "since-time", "selector"],
-            &["prefix", "timestamps", "ignore-errors", "max-log-requests", "limit-bytes"],
+            &["prefix", "timestamps", "ignore-errors", "max-log-requests", "limit-bytes", "all-pods"],
         ],
     },
     Command {

@@ -117,14 +117,26 @@ impl Inner {
         if let Some(flag) = flags.iter().find(|flag| !matches!(**flag, "-1" | "-a" | "-A" | "-1a" | "-a1")) {
             return Ran::badly(1, format!("ls: {flag} is not simulated; -a is"));
         }
-        let path = paths.first().copied().unwrap_or("/");
-        match self.names(state, &place.container, &place.sandbox, path) {
-            None => Ran::badly(1, format!("ls: {path}: No such file or directory")),
-            Some(names) => {
-                let shown = names.into_iter().filter(|name| !flags.is_empty() || !name.starts_with('.'));
-                Ran::well(shown.map(|name| name + "\n").collect::<String>())
+        let paths = if paths.is_empty() { vec!["/"] } else { paths };
+        let (mut ran, mut files, mut directories) = (Ran::default(), String::new(), Vec::new());
+        for path in &paths {
+            match self.names(state, &place.container, &place.sandbox, path) {
+                None => {
+                    ran.errors += &format!("ls: {path}: No such file or directory\n");
+                    ran.code = 1;
+                }
+                Some(names) if names.len() == 1 && names.contains(*path) => files += &format!("{path}\n"),
+                Some(names) => {
+                    let shown = names.into_iter().filter(|name| !flags.is_empty() || !name.starts_with('.'));
+                    let head = if paths.len() > 1 { format!("{path}:\n") } else { String::new() };
+                    directories.push(head + &shown.map(|name| name + "\n").collect::<String>());
+                }
             }
         }
+        // Files come first, and an empty line before each directory that is not alone.
+        let texts: Vec<String> = (!files.is_empty()).then_some(files).into_iter().chain(directories).collect();
+        ran.output = texts.join("\n");
+        ran
     }
 
     /// What `ip` shows in the namespace of the sandbox.

@@ -71,10 +71,10 @@ impl Output {
             "jsonpath-as-json" => jsonpath::find(argument, &Value::Null).map(|_| Output::JsonList(argument.to_owned())),
             "go-template" | "template" => Ok(Output::GoTemplate(template::Template::parse(argument)?)),
             "custom-columns" => Ok(Output::CustomColumns(custom::Columns::parse(argument)?)),
-            _ => Err(format!(
-                "unable to match a printer suitable for the output format \"{format}\", allowed formats are: \
-                 custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,jsonpath-as-json,\
-                 jsonpath-file,kyaml,name,template,templatefile,wide,yaml"
+            _ => Err(no_printer(
+                format,
+                "custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,jsonpath-as-json,\
+                 jsonpath-file,kyaml,name,template,templatefile,wide,yaml",
             )),
         }
     }
@@ -91,6 +91,15 @@ impl Output {
     pub fn is_table(&self) -> bool {
         matches!(self, Output::Table { .. })
     }
+}
+
+/// The formats of commands that say what they did to an object.
+pub const FORMATS: &str = "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,\
+                           templatefile,yaml";
+
+/// What is said of a format that is none of these.
+pub fn no_printer(format: &str, allowed: &str) -> String {
+    format!("unable to match a printer suitable for the output format \"{format}\", allowed formats are: {allowed}")
 }
 
 /// Objects as every format but a table shows them: one as it is, several as a List.

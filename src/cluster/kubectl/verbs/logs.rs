@@ -2,14 +2,13 @@
 //!
 //! The API server says whether it may be and which kubelet keeps the log, and that one has to be there.
 //!
-//! Left out: what the kubelet is told and says; its file is read where it is. All Pods of a workload (`--all-pods`).
-//! `--follow` prints what there is, since time stands still meanwhile.
+//! Left out: what the kubelet is told and says; its file is read where it is. `--follow` prints what there is, since time stands still meanwhile.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::connect::dial;
-use super::pod_of::{Order, pod_of, status_of};
+use super::pod_of::{Order, object_of, pod_of, pods_of, status_of};
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -76,6 +75,10 @@ async fn chosen<'a>(args: &'a Args, cx: &Kubectl) -> Result<(Vec<Value>, &'a str
         [word, container] => (word, container.as_str()),
         _ => return Err(Failure::text(USAGE)),
     };
+    if args.is_on("all-pods") {
+        let (kind, object) = object_of("logs", word, args, cx).await?;
+        return Ok((pods_of(kind, &object, Order::Logs, args, cx).await?, container));
+    }
     let (pod, of) = pod_of("logs", word, Order::Logs, args, cx).await?;
     if of > 1 {
         cx.complain(format!("Found {of} pods, using pod/{}", text(&pod, "metadata.name")));
@@ -162,7 +165,7 @@ impl Lines {
             since,
             previous: args.is_on("previous"),
             timestamps: args.is_on("timestamps"),
-            prefix: args.is_on("prefix"),
+            prefix: args.is_on("prefix") || args.is_on("all-pods"),
         })
     }
 }

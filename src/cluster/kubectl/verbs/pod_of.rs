@@ -51,8 +51,25 @@ pub async fn best_pod(
     args: &Args,
     cx: &Kubectl,
 ) -> Result<(Value, usize), Failure> {
+    let pods = pods_of(kind, object, order, args, cx).await?;
+    let of = pods.len();
+    match pods.into_iter().next() {
+        Some(pod) => Ok((pod, of)),
+        // The real one waits for a Pod; here nothing would happen meanwhile.
+        None => Err(Failure::text(format!("no Pod of {word} is there"))),
+    }
+}
+
+/// All Pods of an object, the best first.
+pub async fn pods_of(
+    kind: Kind,
+    object: &Value,
+    order: Order,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<Vec<Value>, Failure> {
     if kind == Kind::Pod {
-        return Ok((object.clone(), 1));
+        return Ok(vec![object.clone()]);
     }
     let label_selector = selector(object, "spec.selector");
     if label_selector == "<none>" {
@@ -62,12 +79,7 @@ pub async fn best_pod(
     let options = Options { label_selector, limit: 500, ..Options::default() };
     let mut pods = cx.list(Kind::Pod, cx.namespace(args), options).await?.items;
     pods.sort_by_key(|pod| rank(pod, order));
-    let of = pods.len();
-    match pods.into_iter().next() {
-        Some(pod) => Ok((pod, of)),
-        // The real one waits for a Pod; here nothing would happen meanwhile.
-        None => Err(Failure::text(format!("no Pod of {word} is there"))),
-    }
+    Ok(pods)
 }
 
 /// The best has the least rank: bound, running, ready for long, and old.
