@@ -82,6 +82,58 @@ pub fn user(image: &str) -> (Option<i64>, &'static str) {
     named.map_or((Some(SOMEBODY), ""), |(_, user)| (None, *user))
 }
 
+/// Names that are typed for those of official images, and that no registry has.
+const MISSPELT: &[&str] = &[
+    "alphine",
+    "apline",
+    "busibox",
+    "busybx",
+    "busyboxx",
+    "buzybox",
+    "nginix",
+    "nginxx",
+    "ngnix",
+    "nignx",
+    "postgress",
+    "reddis",
+    "rediss",
+    "ubunto",
+    "ubuntuu",
+];
+/// Images of tutorials, and the tags that they have.
+const TAGS: &[(&str, &[&str])] = &[("kubernetes-bootcamp", &["latest", "v1", "v2"])];
+
+/// Why a registry does not give an image, in containerd's words, with the code; None: it does.
+///
+/// Nobody knows what images there are. Of some it is known that they are not: a tag that begins with `no-such`, a version of an
+/// official image whose second or third number has three digits, an official image's name with a usual slip.
+pub fn missing(image: &str) -> Option<(&'static str, String)> {
+    let path = image.strip_prefix("docker.io/").unwrap_or(image);
+    let path = path.strip_prefix("library/").unwrap_or(path);
+    let (name, tag) = match path.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, tag),
+        _ => (path, "latest"),
+    };
+    if tag.starts_with("no-such") {
+        return Some(("NotFound", format!("failed to pull and unpack image \"{image}\": not found")));
+    }
+    let full = if name.contains('/') { format!("{name}:{tag}") } else { format!("docker.io/library/{name}:{tag}") };
+    let pull = |why: &str| format!("failed to pull and unpack image \"{full}\": failed to resolve image: {why}");
+    if MISSPELT.contains(&name) {
+        let why = "pull access denied, repository does not exist or may require authorization: server message: \
+                   insufficient_scope: authorization failed";
+        return Some(("Unknown", pull(why)));
+    }
+    let is_official = OF_ROOT.contains(&name) || OF_OTHERS.iter().any(|(known, _)| *known == name);
+    let numbers = || tag.split('-').next().unwrap_or_default().split('.').skip(1);
+    // The last number of a CentOS is a month.
+    let too_high =
+        is_official && name != "centos" && numbers().any(|part| part.parse::<u32>().is_ok_and(|number| number > 99));
+    let tags = TAGS.iter().find(|(known, _)| *known == base_name(image));
+    let is_unknown = tags.is_some_and(|(_, tags)| !tags.contains(&tag));
+    (too_high || is_unknown).then(|| ("NotFound", pull(&format!("{full}: not found"))))
+}
+
 /// The name of an image without registry, path, tag and digest: `busybox`.
 pub fn base_name(image: &str) -> &str {
     image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image)
@@ -138,6 +190,33 @@ mod tests {
         ] {
             assert_eq!(user(image), expected, "{image}");
         }
+    }
+
+    #[test]
+    fn a_registry_has_no_image_that_cannot_be() {
+        for image in [
+            "nginx",
+            "nginx:1.161-not",
+            "shop:1.200",
+            "nginx:1.27.4-alpine",
+            "gcr.io/x/kubernetes-bootcamp:v2",
+            "centos:7.9.2009",
+            "ubuntu:24.04",
+        ] {
+            assert_eq!(missing(image).is_none(), image != "nginx:1.161-not", "{image}");
+        }
+        let (code, why) = missing("nginx:1.161").unwrap_or_default();
+        let full = "docker.io/library/nginx:1.161";
+        assert_eq!(code, "NotFound");
+        assert_eq!(
+            why,
+            format!("failed to pull and unpack image \"{full}\": failed to resolve image: {full}: not found")
+        );
+        for image in ["ngnix", "docker.io/library/busyboxx:1.36", "gcr.io/google-samples/kubernetes-bootcamp:v10"] {
+            assert!(missing(image).is_some(), "{image}");
+        }
+        let (_, why) = missing("nginx:no-such-tag").unwrap_or_default();
+        assert_eq!(why, "failed to pull and unpack image \"nginx:no-such-tag\": not found");
     }
 
     #[test]

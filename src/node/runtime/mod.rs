@@ -523,8 +523,8 @@ impl Inner {
         if let Some(text) = scripted {
             return Err(cri::error("Unknown", format!("failed to pull and unpack image \"{image}\": {text}")));
         }
-        if image.rsplit_once(':').is_some_and(|(_, tag)| tag.starts_with("no-such")) {
-            return Err(cri::error("NotFound", format!("failed to pull and unpack image \"{image}\": not found")));
+        if let Some((code, why)) = image::missing(image) {
+            return Err(cri::error(code, why));
         }
         let (uid, username) = image::user(image);
         let repo_tags = vec![image.to_owned()];
