@@ -106,6 +106,9 @@ pub struct ContainerConfig {
     pub command: Vec<String>,
     /// Replaces the image's arguments, if not empty.
     pub args: Vec<String>,
+    /// Where its process begins; empty: where the image says.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub working_dir: String,
     /// Environment variables, resolved.
     pub envs: Vec<(String, String)>,
     /// Where files are mounted: container path, host path.

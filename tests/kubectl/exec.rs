@@ -256,3 +256,62 @@ fn a_process_is_held_to_its_spec() {
     let path = "{.status.containerStatuses[0].lastState.terminated.reason}";
     assert_eq!(shell.line(&format!("kubectl get pod greedy -o jsonpath={path}")), "OOMKilled");
 }
+
+/// A command stands in a directory, files are made and moved, and a port is tried.
+#[test]
+fn a_command_stands_somewhere() {
+    const SCENE: &str = "
+title: somewhere
+story: A server, and a Pod that waits for it.
+dns: true
+proxy: true
+files:
+  app.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: app}
+    spec:
+      containers:
+      - name: app
+        image: busybox
+        workingDir: /work
+        command: [sh, -c, 'until nc -z web 80; do echo waiting; sleep 1; done; pwd; sleep 1h']
+timeline:
+- kubectl create deployment web --image=nginx --port=80
+- kubectl expose deployment web --port=80
+- kubectl apply -f app.yaml
+- sleep 20
+";
+    let scenario = Scenario::parse("somewhere", SCENE).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = bugs::cluster(&scenario);
+    cluster.settle(Duration::from_secs(300));
+    let mut said = |line: &str| {
+        let before = cluster.kubectl.printed();
+        cluster.type_lines(vec![line.to_owned()]);
+        cluster.settle(Duration::from_secs(300));
+        let said = cluster.kubectl.printed_since(before);
+        said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
+    };
+    let address = said("kubectl get service web -o jsonpath={.spec.clusterIP}");
+    for (line, expected) in [
+        ("pwd", "/work".to_owned()),
+        (
+            "sh -c 'cd /tmp && pwd; echo hi > note; cat note ../tmp/note; ls; cd ..; cat tmp/note'",
+            "/tmp\nhi\nhi\nnote\nhi".into(),
+        ),
+        ("sh -c 'mkdir -p /a/b && cp /tmp/note /a/b && mv /a/b/note /a/c && ls /a'", "b\nc".into()),
+        ("mkdir /a", "mkdir: can't create directory '/a': File exists\ncommand terminated with exit code 1".into()),
+        ("nc -zv web 80", format!("web ({address}:80) open")),
+        ("nc -zvw1 web 81", "nc: timed out\ncommand terminated with exit code 1".into()),
+        ("curl -s -o /dev/null -w '%{http_code}' web", "200".into()),
+        ("kill 1", String::new()),
+    ] {
+        assert_eq!(said(&format!("kubectl exec app -- {line}")), expected, "$ {line}");
+    }
+    let log = said("kubectl logs app");
+    assert!(log.ends_with("/work"), "{log}");
+    said("kubectl exec deploy/web -- kill 1");
+    said("sleep 2");
+    let path = "{.items[*].status.containerStatuses[0].restartCount}";
+    assert_eq!(said(&format!("kubectl get pods -o jsonpath='{path}'")), "0 1", "nginx minds SIGTERM, a shell does not");
+}

@@ -32,7 +32,8 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
     if line.starts_with("kubectl ") {
         let signs = signs(&line);
         let (only_pipes, looks) = (signs.iter().all(|sign| *sign == "|"), cluster::is_quick(&line));
-        return (!signs.is_empty() && !(only_pipes && looks)).then(|| understood(line));
+        let at_once = signs.is_empty() || (only_pipes && looks);
+        return (!at_once).then(|| understood(line));
     }
     let sets = first.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()

@@ -270,6 +270,7 @@ fn container_config(
         image: container.image.clone().unwrap_or_default(),
         command: expansion::with(&envs, container.command.as_ref()),
         args: expansion::with(&envs, container.args.as_ref()),
+        working_dir: container.working_dir.clone().unwrap_or_default(),
         envs,
         mounts: mounts.filter_map(|mount| host_mount(pod, mount, volumes)).collect(),
         ports: container.ports.iter().flatten().map(port).collect(),

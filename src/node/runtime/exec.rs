@@ -213,7 +213,7 @@ impl Inner {
             }
             _ => (Program::of(command), input),
         };
-        Ok((Shell::new(program, place.environment()).reading(input), place, Done::default()))
+        Ok((place.shell(program).reading(input), place, Done::default()))
     }
 
     /// Lets a shell go on until it has to wait.
@@ -307,6 +307,22 @@ impl Inner {
 }
 
 impl Place {
+    /// Where a command stands; None: at the root, as far as is known.
+    pub(super) fn directory(&self) -> Option<&str> {
+        let own = Some(self.container.config.working_dir.as_str()).filter(|path| !path.is_empty());
+        self.exported.iter().rev().find(|(name, _)| name == "PWD").map(|(_, path)| path.as_str()).or(own)
+    }
+
+    /// A shell in it.
+    pub(super) fn shell(&self, program: Rc<Program>) -> Shell {
+        let mut shell = Shell::new(program, self.environment());
+        if let Some(directory) = self.directory() {
+            // One that has no room for it stands at the root.
+            let _ = shell.set("PWD", directory.to_owned());
+        }
+        shell
+    }
+
     /// What the runtime sets, what the spec sets, and what the runtime adds at the end; then what a shell has set.
     pub(super) fn environment(&self) -> Vec<(String, String)> {
         let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());

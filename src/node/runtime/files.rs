@@ -60,7 +60,9 @@ impl Inner {
                 is_there |= there == path;
                 continue;
             };
-            names.extend(rest.split('/').next().map(str::to_owned));
+            // A directory with nothing in it is there by its name and a slash.
+            is_there = true;
+            names.extend(rest.split('/').next().filter(|name| !name.is_empty()).map(str::to_owned));
         }
         (is_there || !names.is_empty()).then_some(names)
     }
@@ -77,6 +79,15 @@ impl Inner {
         match host_path(&container.config, path) {
             Some(path) => self.networks.host().disk.write(&path, text, append),
             None => container.layer.write(path, text, append),
+        }
+    }
+
+    /// Makes a directory. In a volume one comes with its first file.
+    pub(super) fn make_directory(&self, container: &Container, path: &str) -> Result<(), &'static str> {
+        may_change(&container.config, path)?;
+        match host_path(&container.config, path) {
+            Some(_) => Ok(()),
+            None => container.layer.write(&format!("{}/", path.trim_end_matches('/')), "", false),
         }
     }
 

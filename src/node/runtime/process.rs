@@ -36,6 +36,17 @@ pub struct Plan {
 /// How long a server takes to end well.
 const SHUTDOWN: Duration = Duration::from_millis(150);
 
+/// What a container's process is told: where the image says what it runs, words alone are that one's arguments.
+fn words_of(config: &ContainerConfig) -> Vec<String> {
+    let words = [config.command.as_slice(), &config.args].concat();
+    let is_curls = |word: &String| word.starts_with('-') || word.contains("://");
+    match image::base_name(&config.image) == "curl" && config.command.is_empty() && words.first().is_some_and(is_curls)
+    {
+        true => [&["curl".to_owned()], words.as_slice()].concat(),
+        false => words,
+    }
+}
+
 /// How long it takes to fill all the memory there is.
 const FILLING: Duration = Duration::from_millis(500);
 
@@ -59,15 +70,15 @@ const SHELLS: &[&str] = &["ash", "bash", "node", "perl", "python", "python3", "s
 const ENDS: &[&str] = &[
     ":", "[", "apk", "apt-get", "awk", "base64", "basename", "cat", "cd", "chmod", "chown", "cp", "curl", "cut",
     "date", "df", "dirname", "du", "echo", "egrep", "env", "export", "fgrep", "find", "git", "grep", "head",
-    "hostname", "id", "ip", "iptables", "kubectl", "ln", "ls", "mkdir", "mktemp", "mount", "mv", "nproc", "nslookup",
-    "openssl", "perl", "ping", "printenv", "printf", "ps", "pwd", "rev", "rm", "sed", "seq", "set", "sort", "stat",
-    "sync", "sysctl", "tail", "tar", "tee", "test", "touch", "tr", "ulimit", "umask", "uname", "uniq", "unzip", "wc",
-    "wget", "whoami",
+    "hostname", "id", "ip", "iptables", "kubectl", "ln", "ls", "mkdir", "mktemp", "mount", "mv", "nc", "nproc",
+    "nslookup", "openssl", "perl", "ping", "printenv", "printf", "ps", "pwd", "rev", "rm", "sed", "seq", "set", "sort",
+    "stat", "sync", "sysctl", "tail", "tar", "tee", "test", "touch", "tr", "ulimit", "umask", "uname", "uniq", "unzip",
+    "wc", "wget", "whoami",
 ];
 
 /// What a container does. A shell whose input stays open waits for it.
 pub fn plan(config: &ContainerConfig) -> Plan {
-    match [config.command.as_slice(), &config.args].concat().as_slice() {
+    match words_of(config).as_slice() {
         [] if config.stdin && SHORT_LIVED.contains(&(image::base_name(&config.image), "")) => Plan::default(),
         [shell] if config.stdin && SHELLS.contains(&script::program(shell)) => Plan::default(),
         [] => of_image(&config.image),
@@ -119,6 +130,7 @@ pub(super) fn is_known(words: &[String]) -> bool {
     let Some(program) = words.first().map(|word| script::program(word)) else { return false };
     ENDS.contains(&program)
         && match program {
+            "nc" => !words.iter().any(|word| word.starts_with('-') && word.contains('l')),
             "ping" => words.iter().any(|word| word.starts_with("-c")),
             "tail" => !words.iter().any(|word| word.starts_with("-f") || word.starts_with("-F")),
             _ => true,

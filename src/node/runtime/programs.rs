@@ -5,14 +5,15 @@
 use super::exec::{Place, Ran};
 use super::files::full_name;
 use super::network::netns;
+use super::script::commands::within;
 use super::script::test::{self, There};
 use super::state::State;
-use super::{Inner, script, text, who};
+use super::{EXIT, Inner, script, text, who};
 use crate::node::KERNEL;
 use crate::node::cni::iproute;
 
 /// The commands that are simulated.
-pub const HERE: &str = "awk, base64, basename, cat, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, ls, nslookup, \
+pub const HERE: &str = "awk, base64, basename, cat, cp, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, kill, ls, mkdir, mv, nc, nslookup, \
                         ping, printenv, printf, ps, pwd, rev, rm, sed, seq, sh -c, sleep, sort, tail, tar, test, touch, tr, true, uname, uniq, \
                         wc, wget, whoami";
 
@@ -53,19 +54,61 @@ impl Inner {
     /// Runs one, with this input. None: not one of them.
     pub(super) fn at_once_in(&self, place: &Place, words: &[&str], input: &str) -> Option<Ran> {
         let Place { container, sandbox, .. } = place;
-        let state = self.state.borrow();
-        let read = |path: &str| self.file(&state, container, sandbox, path);
         let mut words = words.to_vec();
         words.iter_mut().take(1).for_each(|name| *name = script::program(name));
+        if let ["kill", words @ ..] = words.as_slice() {
+            return Some(self.kill_from_inside(place, words));
+        }
+        let state = self.state.borrow();
+        let full = |path: &str| place.directory().map_or_else(|| path.to_owned(), |at| within(at, path));
+        let read = |path: &str| self.file(&state, container, sandbox, &full(path));
+        let is_directory = |path: &str| self.names(&state, container, sandbox, &full(path)).is_some();
         Some(match words.as_slice() {
             ["ls", words @ ..] => self.ls(&state, place, words),
             ["tar", words @ ..] => self.tar(&state, place, words, input),
-            ["touch", path] => written(self.write_file(container, path, "", true), "touch", path),
+            ["touch", path] => written(self.write_file(container, &full(path), "", true), "touch", path),
+            ["mkdir", paths @ ..] => {
+                let (flags, paths): (Vec<&str>, Vec<&str>) = paths.iter().partition(|word| word.starts_with('-'));
+                let mut ran = Ran::default();
+                for path in paths {
+                    let made = match is_directory(path) {
+                        true if flags.is_empty() => Err("File exists"),
+                        true => Ok(()),
+                        false => self.make_directory(container, &full(path)),
+                    };
+                    if let Err(why) = made {
+                        ran.errors += &format!("mkdir: can't create directory '{path}': {why}\n");
+                        ran.code = 1;
+                    }
+                }
+                ran
+            }
+            [name @ ("cp" | "mv"), words @ ..] => {
+                let operands: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+                let [from, to] = operands[..] else {
+                    return Some(Ran::badly(1, format!("{name}: one file at a time is simulated")));
+                };
+                let Some(text) = read(from) else {
+                    let why = if *name == "cp" { "can't stat" } else { "can't rename" };
+                    return Some(Ran::badly(1, format!("{name}: {why} '{from}': No such file or directory")));
+                };
+                let into = is_directory(to) && read(to).is_none();
+                let last = from.rsplit('/').next().unwrap_or_default();
+                let to = if into { format!("{}/{last}", to.trim_end_matches('/')) } else { to.to_owned() };
+                let done = self.write_file(container, &full(&to), &text, false).and_then(|()| match *name {
+                    "mv" => self.remove_file(container, &full(from)),
+                    _ => Ok(()),
+                });
+                done.map_or_else(
+                    |why| Ran::badly(1, format!("{name}: can't create '{to}': {why}")),
+                    |()| Ran::default(),
+                )
+            }
             ["rm", "-f" | "-rf", path] => {
-                let _ = self.remove_file(container, path);
+                let _ = self.remove_file(container, &full(path));
                 Ran::default()
             }
-            ["rm", path] => match self.remove_file(container, path) {
+            ["rm", path] => match self.remove_file(container, &full(path)) {
                 Ok(()) => Ran::default(),
                 Err(why) => Ran::badly(1, format!("rm: can't remove '{path}': {why}")),
             },
@@ -92,17 +135,32 @@ impl Inner {
             ["ip", words @ ..] => self.ip(place, words),
             ["date"] | ["date", "-u"] => self.date("%a %b %e %H:%M:%S UTC %Y"),
             ["date", format] | ["date", "-u", format] if format.starts_with('+') => self.date(&format[1..]),
-            ["pwd"] => Ran::well("/\n"),
+            ["pwd"] => Ran::well(format!("{}\n", place.directory().unwrap_or("/"))),
             ["whoami"] => who::whoami(&container.config.security),
             ["id", flags @ ..] => who::id(&container.config.security, flags)?,
             ["ps", words @ ..] => who::ps(&state, place, words)?,
             ["uname"] => Ran::well("Linux\n"),
             ["uname", flags @ ..] => uname(&sandbox.hostname, flags),
-            words => {
-                let is_directory = |path: &str| self.names(&state, container, sandbox, path).is_some();
-                return plain(words, input, &read, &is_directory);
-            }
+            words => return plain(words, input, &read, &is_directory),
         })
+    }
+
+    /// `kill 1` in a container: its process is told to end, if it listens. Nobody inside can do more to the first process.
+    fn kill_from_inside(&self, place: &Place, words: &[&str]) -> Ran {
+        let (flags, pids): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
+        if let Some(pid) = pids.iter().find(|pid| **pid != "1") {
+            return Ran::badly(1, format!("sh: can't kill pid {pid}: No such process"));
+        }
+        let is_term = flags.iter().all(|flag| matches!(*flag, "-15" | "-TERM" | "-SIGTERM" | "-s" | "-QUIT" | "-3"));
+        let id = &place.container.status.id;
+        let ends = place.container.plan.on_sigterm.filter(|_| is_term && !pids.is_empty());
+        if let Some((after, code)) = ends {
+            if let Some(container) = self.state.borrow_mut().containers.get_mut(id) {
+                container.plan.ends = Some((after, code));
+            }
+            self.hub.wake(self.actor, EXIT, id.as_str(), after);
+        }
+        Ran::default()
     }
 
     fn date(&self, format: &str) -> Ran {
@@ -117,15 +175,17 @@ impl Inner {
         if let Some(flag) = flags.iter().find(|flag| !matches!(**flag, "-1" | "-a" | "-A" | "-1a" | "-a1")) {
             return Ran::badly(1, format!("ls: {flag} is not simulated; -a is"));
         }
-        let paths = if paths.is_empty() { vec!["/"] } else { paths };
+        let here = place.directory().unwrap_or("/");
+        let paths = if paths.is_empty() { vec![here] } else { paths };
         let (mut ran, mut files, mut directories) = (Ran::default(), String::new(), Vec::new());
         for path in &paths {
-            match self.names(state, &place.container, &place.sandbox, path) {
+            let full = within(here, path);
+            match self.names(state, &place.container, &place.sandbox, &full) {
                 None => {
                     ran.errors += &format!("ls: {path}: No such file or directory\n");
                     ran.code = 1;
                 }
-                Some(names) if names.len() == 1 && names.contains(*path) => files += &format!("{path}\n"),
+                Some(names) if names.len() == 1 && names.contains(&full) => files += &format!("{path}\n"),
                 Some(names) => {
                     let shown = names.into_iter().filter(|name| !flags.is_empty() || !name.starts_with('.'));
                     let head = if paths.len() > 1 { format!("{path}:\n") } else { String::new() };

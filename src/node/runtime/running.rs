@@ -20,7 +20,7 @@ impl Inner {
         let Some(program) = place.container.plan.program.clone() else { return };
         // It has started before anything else happens to it.
         let done = Done { ran: 1, ..Done::default() };
-        self.drive(id, Shell::new(program, place.environment()), place, done);
+        self.drive(id, place.shell(program), place, done);
     }
 
     /// What a process waited for is over.

@@ -47,11 +47,12 @@ pub fn ps(state: &State, place: &Place, words: &[&str]) -> Option<Ran> {
     let shares = place.container.config.security.share_processes;
     let mut all: Vec<(Instant, &Container)> = match shares {
         true => {
-            let of_pod = |c: &&Box<Container>| {
+            let of_pod = |c: &&Container| {
                 c.status.sandbox_id == place.container.status.sandbox_id
                     && c.status.state == ContainerState::ContainerRunning
             };
-            state.containers.values().filter(of_pod).map(|c| (c.status.started_at, &**c)).collect()
+            let all = state.containers.values().map(|container| &**container);
+            all.filter(of_pod).map(|c| (c.status.started_at, c)).collect()
         }
         false => vec![(place.container.status.started_at, &place.container)],
     };

@@ -1,6 +1,7 @@
-//! `curl [-s] [-S] [-v] [-i] [-I] [-m SECONDS] [--connect-timeout SECONDS] URL`, as curl 7.81 prints it.
+//! `curl [-s] [-S] [-v] [-i] [-I] [-f] [-X METHOD] [-H HEADER] [-w FORMAT] [-m SECONDS] [--connect-timeout SECONDS] URL`, as curl
+//! 7.81 prints it.
 //!
-//! Left out: TLS, redirects, uploads, keep-alive, and every other option.
+//! Left out: TLS, redirects (there are none to follow), uploads, keep-alive, of `-w` all but the status, and every other option.
 
 use std::net::Ipv4Addr;
 use std::rc::Rc;
@@ -28,6 +29,9 @@ struct Arguments {
     head: bool,
     discard: bool,
     fail: bool,
+    method: String,
+    headers: Vec<String>,
+    write_out: String,
     limit: Option<Duration>,
     connect_limit: Option<Duration>,
     url: String,
@@ -82,6 +86,34 @@ pub(super) async fn get(
     terminal: &mut Terminal,
 ) -> Result<(Ipv4Addr, String), Failure> {
     fetch(kernel, namespace, &Arguments { limit, url: url.to_owned(), ..Arguments::default() }, terminal).await
+}
+
+/// A connection and nothing more, for somebody else than curl. Gives who took it.
+pub(super) async fn reach(
+    kernel: &Rc<Inner>,
+    namespace: &str,
+    host: &str,
+    port: u16,
+    connect_limit: Option<Duration>,
+    terminal: &mut Terminal,
+) -> Result<Ipv4Addr, Failure> {
+    let (start, url) = (kernel.hub.now(), Url { host: host.to_owned(), port, path: String::new() });
+    let arguments = Arguments { connect_limit, ..Arguments::default() };
+    let Some(addresses) = resolve::addresses(kernel, namespace, host).await else {
+        terminal.unknown_host = Some(host.to_owned());
+        return Err(Failure(UNKNOWN_HOST, String::new()));
+    };
+    let mut refused = Failure(7, String::new());
+    for address in addresses {
+        match connect(kernel, namespace, &url, address, &arguments, start, terminal).await {
+            Ok(socket) => {
+                socket.send(Payload::Fin);
+                return Ok(address);
+            }
+            Err(failure) => refused = failure,
+        }
+    }
+    Err(refused)
 }
 
 /// Whether it is a URL that is understood here.
@@ -182,10 +214,17 @@ async fn exchange(
     start: Instant,
     terminal: &mut Terminal,
 ) -> Result<String, Failure> {
-    let method = if arguments.head { "HEAD" } else { "GET" };
+    let method = match arguments.method.as_str() {
+        "" if arguments.head => "HEAD",
+        "" => "GET",
+        method => method,
+    };
     let host = if url.port == 80 { url.host.clone() } else { format!("{}:{}", url.host, url.port) };
-    let request =
-        format!("{method} {} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: curl/7.81.0\r\nAccept: */*\r\n\r\n", url.path);
+    let headers: String = arguments.headers.iter().map(|header| format!("{header}\r\n")).collect();
+    let request = format!(
+        "{method} {} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: curl/7.81.0\r\nAccept: */*\r\n{headers}\r\n",
+        url.path
+    );
     if arguments.verbose {
         request.lines().for_each(|line| terminal.complain(&format!("> {line}\n")));
     }
@@ -213,6 +252,10 @@ async fn exchange(
     }
     let status = head.lines().next().and_then(|line| line.split_once(' ')).map_or("", |(_, status)| status);
     let code: u16 = status.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(0);
+    if !arguments.write_out.is_empty() {
+        let told = arguments.write_out.replace("\\n", "\n").replace("%{http_code}", &format!("{code:03}"));
+        terminal.print(&told.replace("%{response_code}", &format!("{code:03}")));
+    }
     if arguments.fail && code >= 400 {
         return Err(Failure(22, format!("The requested URL returned error: {code}")));
     }
@@ -258,6 +301,11 @@ fn arguments(words: &[&str]) -> Result<Arguments, String> {
             "-m" | "--max-time" => found.limit = Some(seconds(word, value()?)?),
             "--connect-timeout" => found.connect_limit = Some(seconds(word, value()?)?),
             "-o" | "--output" => found.discard = value()? == "/dev/null",
+            "-X" | "--request" => value()?.clone_into(&mut found.method),
+            "-H" | "--header" => found.headers.push(value()?.to_owned()),
+            "-w" | "--write-out" => value()?.clone_into(&mut found.write_out),
+            "-A" | "--user-agent" | "--retry" | "--retry-delay" => drop(value()?),
+            "--location" | "--insecure" | "--no-progress-meter" => {}
             "--silent" => found.silent = true,
             "--show-error" => found.show_errors = true,
             "--verbose" => found.verbose = true,
@@ -283,6 +331,8 @@ impl Arguments {
             'i' => self.include = true,
             'I' => self.head = true,
             'f' => self.fail = true,
+            // There is nowhere else to go, and nothing that TLS could complain of.
+            'L' | 'k' => {}
             other => return Err(format!("option -{other}: is unknown")),
         }
         Ok(())
@@ -336,6 +386,10 @@ mod tests {
         let found = arguments(&["-sSv", "-m", "2.5", "web"]).unwrap();
         assert!(found.silent && found.show_errors && found.verbose && !found.include);
         assert_eq!(found.limit, Some(Duration::from_millis(2500)));
+        let found = arguments(&["-sLo", "/dev/null", "-w", "%{http_code}", "-H", "Host: a", "web"]);
+        assert!(found.is_err(), "letters that want a value stand alone");
+        let found = arguments(&["-sL", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Host: a", "web"]).unwrap();
+        assert_eq!((found.write_out.as_str(), found.headers.len(), found.discard), ("%{http_code}", 1, true));
         for wrong in [&["-Z", "web"][..], &["--http2", "web"], &["-m"], &["-m", "soon", "web"], &[]] {
             assert!(arguments(wrong).is_err(), "{wrong:?}");
         }

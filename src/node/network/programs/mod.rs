@@ -1,7 +1,7 @@
-//! What a learner runs in a Pod or on a node to ask others: `curl`, `ping`, `nslookup`, `wget`.
+//! What a learner runs in a Pod or on a node to ask others: `curl`, `nc`, `ping`, `nslookup`, `wget`.
 //!
 //! Every container has them, whatever its image. They print what curl 7.81, iputils' ping, BIND's nslookup and busybox's
-//! wget print.
+//! nc and wget print.
 
 use std::rc::Rc;
 
@@ -12,6 +12,7 @@ use super::messages::Executed;
 
 mod curl;
 pub mod dial;
+mod nc;
 mod nslookup;
 mod ping;
 pub mod probe;
@@ -22,6 +23,7 @@ mod wget;
 #[derive(Clone, Copy)]
 enum Program {
     Curl,
+    Nc,
     Nslookup,
     Ping,
     Wget,
@@ -31,6 +33,7 @@ impl Program {
     fn named(name: &str) -> Option<Program> {
         Some(match name {
             "curl" => Program::Curl,
+            "nc" => Program::Nc,
             "nslookup" => Program::Nslookup,
             "ping" => Program::Ping,
             "wget" => Program::Wget,
@@ -65,11 +68,12 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[String]) -
     let Some((name, rest)) = words.split_first() else { return Executed::default() };
     let code = match Program::named(name) {
         Some(Program::Curl) => curl::run(kernel, namespace, rest, &mut terminal).await,
+        Some(Program::Nc) => nc::run(kernel, namespace, rest, &mut terminal).await,
         Some(Program::Nslookup) => nslookup::run(kernel, namespace, rest, &mut terminal).await,
         Some(Program::Ping) => ping::run(kernel, namespace, rest, &mut terminal).await,
         Some(Program::Wget) => wget::run(kernel, namespace, rest, &mut terminal).await,
         None => {
-            terminal.complain(&format!("{name}: not found; here are curl, nslookup, ping and wget\n"));
+            terminal.complain(&format!("{name}: not found; here are curl, nc, nslookup, ping and wget\n"));
             127
         }
     };
@@ -88,7 +92,7 @@ pub fn asks(name: &str, words: &[String]) -> bool {
     let url = match Program::named(name) {
         Some(Program::Curl) => curl::url(&words),
         Some(Program::Wget) => wget::url(&words),
-        Some(Program::Nslookup | Program::Ping) => return true,
+        Some(Program::Nc | Program::Nslookup | Program::Ping) => return true,
         None => None,
     };
     url.is_some_and(curl::is_url)

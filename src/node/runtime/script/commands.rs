@@ -13,7 +13,7 @@ use crate::object::time::Instant;
 
 /// The commands that a shell does itself.
 pub const OWN: &[&str] = &[
-    ":", "break", "continue", "exit", "export", "false", "local", "read", "readonly", "return", "set", "shift",
+    ":", "break", "cd", "continue", "exit", "export", "false", "local", "read", "readonly", "return", "set", "shift",
     "sleep", "trap", "true", "unset", "wait",
 ];
 
@@ -29,7 +29,10 @@ impl Expansion<'_> {
         let (mut output, mut errors) = (self.shell.scope.output.clone(), self.shell.scope.errors.clone());
         for redirect in redirects {
             let (stream, sink) = match redirect {
-                Redirect::Into { stream, append, path } => (*stream, Sink::at(self.text(path)?, *append)),
+                Redirect::Into { stream, append, path } => {
+                    let path = self.text(path)?;
+                    (*stream, Sink::at(self.shell.path(&path), *append))
+                }
                 Redirect::Like { stream, other: Stream::Output } => (*stream, output.clone()),
                 Redirect::Like { stream, .. } => (*stream, errors.clone()),
             };
@@ -138,6 +141,12 @@ impl Shell {
             },
             _ if !self.is_shell() => return Ok(None),
             [":", ..] => self.did(0),
+            ["cd", to @ ..] => {
+                let to = self.path(to.first().unwrap_or(&"/root"));
+                self.set("PWD", if to.is_empty() { "/".to_owned() } else { to })?;
+                Rc::make_mut(&mut self.scope.exported).insert("PWD".to_owned());
+                self.did(0)
+            }
             ["exit"] => {
                 let writes = self.did(self.code);
                 self.exit(self.code);
@@ -267,6 +276,11 @@ impl Shell {
         if let Some(value) = Rc::make_mut(variables).remove(name) {
             *bytes -= value.len();
         }
+    }
+
+    /// A path as it is from the root, if it is known where the shell stands: `cd` goes anywhere.
+    pub(super) fn path(&self, path: &str) -> String {
+        self.scope.variables.get("PWD").map_or_else(|| path.to_owned(), |directory| within(directory, path))
     }
 
     /// Gives a variable a value.
@@ -400,4 +414,18 @@ fn until(now: Instant, end: u64, is_background: bool) -> Turn {
 
 fn nanos(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A path, told from a directory: `..` goes up.
+pub fn within(directory: &str, path: &str) -> String {
+    let whole = if path.starts_with('/') { path.to_owned() } else { format!("{directory}/{path}") };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
 }
