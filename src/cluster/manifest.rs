@@ -245,6 +245,10 @@ fn whole(file: &str) -> Source {
 
 fn unreadable(path: &str, error: &std::io::Error) -> ManifestError {
     match error.kind() {
+        _ if path.starts_with("https://") || path.starts_with("http://") => {
+            let advice = "Save it into a file first, and name that.";
+            ManifestError::new(whole(path), format!("unable to read URL \"{path}\": nothing is fetched here"), advice)
+        }
         std::io::ErrorKind::NotFound => {
             let advice = "Check the name, and the directory that you are in.";
             ManifestError::new(whole(path), format!("the path \"{path}\" does not exist"), advice)

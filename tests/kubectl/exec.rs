@@ -275,7 +275,7 @@ files:
       - name: app
         image: busybox
         workingDir: /work
-        command: [sh, -c, 'until nc -z web 80; do echo waiting; sleep 1; done; pwd; sleep 1h']
+        command: [sh, -c, 'until nc -z -w 1 web 80; do echo waiting; sleep 1; done; pwd; sleep 1h']
 timeline:
 - kubectl create deployment web --image=nginx --port=80
 - kubectl expose deployment web --port=80

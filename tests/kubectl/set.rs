@@ -15,7 +15,7 @@ fn variables_come_from_elsewhere() {
         &mut shell,
         &[
             (
-                "kubectl set env deploy/web --from=configmap/settings --prefix=APP_",
+                "kubectl set env deploy/web --from=configmap/settings --prefix APP_",
                 "Warning: key log-level transferred to LOG_LEVEL\ndeployment.apps/web env updated",
             ),
             ("kubectl set env deploy/web --from=secret/key --keys=TOKEN", "deployment.apps/web env updated"),

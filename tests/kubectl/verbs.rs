@@ -186,6 +186,20 @@ const TRIALS: &[(&str, &str)] = &[
         "kubectl create namespace x -o wide",
         "error: unable to match a printer suitable for the output format \"wide\", allowed formats are: go-template,…",
     ),
+    (
+        "kubectl delete -f one.yaml two.yaml",
+        "error: when paths, URLs, or stdin is provided as resource input, you may not…",
+    ),
+    (
+        "kubectl get pods --show-labels=maybe",
+        "error: invalid argument \"maybe\" for \"--show-labels\" flag: strconv.ParseBool: parsing \"maybe\": invalid syntax…",
+    ),
+    ("kubectl delete pods --all --dry-run=maybe", "error: Invalid dry-run value (maybe). Must be…"),
+    (
+        "kubectl apply -f https://k8s.io/examples/pod.yaml",
+        "error: unable to read URL \"https://k8s.io/examples/pod.yaml\": nothing is fetched here…",
+    ),
+    ("kubectl top things", "error: unknown command \"things\"\nSee 'kubectl top -h' for help and examples"),
     ("kubectl run x --image=nginx --env=A", "error: invalid env: A"),
     ("kubectl run x --image=nginx --labels=a", "error: unexpected label spec: a"),
     ("kubectl create secret tls t --cert=tests/kubectl/nobody.pem", "error: key and cert must be specified"),

@@ -1,8 +1,8 @@
-//! Lines that a shell would have to read: `kubectl create … -o yaml > web.yaml`, `kubectl get pods -o name | xargs kubectl delete`,
-//! `for n in 1 2 3; do kubectl run web-$n --image=nginx; done`, `cat <<EOF | kubectl apply -f -`.
+//! Lines that a shell would have to read: `kubectl create … -o yaml > web.yaml`, `kubectl get pods -o name | xargs kubectl
+//! delete`, `for n in 1 2 3; do kubectl run web-$n --image=nginx; done`, `cat <<EOF | kubectl apply -f -`.
 //!
-//! They go to the shell that runs the lines of a scenario, as one choice. What it writes into files is kept for later commands,
-//! and nothing is written to the disk.
+//! They go to the shell that runs the lines of a scenario, as one choice. What it writes into files is kept for later
+//! commands, and nothing is written to the disk.
 //!
 //! A pipe behind what only looks is no such line: that is answered at once, see [`super::cluster`].
 
@@ -26,7 +26,7 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
     let line = match first {
         "kubectl" => text.to_owned(),
         "k" => format!("kubectl {rest}"),
-        verb if kubectl::usage::knows(verb) && is_kubectls(verb) => format!("kubectl {text}"),
+        verb if kubectl::usage::knows(verb) && is_kubectls(verb, rest) => format!("kubectl {text}"),
         _ => text.to_owned(),
     };
     if line.starts_with("kubectl ") {
@@ -43,10 +43,10 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
     (sets || BEGIN.contains(&first)).then(|| understood(line))
 }
 
-/// Whether a word at the beginning of a line is kubectl's, and not the stepper's.
-fn is_kubectls(verb: &str) -> bool {
+/// Whether a word at the beginning of a line is kubectl's, and not the stepper's: that one's `run` has nothing behind it.
+fn is_kubectls(verb: &str, rest: &str) -> bool {
     let here = |group: &super::Group| group.commands.iter().any(|command| command.names.contains(&verb));
-    here(&cluster::GROUP) || !super::GROUPS.iter().any(here)
+    here(&cluster::GROUP) || !super::GROUPS.iter().any(here) || (verb == "run" && rest.contains("--image"))
 }
 
 fn understood(line: String) -> Result<String, String> {
@@ -133,6 +133,7 @@ mod tests {
             ("kubectl delete $(kubectl get pods -o name)", Some("kubectl delete $(kubectl get pods -o name)")),
             ("kubectl get \"$pod\"", Some("kubectl get \"$pod\"")),
             ("kubectl get pods -o go-template='{{$.kind}}'", None),
+            ("run web --image=nginx -o yaml > web.yaml", Some("kubectl run web --image=nginx -o yaml > web.yaml")),
             ("cat web.yaml", Some("cat web.yaml")),
             ("pod=$(kubectl get pods -o name)", Some("pod=$(kubectl get pods -o name)")),
         ] {

@@ -67,6 +67,7 @@ impl Args {
                 Some(value) => value,
                 None => words.next().cloned().ok_or_else(missing)?,
             };
+            let value = if flag.alone == Some("true") { truth(verb, flag.name, value)? } else { value };
             args.flags.entry(flag.name).or_default().push(value);
         }
         Ok(args)
@@ -138,6 +139,18 @@ fn short(verb: &str, word: &str) -> Result<(&'static Flag, Option<String>), Fail
     let rest: String = word.chars().skip(2).collect();
     let value = rest.strip_prefix('=').unwrap_or(&rest);
     Ok((flag, (!value.is_empty()).then(|| value.to_owned())))
+}
+
+/// A value of a flag that is on or off. Mirrors `strconv.ParseBool`.
+fn truth(verb: &str, flag: &str, value: String) -> Result<String, Failure> {
+    match value.as_str() {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok("true".to_owned()),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok("false".to_owned()),
+        _ => {
+            let why = format!("strconv.ParseBool: parsing {value:?}: invalid syntax");
+            Err(wrong(verb, &format!("invalid argument {value:?} for \"--{flag}\" flag: {why}")))
+        }
+    }
 }
 
 fn wrong(verb: &str, what: &str) -> Failure {

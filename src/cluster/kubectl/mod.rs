@@ -39,6 +39,9 @@ pub use client::{Feeds, Kubectl, Output};
 /// How long a kubectl process takes from its start to its first request.
 pub const STARTUP: Duration = Duration::from_millis(100);
 
+/// Verbs whose words name objects, and nothing else.
+const TAKE_OBJECTS: &[&str] = &["delete", "describe", "get", "scale", "wait"];
+
 /// Runs one command line, without the word `kubectl`. Returns the exit code; what it printed is in the terminal.
 pub async fn run(line: &[String], cx: &Kubectl) -> u8 {
     cx.sleep(STARTUP).await;
@@ -103,6 +106,11 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     let args = Args::parse(verb, &rest)?;
     if args.has("kustomize") {
         return Err(Failure::text("-k: kustomizations are not built here; give the manifests themselves with -f"));
+    }
+    if args.has("filename") && !args.words.is_empty() && TAKE_OBJECTS.contains(&verb) {
+        let why =
+            "when paths, URLs, or stdin is provided as resource input, you may not specify resource arguments as well";
+        return Err(Failure::text(why));
     }
     if args.has("record") {
         cx.complain("Flag --record has been deprecated, --record will be removed in the future");

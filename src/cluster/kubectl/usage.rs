@@ -646,10 +646,12 @@ pub fn wants_value(word: &str) -> bool {
     GLOBAL.iter().find(is).is_some()
 }
 
-fn flags(command: &str) -> impl Iterator<Item = &'static Flag> {
+fn flags(command: &str) -> impl Iterator<Item = &'static Flag> + use<'_> {
     let own = COMMANDS.iter().find(|there| there.name == command).map_or(&[][..], |there| there.flags);
     let knows = move |name: &str| GLOBAL.contains(&name) || own.iter().any(|group| group.contains(&name));
-    FLAGS.iter().filter(move |flag| knows(flag.name))
+    // What `set env` puts before names is a text; `logs` only wants to know whether.
+    let is_own = move |flag: &Flag| flag.name != "prefix" || flag.alone.is_none() == (command == "set");
+    FLAGS.iter().filter(move |flag| knows(flag.name) && is_own(flag))
 }
 
 /// What `kubectl --help` prints, or `kubectl COMMAND --help`.

@@ -13,9 +13,9 @@ use crate::node::KERNEL;
 use crate::node::cni::iproute;
 
 /// The commands that are simulated.
-pub const HERE: &str = "awk, base64, basename, cat, cp, curl, cut, date, dirname, echo, env, false, grep, head, hostname, id, ip, kill, ls, mkdir, mv, nc, nslookup, \
-                        ping, printenv, printf, ps, pwd, rev, rm, sed, seq, sh -c, sleep, sort, tail, tar, test, touch, tr, true, uname, uniq, \
-                        wc, wget, whoami";
+pub const HERE: &str = "awk, base64, basename, cat, cp, curl, cut, date, dirname, echo, env, false, grep, head, hostname, \
+                        id, ip, kill, ls, mkdir, mv, nc, nslookup, ping, printenv, printf, ps, pwd, rev, rm, sed, seq, \
+                        sh -c, sleep, sort, tail, tar, test, touch, tr, true, uname, uniq, wc, wget, whoami";
 
 /// Runs one that needs nothing but its words, its input and files. None: not one of them.
 pub fn plain(

@@ -29,6 +29,8 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "name" => true,
         mode => return Err(Failure::text(format!("unexpected -o output mode: {mode}. We only support '-o name'"))),
     };
+    // A flag that makes no sense is said before any object is looked for.
+    plain_options("", args)?;
     if args.is_on("force") {
         cx.complain(
             "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. The \

@@ -29,7 +29,10 @@ pub async fn top(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     match kind {
         "pod" | "pods" | "po" => pods(name, args, cx).await,
         "node" | "nodes" | "no" => nodes(name, args, cx).await,
-        other => Err(Failure::text(format!("unknown command \"{other}\" for \"kubectl top\""))),
+        other => {
+            let help = "See 'kubectl top -h' for help and examples";
+            Err(Failure::text(format!("unknown command \"{other}\"\n{help}")))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
-//! `curl [-s] [-S] [-v] [-i] [-I] [-f] [-X METHOD] [-H HEADER] [-w FORMAT] [-m SECONDS] [--connect-timeout SECONDS] URL`, as curl
-//! 7.81 prints it.
+//! `curl [-s] [-S] [-v] [-i] [-I] [-f] [-X METHOD] [-H HEADER] [-w FORMAT] [-m SECONDS] [--connect-timeout SECONDS] URL`,
+//! as curl 7.81 prints it.
 //!
-//! Left out: TLS, redirects (there are none to follow), uploads, keep-alive, of `-w` all but the status, and every other option.
+//! Left out: TLS, redirects (there are none to follow), uploads, keep-alive, of `-w` all but the status, and every other
+//! option.
 
 use std::net::Ipv4Addr;
 use std::rc::Rc;

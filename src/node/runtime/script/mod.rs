@@ -6,8 +6,8 @@
 //!
 //! Understood are lists (`;`, `&&`, `||`, `!`), pipes, groups and subshells, `if`, `while`, `until`, `for`, `case`, assignments,
 //! functions, redirections, documents (`<<`, `<<<`), `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of
-//! a shell's own commands `break`, `continue`, `exit`, `exec`, `export`, `local`, `read`, `return`, `set`, `shift`, `trap` for
-//! SIGTERM, `unset` and `wait`.
+//! a shell's own commands `break`, `cd`, `continue`, `exit`, `exec`, `export`, `local`, `read`, `return`, `set`, `shift`,
+//! `trap` for SIGTERM, `unset` and `wait`. Where `cd` goes, a directory is taken to be.
 //!
 //! Of arrays there are `NAME=(…)`, `${NAME[INDEX]}`, `${NAME[@]}` and `${#NAME[@]}`.
 //!
