@@ -13,7 +13,9 @@ fn stepper(scenario: &str, seed: u64) -> Stepper {
 
 #[test]
 fn every_place_is_come_by() {
-    for scenario in Scenario::shipped().into_iter().chain(Scenario::bugs()) {
+    // Where nothing happens by itself, there is nothing to tell.
+    let happens = |scenario: &Scenario| !scenario.timeline.is_empty();
+    for scenario in Scenario::shipped().into_iter().chain(Scenario::bugs()).filter(happens) {
         assert!(scenario.tour.len() >= 3, "{} has its story", scenario.name);
         let mut stepper = stepper(&scenario.name, scenario.seed);
         let mut last = 0;

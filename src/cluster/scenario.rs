@@ -316,6 +316,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("namespace-delete", include_str!("../../scenarios/namespace-delete.yaml")),
     ("walkthrough-pod", include_str!("../../scenarios/walkthrough-pod.yaml")),
     ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),
+    ("playground", include_str!("../../scenarios/playground.yaml")),
 ];
 
 /// The scenarios of bugs that real clusters had, for `kubestep explore`.

@@ -49,6 +49,8 @@ impl Command {
             }
             "curl" | "ping" | "nslookup" => Command::Network(network(words)?),
             "xargs" => Command::Several(each(rest, input)?),
+            // The program, and not what cuts a node off.
+            "cut" if rest.first().is_some_and(|word| word.starts_with('-')) => return Ok(None),
             name if Fault::is_named(name) => Command::Fault([&[name.to_owned()], rest].concat()),
             _ => return Ok(None),
         }))

@@ -104,6 +104,7 @@ mod tests {
             "for pod in a b; do kubectl exec $pod -- cat /etc/hostname; done",
             "victim=$(kubectl get pods -o name)",
             "last=$(kubectl get pods -o name | tail -1)",
+            "kubectl create token default | cut -c1-20",
             "timeout 3 kubectl get pods -w | tail -1",
             "pods=($(kubectl get pods))",
             "for n in 1 2 3; do kubectl run web-$n --image=nginx; sleep 1; done",

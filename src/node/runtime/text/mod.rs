@@ -193,12 +193,15 @@ fn ends(name: &str, rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<St
     }))
 }
 
-/// `cut -d : -f 2`.
+/// `cut -d : -f 2` and `cut -c 1-20`.
 fn cut(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (mut between, mut fields, mut paths) = ("\t", None, Vec::new());
+    let mut columns = None;
     let mut words = rest.iter().copied();
     while let Some(word) = words.next() {
         match word {
+            "-c" | "-b" => columns = words.next(),
+            _ if word.starts_with("-c") || word.starts_with("-b") => columns = Some(&word[2..]),
             "-d" => between = words.next()?,
             "-f" => fields = words.next(),
             _ if word.starts_with("-d") => between = &word[2..],
@@ -206,6 +209,16 @@ fn cut(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Opt
             _ if word.starts_with('-') => return None,
             path => paths.push(path),
         }
+    }
+    if let Some(columns) = columns {
+        let (from, to) = columns.split_once('-').unwrap_or((columns, columns));
+        let bound = |text: &str, open: usize| if text.is_empty() { Some(open) } else { text.parse().ok() };
+        let (from, to): (usize, usize) = (bound(from, 1)?, bound(to, usize::MAX)?);
+        let taken = |line: &str| {
+            let chars = line.chars().skip(from.saturating_sub(1)).take(to.saturating_sub(from).saturating_add(1));
+            chars.chain(['\n']).collect::<String>()
+        };
+        return Some(of_texts("cut", &paths, input, read, |text| text.lines().map(taken).collect()));
     }
     let fields: Vec<usize> = fields?.split(',').map(|field| field.parse().ok()).collect::<Option<_>>()?;
     let one = |line: &str| match line.contains(between) {
@@ -343,6 +356,9 @@ mod tests {
             ("tr -s [[:space:]] \\n", "a  b c", Some("a\nb\nc0")),
             ("cut -d: -f2 /f", "", Some("2\n10\n2\n0")),
             ("cut -d : -f 2,1", "a:b:c\n", Some("b:a\n0")),
+            ("cut -c1-3", "abcdef\n", Some("abc\n0")),
+            ("cut -c 5-", "abcdef\n", Some("ef\n0")),
+            ("cut -c2", "abcdef\n", Some("b\n0")),
             ("tr a-z A-Z", "web", Some("WEB0")),
             ("tr -d \\n", "a\nb\n", Some("ab0")),
             ("seq 3", "", Some("1\n2\n3\n0")),
