@@ -358,6 +358,18 @@ fn a_line_may_be_a_shells() {
     assert!(!std::path::Path::new("shop.yaml").exists(), "nothing is written to the disk");
 }
 
+/// A policy that nobody enforces is no secret.
+#[test]
+fn a_policy_that_nobody_enforces_is_said() {
+    let typed = "cat <<EOF | kubectl apply -f -\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: deny\n\
+        spec:\n  podSelector: {}\nEOF\nrun\nkubectl get netpol\n";
+    for (scenario, told) in [("pod", true), ("playground", false)] {
+        let said = printed(&run(&["step", scenario], typed));
+        assert_eq!(said.contains("nothing here enforces NetworkPolicies"), told, "{said}");
+        assert!(said.contains("networkpolicy.networking.k8s.io/deny created"), "{said}");
+    }
+}
+
 /// Each command with each kind of nonsense behind it: a reply, never a panic.
 #[test]
 fn every_command_takes_nonsense() {

@@ -207,6 +207,11 @@ impl Cluster {
         self.engine.outside(self.user.actor(), |_| runner.type_lines(lines, kubectl));
     }
 
+    /// Whether agents on the nodes enforce NetworkPolicies.
+    pub fn enforces_policies(&self) -> bool {
+        self.config.policies
+    }
+
     /// Starts a line of a shell that is typed at the prompt.
     pub fn type_line(&mut self, line: String) {
         let (prompt, kubectl) = (self.prompt.clone(), self.kubectl.clone());

@@ -211,7 +211,20 @@ fn start(stepper: &mut Stepper, words: &[String]) -> Text {
     {
         return Ok(said);
     }
-    Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n")
+    let note = unenforced(stepper, &words.join(" "));
+    Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n" + note)
+}
+
+/// What a line makes that nobody in this cluster acts on: here as there, the API server only keeps a NetworkPolicy.
+pub fn unenforced(stepper: &Stepper, line: &str) -> &'static str {
+    const NOTE: &str = "nothing here enforces NetworkPolicies; step playground has agents that do, and so has step -f with one \
+                        among its manifests\n";
+    let cluster = &stepper.session.cluster;
+    let is_policy = |text: &str| text.contains("kind: NetworkPolicy");
+    let makes = ["apply", "create", "replace"].iter().any(|verb| line.split_whitespace().any(|word| word == *verb));
+    let in_file = |word: &str| cluster.kubectl.text_of(word).is_ok_and(|text| is_policy(&text));
+    let finds = makes && (is_policy(line) || line.split_whitespace().any(in_file));
+    if finds && !cluster.enforces_policies() { NOTE } else { "" }
 }
 
 /// What a node prints. A file need not end its last line; the prompt comes on one of its own all the same.

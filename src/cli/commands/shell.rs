@@ -55,7 +55,8 @@ fn understood(line: String) -> Result<String, String> {
 
 /// Has it run.
 pub fn start(stepper: &mut Stepper, line: String) -> Text {
-    Ok(stepper.session.choose(Choice::Line(line))? + "\n")
+    let note = cluster::unenforced(stepper, &line);
+    Ok(stepper.session.choose(Choice::Line(line))? + "\n" + note)
 }
 
 /// The signs in a line that are a shell's, outside quotes.
