@@ -18,6 +18,7 @@ fn it_shows_what_was_printed_and_takes_the_pod_away() {
         ("kubectl get pod d --no-headers -o custom-columns=A:.status.phase", "Succeeded\n"),
         // Started again for ever: its first end is what is waited for.
         ("kubectl run e --rm -i --image=busybox -- echo again", "again\npod \"e\" deleted\n"),
+        ("kubectl run k --rm -i --image=busybox -- sh -c 'echo no; sleep 1; exit 1'", "no\npod \"k\" deleted\n"),
         (
             "kubectl run f -i --restart=Never --image=busybox --pod-running-timeout=10s -- sleep 60",
             "error: timed out waiting for the condition\n",

@@ -116,8 +116,8 @@ fn a_command_talks_to_others_in_packets() {
         ("kubectl exec app -c shell -- wget -qO- SERVER", "default/app on node-1 answers GET /"),
         ("kubectl exec app -c shell -- wget -qO- nowhere", "wget: bad address 'nowhere'"),
         (
-            "kubectl exec app -c shell -- wget -qO- SERVER:81",
-            "wget: can't connect to remote host (SERVER): Connection refused",
+            "kubectl exec app -c shell -- wget -O- SERVER:81",
+            "Connecting to SERVER (SERVER:81)\nwget: can't connect to remote host (SERVER): Connection refused",
         ),
         ("kubectl exec app -c shell -- curl -s SERVER", "default/app on node-1 answers GET /"),
         ("kubectl exec app -c shell -- ip route", "default via 10.244.0.1 dev eth0"),

@@ -35,6 +35,8 @@ pub type Journal = Memory<BTreeMap<(String, String), Log>>;
 pub struct Log {
     /// Whose container it is: a Pod of the same name is another Pod.
     pub pod_uid: String,
+    /// How many containers of its name came before it in the Pod, whose status calls that its restart count.
+    pub attempt: u32,
     /// Lines, and when they are printed. Those that the process will print later are there already.
     pub lines: Vec<(Instant, String)>,
     /// The lines of the attempt before this one.
@@ -79,10 +81,19 @@ impl Log {
         self.lines.splice(at..at, said.lines().map(|line| (now, line.to_owned())));
     }
 
+    /// What that attempt has printed, if it is one of the last two.
+    pub fn of(&self, attempt: u32) -> Option<&[(Instant, String)]> {
+        match self.attempt.checked_sub(attempt)? {
+            0 => Some(&self.lines),
+            1 => self.before.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The log of the next attempt.
-    fn next(self, pod_uid: &str, lines: Vec<(Instant, String)>) -> Log {
+    fn next(self, pod_uid: &str, attempt: u32, lines: Vec<(Instant, String)>) -> Log {
         let before = (self.pod_uid == pod_uid).then_some(self.lines);
-        Log { pod_uid: pod_uid.to_owned(), lines, before, bytes: 0 }
+        Log { pod_uid: pod_uid.to_owned(), attempt, lines, before, bytes: 0 }
     }
 }
 
@@ -206,7 +217,7 @@ impl State {
         let (Some(key), Some(container)) = (self.journal_key(id), self.containers.get(id)) else { return };
         let mut journal = self.journal.borrow_mut();
         let before = journal.remove(&key).unwrap_or_default();
-        journal.insert(key, before.next(&container.status.pod_uid, lines));
+        journal.insert(key, before.next(&container.status.pod_uid, container.status.attempt, lines));
     }
 
     /// Where the log of a container is.

@@ -83,7 +83,7 @@ async fn watch(pod: &Value, args: &Args, cx: &Kubectl) -> Result<End, Failure> {
         cx.complain(format!("no terminal is simulated; it runs: kubectl exec {pod} -- COMMAND"));
         return Ok(End::RunsOn);
     }
-    logs::print_all(&pod, name, cx).await?;
+    logs::print_all(&pod, name, is_another(&pod, name), cx).await?;
     Ok(failure(&pod).map_or(End::Done, End::Failed))
 }
 
@@ -97,7 +97,7 @@ pub(super) async fn show(pod: &Value, container: &str, args: &Args, cx: &Kubectl
         return Ok(());
     }
     let pod = until(pod, |pod| status_of(pod, container).is_some_and(ended), args, cx).await?;
-    logs::print_all(&pod, container, cx).await
+    logs::print_all(&pod, container, is_another(&pod, container), cx).await
 }
 
 /// Shows what a container prints from now on, until it ends or kubectl has stayed long enough.
@@ -144,6 +144,12 @@ fn waits_for_input(container: &Value) -> bool {
 
 fn is_running(pod: &Value, container: &str) -> bool {
     status_of(pod, container).is_some_and(|status| !at(status, "state.running").is_null())
+}
+
+/// Whether the container that kubectl stayed for has ended, and this is the one that was started in its place.
+fn is_another(pod: &Value, container: &str) -> bool {
+    text(pod, "spec.restartPolicy") == "Always"
+        && status_of(pod, container).is_some_and(|status| int(status, "restartCount") > 0)
 }
 
 /// Whether a container has ended once, be it started again or not.

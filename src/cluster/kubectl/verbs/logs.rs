@@ -13,7 +13,8 @@ use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::print::fields::{flag, list, text};
+use crate::cluster::kubectl::print::fields::{flag, int, list, text};
+use crate::node::runtime::state::Log;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 
@@ -107,9 +108,9 @@ fn containers(pod: &Value, named: &str, args: &Args, cx: &Kubectl) -> Result<Vec
     }
 }
 
-/// Prints all that a container of a Pod has printed.
-pub(super) async fn print_all(pod: &Value, container: &str, cx: &Kubectl) -> Result<(), Failure> {
-    print(pod, container, &Lines::default(), cx).await
+/// Prints all that a container of a Pod has printed: the one that there is, or the one `before` it.
+pub(super) async fn print_all(pod: &Value, container: &str, before: bool, cx: &Kubectl) -> Result<(), Failure> {
+    print(pod, container, &Lines { previous: before, ..Lines::default() }, cx).await
 }
 
 /// Prints what a container has printed since then: the one that runs, or the one `before` it.
@@ -196,9 +197,11 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
         cx.line(format!("unable to retrieve container logs for {id}"));
         return Ok(());
     }
+    // As far as the Pod's status knows: another container may have been started meanwhile.
+    let told = |log: &Log| status.map_or(log.attempt, |status| u32::try_from(int(status, "restartCount")).unwrap_or(0));
     let lines = match wanted.previous {
-        false => log.map_or(&[][..], |log| &log.lines),
-        true => log.and_then(|log| log.before.as_deref()).ok_or_else(|| {
+        false => log.and_then(|log| log.of(told(log))).unwrap_or_default(),
+        true => log.and_then(|log| log.of(told(log).checked_sub(1)?)).ok_or_else(|| {
             let why = format!("previous terminated container \"{container}\" in pod \"{name}\" not found");
             Status::bad_request(why)
         })?,

@@ -142,6 +142,7 @@ async fn fetch(
     };
     let mut refused = Failure(7, String::new());
     for address in addresses {
+        terminal.tried = Some(address);
         match connect(kernel, namespace, &url, address, arguments, start, terminal).await {
             Ok(socket) => {
                 let status = exchange(kernel, &socket, &url, arguments, start, terminal).await?;

@@ -3,6 +3,7 @@
 //! Every container has them, whatever its image. They print what curl 7.81, iputils' ping, BIND's nslookup and busybox's
 //! nc and wget print.
 
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use crate::node::netfilter::Packet;
@@ -49,6 +50,8 @@ struct Terminal {
     errors: String,
     /// The host that a page was asked of, if nobody has that name.
     unknown_host: Option<String>,
+    /// The address that it has tried last.
+    tried: Option<Ipv4Addr>,
 }
 
 impl Terminal {
@@ -77,7 +80,7 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[String]) -
             127
         }
     };
-    let Terminal { output, errors, unknown_host } = terminal;
+    let Terminal { output, errors, unknown_host, .. } = terminal;
     Executed { output, errors, code, unknown_host }
 }
 

@@ -55,20 +55,17 @@ async fn fetch(
             terminal.complain(&text);
         }
     };
-    let (address, status) = match got {
-        Ok(got) => got,
-        Err(curl::Failure(curl::UNKNOWN_HOST, _)) => return Err(format!("bad address '{host}'")),
-        Err(curl::Failure(28, _)) => {
-            say(terminal, format!("Connecting to {host} ({host}:{port})\n"));
-            return Err("download timed out".to_owned());
-        }
+    let address = page.tried.map_or(host.clone(), |address| address.to_string());
+    let resolved = !matches!(got, Err(curl::Failure(curl::UNKNOWN_HOST, _)));
+    if resolved {
+        say(terminal, format!("Connecting to {host} ({address}:{port})\n"));
+    }
+    let (_, status) = got.map_err(|curl::Failure(code, text)| match code {
+        curl::UNKNOWN_HOST => format!("bad address '{host}'"),
+        28 => "download timed out".to_owned(),
         // curl's words end with the kernel's.
-        Err(curl::Failure(_, text)) => {
-            let why = text.rsplit(": ").next().unwrap_or_default();
-            return Err(format!("can't connect to remote host ({host}): {why}"));
-        }
-    };
-    say(terminal, format!("Connecting to {host} ({address}:{port})\n"));
+        _ => format!("can't connect to remote host ({address}): {}", text.rsplit(": ").next().unwrap_or_default()),
+    })?;
     let (code, line) = status.split_once(' ').unwrap_or((&status, ""));
     if !code.starts_with(['2', '3']) {
         return Err(format!("server returned error: HTTP/1.1 {code} {line}"));
