@@ -126,7 +126,7 @@ fn a_pods_token_names_the_pod() {
     world.wait(5);
     let Some(Object::Pod(pod)) = world.get(Kind::Pod, "default/web") else { panic!("it is there") };
     let uid = pod.metadata.uid.clone().unwrap();
-    let volume = pod.spec.as_ref().unwrap().volumes.as_ref().unwrap()[0].name.clone();
+    let volume = pod.spec.as_ref().and_then(|spec| spec.volumes().next()).expect("it has the token's volume").name;
     let path = format!("/var/lib/kubelet/pods/{uid}/volumes/kubernetes.io~projected/{volume}/token");
     let file = world.cluster.host("node-1").unwrap().disk.read(&path).expect("the kubelet wrote it");
     let claims = token::read(&file).expect("it was signed here");
