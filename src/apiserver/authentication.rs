@@ -27,6 +27,7 @@ use crate::object::token::{self, Bounds, Claims, ISSUER};
 use crate::object::{Kind, Object, Status};
 
 use super::admission::Reader;
+use super::authorization::quoted;
 use super::request::User;
 
 /// Everybody whose credentials were accepted is in this group.
@@ -164,11 +165,6 @@ impl Bearer {
 
 fn extra_key(name: &str) -> String {
     format!("authentication.kubernetes.io/{name}")
-}
-
-/// A list as Go's `%q` prints it.
-fn quoted(list: &[String]) -> String {
-    format!("[{}]", list.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(" "))
 }
 
 /// What a review says of a token that is no good: the server asks twice, and those who know only its own token first.

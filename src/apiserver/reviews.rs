@@ -26,12 +26,12 @@ use k8s_openapi::api::authorization::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::object::status::aggregate;
 use crate::object::time::Instant;
 use crate::object::token::ISSUER;
 use crate::object::{Object, Status};
 
 use super::authentication::{Bearer, said_of};
-use super::authorization::aggregate;
 use super::request::{Response, User};
 use super::validation::review as validation;
 use super::{ApiServer, Handling, Outcome, create, managed_fields};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::object::meta::scale_metadata;
 use crate::object::patch;
 use crate::object::selector::{Selector, format_label_selector};
-use crate::object::status::{Cause, Reason};
+use crate::object::status::{Cause, Reason, aggregate};
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::decode::Patched;
@@ -157,10 +157,8 @@ pub(super) fn binding_of(sent: core::Binding) -> Result<Binding, Status> {
     if node.is_empty() {
         wrong.push("target.name: Required value".to_owned());
     }
-    match wrong.as_slice() {
-        [] => {}
-        [only] => return Err(Status::new(Reason::Unknown, only.clone())),
-        all => return Err(Status::new(Reason::Unknown, format!("[{}]", all.join(", ")))),
+    if !wrong.is_empty() {
+        return Err(Status::new(Reason::Unknown, aggregate(&wrong)));
     }
     Ok(Binding {
         uid: sent.metadata.uid.filter(|uid| !uid.is_empty()),

@@ -285,3 +285,17 @@ impl fmt::Display for Status {
 }
 
 impl std::error::Error for Status {}
+
+/// Several errors as one, each said once. Mirrors `utilerrors.NewAggregate`.
+pub fn aggregate(errors: &[String]) -> String {
+    let mut said: Vec<&str> = Vec::new();
+    for error in errors.iter().filter(|error| !error.is_empty()) {
+        if !said.contains(&error.as_str()) {
+            said.push(error);
+        }
+    }
+    match said.as_slice() {
+        [one] => (*one).to_owned(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}

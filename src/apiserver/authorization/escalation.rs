@@ -14,7 +14,7 @@ use crate::apiserver::request::Request;
 use crate::object::{Kind, Object, Status};
 
 use super::rbac::matches_resource;
-use super::{Attributes, Authorizer};
+use super::{Attributes, Authorizer, quoted};
 
 /// Kinds that give rights.
 const GRANTING: [Kind; 4] = [Kind::Role, Kind::ClusterRole, Kind::RoleBinding, Kind::ClusterRoleBinding];
@@ -207,11 +207,6 @@ fn shown(rule: &PolicyRule) -> String {
         Some(format!("{name}:{}", quoted(list)))
     });
     format!("{{{}}}", said.collect::<Vec<_>>().join(", "))
-}
-
-/// As Go's `%q` prints a list.
-fn quoted(list: &[String]) -> String {
-    format!("[{}]", list.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(" "))
 }
 
 /// The rules of those who may do everything, as `cluster-admin` has them.

@@ -91,18 +91,9 @@ pub struct Rules {
     pub errors: Vec<String>,
 }
 
-/// Several errors as one, each said once. Mirrors `utilerrors.NewAggregate`.
-pub fn aggregate(errors: &[String]) -> String {
-    let mut said: Vec<&str> = Vec::new();
-    for error in errors {
-        if !said.contains(&error.as_str()) {
-            said.push(error);
-        }
-    }
-    match said.as_slice() {
-        [one] => (*one).to_owned(),
-        many => format!("[{}]", many.join(", ")),
-    }
+/// A list as Go's `%q` prints it.
+pub fn quoted(list: &[String]) -> String {
+    format!("[{}]", list.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(" "))
 }
 
 /// A request as rules see it. Mirrors `authorizer.Attributes`.

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 
 use crate::object::Object;
+use crate::object::status::aggregate;
 
-use super::{Attributes, aggregate};
+use super::Attributes;
 use crate::apiserver::request::User;
 
 /// One role, given to one user by one binding.

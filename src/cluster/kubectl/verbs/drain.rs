@@ -19,7 +19,7 @@ use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeo
 use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::kubectl::print::qualified_name;
 use crate::node::kubelet::backoff::go_duration;
-use crate::object::status::Reason;
+use crate::object::status::{Reason, aggregate};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
 
@@ -64,17 +64,6 @@ pub async fn drain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         many => many.iter().for_each(|(_, errors)| cx.complain(aggregate(errors))),
     }
     Err(Failure::Told)
-}
-
-/// Several errors as one. Mirrors `utilerrors.Aggregate`.
-fn aggregate(errors: &[String]) -> String {
-    let mut distinct: Vec<&str> = Vec::new();
-    for error in errors.iter().filter(|error| !error.is_empty()) {
-        if !distinct.contains(&error.as_str()) {
-            distinct.push(error);
-        }
-    }
-    if let [one] = distinct.as_slice() { (*one).to_owned() } else { format!("[{}]", distinct.join(", ")) }
 }
 
 /// The draining of one node.
