@@ -113,7 +113,7 @@ impl Cluster {
 /// Whether an event says only that all is as it was.
 fn is_heartbeat(event: &Pending) -> bool {
     match &event.what {
-        What::Wake { what, key } if *what == queue::READY => LOOK_ROUND.iter().any(|queue| key.starts_with(queue)),
+        What::Wake { what, key, .. } if *what == queue::READY => LOOK_ROUND.iter().any(|queue| key.starts_with(queue)),
         What::Wake { what, .. } => event.background && HEARTBEATS.contains(what),
         // What is under way of a heartbeat or an Event, and the answer to it.
         What::Request { .. } | What::Response { .. } | What::Notification { .. } => event.background,

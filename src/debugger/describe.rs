@@ -42,7 +42,7 @@ pub fn headline(engine: &Engine, event: &Pending) -> Headline {
             let informer = said.kind().map_or(String::new(), |kind| format!("{} {what} in ", kind.info().singular()));
             Headline { from, what: notification(said), to: format!("{informer}{to}") }
         }
-        What::Wake { what, key } => {
+        What::Wake { what, key, .. } => {
             Headline { from: "timer".into(), what: format!("{what} {key}").trim_end().to_owned(), to }
         }
         What::Resume { .. } => Headline {

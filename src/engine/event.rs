@@ -31,6 +31,10 @@ pub struct StepId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
+/// A timer that can be called off, see [`super::Hub::arm`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimerId(pub u64);
+
 /// Something that will be delivered to one actor.
 #[derive(Clone, Debug)]
 pub struct Pending {
@@ -51,6 +55,13 @@ pub struct Pending {
     pub idle: bool,
     /// What it is.
     pub what: What,
+}
+
+impl Pending {
+    /// By what it can be called off.
+    pub(super) fn timer(&self) -> Option<TimerId> {
+        if let What::Wake { timer, .. } = self.what { timer } else { None }
+    }
 }
 
 /// All that can happen.
@@ -85,6 +96,8 @@ pub enum What {
         what: &'static str,
         /// What it is about; may be empty.
         key: Rc<str>,
+        /// By what it can be called off, if it can.
+        timer: Option<TimerId>,
     },
     /// A sleep inside a reconcile is over.
     Resume {

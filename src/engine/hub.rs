@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::call::{Outcome, RpcResult};
-use super::event::{ActorId, CallId, Message, ReplyTo, StepId, What};
+use super::event::{ActorId, CallId, Message, ReplyTo, StepId, TimerId, What};
 use super::memory::{Memories, Memory, Remembers};
 use super::place::Place;
 use super::trace::Note;
@@ -43,6 +43,7 @@ struct Inner {
     results: RefCell<BTreeMap<CallId, Outcome>>,
     notes: RefCell<Vec<Note>>,
     closed: RefCell<Vec<WatchId>>,
+    disarmed: RefCell<Vec<TimerId>>,
     memories: RefCell<Vec<Weak<dyn Remembers>>>,
 }
 
@@ -106,6 +107,7 @@ impl Hub {
             results: RefCell::default(),
             notes: RefCell::default(),
             closed: RefCell::default(),
+            disarmed: RefCell::default(),
             memories: RefCell::default(),
         }))
     }
@@ -163,12 +165,31 @@ impl Hub {
 
     /// Arms a timer: `actor` gets `Wake { what, key }` after `after`.
     pub fn wake(&self, actor: ActorId, what: &'static str, key: impl Into<Rc<str>>, after: Duration) {
-        self.send(actor, actor, after, false, What::Wake { what, key: key.into() });
+        self.send(actor, actor, after, false, What::Wake { what, key: key.into(), timer: None });
     }
 
     /// The same for a timer that always runs, such as a heartbeat.
     pub fn wake_background(&self, actor: ActorId, what: &'static str, key: impl Into<Rc<str>>, after: Duration) {
-        self.send(actor, actor, after, true, What::Wake { what, key: key.into() });
+        self.send(actor, actor, after, true, What::Wake { what, key: key.into(), timer: None });
+    }
+
+    /// Arms a timer as [`Hub::wake`] does, or in the background, that can be called off by what this returns.
+    pub fn arm(
+        &self,
+        actor: ActorId,
+        what: &'static str,
+        key: impl Into<Rc<str>>,
+        after: Duration,
+        background: bool,
+    ) -> TimerId {
+        let timer = TimerId(self.next_call().0);
+        self.send(actor, actor, after, background, What::Wake { what, key: key.into(), timer: Some(timer) });
+        timer
+    }
+
+    /// Calls a timer off: it never goes off, if it has not done so yet.
+    pub fn disarm(&self, timer: TimerId) {
+        self.0.disarmed.borrow_mut().push(timer);
     }
 
     /// What this step sends from now on is no background traffic, even if that is how the step came about.
@@ -297,6 +318,7 @@ impl Hub {
         self.0.results.take();
         self.0.notes.take();
         self.0.closed.take();
+        self.0.disarmed.take();
     }
 
     pub(super) fn enter(&self, now: Instant, step: StepId, actor: ActorId, background: bool) {
@@ -350,6 +372,10 @@ impl Hub {
 
     pub(super) fn take_closed(&self) -> Vec<WatchId> {
         std::mem::take(&mut self.0.closed.borrow_mut())
+    }
+
+    pub(super) fn take_disarmed(&self) -> Vec<TimerId> {
+        std::mem::take(&mut self.0.disarmed.borrow_mut())
     }
 
     pub(super) fn take_notes(&self) -> Vec<Note> {

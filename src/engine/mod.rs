@@ -57,7 +57,7 @@ pub mod webhook;
 
 pub use actor::{Actor, Delivery};
 pub use call::RpcResult;
-pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, What};
+pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, TimerId, What};
 pub use hub::{Hub, LocalBoxFuture};
 pub use latency::Latency;
 pub use memory::Memory;
@@ -82,6 +82,8 @@ pub struct Engine {
     actors: Vec<Option<Rc<dyn Actor>>>,
     names: Vec<Rc<str>>,
     pending: BTreeMap<(Instant, EventId), Pending>,
+    /// Where among them the timers are that can be called off.
+    timers: BTreeMap<TimerId, (Instant, EventId)>,
     watches: BTreeMap<WatchId, Stream>,
     tasks: BTreeMap<u64, Task>,
     calls: BTreeMap<CallId, u64>,
@@ -125,6 +127,7 @@ impl Engine {
             actors: vec![None; servers.places()],
             names: servers.names(),
             pending: BTreeMap::new(),
+            timers: BTreeMap::new(),
             watches: BTreeMap::new(),
             tasks: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -303,8 +306,8 @@ impl Engine {
             What::Notification { watch, event: said } => {
                 self.hand_over(event.to, Delivery::Notification { watch: *watch, event: said.clone() });
             }
-            What::Wake { what, key } if *what == LEASE_EXPIRES => self.lease_expires(key),
-            What::Wake { what, key } => self.hand_over(event.to, Delivery::Wake { what, key: key.clone() }),
+            What::Wake { what, key, .. } if *what == LEASE_EXPIRES => self.lease_expires(key),
+            What::Wake { what, key, .. } => self.hand_over(event.to, Delivery::Wake { what, key: key.clone() }),
             What::Rpc { call, message } => {
                 let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
                 self.hand_over(event.to, delivery);
@@ -346,6 +349,17 @@ impl Engine {
             self.enqueue(out);
         }
         self.scratch = outgoing;
+        for timer in self.hub.take_disarmed() {
+            self.call_off(timer);
+        }
+    }
+
+    fn call_off(&mut self, timer: TimerId) {
+        if let Some(key) = self.timers.get(&timer) {
+            self.take_pending(*key);
+        } else {
+            self.forget_held(|event| event.timer() == Some(timer));
+        }
     }
 
     /// The client has gone: the API server forgets the watch, and what was under way is lost with the connection.
@@ -396,12 +410,18 @@ impl Engine {
 
     fn put(&mut self, event: Pending) {
         self.foreground += usize::from(!event.idle);
+        if let Some(timer) = event.timer() {
+            self.timers.insert(timer, (event.due, event.id));
+        }
         self.pending.insert((event.due, event.id), event);
     }
 
     fn take_pending(&mut self, key: (Instant, EventId)) -> Pending {
         let event = self.pending.remove(&key).expect("the key was just read from the pending events");
         self.foreground -= usize::from(!event.idle);
+        if let Some(timer) = event.timer() {
+            self.timers.remove(&timer);
+        }
         event
     }
 }

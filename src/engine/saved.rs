@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::event::{EventId, Pending};
+use super::event::{EventId, Pending, TimerId};
 use super::hub::SavedHub;
 use super::latency::Latency;
 use super::{Actor, Engine, Stream, control, servers, webhook};
@@ -19,6 +19,7 @@ pub struct Saved {
     actors: Vec<Option<Rc<dyn Actor>>>,
     names: Vec<Rc<str>>,
     pending: BTreeMap<(Instant, EventId), Pending>,
+    timers: BTreeMap<TimerId, (Instant, EventId)>,
     watches: BTreeMap<WatchId, Stream>,
     next_task: u64,
     next_event: u64,
@@ -47,6 +48,7 @@ impl Engine {
             actors: self.actors.clone(),
             names: self.names.clone(),
             pending: self.pending.clone(),
+            timers: self.timers.clone(),
             watches: self.watches.clone(),
             next_task: self.next_task,
             next_event: self.next_event,
@@ -70,6 +72,7 @@ impl Engine {
         self.actors.clone_from(&saved.actors);
         self.names.clone_from(&saved.names);
         self.pending.clone_from(&saved.pending);
+        self.timers.clone_from(&saved.timers);
         self.watches.clone_from(&saved.watches);
         self.next_task = saved.next_task;
         self.next_event = saved.next_event;

@@ -82,7 +82,7 @@ impl Engine {
 
     /// etcd will revoke a lease.
     fn arm(&mut self, lease: Lease) {
-        let what = What::Wake { what: LEASE_EXPIRES, key: format!("{:x}", lease.id).into() };
+        let what = What::Wake { what: LEASE_EXPIRES, key: format!("{:x}", lease.id).into(), timer: None };
         let (etcd, delay) = (self.etcd(), lease.expires - self.now);
         self.scratch.push(Outgoing { from: etcd, to: etcd, delay, background: true, idle: true, what });
     }

@@ -192,6 +192,25 @@ fn a_loop_without_a_pause_comes_to_an_end() {
     }
 }
 
+/// What was to happen to a process is called off when it has ended.
+#[test]
+fn a_process_that_has_ended_leaves_no_timer() {
+    for (script, within) in [("sleep 70; exit 3", 17..26), ("sleep 170; exit 3", 29..32)] {
+        let mut cluster = applied(&pod(script));
+        pass(&mut cluster, 50);
+        let start = cluster.engine.now();
+        assert_eq!(said(&mut cluster, "kubectl delete pod web-1"), "pod \"web-1\" deleted", "{script}");
+        let took = (cluster.engine.now() - start).as_secs();
+        assert!(within.contains(&took), "{script}: {took} s");
+        let timers: Vec<_> = cluster
+            .engine
+            .pending()
+            .filter(|event| matches!(&event.what, What::Wake { what, .. } if what.starts_with("process")))
+            .collect();
+        assert!(timers.is_empty(), "{script}: {timers:?}");
+    }
+}
+
 /// A shell ignores SIGTERM as process 1, unless it has a trap for it.
 #[test]
 fn a_trap_ends_a_container_in_time() {

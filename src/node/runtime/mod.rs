@@ -423,6 +423,7 @@ impl Inner {
             plan,
             shell: None,
             waits: 0,
+            timers: Vec::new(),
             stopped_by: Vec::new(),
             layer: Tree::new(&self.hub),
         };
@@ -464,7 +465,7 @@ impl Inner {
         self.begin(id);
         // Last, so that what a process does at its end comes before its end.
         if let Some((after, _)) = ends {
-            self.hub.wake(self.actor, EXIT, id, after);
+            self.arm(id, EXIT, id, after, false);
         }
         Ok(CriResponse::Done)
     }
@@ -487,8 +488,12 @@ impl Inner {
             return false;
         }
         self.hang_up(id);
-        let stopped_by = self.state.borrow_mut().containers.get_mut(id).map(|c| std::mem::take(&mut c.stopped_by));
-        stopped_by.into_iter().flatten().for_each(|call| self.hub.unpark(self.actor, call));
+        let (timers, stopped_by) = match self.state.borrow_mut().containers.get_mut(id) {
+            Some(container) => (std::mem::take(&mut container.timers), std::mem::take(&mut container.stopped_by)),
+            None => Default::default(),
+        };
+        timers.into_iter().for_each(|(_, timer)| self.hub.disarm(timer));
+        stopped_by.into_iter().for_each(|call| self.hub.unpark(self.actor, call));
         self.text(|| format!("process of container {} ended with code {code}", &id[..13]));
         let pod_uid = self.state.borrow().containers.get(id).map(|c| c.status.pod_uid.clone()).unwrap_or_default();
         if let Some(kubelet) = self.kubelet.get() {

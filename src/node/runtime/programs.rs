@@ -158,7 +158,7 @@ impl Inner {
             if let Some(container) = self.state.borrow_mut().containers.get_mut(id) {
                 container.plan.ends = Some((after, code));
             }
-            self.hub.wake(self.actor, EXIT, id.as_str(), after);
+            self.arm(id, EXIT, id.as_str(), after, false);
         }
         Ran::default()
     }

@@ -61,12 +61,11 @@ impl Inner {
         };
         match wait {
             Wait::Time { time: None, .. } => {}
-            Wait::Time { time: Some(time), is_background: true } => {
-                self.hub.wake_background(self.actor, WAKE, key, time);
-            }
-            Wait::Time { time: Some(time), is_background: false } => {
-                self.hub.come_forward();
-                self.hub.wake(self.actor, WAKE, key, time);
+            Wait::Time { time: Some(time), is_background } => {
+                if !is_background {
+                    self.hub.come_forward();
+                }
+                self.arm(id, WAKE, key, time, is_background);
             }
             Wait::Others(command) => self.ask(key, place, command),
             Wait::Server | Wait::Beyond => self.listen(id),
@@ -77,7 +76,7 @@ impl Inner {
                 // What a process does at its end comes before its end.
                 match done.ran {
                     0 => self.exits(id),
-                    _ => self.hub.wake(self.actor, EXIT, id, Duration::ZERO),
+                    _ => self.arm(id, EXIT, id, Duration::ZERO, false),
                 }
             }
         }
@@ -130,12 +129,35 @@ impl Inner {
         match shell {
             // Its trap is its own business, and may take it to its end.
             Some(shell) => {
-                self.hub.wake_background(self.actor, KILL, id, timeout);
+                self.arm(id, KILL, id, timeout, true);
                 self.signal(id, shell);
             }
-            None => self.hub.wake(self.actor, KILL, id, timeout),
+            None => self.arm(id, KILL, id, timeout, false),
         }
         park.await;
+    }
+
+    /// Has something happen to a process at a time that is known. It does not if the process ends before. It comes in place
+    /// of what was to happen later; but of several who stop a process, the one whose patience ends first kills it.
+    pub(super) fn arm(
+        &self,
+        id: &str,
+        what: &'static str,
+        key: impl Into<Rc<str>>,
+        after: Duration,
+        is_background: bool,
+    ) {
+        let timer = self.hub.arm(self.actor, what, key, after, is_background);
+        let mut state = self.state.borrow_mut();
+        let Some(container) = state.containers.get_mut(id) else { return };
+        container.timers.retain(|(earlier, timer)| {
+            let stays = what == KILL || *earlier != what;
+            if !stays {
+                self.hub.disarm(*timer);
+            }
+            stays
+        });
+        container.timers.push((what, timer));
     }
 
     fn signal(self: &Rc<Self>, id: &str, mut shell: Shell) {

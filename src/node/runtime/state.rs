@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::engine::{CallId, Memory};
+use crate::engine::{CallId, Memory, TimerId};
 use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
 use crate::node::disk::{Contents, Tree};
 use crate::object::Shared;
@@ -110,6 +110,8 @@ pub struct Container {
     pub shell: Option<Shell>,
     /// How often that has had to wait: what it waited for earlier means nothing.
     pub waits: u64,
+    /// What will happen to its process at a time that is known.
+    pub timers: Vec<(&'static str, TimerId)>,
     /// Who waits for its end, which it was asked for.
     pub stopped_by: Vec<CallId>,
     /// Files that are in no volume; they go with the container.
