@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::core::v1::Event;
 use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Verb};
 use kubestep::client::Client;
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Note, Step, What};
+use kubestep::object::event::Event;
 use kubestep::object::{Object, Pod, Resource, Status};
 use serde_json::{Value, json};
 

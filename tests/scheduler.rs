@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Event, Node, PodStatus};
+use k8s_openapi::api::core::v1::{Node, PodStatus};
 use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
@@ -19,6 +19,7 @@ use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::failing::{Failing, Failure};
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, Pending, What};
+use kubestep::object::event::Event;
 use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
 use kubestep::scheduler::framework::{Plugin, PreFilter};
@@ -218,7 +219,7 @@ fn line(request: &Request) -> String {
         }
         Body::Patch(Patch::Strategic(value)) => format!("{verb} {} {}", request.name, without_times(value.clone())),
         Body::Object(kubestep::object::Object::Event(event)) => {
-            let text = |field: &Option<String>| field.clone().unwrap_or_default();
+            let text = |field: &Option<std::sync::Arc<str>>| field.as_deref().unwrap_or_default().to_owned();
             format!("event {}: {}", text(&event.reason), text(&event.message))
         }
         _ => format!("{verb} {}", request.name),
@@ -280,8 +281,8 @@ fn a_pod_picks_its_profile_by_name() {
         let mut told: Vec<(String, String)> = Vec::new();
         for event in listed::<Event>(&cluster).into_iter().filter(|event| event.reason.as_deref() == Some("Scheduled"))
         {
-            let name = event.involved_object.name.unwrap_or_default();
-            told.push((name[..6].to_owned(), event.reporting_component.unwrap_or_default()));
+            let name = event.involved_object.name.as_deref().unwrap_or_default();
+            told.push((name[..6].to_owned(), event.reporter.component.clone().unwrap_or_default()));
         }
         told.sort();
         let by = |app: &str, profile: &str| vec![(app.to_owned(), profile.to_owned()); 3];

@@ -7,11 +7,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Event, ObjectReference};
+use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::object::Shared;
+use crate::object::event::Event;
 use crate::object::time::Instant;
 
 /// Tokens of the spam filter for one object.
@@ -43,27 +46,29 @@ struct Known {
     /// A bucket that regains a token every five minutes, slower than a token bucket can say in tokens a second.
     tokens: u32,
     refilled: Instant,
+    /// As which part of the object it was named last: mostly it is so again.
+    involved: Shared<ObjectReference>,
     series: Vec<Series>,
 }
 
 /// Events of one type and reason on one object.
 #[derive(Clone, Debug)]
 struct Series {
-    type_: String,
-    reason: String,
+    type_: Option<Arc<str>>,
+    reason: Option<Arc<str>>,
     /// Different messages seen lately, but for the one that would make an aggregate.
-    messages: Vec<Rc<str>>,
+    messages: Vec<Arc<str>>,
     last: Instant,
     observed: Vec<Observed>,
 }
 
-/// An Event that came up before, whether or not it was sent. One that stands for many is told from others by its reason
-/// alone: path and message are empty.
+/// An Event that came up before, whether or not it was sent. One that stands for many has no message, and is told from others
+/// by its reason alone.
 #[derive(Clone, Debug)]
 struct Observed {
-    field_path: String,
-    message: Rc<str>,
-    name: String,
+    involved: Shared<ObjectReference>,
+    message: Option<Arc<str>>,
+    name: Box<str>,
     count: i32,
     first: Option<Time>,
 }
@@ -73,17 +78,22 @@ impl Correlator {
     /// too many already. Mirrors `EventCorrelate`.
     pub fn correlate(&mut self, mut event: Event, now: Instant) -> Option<Event> {
         let known = self.object(&event.involved_object, now);
-        let series = known.series(text(&event.type_), text(&event.reason), now);
-        let message: Rc<str> = text(&event.message).into();
+        if event.involved_object == known.involved {
+            event.involved_object = known.involved.clone();
+        } else {
+            known.involved = event.involved_object.clone();
+        }
+        let series = known.series(&event, now);
+        let message = event.message.clone().unwrap_or_default();
         let combined = series.is_one_of_many(&message, now);
         if combined {
-            event.message = Some(format!("{COMBINED}{message}"));
+            event.message = Some(format!("{COMBINED}{message}").into());
         }
         series.observe(&mut event, (!combined).then_some(message));
         known.take_token(now).then_some(event)
     }
 
-    fn object(&mut self, involved: &ObjectReference, now: Instant) -> &mut Known {
+    fn object(&mut self, involved: &Shared<ObjectReference>, now: Instant) -> &mut Known {
         let id: Rc<str> = object_id(involved).into();
         if !self.objects.contains_key(&id) {
             self.order.push_back(id.clone());
@@ -93,7 +103,10 @@ impl Correlator {
                 self.objects.remove(&oldest);
             }
         }
-        self.objects.entry(id).or_insert(Known { tokens: SPAM_BURST, refilled: now, series: Vec::new() })
+        self.objects.entry(id).or_insert_with(|| {
+            let (involved, series) = (involved.clone(), Vec::new());
+            Known { tokens: SPAM_BURST, refilled: now, involved, series }
+        })
     }
 }
 
@@ -109,10 +122,10 @@ impl Known {
         allowed
     }
 
-    fn series(&mut self, type_: &str, reason: &str, now: Instant) -> &mut Series {
-        let found = self.series.iter().position(|s| s.type_ == type_ && s.reason == reason);
+    fn series(&mut self, event: &Event, now: Instant) -> &mut Series {
+        let found = self.series.iter().position(|s| s.type_ == event.type_ && s.reason == event.reason);
         let at = found.unwrap_or_else(|| {
-            let (type_, reason) = (type_.to_owned(), reason.to_owned());
+            let (type_, reason) = (event.type_.clone(), event.reason.clone());
             self.series.reserve_exact(1);
             self.series.push(Series { type_, reason, messages: Vec::new(), last: now, observed: Vec::new() });
             self.series.len() - 1
@@ -123,7 +136,7 @@ impl Known {
 
 impl Series {
     /// Whether there are so many different messages that this one is told together with others. Mirrors `EventAggregate`.
-    fn is_one_of_many(&mut self, message: &Rc<str>, now: Instant) -> bool {
+    fn is_one_of_many(&mut self, message: &Arc<str>, now: Instant) -> bool {
         if now - self.last > AGGREGATE_WITHIN {
             self.messages.clear();
         }
@@ -140,23 +153,22 @@ impl Series {
     }
 
     /// Counts the Event, which becomes the one that it repeats; none: its message stands for many. Mirrors `eventObserve`.
-    fn observe(&mut self, event: &mut Event, message: Option<Rc<str>>) {
-        let (field_path, message) = match message {
-            None => ("", "".into()),
-            Some(message) => (text(&event.involved_object.field_path), message),
+    fn observe(&mut self, event: &mut Event, message: Option<Arc<str>>) {
+        let involved = &event.involved_object;
+        let is_it = |known: &Observed| {
+            known.message == message && (message.is_none() || known.involved.field_path == involved.field_path)
         };
-        match self.observed.iter_mut().find(|known| known.message == message && known.field_path == field_path) {
+        match self.observed.iter_mut().find(|known| is_it(known)) {
             Some(known) => {
                 known.count += 1;
-                event.metadata.name = Some(known.name.clone());
+                event.metadata.name = Some(known.name.to_string());
                 (event.count, event.first_timestamp) = (Some(known.count), known.first.clone());
             }
             None => {
-                let name = text(&event.metadata.name).to_owned();
-                let field_path = field_path.to_owned();
-                let first = event.first_timestamp.clone();
+                let name = text(&event.metadata.name).into();
+                let (involved, first) = (involved.clone(), event.first_timestamp.clone());
                 self.observed.reserve_exact(1);
-                self.observed.push(Observed { field_path, message, name, count: 1, first });
+                self.observed.push(Observed { involved, message, name, count: 1, first });
             }
         }
     }
@@ -186,7 +198,7 @@ mod tests {
     /// The message and the count that are sent.
     fn tell(memory: &mut Correlator, seconds: u64, event: Event) -> Option<(String, i32)> {
         let sent = memory.correlate(event, Instant::default() + Duration::from_secs(seconds))?;
-        Some((sent.message?, sent.count?))
+        Some((sent.message?.to_string(), sent.count?))
     }
 
     #[test]

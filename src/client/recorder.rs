@@ -3,18 +3,20 @@
 //! The component queues an Event and goes on; a task of its own POSTs them one after another. The same Event again
 //! is a PATCH that raises its count; too many different ones on one object become one; a flood is dropped.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::api::core::v1::{EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::apiserver::request::Patch;
 use crate::engine::Memory;
-use crate::object::Resource;
+use crate::object::event::{Event, Reporter};
 use crate::object::status::Reason;
 use crate::object::template::fnv32a;
+use crate::object::{Resource, Shared};
 
 use super::api::Client;
 use super::correlator::Correlator;
@@ -28,6 +30,15 @@ pub enum EventType {
     Warning,
 }
 
+impl EventType {
+    fn word(self) -> &'static str {
+        match self {
+            EventType::Normal => "Normal",
+            EventType::Warning => "Warning",
+        }
+    }
+}
+
 /// Less than any message takes, so that names follow the order of what happened.
 const AHEAD_MAX: u64 = 4096;
 
@@ -38,7 +49,8 @@ pub struct Recorder(Rc<Inner>);
 struct Inner {
     client: Client,
     component: String,
-    host: String,
+    /// The same as its Events tell it.
+    reporter: Shared<Reporter>,
     /// Nanoseconds by which the names of its Events are ahead of the time.
     ahead: u64,
     state: Memory<State>,
@@ -49,7 +61,20 @@ struct State {
     outgoing: VecDeque<Event>,
     sending: bool,
     memory: Correlator,
+    /// Types and reasons of Events, each once: there are few.
+    words: BTreeSet<Arc<str>>,
     last_nanos: u64,
+}
+
+impl State {
+    fn word(&mut self, word: &str) -> Arc<str> {
+        if let Some(known) = self.words.get(word) {
+            return known.clone();
+        }
+        let word: Arc<str> = word.into();
+        self.words.insert(word.clone());
+        word
+    }
 }
 
 impl Recorder {
@@ -59,7 +84,11 @@ impl Recorder {
         // No two real clocks agree to the nanosecond; here all do. Two components that speak of one object in one instant
         // must not give their Events one name, for the second would be refused.
         let ahead = u64::from(fnv32a(format!("{component} {host}").as_bytes())) % AHEAD_MAX;
-        Recorder(Rc::new(Inner { client, component: component.into(), host: host.into(), ahead, state }))
+        let node = (!host.is_empty()).then(|| host.to_owned());
+        let source = EventSource { component: Some(component.into()), host: node };
+        let reporter =
+            Reporter { source: Some(source), component: Some(component.into()), instance: Some(host.into()) };
+        Recorder(Rc::new(Inner { client, component: component.into(), reporter: reporter.into(), ahead, state }))
     }
 
     /// Tells something of `object`.
@@ -112,8 +141,21 @@ impl Recorder {
         // Names carry nanoseconds; two Events of one instant must still differ.
         let nanos = now.timestamp().as_nanosecond() as u64 + self.0.ahead;
         state.last_nanos = (state.last_nanos + 1).max(nanos);
-        let mut event = self.make(involved, type_, reason, message, state.last_nanos);
-        event.metadata.annotations = annotations;
+        let name = format!("{}.{:x}", involved.name.as_deref().unwrap_or_default(), state.last_nanos);
+        let namespace = involved.namespace.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| "default".into());
+        let about = ObjectMeta { name: Some(name), namespace: Some(namespace), annotations, ..ObjectMeta::default() };
+        let event = Event {
+            metadata: about,
+            involved_object: involved.into(),
+            reporter: self.0.reporter.clone(),
+            type_: Some(state.word(type_.word())),
+            reason: Some(state.word(reason)),
+            message: Some(message.into()),
+            first_timestamp: Some(now.time()),
+            last_timestamp: Some(now.time()),
+            count: Some(1),
+            newer: None,
+        };
         state.outgoing.push_back(event);
         if !state.sending {
             state.sending = true;
@@ -121,27 +163,6 @@ impl Recorder {
             let client = &self.0.client;
             let label = format!("{} events", self.0.component);
             client.hub().spawn_background(client.actor(), label, async move { me.send_all().await });
-        }
-    }
-
-    fn make(&self, involved: ObjectReference, type_: EventType, reason: &str, message: String, nanos: u64) -> Event {
-        let now = self.0.client.now().time();
-        let host = (!self.0.host.is_empty()).then(|| self.0.host.clone());
-        let name = format!("{}.{nanos:x}", involved.name.as_deref().unwrap_or_default());
-        let namespace = involved.namespace.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| "default".into());
-        Event {
-            metadata: ObjectMeta { name: Some(name), namespace: Some(namespace), ..ObjectMeta::default() },
-            involved_object: involved,
-            type_: Some(format!("{type_:?}")),
-            reason: Some(reason.to_owned()),
-            message: Some(message),
-            source: Some(EventSource { component: Some(self.0.component.clone()), host: host.clone() }),
-            reporting_component: Some(self.0.component.clone()),
-            reporting_instance: Some(host.unwrap_or_default()),
-            first_timestamp: Some(now.clone()),
-            last_timestamp: Some(now),
-            count: Some(1),
-            ..Event::default()
         }
     }
 
@@ -173,7 +194,8 @@ impl Recorder {
 
     async fn change(&self, event: &Event) -> Result<(), Reason> {
         let (namespace, name) = (event.metadata.namespace.as_deref(), event.metadata.name.as_deref());
-        let patch = json!({"count": event.count, "lastTimestamp": event.last_timestamp, "message": event.message});
+        let patch =
+            json!({"count": event.count, "lastTimestamp": event.last_timestamp, "message": event.message.as_deref()});
         let patched = self
             .0
             .client

@@ -199,7 +199,8 @@ fn event_of(request: &Request, step: &Step) -> Option<Value> {
     let involved = &stored.involved_object;
     let (kind, name) = (involved.kind.clone().unwrap_or_default(), involved.name.clone().unwrap_or_default());
     Some(json!({
-        "type": stored.type_, "reason": stored.reason, "message": stored.message, "object": format!("{kind}/{name}"),
+        "type": stored.type_.as_deref(), "reason": stored.reason.as_deref(), "message": stored.message.as_deref(),
+        "object": format!("{kind}/{name}"),
     }))
 }
 

@@ -230,7 +230,7 @@ kinds! {
         ConfigMap: core::ConfigMap, "configmaps", true, ["cm"];
         Secret: core::Secret, "secrets", true, [];
         ServiceAccount: core::ServiceAccount, "serviceaccounts", true, ["sa"];
-        Event: core::Event, "events", true, ["ev"];
+        Event: super::event::Event, "events", true, ["ev"];
         Deployment: apps::Deployment, "deployments", true, ["deploy"];
         ReplicaSet: apps::ReplicaSet, "replicasets", true, ["rs"];
         Lease: coordination::Lease, "leases", true, [];

@@ -32,6 +32,7 @@ pub mod custom;
 pub mod definition;
 pub mod discovery;
 pub mod ephemeral;
+pub mod event;
 pub mod explain;
 pub mod fields;
 pub mod glob;

@@ -1,9 +1,10 @@
 //! ConfigMaps, Secrets, Leases, Events and PriorityClasses. Mirrors `pkg/apis/{core,coordination,scheduling}/validation`.
 
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 
+use crate::object::event::Event;
 use crate::object::json;
 use crate::object::selector::names::check_label_key;
 
@@ -136,7 +137,7 @@ pub fn lease(problems: &mut Problems, lease: &Lease) {
 pub fn event(problems: &mut Problems, event: &Event) {
     let own = event.metadata.namespace.as_deref().unwrap_or_default();
     let about = event.involved_object.namespace.as_deref().unwrap_or_default();
-    let is_new = event.event_time.is_some();
+    let is_new = event.newer().event_time.is_some();
     let fits = match about {
         "" if is_new => matches!(own, "default" | "kube-system"),
         "" => matches!(own, "" | "default"),
@@ -153,23 +154,24 @@ pub fn event(problems: &mut Problems, event: &Event) {
 
 /// What an Event of the newer kind, which has an `eventTime`, must say.
 fn new_event(problems: &mut Problems, event: &Event) {
-    let text = |text: &'_ Option<String>| -> String { text.clone().unwrap_or_default() };
-    let (path, controller) = (Path::new("reportingController"), text(&event.reporting_component));
+    let path = Path::new("reportingController");
+    let controller = event.reporter.component.as_deref().unwrap_or_default();
     if controller.is_empty() {
         problems.required(&path, "");
     }
-    problems.all_invalid(&path, &controller, check_label_key(&controller));
+    problems.all_invalid(&path, controller, check_label_key(controller));
     for (name, text) in [
-        ("reportingInstance", text(&event.reporting_instance)),
-        ("action", text(&event.action)),
-        ("reason", text(&event.reason)),
+        ("reportingInstance", event.reporter.instance.as_deref()),
+        ("action", event.newer().action.as_deref()),
+        ("reason", event.reason.as_deref()),
     ] {
+        let text = text.unwrap_or_default();
         if text.is_empty() {
             problems.required(&Path::new(name), "");
         }
-        at_most(problems, name, &text, EVENT_FIELD_LEN_MAX);
+        at_most(problems, name, text, EVENT_FIELD_LEN_MAX);
     }
-    at_most(problems, "message", &text(&event.message), EVENT_NOTE_LEN_MAX);
+    at_most(problems, "message", event.message.as_deref().unwrap_or_default(), EVENT_NOTE_LEN_MAX);
 }
 
 fn at_most(problems: &mut Problems, name: &str, text: &str, max: usize) {

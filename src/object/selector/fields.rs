@@ -7,10 +7,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use k8s_openapi::api::core::v1::Event;
-
 use serde_json::Value;
 
+use crate::object::event::Event;
 use crate::object::{CustomObject, Kind, Object, Pod};
 
 /// Which objects belong, by a few of their fields; all terms must hold.
@@ -195,7 +194,7 @@ fn pod_field<'a>(pod: &'a Pod, field: &str) -> Cow<'a, str> {
 }
 
 fn event_field<'a>(event: &'a Event, field: &str) -> Cow<'a, str> {
-    let involved = &event.involved_object;
+    let (involved, reporter) = (&event.involved_object, &event.reporter);
     let value = match field {
         "involvedObject.kind" => &involved.kind,
         "involvedObject.namespace" => &involved.namespace,
@@ -204,13 +203,13 @@ fn event_field<'a>(event: &'a Event, field: &str) -> Cow<'a, str> {
         "involvedObject.apiVersion" => &involved.api_version,
         "involvedObject.resourceVersion" => &involved.resource_version,
         "involvedObject.fieldPath" => &involved.field_path,
-        "reason" => &event.reason,
-        "reportingComponent" => &event.reporting_component,
-        "type" => &event.type_,
+        "reason" => return event.reason.as_deref().unwrap_or_default().into(),
+        "reportingComponent" => &reporter.component,
+        "type" => return event.type_.as_deref().unwrap_or_default().into(),
         // The older name of the reporter, and the newer one where the older is missing.
-        "source" => match event.source.as_ref().map(|source| &source.component) {
+        "source" => match reporter.source.as_ref().map(|source| &source.component) {
             Some(component @ Some(name)) if !name.is_empty() => component,
-            _ => &event.reporting_component,
+            _ => &reporter.component,
         },
         _ => &None,
     };
