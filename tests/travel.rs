@@ -188,8 +188,12 @@ fn stops_of_the_past_are_those_of_the_way_there() {
         session.advance(StopAt::Notification, 0);
         stops.push(session.cluster.engine.steps());
     }
+    for (times, expected) in (1..).zip(stops.iter().rev().skip(1)) {
+        assert_eq!(session.stop_before(StopAt::Notification, times), *expected, "several at once");
+    }
+    assert_eq!(session.stop_before(StopAt::Notification, u64::MAX), 0, "no further than to the start");
     for expected in stops.iter().rev().skip(1) {
-        let before = session.stop_before(StopAt::Notification);
+        let before = session.stop_before(StopAt::Notification, 1);
         assert_eq!((before, session.goto(before)), (*expected, *expected));
     }
 }

@@ -271,13 +271,15 @@ impl Session {
         self.past.is_due(self.cluster.engine.steps())
     }
 
-    /// The nearest earlier step at which a move of this kind stops; 0 is the start of the run.
-    pub fn stop_before(&self, stop: StopAt) -> u64 {
-        self.before(|step| match stop {
+    /// The earlier step at which so many moves of this kind, made backwards, stop; 0 is the start of the run.
+    pub fn stop_before(&self, stop: StopAt, times: u64) -> u64 {
+        let further = usize::try_from(times.saturating_sub(1)).unwrap_or(usize::MAX);
+        let mut stops = self.stops_before(|step| match stop {
             StopAt::Notification => describe::is_notification(step),
             StopAt::Event => !step.event.background,
             StopAt::Anything => true,
-        })
+        });
+        stops.nth(further).unwrap_or(0)
     }
 
     /// The nearest earlier step in which the component of this step got something.
@@ -298,8 +300,13 @@ impl Session {
     }
 
     fn before(&self, stops: impl Fn(&Step) -> bool) -> u64 {
+        self.stops_before(stops).next().unwrap_or(0)
+    }
+
+    /// The earlier steps of this kind, newest first.
+    fn stops_before(&self, stops: impl Fn(&Step) -> bool) -> impl Iterator<Item = u64> {
         let earlier = self.history.len().saturating_sub(1);
-        self.history[..earlier].iter().rev().find(|step| stops(step)).map_or(0, |step| step.id.0)
+        self.history[..earlier].iter().rev().filter(move |step| stops(step)).map(|step| step.id.0)
     }
 
     /// Leaves this branch for one that was left before, and goes as far as that one was followed. False if there is none

@@ -105,13 +105,8 @@ fn back(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
     if stepper.session.current().is_none() {
         return Err("this is the start of the run; nothing has happened yet".to_owned());
     }
-    for _ in 0..times {
-        let before = stepper.session.stop_before(stop);
-        stepper.session.goto(before);
-        if before == 0 {
-            break;
-        }
-    }
+    let before = stepper.session.stop_before(stop, times);
+    stepper.session.goto(before);
     Ok(arrived(stepper))
 }
 
