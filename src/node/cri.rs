@@ -3,8 +3,8 @@
 //! Mirrors `k8s.io/cri-api/pkg/apis/runtime/v1`: the runtime service and the image service, with the fields that this
 //! cluster uses. The types travel as they are; they are printed as JSON only when somebody looks.
 //!
-//! Left out: streaming (Attach, and the streams of Exec and PortForward), metrics, checkpoints, user namespaces, resource
-//! updates.
+//! Left out: streams of bytes, for which Exec, Attach and PortForward give a URL, metrics, checkpoints, user namespaces,
+//! resource updates.
 
 use std::collections::BTreeMap;
 
@@ -318,6 +318,23 @@ pub enum CriRequest {
         /// Seconds after which it is given up; 0: never.
         timeout: i64,
     },
+    /// Connect somebody who types: to a shell that begins in a container, or to the container's own process. In the real
+    /// interface these are Exec and Attach.
+    Open {
+        /// The container.
+        id: String,
+        /// The shell; empty: the process.
+        command: Vec<String>,
+        /// In a terminal: a shell says there that it waits.
+        tty: bool,
+    },
+    /// What is typed there, a line or a key.
+    Type {
+        /// The connection.
+        stream: u64,
+        /// The line; `^C` and `^D` are keys.
+        text: String,
+    },
     /// Connect to a port in the network of a sandbox. In the real interface the answer is a URL at which bytes go to and fro;
     /// here it is what the server at that port answers to these.
     PortForward {
@@ -378,6 +395,8 @@ pub enum CriResponse {
         /// Its exit code.
         exit_code: i32,
     },
+    /// To Open and Type. To Open of a process that reads nothing it is its container.
+    Stream(Stream),
     /// To PortForward: what came back; None: the server has closed the connection.
     Forwarded(Option<String>),
     /// To ImageStatus.
@@ -398,6 +417,35 @@ pub struct ContainerEvent {
     pub pod_uid: String,
     /// The container.
     pub id: String,
+}
+
+/// How a connection is to a shell that somebody types into.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stream {
+    /// Its number at this runtime.
+    pub id: u64,
+    /// What was printed there, standard output and standard error as they came.
+    pub printed: String,
+    /// What the shell says when it waits for a line; empty without a terminal.
+    pub prompt: String,
+    /// The shell has ended with this code.
+    pub ended: Option<i32>,
+}
+
+/// Ctrl-C for the line that runs. No reply is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Interrupt {
+    /// The connection.
+    pub stream: u64,
+}
+
+/// The shell at the other end is gone, and nobody has typed that it should. No reply is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StreamEnded {
+    /// The connection.
+    pub stream: u64,
+    /// How it has ended.
+    pub code: i32,
 }
 
 /// `RuntimeCondition`.
@@ -459,6 +507,9 @@ impl Message for CriRequest {
             CriRequest::ContainerStatus { .. } => "ContainerStatus",
             CriRequest::Exec { .. } => "Exec",
             CriRequest::ExecSync { .. } => "ExecSync",
+            CriRequest::Open { command, .. } if command.is_empty() => "Attach",
+            CriRequest::Open { .. } => "Exec",
+            CriRequest::Type { .. } => "Type",
             CriRequest::PortForward { .. } => "PortForward",
             CriRequest::ImageStatus { .. } => "ImageStatus",
             CriRequest::ListImages => "ListImages",
@@ -484,6 +535,26 @@ impl Message for CriResponse {
 impl Message for ContainerEvent {
     fn method(&self) -> &'static str {
         "ContainerEvent"
+    }
+
+    fn json(&self) -> Value {
+        printed(self)
+    }
+}
+
+impl Message for Interrupt {
+    fn method(&self) -> &'static str {
+        "Ctrl-C"
+    }
+
+    fn json(&self) -> Value {
+        printed(self)
+    }
+}
+
+impl Message for StreamEnded {
+    fn method(&self) -> &'static str {
+        "StreamEnded"
     }
 
     fn json(&self) -> Value {

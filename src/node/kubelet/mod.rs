@@ -226,6 +226,8 @@ struct State {
     /// CSI volumes on this node, by the name that the node's status gives them.
     devices: BTreeMap<String, volumes::claims::Device>,
     agent: agent::Agent,
+    /// Who types into shells here, by the number of the stream.
+    streams: BTreeMap<u64, ActorId>,
 }
 
 impl Kubelet {

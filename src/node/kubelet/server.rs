@@ -3,8 +3,8 @@
 //! Mirrors `pkg/kubelet/server` and `GetExec`, `GetAttach` and `GetPortForward` of `pkg/kubelet/kubelet_pods.go`. A
 //! container is looked for among those that the runtime says are running, whatever the Pod's status may still say.
 //!
-//! Left out: metrics; logs, which kubectl reads where they are, and so what it is attached to; the streams of exec and
-//! port-forward, see [`CriRequest::Exec`].
+//! A shell that somebody types into is a stream: each line is a message, and so is what comes of it. Left out: metrics; logs,
+//! which kubectl reads where they are, and so what it is attached to; the other streams, see [`CriRequest::Exec`].
 
 use std::any::Any;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use crate::engine::{ActorId, CallId, Message, RpcError, RpcResult};
-use crate::node::cri::{self, ContainerState, CriRequest, CriResponse};
+use crate::node::cri::{self, ContainerState, CriRequest, CriResponse, Interrupt, StreamEnded};
 use crate::object::{self, Key};
 
 /// `POST /exec/NAMESPACE/POD/CONTAINER`.
@@ -43,6 +43,28 @@ impl Message for Exec {
     }
 }
 
+/// `POST /exec/NAMESPACE/POD/CONTAINER?stdin=true`: a shell that will do what is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shell {
+    /// The Pod.
+    pub pod: Key,
+    /// The container.
+    pub container: String,
+    /// The shell, with its flags.
+    pub command: Vec<String>,
+    /// In a terminal.
+    pub tty: bool,
+}
+
+/// What is typed into a shell, a line or a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    /// Which.
+    pub stream: u64,
+    /// The line; `^C` and `^D` are keys.
+    pub text: String,
+}
+
 /// `POST /attach/NAMESPACE/POD/CONTAINER`: whether somebody can be attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
@@ -50,6 +72,10 @@ pub struct Attach {
     pub pod: Key,
     /// The container.
     pub container: String,
+    /// What is typed goes to its process, if that reads it.
+    pub stdin: bool,
+    /// In a terminal.
+    pub tty: bool,
 }
 
 /// `POST /portForward/NAMESPACE/POD`: the sandbox that will be the other end.
@@ -68,6 +94,34 @@ pub struct Forwarded {
     pub port: u16,
     /// What is sent.
     pub data: String,
+}
+
+impl Message for Shell {
+    fn method(&self) -> &'static str {
+        "exec"
+    }
+
+    fn json(&self) -> Value {
+        json!({"pod": self.pod.to_string(), "container": self.container, "command": self.command, "tty": self.tty})
+    }
+
+    fn line(&self) -> String {
+        format!("exec/{}/{} {}", self.pod, self.container, self.command.join(" "))
+    }
+}
+
+impl Message for Typed {
+    fn method(&self) -> &'static str {
+        "typed"
+    }
+
+    fn json(&self) -> Value {
+        json!({"stream": self.stream, "text": self.text})
+    }
+
+    fn line(&self) -> String {
+        format!("typed: {}", self.text)
+    }
 }
 
 impl Message for Attach {
@@ -119,7 +173,16 @@ impl Shared {
         if let Some(exec) = message.downcast_ref::<Exec>().cloned() {
             self.answer(call, from, "exec", exec.pod.clone(), async move { me.exec_for(&exec).await });
         } else if let Some(attach) = message.downcast_ref::<Attach>().cloned() {
-            self.answer(call, from, "attach", attach.pod.clone(), async move { me.attach_for(&attach).await });
+            self.answer(call, from, "attach", attach.pod.clone(), async move { me.attach_for(&attach, from).await });
+        } else if let Some(shell) = message.downcast_ref::<Shell>().cloned() {
+            self.answer(call, from, "exec", shell.pod.clone(), async move { me.shell_for(&shell, from).await });
+        } else if let Some(Typed { stream, text }) = message.downcast_ref::<Typed>().cloned() {
+            self.answer(call, from, "typed", stream, async move { me.typed_into(stream, text).await });
+        } else if let Some(interrupt) = message.downcast_ref::<Interrupt>() {
+            self.hub.tell(self.actor, self.runtime, Rc::new(*interrupt));
+        } else if let Some(ended) = message.downcast_ref::<StreamEnded>() {
+            let who = self.state.borrow_mut().streams.remove(&ended.stream);
+            who.into_iter().for_each(|who| self.hub.tell(self.actor, who, Rc::new(*ended)));
         } else if let Some(PortForward { pod }) = message.downcast_ref::<PortForward>().cloned() {
             self.answer(call, from, "portForward", pod.clone(), async move { me.sandbox_for(&pod).await });
         } else if let Some(Forwarded { sandbox: id, port, data }) = message.downcast_ref::<Forwarded>().cloned() {
@@ -154,13 +217,41 @@ impl Shared {
         self.cri(CriRequest::Exec { id: container.id.clone(), command, input }).await
     }
 
-    async fn attach_for(&self, attach: &Attach) -> Result<CriResponse, RpcError> {
-        let Attach { pod, container } = attach;
+    async fn shell_for(&self, shell: &Shell, from: ActorId) -> Result<CriResponse, RpcError> {
+        let not_found = || cri::error("NotFound", format!("container not found ({:?})", shell.container));
+        let container = self.running(&shell.pod, &shell.container).await?.ok_or_else(not_found)?;
+        self.connect(&container.id, shell.command.clone(), shell.tty, from).await
+    }
+
+    /// Connects somebody who types, who is told of the end.
+    async fn connect(&self, id: &str, command: Vec<String>, tty: bool, from: ActorId) -> Result<CriResponse, RpcError> {
+        let answer = self.cri(CriRequest::Open { id: id.to_owned(), command, tty }).await?;
+        if let CriResponse::Stream(stream) = &answer {
+            self.state.borrow_mut().streams.insert(stream.id, from);
+        }
+        Ok(answer)
+    }
+
+    async fn typed_into(&self, stream: u64, text: String) -> Result<CriResponse, RpcError> {
+        let answer = self.cri(CriRequest::Type { stream, text }).await?;
+        if matches!(&answer, CriResponse::Stream(stream) if stream.ended.is_some()) {
+            self.state.borrow_mut().streams.remove(&stream);
+        }
+        Ok(answer)
+    }
+
+    async fn attach_for(&self, attach: &Attach, from: ActorId) -> Result<CriResponse, RpcError> {
+        let Attach { pod, container, stdin, tty } = attach;
         let not_found = || {
             let why = format!("container {container} not found in pod {}_{}", pod.name(), pod.namespace());
             cri::error("NotFound", why)
         };
-        self.running(pod, container).await?.map(CriResponse::Container).ok_or_else(not_found)
+        let running = self.running(pod, container).await?.ok_or_else(not_found)?;
+        if *stdin {
+            self.connect(&running.id, Vec::new(), *tty, from).await
+        } else {
+            Ok(CriResponse::Container(running))
+        }
     }
 
     /// The container of a Pod, if it runs.

@@ -4,7 +4,9 @@
 //! and print what busybox's, curl's and BIND's print. They see the container's files, volumes included, and its environment;
 //! those that talk to others do so through the machine's kernel, packet by packet, in the network namespace of the sandbox.
 //!
-//! Left out: terminals, and what is typed there; of a shell what [`script`] leaves out. A probe or hook may name any program of its
+//! Shells that somebody types into are in [`super::terminal`].
+//!
+//! Left out: of a shell what [`script`] leaves out. A probe or hook may name any program of its
 //! image, `pg_isready` say: it is taken to be there and to do well.
 
 use std::any::Any;
@@ -96,7 +98,7 @@ pub(super) enum Wait {
 }
 
 /// A command beside the process that waits more often than this would do so for ever.
-const WAITS_MAX: usize = 1000;
+pub(super) const WAITS_MAX: usize = 1000;
 
 /// Whether a command neither waits nor asks anybody, as far as that is known in advance.
 pub(super) fn is_quick(command: &[String]) -> bool {
@@ -207,9 +209,9 @@ impl Inner {
         }
         // A shell does what it reads, and without a terminal it comes to the end of that.
         let (program, input) = match command {
-            [shell] if script::is_shell(shell) && input.trim().is_empty() => (Program::default().into(), ""),
-            [shell] if script::is_shell(shell) => {
-                (Program::of(&[shell.clone(), "-c".to_owned(), input.trim().to_owned()]), "")
+            words if script::reads_commands(words) && input.trim().is_empty() => (Program::default().into(), ""),
+            words if script::reads_commands(words) => {
+                (Program::of(&["sh".to_owned(), "-c".to_owned(), input.trim().to_owned()]), "")
             }
             _ => (Program::of(command), input),
         };
@@ -237,6 +239,9 @@ impl Inner {
                         Unknown::Runs if !process::is_known(&command.words) => return Ok(Wait::Server),
                         Unknown::Runs if process::asks(&command.words) => return Ok(Wait::Others(command)),
                         Unknown::Runs => self.of_process(place, &command),
+                        _ if process::never_ends(&command.words) => {
+                            return Ok(Wait::Time { time: None, is_background: false });
+                        }
                         _ if programs::is_one(&command.words[0]) => return Ok(Wait::Others(command)),
                         _ => self.at_once_or(place, &command, shell.is_shell(), unknown)?,
                     };
@@ -283,7 +288,7 @@ impl Inner {
     }
 
     /// containerd's and runc's words.
-    fn not_in_image(&self, name: &str) -> RpcError {
+    pub(super) fn not_in_image(&self, name: &str) -> RpcError {
         let process = self.new_id();
         let why = format!(
             "error executing command in container: failed to exec in container: failed to start exec \"{process}\": OCI \

@@ -144,6 +144,17 @@ pub fn is_minimal(image: &str) -> bool {
     MINIMAL.contains(&base_name(image))
 }
 
+/// Whether what stands in an image is busybox's, as far as its name says.
+pub fn is_busybox(image: &str) -> bool {
+    is_minimal(image)
+        || image.rsplit_once(':').is_some_and(|(_, tag)| tag.contains("alpine") || tag.contains("busybox"))
+}
+
+/// Whether a container has this shell: busybox is none but `sh`.
+pub fn has_shell(shell: &str, config: &ContainerConfig) -> bool {
+    is_there(shell, config) || !is_busybox(&config.image)
+}
+
 /// Why a container's process cannot be started, in runc's words. What a volume may hold is taken to be there.
 pub fn cannot_start(config: &ContainerConfig) -> Option<String> {
     let word = config.command.iter().chain(&config.args).next()?;

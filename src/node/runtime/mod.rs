@@ -11,6 +11,7 @@
 //!   shell that it understands.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`]: the programs of both; [`text`]: those of pipes; [`tar`].
+//! - [`terminal`]: shells that somebody types into.
 //! - [`files`]: what containers see of the node's disk.
 //! - `port_forward`: connections to a Pod from within it.
 //! - [`state`]: sandboxes, containers, images.
@@ -49,6 +50,7 @@ mod running;
 pub mod script;
 pub mod state;
 pub mod tar;
+pub mod terminal;
 mod text;
 mod who;
 
@@ -200,6 +202,8 @@ impl Actor for Runtime {
                 let any: &dyn Any = &*message;
                 if let Some(request) = any.downcast_ref::<CriRequest>() {
                     self.inner.clone().serve(call, from, request.clone());
+                } else if let Some(cri::Interrupt { stream }) = any.downcast_ref() {
+                    self.inner.interrupt(*stream);
                 }
             }
             Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
@@ -231,6 +235,7 @@ impl Inner {
                 CriRequest::PullImage { image } => me.pull(&image).await,
                 CriRequest::ExecSync { id, command, timeout } => me.exec_sync(&id, &command, timeout).await,
                 CriRequest::Exec { id, command, input } => me.exec(&id, &command, &input).await,
+                CriRequest::Type { stream, text } => me.type_line(stream, &text).await,
                 CriRequest::PortForward { id, port, data } => me.port_forward(&id, port, data).await,
                 other => Err(cri::error("Unimplemented", format!("unknown method {}", other.method()))),
             };
@@ -288,6 +293,10 @@ impl Inner {
             CriRequest::ExecSync { id, command, .. } if exec::is_quick(command) => {
                 drop(state);
                 self.exec_at_once(id, command)
+            }
+            CriRequest::Open { id, command, tty } => {
+                drop(state);
+                self.open(id, command, *tty)
             }
             CriRequest::CreateContainer { sandbox_id, config } => {
                 drop(state);
@@ -488,6 +497,7 @@ impl Inner {
             return false;
         }
         self.hang_up(id);
+        self.close_streams(id, code);
         let (timers, stopped_by) = match self.state.borrow_mut().containers.get_mut(id) {
             Some(container) => (std::mem::take(&mut container.timers), std::mem::take(&mut container.stopped_by)),
             None => Default::default(),

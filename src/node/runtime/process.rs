@@ -81,12 +81,30 @@ pub fn plan(config: &ContainerConfig) -> Plan {
     match words_of(config).as_slice() {
         [] if config.stdin && SHORT_LIVED.contains(&(image::base_name(&config.image), "")) => Plan::default(),
         [shell] if config.stdin && SHELLS.contains(&script::program(shell)) => Plan::default(),
+        words if config.stdin && script::reads_commands(words) => Plan::default(),
         [] => of_image(&config.image),
         words if is_too_greedy(words, config.linux.memory_limit_in_bytes) => {
             Plan { ends: Some((FILLING, super::SIGKILLED)), out_of_memory: true, ..Plan::default() }
         }
         words => Plan { program: Some(Program::of(words)), ..Plan::default() },
     }
+}
+
+/// The shell that a container's process is, if it waits for somebody to type; None: it reads nothing, or it is not known what it
+/// does with it.
+pub fn reads(config: &ContainerConfig) -> Option<String> {
+    let words = words_of(config);
+    let of_image = || match image::base_name(&config.image) {
+        "busybox" | "alpine" => Some("sh"),
+        "ubuntu" | "debian" | "bash" => Some("bash"),
+        _ => None,
+    };
+    let shell = match words.as_slice() {
+        _ if !config.stdin => return None,
+        [] => of_image()?.to_owned(),
+        words => words.first().filter(|_| script::reads_commands(words))?.clone(),
+    };
+    Some(shell)
 }
 
 /// Whether this is `stress`, and it is told to take more memory than its container may have. 0: as much as there is.
@@ -135,6 +153,12 @@ pub(super) fn is_known(words: &[String]) -> bool {
             "tail" => !words.iter().any(|word| word.starts_with("-f") || word.starts_with("-F")),
             _ => true,
         }
+}
+
+/// Whether these words start a program that goes on until somebody stops it.
+pub(super) fn never_ends(words: &[String]) -> bool {
+    let name = words.first().map(|word| script::program(word));
+    matches!(name, Some("tail" | "nc")) && !is_known(words)
 }
 
 /// Whether these words ask others on the network, and it is simulated how. What is fetched over TLS is taken to be there.

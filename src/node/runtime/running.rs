@@ -211,7 +211,7 @@ impl Inner {
     }
 
     /// Puts lines into the log, among those that will be printed later and are there already.
-    fn log(&self, place: &Place, said: &str) {
+    pub(super) fn log(&self, place: &Place, said: &str) {
         let (now, state) = (self.hub.now(), self.state.borrow());
         let mut journal = state.journal.borrow_mut();
         let pod = format!("{}/{}", place.sandbox.namespace, place.sandbox.name);

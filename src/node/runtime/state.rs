@@ -11,6 +11,7 @@ use crate::object::time::Instant;
 
 use super::process::Plan;
 use super::script::run::Shell;
+use super::terminal::Typing;
 
 /// How one image behaves, where a scenario says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,6 +140,10 @@ pub struct State {
     pub journal: Journal,
     /// Files that exec probes see: `namespace/pod` and path.
     pub files: BTreeSet<(String, String)>,
+    /// Connections of those who type, by number.
+    pub streams: BTreeMap<u64, Typing>,
+    /// The number of the last of them.
+    pub last_stream: u64,
 }
 
 impl State {
@@ -154,6 +159,8 @@ impl State {
             scripts: BTreeMap::new(),
             journal,
             files: BTreeSet::new(),
+            streams: BTreeMap::new(),
+            last_stream: 0,
         }
     }
 

@@ -66,6 +66,8 @@ pub fn ps(state: &State, place: &Place, words: &[&str]) -> Option<Ran> {
         rows.push(("root".to_owned(), "/pause".to_owned()));
     }
     rows.extend(all.iter().map(|(_, container)| (user(container), command(container))));
+    let shells = state.streams.values().filter_map(|typing| typing.begun_in(&place.container.status.id));
+    rows.extend(shells.map(|shell| (user(&place.container), shell.to_owned())));
     rows.push((user(&place.container), ["ps"].iter().chain(words).copied().collect::<Vec<_>>().join(" ")));
     let mut out = "PID   USER     TIME  COMMAND\n".to_owned();
     for (i, (user, command)) in rows.iter().enumerate() {

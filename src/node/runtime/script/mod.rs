@@ -149,6 +149,11 @@ impl Program {
         })
     }
 
+    /// What a shell does that waits for somebody to type.
+    pub fn idle() -> Rc<Program> {
+        Rc::new(Program { is_shell: true, ..Program::default() })
+    }
+
     /// The names of its commands, as far as they are known in advance.
     pub fn commands(&self) -> impl Iterator<Item = String> {
         self.simple().filter_map(|words| words.first()?.literal())
@@ -200,6 +205,16 @@ pub fn of_shell<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a str, &'a [&'a 
         }
         _ => None,
     }
+}
+
+/// Whether a command is a shell that reads what it does, from whoever types or from a pipe: `sh`, `bash -l`.
+pub fn reads_commands(words: &[String]) -> bool {
+    let [shell, flags @ ..] = words else { return false };
+    let is_flag = |word: &String| {
+        let letters = word.strip_prefix('-').unwrap_or_default();
+        word == "--login" || (!letters.is_empty() && letters.bytes().all(|c| b"eilsux".contains(&c)))
+    };
+    is_shell(shell) && flags.iter().all(is_flag)
 }
 
 /// Whether a word starts a shell.

@@ -3,11 +3,40 @@
 use super::run::{Frame, Shell};
 use crate::object::time::Instant;
 
+/// What a shell says of a command that was ended by SIGINT.
+const INTERRUPTED: i32 = 130;
+
 impl Shell {
     /// It is asked to end. True: it does something about it at once, for else it does so when the command that runs has ended.
     pub fn signal(&mut self) -> bool {
         self.is_signalled = true;
         self.is_interruptible
+    }
+
+    /// Ctrl-C: the line that it runs is given up.
+    pub fn give_up(&mut self) {
+        self.fail(INTERRUPTED);
+    }
+
+    /// What it runs cannot go on.
+    pub fn fail(&mut self, code: i32) {
+        while self.pop().is_some() {}
+        self.code = code;
+    }
+
+    /// Where it stands.
+    pub fn directory(&self) -> &str {
+        self.scope.variables.get("PWD").map_or("/", String::as_str)
+    }
+
+    /// Whether somebody who types has ended it.
+    pub fn has_exited(&self) -> bool {
+        self.at == usize::MAX
+    }
+
+    /// How the last command has ended: `$?`.
+    pub fn code(&self) -> i32 {
+        self.code
     }
 
     /// Whether it does anything when it is asked to end.

@@ -1,0 +1,301 @@
+//! Shells that somebody types into: `kubectl exec -it POD -- sh`, and processes of containers that read what is typed.
+//!
+//! Whoever types is connected by a stream. Between two lines the shell is plain data: where it stands, its variables, how the
+//! last command has ended. A line runs as a task of its own, until the shell waits for the next. What is typed to a
+//! container's process, and what it prints, goes to the container's log, as what any process prints does.
+//!
+//! A shell that was begun beside the process is killed when the container ends.
+//!
+//! Left out: programs that take keys, such as `vi` and `top`; shells that are begun in a shell; what a line prints is told
+//! when the line has ended. Of interpreters, `python` say, it is not known what they do with what is typed.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use super::exec::{Done, Place, Unknown, WAITS_MAX, Wait};
+use super::script::run::Shell;
+use super::script::{self, Program};
+use super::{Inner, SIGKILLED, image, no_container, process};
+use crate::engine::{CallId, RpcError};
+use crate::node::cri::{self, ContainerState, CriResponse, Stream, StreamEnded};
+
+/// Ctrl-C, as it is typed and shown.
+pub const CTRL_C: &str = "^C";
+/// Ctrl-D: the end of what is typed.
+pub const CTRL_D: &str = "^D";
+
+/// Somebody who is connected.
+#[derive(Clone, Debug)]
+pub struct Typing {
+    /// To this container.
+    container: String,
+    /// To a shell that was begun for them, unless a line of theirs runs; else to the process of the container.
+    beside: Option<Option<Shell>>,
+    /// What the shell is called.
+    name: String,
+    style: Style,
+    /// Who is to be woken to end the line that runs.
+    line: Option<CallId>,
+}
+
+/// How a shell says that it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// Not at all: there is no terminal.
+    Nothing,
+    /// `/ # `
+    Busybox,
+    /// `root@web:/# `
+    Bash,
+    /// `# `
+    Dash,
+}
+
+/// How a line has come to its end.
+enum End {
+    /// The shell waits for the next.
+    Waits,
+    /// It has ended with this code.
+    Exits(i32),
+    /// It is no longer there.
+    Gone,
+}
+
+impl Typing {
+    /// The name of the shell, if it was begun in this container beside its process.
+    pub(super) fn begun_in(&self, container: &str) -> Option<&str> {
+        (self.container == container && self.beside.is_some()).then_some(self.name.as_str())
+    }
+}
+
+impl Inner {
+    /// Connects somebody who types. No command: to the process of the container. One that reads nothing is left alone, and
+    /// the answer is what there is to say of the container.
+    pub(super) fn open(&self, id: &str, command: &[String], tty: bool) -> Result<CriResponse, RpcError> {
+        let place = self.place_of_process(id).ok_or_else(|| no_container(id))?;
+        let config = &place.container.config;
+        if place.container.status.state != ContainerState::ContainerRunning {
+            return Err(cri::error("Unknown", "container is in CONTAINER_EXITED state"));
+        }
+        let shell = match command.first() {
+            Some(shell) if !image::has_shell(shell, config) => return Err(self.not_in_image(shell)),
+            Some(shell) => shell.clone(),
+            None => match process::reads(config) {
+                Some(shell) => shell,
+                None => return Ok(CriResponse::Container(place.container.status.clone())),
+            },
+        };
+        let shell_name = shell;
+        let style = match script::program(&shell_name) {
+            _ if !tty => Style::Nothing,
+            "bash" => Style::Bash,
+            _ if image::is_busybox(&config.image) => Style::Busybox,
+            _ => Style::Dash,
+        };
+        let beside = (!command.is_empty()).then(|| Some(place.shell(Program::idle())));
+        let shell = beside.clone().flatten().unwrap_or_else(|| place.shell(Program::idle()));
+        let mut state = self.state.borrow_mut();
+        state.last_stream += 1;
+        let id = state.last_stream;
+        if beside.is_none()
+            && let Some(container) = state.containers.get_mut(&place.container.status.id)
+        {
+            container.shell.get_or_insert_with(|| shell.clone());
+        }
+        let prompt = prompt(style, container_shell(&state, &place).unwrap_or(&shell), &place);
+        let container = place.container.status.id.clone();
+        state.streams.insert(id, Typing { container, beside, name: shell_name, style, line: None });
+        Ok(CriResponse::Stream(Stream { id, prompt, ..Stream::default() }))
+    }
+
+    /// Runs a line that was typed, up to where the shell waits for the next.
+    pub(super) async fn type_line(self: &Rc<Self>, stream: u64, text: &str) -> Result<CriResponse, RpcError> {
+        let closed = || cri::error("NotFound", format!("stream {stream} is closed"));
+        let (typing, mut shell, mut place) = self.take_shell(stream).ok_or_else(closed)?;
+        let before = prompt(typing.style, &shell, &place);
+        let mut done = Done::default();
+        let end = match text {
+            CTRL_D => End::Exits(shell.code()),
+            CTRL_C => {
+                shell.give_up();
+                End::Waits
+            }
+            text => {
+                shell.take_up(Program::of(&["sh".to_owned(), "-c".to_owned(), text.trim().to_owned()]));
+                self.go_through(stream, text, &mut shell, &mut place, &mut done).await
+            }
+        };
+        let printed: String = done.printed.into_iter().map(|(_, text)| text).collect();
+        if typing.beside.is_none() {
+            let echo = if typing.style == Style::Nothing { String::new() } else { format!("{before}{text}\n") };
+            self.log(&place, &(echo + &printed));
+        }
+        let prompt = prompt(typing.style, &shell, &place);
+        let ended = match end {
+            End::Gone => Some(SIGKILLED),
+            End::Waits => {
+                self.put_shell(stream, shell);
+                None
+            }
+            End::Exits(code) => {
+                self.state.borrow_mut().streams.remove(&stream);
+                if typing.beside.is_none() {
+                    self.ended(&typing.container, code, if code == 0 { "Completed" } else { "Error" });
+                }
+                Some(code)
+            }
+        };
+        Ok(CriResponse::Stream(Stream { id: stream, printed, prompt, ended }))
+    }
+
+    /// Lets the shell go on with its line, for as long as that takes.
+    async fn go_through(&self, stream: u64, text: &str, shell: &mut Shell, place: &mut Place, done: &mut Done) -> End {
+        for _ in 0..WAITS_MAX {
+            let wait = self.advance(shell, place, Unknown::IsNotFound, done).unwrap_or(Wait::Beyond);
+            let went_on = match wait {
+                Wait::Time { time: Some(time), .. } => self.unless_interrupted(stream, self.hub.sleep(time)).await,
+                Wait::Time { time: None, .. } => break,
+                Wait::Others(command) => {
+                    let asked = self.ask_others(place, &command.words);
+                    self.unless_interrupted(stream, asked).await.map(|ran| {
+                        let ran = ran.unwrap_or_else(|error| super::exec::Ran::badly(1, error.message));
+                        self.finish(shell, place, ran, done);
+                    })
+                }
+                Wait::End(code) if shell.has_exited() => return End::Exits(code),
+                Wait::End(_) => return End::Waits,
+                Wait::Server | Wait::Beyond => {
+                    done.printed.push((true, not_understood(text)));
+                    shell.fail(2);
+                    return End::Waits;
+                }
+            };
+            if went_on.is_none() {
+                let is_gone = !self.state.borrow().streams.contains_key(&stream);
+                shell.give_up();
+                done.printed.push((true, format!("{}\n", if is_gone { "" } else { CTRL_C })));
+                return if is_gone { End::Gone } else { End::Waits };
+            }
+        }
+        done.printed.push((true, "this would take for ever\n".to_owned()));
+        shell.fail(1);
+        End::Waits
+    }
+
+    /// What comes of some work; None if Ctrl-C, or the end of the shell, came first.
+    async fn unless_interrupted<T>(&self, stream: u64, work: impl Future<Output = T>) -> Option<T> {
+        let park = self.hub.park("what is typed");
+        let set = |line: Option<CallId>| {
+            if let Some(typing) = self.state.borrow_mut().streams.get_mut(&stream) {
+                typing.line = line;
+            }
+        };
+        set(Some(park.call()));
+        let (mut work, mut park) = (pin!(work), pin!(park));
+        let done = poll_fn(|context| match (work.as_mut().poll(context), park.as_mut().poll(context)) {
+            (Poll::Ready(done), _) => Poll::Ready(Some(done)),
+            (Poll::Pending, Poll::Ready(())) => Poll::Ready(None),
+            (Poll::Pending, Poll::Pending) => Poll::Pending,
+        });
+        let done = done.await;
+        set(None);
+        done
+    }
+
+    /// Ctrl-C: the line that runs ends.
+    pub(super) fn interrupt(&self, stream: u64) {
+        let line = self.state.borrow_mut().streams.get_mut(&stream).and_then(|typing| typing.line.take());
+        line.into_iter().for_each(|call| self.hub.unpark(self.actor, call));
+    }
+
+    /// The container is gone, and with it all shells in it. Whoever waits for a line learns it by what comes of the line.
+    pub(super) fn close_streams(&self, container: &str, code: i32) {
+        let mut state = self.state.borrow_mut();
+        let of_container = |(_, typing): &(&u64, &Typing)| typing.container == container;
+        let closed: Vec<u64> = state.streams.iter().filter(of_container).map(|(stream, _)| *stream).collect();
+        for stream in closed {
+            let Some(typing) = state.streams.remove(&stream) else { continue };
+            if let Some(call) = typing.line {
+                self.hub.unpark(self.actor, call);
+            } else if let Some(kubelet) = self.kubelet.get() {
+                let code = if typing.beside.is_some() { SIGKILLED } else { code };
+                self.hub.tell(self.actor, kubelet, Rc::new(StreamEnded { stream, code }));
+            }
+        }
+    }
+
+    /// The shell that somebody types into, while a line of theirs runs. None: it is gone, or runs a line already.
+    fn take_shell(&self, stream: u64) -> Option<(Typing, Shell, Place)> {
+        let mut state = self.state.borrow_mut();
+        let typing = state.streams.get_mut(&stream)?;
+        let known = Typing { beside: typing.beside.as_ref().map(|_| None), ..typing.clone() };
+        let shell = match &mut typing.beside {
+            Some(beside) => beside.take()?,
+            None => state.containers.get_mut(&known.container)?.shell.take()?,
+        };
+        drop(state);
+        let place = self.place_of_process(&known.container)?;
+        Some((known, shell, place))
+    }
+
+    fn put_shell(&self, stream: u64, shell: Shell) {
+        let mut state = self.state.borrow_mut();
+        let Some(typing) = state.streams.get_mut(&stream) else { return };
+        match &mut typing.beside {
+            Some(beside) => *beside = Some(shell),
+            None => {
+                let container = typing.container.clone();
+                state.containers.get_mut(&container).into_iter().for_each(|it| it.shell = Some(shell.clone()));
+            }
+        }
+    }
+}
+
+fn container_shell<'a>(state: &'a super::state::State, place: &Place) -> Option<&'a Shell> {
+    state.containers.get(&place.container.status.id)?.shell.as_ref()
+}
+
+/// What a shell says of a line that it cannot read.
+fn not_understood(text: &str) -> String {
+    match is_quote_open(text) {
+        true => "sh: syntax error: unterminated quoted string\n".to_owned(),
+        false => "sh: this is more than the shell of these containers knows\n".to_owned(),
+    }
+}
+
+/// Whether a line ends between quotes.
+fn is_quote_open(text: &str) -> bool {
+    let (mut open, mut chars) = (None, text.chars());
+    while let Some(c) = chars.next() {
+        match (open, c) {
+            (Some(quote), c) if c == quote => open = None,
+            (Some('\''), _) => {}
+            (_, '\\') => drop(chars.next()),
+            (None, '\'' | '"') => open = Some(c),
+            _ => {}
+        }
+    }
+    open.is_some()
+}
+
+/// What a shell says when it waits.
+fn prompt(style: Style, shell: &Shell, place: &Place) -> String {
+    let uid = place.container.config.security.run_as_user.unwrap_or(0);
+    let sign = if uid == 0 { '#' } else { '$' };
+    let at = shell.directory();
+    let at = match at.strip_prefix("/root") {
+        Some(below) if below.is_empty() || below.starts_with('/') => format!("~{below}"),
+        _ => at.to_owned(),
+    };
+    match style {
+        Style::Nothing => String::new(),
+        Style::Busybox => format!("{at} {sign} "),
+        Style::Dash => format!("{sign} "),
+        Style::Bash => {
+            let user = if uid == 0 { "root" } else { "I have no name!" };
+            format!("{user}@{}:{at}{sign} ", place.sandbox.hostname)
+        }
+    }
+}
