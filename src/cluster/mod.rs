@@ -14,6 +14,7 @@ pub mod manifest;
 mod network;
 pub mod quiet;
 pub mod scenario;
+pub mod shell;
 pub mod timeline;
 mod user;
 pub mod webhook;
@@ -108,8 +109,15 @@ impl Cluster {
         let (failures, disturbed) = (hub.memory(0), hub.memory(None));
         let [runner, prompt] = [timeline::SCENARIO, timeline::PROMPT]
             .map(|name| Rc::new(Runner::new(name, kubectl.clone(), failures.clone())));
-        let (types, asks) = (runner.clone(), prompt.clone());
-        engine.add(Rc::new(UserActor { hub, actor: id, feeds, runner: types, prompt: asks, kubectl: kubectl.clone() }));
+        engine.add(Rc::new(UserActor {
+            hub,
+            actor: id,
+            feeds,
+            runner: runner.clone(),
+            prompt: prompt.clone(),
+            kubectl: kubectl.clone(),
+            failures: failures.clone(),
+        }));
         let disks = engine.hub().memory(BTreeMap::new());
         let storage = config.csi.then(|| Backend::new(engine.hub()));
         let mut cluster = Cluster {
@@ -220,7 +228,7 @@ impl Cluster {
 
     /// Starts one kubectl command, without the word `kubectl`.
     pub fn type_words(&mut self, words: Vec<String>) {
-        let (kubectl, failures) = (self.kubectl.clone(), self.failures.clone());
+        let (kubectl, failures) = (self.kubectl.at_terminal(), self.failures.clone());
         let label = format!("kubectl {}", words.join(" "));
         self.run_command(&label, async move {
             let failed = kubectl::run(&words, &kubectl).await != 0;
@@ -425,6 +433,7 @@ impl Cluster {
         for process in ["network-policy-agent", "kube-proxy", "kubelet", "containerd", "cni", "kernel", "csi-node"] {
             if let Some(id) = self.engine.find(&format!("{process}/{node}")) {
                 self.engine.remove(id);
+                self.hang_up(id);
             }
         }
     }

@@ -4,11 +4,13 @@ use std::any::Any;
 use std::rc::Rc;
 
 use crate::apiserver::watch::{WatchEvent, WatchId};
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
+use crate::node::cri::StreamEnded;
 use crate::node::network::messages::Incoming;
 use crate::object::Status;
 use crate::object::status::Reason;
 
+use super::kubectl::terminal::{self, Ending};
 use super::kubectl::{self, Feeds, Kubectl};
 use super::timeline::{self, Runner};
 
@@ -22,6 +24,8 @@ pub(super) struct UserActor {
     pub(super) prompt: Rc<Runner>,
     /// For what it has left open.
     pub(super) kubectl: Kubectl,
+    /// How many commands have failed.
+    pub(super) failures: Memory<u32>,
 }
 
 impl UserActor {
@@ -41,6 +45,17 @@ impl UserActor {
         self.hub.spawn(actor, format!("kubectl port-forward: {}", incoming.line()), async move {
             let heard = kubectl::forwards::handle(incoming, &kubectl).await;
             hub.reply(actor, from, call, "heard", Ok(Rc::new(heard)));
+        });
+    }
+}
+
+impl UserActor {
+    /// The shell at the terminal is gone.
+    pub(super) fn leave(&self, how: Ending) {
+        let (kubectl, failures) = (self.kubectl.clone(), self.failures.clone());
+        self.hub.spawn(self.actor, "kubectl: the shell is gone", async move {
+            let failed = terminal::end(how, &kubectl).await != 0;
+            failures.set(failures.get() + u32::from(failed));
         });
     }
 }
@@ -65,6 +80,10 @@ impl Actor for UserActor {
                 let any: &dyn Any = &*message;
                 if let Some(incoming) = any.downcast_ref::<Incoming>() {
                     self.handle(call, from, incoming.clone());
+                } else if let Some(ended) = any.downcast_ref::<StreamEnded>()
+                    && terminal::is_over(from, ended, &self.kubectl)
+                {
+                    self.leave(Ending::Code(ended.code));
                 }
             }
             Delivery::Wake { .. } => {}

@@ -27,6 +27,7 @@ impl Cluster {
         self.known(name)?;
         let id = self.engine.find(name).ok_or_else(|| format!("{name} does not run; start {name}"))?;
         self.engine.remove(id);
+        self.hang_up(id);
         self.tell_api_server();
         name.strip_prefix("kubelet/").into_iter().for_each(|node| self.fabric.set_kubelet(node, None));
         Ok(format!("{name} has stopped"))

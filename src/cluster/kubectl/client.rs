@@ -20,6 +20,7 @@ use super::args::Args;
 use super::calls::Failure;
 use super::config::Config;
 use super::forwards::Forwards;
+use super::terminal::Terminal;
 
 /// What commands print, as they go. Cloning shares it.
 pub type Output = Memory<String>;
@@ -81,6 +82,10 @@ pub struct Kubectl {
     pub fabric: Fabric,
     /// What port-forward has left open.
     pub forwards: Forwards,
+    /// The shell that has the terminal.
+    pub terminal: Memory<Option<Terminal>>,
+    /// Somebody sits there and types. Nobody does where a scenario's lines run, or behind a pipe.
+    pub is_at_terminal: bool,
 }
 
 impl Kubectl {
@@ -95,6 +100,8 @@ impl Kubectl {
             known: hub.memory(Discovery::default()),
             warned: hub.memory(BTreeSet::new()),
             forwards: hub.memory(BTreeMap::new()),
+            terminal: hub.memory(None),
+            is_at_terminal: false,
             written: hub.memory(BTreeMap::new()),
             config: hub.memory(Config::new("default")),
             client,
@@ -133,6 +140,11 @@ impl Kubectl {
     /// The same, sending through another client.
     pub fn with_client(&self, client: Client) -> Kubectl {
         Kubectl { client, ..self.clone() }
+    }
+
+    /// The same for somebody who sits there and types.
+    pub fn at_terminal(&self) -> Kubectl {
+        Kubectl { is_at_terminal: true, ..self.clone() }
     }
 
     /// The same, told who manages which fields, or not.

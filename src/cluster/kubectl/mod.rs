@@ -9,10 +9,11 @@
 //!   errors as it words them.
 //! - [`usage`]: which commands and flags there are, and what `--help` says. [`args`]: the command line.
 //! - [`mod@print`]: tables, describe pages and the other output formats.
-//! - `verbs`: one file for each family of verbs. [`forwards`]: what `port-forward` leaves open.
+//! - `verbs`: one file for each family of verbs. [`forwards`]: what `port-forward` leaves open. [`terminal`]: what a shell is
+//!   typed into.
 //!
-//! Left out: discovery and OpenAPI requests (kubectl caches them); verbs that [`refused`] names, which say so. `exec` runs
-//! one command and prints what it printed, and nobody types into `attach`; `edit` needs a terminal, and is the stepper's.
+//! Left out: discovery and OpenAPI requests (kubectl caches them); verbs that [`refused`] names, which say so. What a command in
+//! a container prints is shown when it has ended; `edit` needs a terminal, and is the stepper's.
 //! `get` asks for objects and makes the table itself, out of the API server's own cells, where the real one asks for a
 //! table.
 
@@ -22,6 +23,7 @@ pub mod client;
 pub mod config;
 pub mod forwards;
 pub mod print;
+pub mod terminal;
 pub mod usage;
 
 mod verbs;
@@ -46,16 +48,17 @@ const TAKE_OBJECTS: &[&str] = &["delete", "describe", "get", "scale", "wait"];
 pub async fn run(line: &[String], cx: &Kubectl) -> u8 {
     cx.sleep(STARTUP).await;
     let cx = &cx.afresh();
-    match dispatch(line, cx).await {
-        Ok(()) => 0,
-        Err(fault) => {
-            let text = fault.to_string();
-            if !text.is_empty() {
-                cx.complain(text);
-            }
-            1
-        }
+    code_of(dispatch(line, cx).await, cx)
+}
+
+/// The exit code, after what went wrong was said.
+fn code_of(done: Result<(), Failure>, cx: &Kubectl) -> u8 {
+    let Err(fault) = done else { return 0 };
+    let text = fault.to_string();
+    if !text.is_empty() {
+        cx.complain(text);
     }
+    1
 }
 
 /// Runs `curl`, `ping` or `nslookup` from a Pod, a node or outside. Returns the exit code.
@@ -64,16 +67,7 @@ pub async fn run_from(words: &[String], from: &str, cx: &Kubectl) -> u8 {
         Ok(cx) => verbs::from::from(words, from, &cx).await,
         Err(fault) => Err(fault),
     };
-    match done {
-        Ok(()) => 0,
-        Err(fault) => {
-            let text = fault.to_string();
-            if !text.is_empty() {
-                cx.complain(text);
-            }
-            1
-        }
-    }
+    code_of(done, cx)
 }
 
 async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {

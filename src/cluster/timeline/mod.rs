@@ -262,6 +262,8 @@ impl Runner {
         let is_direct = [&told.output, &told.errors].iter().all(|to| matches!(to, Sink::Output | Sink::Errors));
         let mut kubectl = if is_direct { self.kubectl() } else { self.kubectl().apart() };
         kubectl.stdin = told.input().to_owned();
+        // Who types at the prompt sits there, unless a pipe or a file stands in between.
+        kubectl.is_at_terminal = self.name == PROMPT && is_direct && kubectl.stdin.is_empty();
         let code = self.run_with(command, &kubectl).await;
         if code != 0 && !told.is_asked {
             self.failures.set(self.failures.get() + 1);

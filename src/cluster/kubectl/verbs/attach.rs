@@ -3,16 +3,20 @@
 //! The kubelet says whether the container runs. What it prints is shown when it has ended, or when kubectl has stayed for as long
 //! as `--pod-running-timeout` says: see [`attached`]. Mirrors `pkg/cmd/attach` of kubectl.
 //!
-//! Left out: terminals, and so `--detach-keys`; what somebody types.
+//! With `-i` what is typed goes to the process, if it is a shell that waits for it: see [`super::super::terminal`]. Left out:
+//! `--detach-keys`.
 
 use serde_json::Value;
 
 use crate::apiserver::request::{Body, Subresource};
+use crate::engine::ActorId;
+use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::Attach;
 use crate::object::Key;
 
 use super::super::args::Args;
-use super::super::print::fields::{flag, text};
+use super::super::print::fields::{flag, list, text};
+use super::super::terminal::{Then, place_of};
 use super::super::{Failure, Kubectl};
 use super::attached;
 use super::connect::{ask, connect};
@@ -47,21 +51,67 @@ pub async fn attach(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text(why));
     }
     let container = container_of(&pod, args, cx)?;
+    let types = args.is_on("stdin");
+    if types {
+        cx.check_terminal()?;
+    }
     if args.is_on("tty") && !flag(container, "tty") && !args.is_on("quiet") {
         let name = text(container, "name");
         cx.complain(format!("error: Unable to use a TTY - container {name} did not allocate one"));
     }
+    welcome(args, cx);
+    match open(&pod, container, types, cx).await? {
+        (kubelet, CriResponse::Stream(stream)) => {
+            let name = text(container, "name");
+            let then = Then::Attach(way_back(&pod, container, args));
+            cx.connected((kubelet, stream), place_of(&pod, name), then).await
+        }
+        _ => attached::follow(&pod, container, args, cx).await,
+    }
+}
+
+/// What is said before anything is shown.
+pub(super) fn welcome(args: &Args, cx: &Kubectl) {
     if !args.is_on("quiet") {
         cx.complain(WELCOME);
     }
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&pod, path));
+}
+
+/// Connects to the process of a container: with a stream, if that reads what is typed.
+pub(super) async fn open(
+    pod: &Value,
+    container: &Value,
+    stdin: bool,
+    cx: &Kubectl,
+) -> Result<(ActorId, CriResponse), Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
     let body = Body::Attach { container: text(container, "name").to_owned() };
     let there = connect(Subresource::Attach, namespace, name, body, cx).await?;
-    let attach = Attach { pod: Key::new(namespace, name), container: there.container };
-    ask(there.kubelet, attach, cx).await.map_err(|error| {
+    // Where the container has a terminal, kubectl has to have one too.
+    let tty = flag(container, "tty");
+    let attach = Attach { pod: Key::new(namespace, name), container: there.container, stdin, tty };
+    let answer = ask(there.kubelet, attach, cx).await.map_err(|error| {
         Failure::text(format!("Internal error occurred: unable to upgrade connection: {}", error.message))
     })?;
-    attached::follow(&pod, container, args, cx).await
+    Ok((there.kubelet, answer))
+}
+
+/// What is said when somebody has left the process of a container: how to come back. Mirrors `reattachMessage`.
+pub(super) fn way_back(pod: &Value, container: &Value, args: &Args) -> Option<String> {
+    if args.is_on("quiet") || !args.is_on("stdin") || !flag(container, "tty") {
+        return None;
+    }
+    let [namespace, pod_name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let name = text(container, "name");
+    let command = format!("'kubectl attach {pod_name} -c {name} -n {namespace} -i -t'");
+    let is_ephemeral = list(pod, "spec.ephemeralContainers").iter().any(|there| text(there, "name") == name);
+    Some(match is_ephemeral {
+        true => format!(
+            "Session ended, the ephemeral container will not be restarted but may be reattached using {command} if it is \
+             still running"
+        ),
+        false => format!("Session ended, resume using {command} command"),
+    })
 }
 
 /// The container that is meant. Mirrors `FindOrDefaultContainerByName`.

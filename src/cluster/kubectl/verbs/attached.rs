@@ -1,14 +1,15 @@
 //! A kubectl that stays until a container has done its work: `attach`, and `run` and `debug` with `-i`, `--attach`, `--rm`.
 //!
 //! The real one attaches to the container and shows what it prints as it comes. Here it waits for the end, for as long as
-//! `--pod-running-timeout` says, and then shows it all; with a shell it has nothing to wait for, since nobody types. It sees the
-//! end by a watch of the Pod.
+//! `--pod-running-timeout` says, and then shows it all; a shell it connects to the terminal, see [`super::super::terminal`]. It
+//! sees the end by a watch of the Pod.
 //! Mirrors `handleAttachPod` and what follows it in `pkg/cmd/run/run.go`.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::attach::{open, way_back, welcome};
 use super::delete::delete_one;
 use super::logs;
 use super::pod_of::{containers, status_of};
@@ -17,14 +18,16 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{at, int, list, text};
+use crate::cluster::kubectl::terminal::{Ending, Run, Then, place_of};
+use crate::engine::ActorId;
+use crate::node::cri::{CriResponse, Stream};
+use crate::node::runtime::script::reads_commands;
 use crate::object::{Kind, Status};
 
 /// Mirrors `defaultPodAttachTimeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// What is said when the time is over.
 const OVER: &str = "timed out waiting for the condition";
-/// Programs that do what is typed.
-const SHELLS: &[&str] = &["sh", "ash", "bash", "/bin/sh", "/bin/ash", "/bin/bash"];
 
 /// Whether kubectl stays.
 pub(super) fn wanted(args: &Args) -> bool {
@@ -47,7 +50,42 @@ pub(super) fn check(args: &Args) -> Result<(), Failure> {
 
 /// Stays with a new Pod, and with `--rm` takes it away in the end, and its Service.
 pub(super) async fn stay(pod: &Value, services: &[Value], args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let end = watch(pod, args, cx).await;
+    match watch(pod, args, cx).await {
+        Ok(End::Reads(connection)) => {
+            let container = list(pod, "spec.containers").first().unwrap_or(&Value::Null);
+            welcome(args, cx);
+            let (pod, services, args) = (pod.clone(), services.to_vec(), args.clone());
+            let (says, place) = (way_back(&pod, container, &args), place_of(&pod, text(container, "name")));
+            cx.connected(*connection, place, Then::Run(Run { says, pod, services, args }.into())).await
+        }
+        end => leave(end, pod, services, args, cx).await,
+    }
+}
+
+/// Somebody has left the shell that `run` began. Mirrors what follows `handleAttachPod`.
+pub(in super::super) async fn after(how: Ending, run: Run, cx: &Kubectl) -> Result<(), Failure> {
+    let Run { says, pod, services, args } = &run;
+    let end = match how.code() {
+        Err(lost) => Err(lost),
+        Ok(_) => {
+            says.iter().for_each(|says| cx.line(says));
+            match text(pod, "spec.restartPolicy") {
+                "Always" => Ok(End::Done),
+                _ => until(pod, has_ended, args, cx).await.map(|pod| failure(&pod).map_or(End::Done, End::Failed)),
+            }
+        }
+    };
+    leave(end, pod, services, args, cx).await
+}
+
+/// What is done in the end: with `--rm` the Pod is taken away.
+async fn leave(
+    end: Result<End, Failure>,
+    pod: &Value,
+    services: &[Value],
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<(), Failure> {
     if args.is_on("rm") && !matches!(end, Ok(End::RunsOn)) {
         for (kind, object) in std::iter::once((Kind::Pod, pod)).chain(services.iter().map(|it| (Kind::Service, it))) {
             let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
@@ -59,13 +97,15 @@ pub(super) async fn stay(pod: &Value, services: &[Value], args: &Args, cx: &Kube
             cx.complain(why);
             Err(Failure::Told)
         }
-        End::RunsOn | End::Done => Ok(()),
+        End::RunsOn | End::Done | End::Reads(_) => Ok(()),
     }
 }
 
 /// What became of the container.
 enum End {
-    /// It waits for somebody to type.
+    /// It is a shell that waits for somebody to type.
+    Reads(Box<(ActorId, Stream)>),
+    /// It has to do with nothing that is typed, and runs.
     RunsOn,
     Done,
     /// It ended with an error, and nothing starts it again; why.
@@ -79,24 +119,37 @@ async fn watch(pod: &Value, args: &Args, cx: &Kubectl) -> Result<End, Failure> {
     let reached = |pod: &Value| has_ended(pod) || (waits && is_running(pod, name));
     let pod = until(pod, reached, args, cx).await?;
     if !has_ended(&pod) {
+        if let (kubelet, CriResponse::Stream(stream)) = open(&pod, container, true, cx).await? {
+            return Ok(End::Reads(Box::new((kubelet, stream))));
+        }
         let pod = text(&pod, "metadata.name");
-        cx.complain(format!("no terminal is simulated; it runs: kubectl exec {pod} -- COMMAND"));
+        cx.complain(format!("what runs in {pod} reads nothing that is typed; a shell: kubectl exec -it {pod} -- sh"));
         return Ok(End::RunsOn);
     }
     logs::print_all(&pod, name, is_another(&pod, name), cx).await?;
     Ok(failure(&pod).map_or(End::Done, End::Failed))
 }
 
-/// Shows what a container of a Pod has printed when it has ended. With one that waits for somebody to type it does not
-/// stay. Mirrors `handleAttachPod` of `pkg/cmd/debug`.
+/// Shows what a container of a Pod has printed when it has ended, and connects a shell to the terminal. Mirrors
+/// `handleAttachPod` of `pkg/cmd/debug`.
 pub(super) async fn show(pod: &Value, container: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let spec = containers(pod).find(|there| text(there, "name") == container);
-    if spec.is_none_or(waits_for_input) {
-        let pod = text(pod, "metadata.name");
-        cx.complain(format!("no terminal is simulated; once it runs: kubectl exec {pod} -c {container} -- COMMAND"));
-        return Ok(());
+    let Some(spec) = containers(pod).find(|there| text(there, "name") == container) else { return Ok(()) };
+    let has_ended = |pod: &Value| status_of(pod, container).is_some_and(ended);
+    let waits = waits_for_input(spec);
+    let pod = until(pod, |pod| has_ended(pod) || (waits && is_running(pod, container)), args, cx).await?;
+    if !has_ended(&pod) {
+        let name = text(&pod, "metadata.name");
+        let (kubelet, answer) = open(&pod, spec, args.is_on("stdin"), cx).await?;
+        let CriResponse::Stream(stream) = answer else {
+            cx.complain(format!(
+                "what runs there reads nothing that is typed; a shell: kubectl exec -it {name} -c {container} -- sh"
+            ));
+            return Ok(());
+        };
+        welcome(args, cx);
+        let then = Then::Attach(way_back(&pod, spec, args));
+        return cx.connected((kubelet, stream), place_of(&pod, container), then).await;
     }
-    let pod = until(pod, |pod| status_of(pod, container).is_some_and(ended), args, cx).await?;
     logs::print_all(&pod, container, is_another(&pod, container), cx).await
 }
 
@@ -104,10 +157,6 @@ pub(super) async fn show(pod: &Value, container: &str, args: &Args, cx: &Kubectl
 pub(super) async fn follow(pod: &Value, container: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let (name, since) = (text(container, "name"), cx.now());
     let [namespace, pod_name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
-    if args.is_on("stdin") && waits_for_input(container) {
-        cx.complain(format!("no terminal is simulated; it runs: kubectl exec {pod_name} -c {name} -- COMMAND"));
-        return Ok(());
-    }
     let run = |pod: &Value| status_of(pod, name).map(|status| text(status, "containerID").to_owned());
     let before = run(pod);
     let over = |now: &Value| run(now) != before || !is_running(now, name);
@@ -133,13 +182,9 @@ pub(super) fn limit(args: &Args) -> Result<Duration, Failure> {
 
 /// Whether a container is a shell that has got nothing to do. Without a command it does what its image is for.
 fn waits_for_input(container: &Value) -> bool {
-    let words: Vec<&str> =
-        ["command", "args"].iter().flat_map(|of| list(container, of)).filter_map(Value::as_str).collect();
-    match words.as_slice() {
-        [] => true,
-        [shell] => SHELLS.contains(shell),
-        _ => false,
-    }
+    let words = ["command", "args"].iter().flat_map(|of| list(container, of)).filter_map(Value::as_str);
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    words.is_empty() || reads_commands(&words)
 }
 
 fn is_running(pod: &Value, container: &str) -> bool {

@@ -1,21 +1,23 @@
 //! `kubectl exec`: a command in a container.
 //!
 //! The way is the real one: the API server says whether it may be and where it will run, the kubelet there finds the
-//! container, and the runtime runs the command. With `-i` it reads what comes by a pipe. Left out: what somebody types, and
-//! terminals.
+//! container, and the runtime runs the command. With `-i` it reads what comes by a pipe, and a shell what somebody types:
+//! see [`super::super::terminal`]. Left out: other commands that read what is typed; to them it is at its end.
 
 use serde_json::Value;
 
 use crate::apiserver::request::{Body, Subresource};
+use crate::engine::RpcError;
 use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::Exec;
+use crate::node::kubelet::server::{Exec, Shell};
 use crate::node::runtime::exec::Ran;
 use crate::node::runtime::programs::HERE;
-use crate::node::runtime::script::is_shell;
+use crate::node::runtime::script::reads_commands;
 use crate::object::Key;
 
 use super::super::args::Args;
 use super::super::print::fields::{list, text};
+use super::super::terminal::{Then, place_of};
 use super::super::{Failure, Kubectl};
 use super::connect::{ask, connect};
 use super::pod_of::{Order, pod_of};
@@ -34,9 +36,13 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             return Err(Failure::text(format!("{why}\nSee 'kubectl exec -h' for help and examples")));
         }
     };
-    if args.is_on("tty") && command.len() == 1 && is_shell(&command[0]) {
-        let why = "no terminal is simulated; give one command, as in: kubectl exec web -- cat /etc/hosts";
-        return Err(Failure::text(why));
+    let asks = cx.is_at_terminal && reads_commands(command);
+    if asks && args.is_on("tty") && !args.is_on("stdin") {
+        return Err(Failure::text("with -t alone nothing that is typed gets to the shell; write -it"));
+    }
+    let asks = asks && args.is_on("stdin");
+    if asks {
+        cx.check_terminal()?;
     }
     let (pod, _) = pod_of("exec", word, Order::Exec, args, cx).await?;
     refuse_completed(&pod)?;
@@ -44,9 +50,26 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "" => default_container(&pod, args, cx),
         name => name.to_owned(),
     };
+    if asks {
+        return shell_in(&pod, container, command, args.is_on("tty"), cx).await;
+    }
     let input = if args.is_on("stdin") { cx.stdin.as_str() } else { "" };
     let ran = run_in(&pod, container, command, input, cx).await?;
     finish(cx, &ran.output, &ran.errors, ran.code)
+}
+
+/// Begins a shell in a container of a Pod, for somebody who types.
+async fn shell_in(pod: &Value, container: String, command: &[String], tty: bool, cx: &Kubectl) -> Result<(), Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let body = Body::Exec { container, command: command.to_vec() };
+    let there = connect(Subresource::Exec, namespace, name, body, cx).await?;
+    let place = place_of(pod, &there.container);
+    let (container, command) = (there.container, command.to_vec());
+    let shell = Shell { pod: Key::new(namespace, name), container, command, tty };
+    match ask(there.kubelet, shell, cx).await.map_err(refused)? {
+        CriResponse::Stream(stream) => cx.connected((there.kubelet, stream), place, Then::Exec).await,
+        _ => Ok(()),
+    }
 }
 
 /// Runs a command in a container of a Pod: through the API server, its kubelet and its runtime.
@@ -62,23 +85,20 @@ pub(super) async fn run_in(
     let there = connect(Subresource::Exec, namespace, name, body, cx).await?;
     let (container, command, input) = (there.container, command.to_vec(), input.to_owned());
     let exec = Exec { pod: Key::new(namespace, name), container, command, input };
-    let reply = ask(there.kubelet, exec, cx).await;
-    let reply = reply.map_err(|error| match error.code {
-        "NotFound" => {
-            Failure::text(format!("Internal error occurred: unable to upgrade connection: {}", error.message))
-        }
-        _ => {
-            let hint = if error.message.contains("not found in $PATH") {
-                format!("\nContainers here have {HERE}.")
-            } else {
-                String::new()
-            };
-            Failure::text(format!("Internal error occurred: {}{hint}", error.message))
-        }
-    })?;
-    Ok(match reply {
+    Ok(match ask(there.kubelet, exec, cx).await.map_err(refused)? {
         CriResponse::Exec { output, errors, exit_code } => Ran::of(output, errors, exit_code),
         _ => Ran::default(),
+    })
+}
+
+/// What is said of a command that could not be run.
+fn refused(error: RpcError) -> Failure {
+    let RpcError { code, message } = error;
+    let hint =
+        if message.contains("not found in $PATH") { format!("\nContainers here have {HERE}.") } else { String::new() };
+    Failure::text(match code {
+        "NotFound" => format!("Internal error occurred: unable to upgrade connection: {message}"),
+        _ => format!("Internal error occurred: {message}{hint}"),
     })
 }
 

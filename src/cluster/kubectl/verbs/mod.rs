@@ -4,7 +4,7 @@ pub mod about;
 pub mod apply;
 mod apply_last;
 pub mod attach;
-mod attached;
+pub mod attached;
 pub mod auth;
 pub mod autoscale;
 pub mod change;

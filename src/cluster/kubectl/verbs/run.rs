@@ -21,6 +21,9 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }));
     }
     attached::check(args)?;
+    if args.is_on("stdin") {
+        cx.check_terminal()?;
+    }
     let port = args.number("port")?;
     if args.is_on("expose") && port.is_none() {
         return Err(Failure::text("--port must be set when exposing a service"));

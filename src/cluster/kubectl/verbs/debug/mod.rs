@@ -28,6 +28,9 @@ mod profile;
 pub async fn debug(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let profile = Profile::of(args)?;
     check(args, cx)?;
+    if args.is_on("stdin") {
+        cx.check_terminal()?;
+    }
     let words: Vec<String> = args.words.iter().map(|word| in_full(word)).collect();
     for (kind, object) in cx.objects("debug", &words, args).await? {
         let made = match kind {
