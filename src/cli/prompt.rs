@@ -6,7 +6,6 @@ use crate::debugger::quiz::{Question, Quiz};
 
 use super::Stepper;
 use super::commands::{self, Answer};
-use super::complete::candidates;
 use super::edit;
 use super::input::Lines;
 use super::palette;
@@ -14,7 +13,7 @@ use super::view::View;
 use super::watch::{Bar, Signals};
 
 /// The prompt, in the terminal and in transcripts.
-const PROMPT: &str = "(kubestep)";
+pub const PROMPT: &str = "(kubestep)";
 
 /// The prompt for the rest of a line.
 const MORE: &str = ">";
@@ -32,13 +31,26 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
     print(greeting)?;
     let mut interrupted = false;
     while !stepper.done {
-        let session = &stepper.session;
-        let line = match lines.next(PROMPT, &|input| candidates(session, input)) {
+        print(&stepper.greeting())?;
+        let prompt = stepper.prompt();
+        let line = match lines.next(&prompt, &|input| stepper.candidates(input)) {
             Ok(Some(line)) => line,
-            Ok(None) => break,
+            Ok(None) => match stepper.ends_input().filter(|_| somebody) {
+                Some(key) => {
+                    answer(&mut stepper, &key, somebody)?;
+                    continue;
+                }
+                None => break,
+            },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 if interrupted || signals.ended() {
                     return print("\n");
+                }
+                if let Some(key) = stepper.interrupts() {
+                    signals.interrupted();
+                    print("\n")?;
+                    answer(&mut stepper, &key, somebody)?;
+                    continue;
                 }
                 interrupted = signals.interrupted();
                 print("\nquit ends the session; Ctrl-C once more leaves it for later\n")?;
@@ -58,6 +70,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
         if line.trim_start().starts_with('#') {
             continue;
         }
+        let Some(line) = stepper.meant(&line) else { continue };
         let edits = edit::asks(&line).filter(|_| somebody);
         let line = match edits.map(|words| edit::instead(&mut stepper, &words)) {
             None => line,
@@ -70,20 +83,25 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
                 continue;
             }
         };
-        match stepper.answer(&line) {
-            Ok(answer) => print(&text(&answer, &stepper.view()))?,
-            Err(error) => {
-                let width = stepper.width();
-                let wrap = || error.lines().map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n");
-                print(&format!("{}\n", palette::error().apply_to(if somebody { wrap() } else { error })))?;
-            }
-        }
+        answer(&mut stepper, &line, somebody)?;
     }
     if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {
         print(&format!("{score}\n"))?;
     }
     stepper.end();
     Ok(())
+}
+
+/// Does what a command says, and prints what comes of it.
+fn answer(stepper: &mut Stepper, command: &str, somebody: bool) -> io::Result<()> {
+    match stepper.answer(command) {
+        Ok(answer) => print(&text(&answer, &stepper.view())),
+        Err(error) => {
+            let width = stepper.width();
+            let wrap = || error.lines().map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n");
+            print(&format!("{}\n", palette::error().apply_to(if somebody { wrap() } else { error })))
+        }
+    }
 }
 
 /// An answer in lines.

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::debugger::file::Source;
 use crate::debugger::journal as journal_text;
 
+use super::commands::typed::TYPE;
 use super::journal::{self, Left};
 use super::{Stepper, palette, prompt};
 
@@ -71,7 +72,8 @@ pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
     };
     let mut greeting = format!("{}\n", palette::here().apply_to(&stepper.session.scenario().title));
     for typed in file.commands.iter().flatten() {
-        stepper.typed.push(typed.line.clone());
+        let line = typed.line.strip_prefix(TYPE).unwrap_or(&typed.line);
+        stepper.typed.push(line.to_owned());
         if typed.came.is_none() {
             greeting += &format!("{:?} had not ended; type it again to see what it does\n", typed.line);
         }

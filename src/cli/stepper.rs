@@ -41,6 +41,8 @@ pub struct Stepper {
     pub watch: Option<Box<dyn Watch>>,
     /// Whoever watches has ended the last move.
     pub interrupted: bool,
+    /// Where the shell is whose prompt was shown last.
+    pub(super) shell: Option<String>,
     /// How much of what commands printed has been shown.
     said: usize,
     /// Where the session is written as it goes.
@@ -56,8 +58,8 @@ impl Stepper {
         let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
         let (typed, columns) = (Vec::new(), (!watched).then_some(PIPED));
         let (quiz, tour, watch, journal) = (None, Tour::default(), None, None);
-        let (done, interrupted, opened) = (false, false, false);
-        Stepper { session, stop, done, typed, columns, quiz, tour, watch, interrupted, said: 0, journal, opened }
+        let (done, interrupted, opened, shell, said) = (false, false, false, None, 0);
+        Stepper { session, stop, done, typed, columns, quiz, tour, watch, interrupted, shell, said, journal, opened }
     }
 
     /// A stepper over a saved session, with all that was typed in it since.

@@ -70,7 +70,7 @@ fn typed_in(session: &Session, step: &Step) -> Option<String> {
         session.choices().iter().rev().filter(|chosen| chosen.after == cause.0).map(|chosen| &chosen.choice);
     chosen.find_map(|choice| match choice {
         Choice::Kubectl(words) => Some(format!("kubectl {}", shell_words::join(words))),
-        Choice::Line(line) => Some(line.clone()),
+        Choice::Line(line) | Choice::Typed(line) => Some(line.clone()),
         Choice::Network { words, .. } => Some(shell_words::join(words)),
         _ => None,
     })

@@ -29,6 +29,8 @@ pub enum Choice {
     Kubectl(Vec<String>),
     /// `type sh -c 'kubectl get pods | wc -l > count'`: a line of a shell.
     Line(String),
+    /// `type in 'cd /tmp'`: a line, or a key, for the shell that has the terminal.
+    Typed(String),
     /// `type curl web --from client`: a command that sends packets.
     Network {
         /// Its words.
@@ -46,7 +48,10 @@ const USAGE: &[(&str, &str)] = &[
     ("delay", "delay EVENT SECONDS, as in: delay e45 2.5"),
     ("wait", "wait SECONDS, as in: wait 2.5"),
     ("seed", "seed NUMBER; 0 gives every hop its plain time"),
-    ("type", "type kubectl …, or: type curl …, ping …, nslookup …; type kubectl delete pod web"),
+    (
+        "type",
+        "type kubectl …, or: type curl …, ping …, nslookup …; type kubectl delete pod web; in a shell: type in 'ls /'",
+    ),
 ];
 
 impl Choice {
@@ -69,6 +74,7 @@ impl Choice {
                 Ok(Choice::Kubectl(words.iter().map(|word| (*word).to_owned()).collect()))
             }
             ("type", ["sh", "-c", line]) => timeline::check(line).map(|()| Choice::Line((*line).to_owned())),
+            ("type", ["in", text]) if !text.trim().is_empty() => Ok(Choice::Typed((*text).to_owned())),
             ("type", ["curl" | "ping" | "nslookup", ..]) => {
                 let words: Vec<String> = rest.iter().map(|word| (*word).to_owned()).collect();
                 let timeline::Network { words, from } = timeline::network(&words)?;
@@ -106,6 +112,10 @@ impl Choice {
                 cluster.type_line(line.clone());
                 said("the line is about to start; press Enter to step".to_owned())
             }
+            Choice::Typed(text) => {
+                cluster.type_into_shell(text)?;
+                said("the shell has got it; press Enter to step".to_owned())
+            }
             Choice::Network { words, from } => {
                 cluster.type_from(words.clone(), from.clone());
                 said("the command is about to start; press Enter to step, hop by hop".to_owned())
@@ -123,6 +133,7 @@ impl fmt::Display for Choice {
             Choice::Seed(seed) => write!(f, "seed {seed}"),
             Choice::Kubectl(words) => write!(f, "type kubectl {}", shell_words::join(words)),
             Choice::Line(line) => write!(f, "type sh -c {}", shell_words::quote(line)),
+            Choice::Typed(text) => write!(f, "type in {}", shell_words::quote(text)),
             Choice::Network { words, from } if from.is_empty() => write!(f, "type {}", shell_words::join(words)),
             Choice::Network { words, from } => {
                 write!(f, "type {} --from {}", shell_words::join(words), shell_words::quote(from))
@@ -175,6 +186,8 @@ mod tests {
             "slow nginx 30",
             "type kubectl delete pod 'a b'",
             "type sh -c 'kubectl create ns a -o yaml > a.yaml && kubectl get ns'",
+            "type in 'cd /tmp'",
+            "type in ^C",
             "type curl web:80/x --from client",
             "type ping 10.1.0.2",
             "full node-1 memory",
@@ -222,6 +235,8 @@ mod tests {
             ("node node-1", "write: node start NUMBER"),
             ("node start 99999", "write: node start NUMBER"),
             ("type ls", "write: type kubectl"),
+            ("type in ls /", "write: type kubectl"),
+            ("type in ''", "write: type kubectl"),
             ("type curl", "wants to know whom"),
             ("compact now", "write: compact"),
             ("full node-1 of-it", "write: full NODE"),

@@ -20,6 +20,8 @@ pub enum Advance {
     Stopped,
     /// At a breakpoint; [`Session::hits`] says which.
     Breakpoint,
+    /// A shell at the terminal waits for a line, or the one that was there has gone.
+    Shell,
     /// Something panicked; [`Session::crashes`] says what.
     Crashed,
     /// Nothing but background traffic is pending.
@@ -170,6 +172,7 @@ impl Session {
     /// Goes on with a move that its limit has ended.
     pub fn go_on(&mut self, goal: &mut Goal, limit: u64) -> Advance {
         let mut taken = 0;
+        let mut shell_waits = self.cluster.shell_waits();
         loop {
             self.hits.clear();
             self.crashes.clear();
@@ -186,6 +189,10 @@ impl Session {
             let end = self.took(step, goal);
             if let Some(end) = end {
                 return end;
+            }
+            let before = std::mem::replace(&mut shell_waits, self.cluster.shell_waits());
+            if shell_waits != before && shell_waits != Some(false) {
+                return Advance::Shell;
             }
             if limit != 0 && taken >= limit {
                 return Advance::Limit;

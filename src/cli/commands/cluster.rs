@@ -117,8 +117,18 @@ pub const GROUP: Group = Group {
             names: &["exec", "attach", "cp"],
             usage: "exec POD -- COMMAND, attach, cp",
             about: "a command in a Pod: cat, ls, env, curl …",
-            more: "attach shows what a container prints from now on, cp copies files: cp web:/etc/hosts hosts\n",
+            more: "attach shows what a container prints from now on, cp copies files: cp web:/etc/hosts hosts\n\
+                exec -it web -- sh opens a shell there, and so do run -it, attach -it and debug -it: see help type\n",
             run: Says(change),
+        },
+        Command {
+            names: &["type"],
+            usage: "type LINE",
+            about: "into the shell that exec -it, run -it … opened",
+            more: "While a shell waits for a line the prompt is its own, as in / #, and what is typed there goes to it without this\n\
+                word. A line that begins with a colon is the stepper's: :step, :get pods, :back. Ctrl-C ends the line that\n\
+                runs, exit or Ctrl-D the shell. Programs that use this one write type ls, and ^C and ^D for the keys.\n",
+            run: Says(|_, _| Err("write for example: type ls /; kubectl exec -it POD -- sh opens a shell".to_owned())),
         },
         Command {
             names: &["port-forward"],
@@ -212,7 +222,15 @@ fn start(stepper: &mut Stepper, words: &[String]) -> Text {
         return Ok(said);
     }
     let note = unenforced(stepper, &words.join(" "));
-    Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n" + note)
+    let shell = if asks_for_shell(words) { "run goes on until there is something to type into\n" } else { "" };
+    Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n" + shell + note)
+}
+
+/// Whether a line of kubectl's may lead to a shell that somebody types into.
+fn asks_for_shell(words: &[String]) -> bool {
+    let types = |word: &String| matches!(word.as_str(), "-i" | "-it" | "-ti" | "--stdin" | "--stdin=true");
+    let verb = from_verb(words).first().map_or("", String::as_str);
+    matches!(verb, "exec" | "run" | "attach" | "debug") && words.iter().take_while(|word| *word != "--").any(types)
 }
 
 /// What a line makes that nobody in this cluster acts on: here as there, the API server only keeps a NetworkPolicy.

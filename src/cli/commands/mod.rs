@@ -11,7 +11,8 @@
 //! - [`ask`], about what was: causes, effects, changes.
 //! - [`look`], at what is; [`held`], in caches and queues.
 //! - [`decide`], what comes next, and what breaks.
-//! - [`cluster`], kubectl and the world outside.
+//! - [`cluster`], kubectl and the world outside. [`mod@shell`], lines that a shell has to read; [`typed`], those for a shell in a
+//!   container.
 //! - [`keep`], sessions as files.
 //! - [`general`], help and the end.
 
@@ -35,6 +36,7 @@ pub mod look;
 pub mod movement;
 pub mod shell;
 pub mod stop;
+pub mod typed;
 
 pub use line::Line;
 
@@ -140,6 +142,9 @@ fn read(text: &str) -> Result<Line, String> {
 
 /// Runs a line as it was typed. An empty one is `step`.
 pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
+    if let Some(text) = typed::asks(text) {
+        return typed::into_shell(stepper, text);
+    }
     if let Some(line) = shell::line(text) {
         return shell::start(stepper, line?).map(Answer::says);
     }

@@ -190,7 +190,7 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
                 return Ok(Answer { printed: stepper.printed(), ..Answer::says(text) });
             }
             Advance::Stopped => {}
-            Advance::Limit | Advance::Breakpoint | Advance::Crashed => break,
+            Advance::Limit | Advance::Breakpoint | Advance::Crashed | Advance::Shell => break,
         }
         let steps = stepper.session.history().len() as u64;
         if steps >= seen + STRIDE {
@@ -205,7 +205,7 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
 
 /// Runs to a goal, or until whoever watches has enough. What does not say how long it takes gets ten minutes of virtual
 /// time.
-fn go(stepper: &mut Stepper, goal: &mut Goal) -> Advance {
+pub(super) fn go(stepper: &mut Stepper, goal: &mut Goal) -> Advance {
     let start = stepper.session.cluster.engine.now();
     let most = if matches!(goal, Goal::Time(_)) { Duration::MAX } else { MOST };
     let mut end = stepper.session.go(goal, STRIDE);

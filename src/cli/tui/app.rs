@@ -9,7 +9,6 @@ use ratatui::layout::{Position, Rect};
 use crate::debugger::Stop;
 
 use super::super::commands::{self, Answer};
-use super::super::complete::candidates;
 use super::super::draft::{Draft, Typed};
 use super::super::{Stepper, edit, palette, prompt};
 use super::panes::{self, Row};
@@ -128,21 +127,38 @@ impl App {
         }
     }
 
-    /// Does what a line says, as at the prompt.
+    /// Does what a line says that is typed at the prompt, which may be that of a shell.
+    pub fn line(&mut self, line: &str) {
+        let Some(command) = self.stepper.meant(line) else { return };
+        if command == line {
+            return self.command(line);
+        }
+        let prompt = self.stepper.prompt();
+        self.carry_out(&prompt, line, &command);
+    }
+
+    /// Does what a command says.
     pub fn command(&mut self, line: &str) {
-        self.say(&palette::label().apply_to(format!("(kubestep) {line}")).to_string());
+        self.carry_out(prompt::PROMPT, line, line);
+    }
+
+    /// Does what a command says that stands there as a line behind a prompt.
+    fn carry_out(&mut self, prompt: &str, line: &str, command: &str) {
+        self.say(&palette::label().apply_to(format!("{prompt} {line}")).to_string());
         if !line.trim().is_empty() && self.typed.last().is_none_or(|last| last != line) {
             self.typed.push(line.to_owned());
         }
-        self.editing = edit::asks(line);
+        self.editing = edit::asks(command);
         if self.editing.is_some() {
             return;
         }
         self.stepper.columns = Some(self.size_of(Pane::Output).0.max(20));
-        match self.stepper.answer(line) {
+        match self.stepper.answer(command) {
             Ok(answer) => self.show(answer),
             Err(error) => self.say(&palette::error().apply_to(error).to_string()),
         }
+        let greeting = self.stepper.greeting();
+        self.say(&greeting);
         self.refresh();
     }
 
@@ -206,7 +222,10 @@ impl App {
     fn key(&mut self, key: KeyEvent) {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         if is_control && key.code == KeyCode::Char('c') {
-            return self.command("quit");
+            return match self.stepper.interrupts() {
+                Some(key) => self.command(&key),
+                None => self.command("quit"),
+            };
         }
         if self.menu.is_some() {
             return self.menu_key(key.code);
@@ -229,13 +248,16 @@ impl App {
     fn type_key(&mut self, key: Key) {
         match self.input.key(key, &self.typed) {
             Typed::More => {}
-            Typed::End => self.command("quit"),
+            Typed::End => match self.stepper.ends_input() {
+                Some(key) => self.command(&key),
+                None => self.command("quit"),
+            },
             Typed::Line => {
                 let line = std::mem::take(&mut self.input).text();
-                self.command(&line);
+                self.line(&line);
             }
             Typed::Complete => {
-                let candidates = candidates(&self.stepper.session, &self.input.text());
+                let candidates = self.stepper.candidates(&self.input.text());
                 let names = self.input.complete(&candidates).join("  ");
                 if !names.is_empty() {
                     self.say(&prompt::wrapped(&names, self.size_of(Pane::Output).0.max(20)));

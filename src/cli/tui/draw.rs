@@ -126,11 +126,12 @@ fn draw_pane(app: &mut App, frame: &mut Frame, pane: Pane, area: Rect) {
 
 /// The line that is typed; of one that is too long the part with the cursor.
 fn draw_input(app: &App, frame: &mut Frame, area: Rect) {
-    const PROMPT: &str = "(kubestep) ";
-    let room = usize::from(area.width).saturating_sub(PROMPT.len() + 1);
+    let prompt = format!("{} ", app.stepper.prompt());
+    let columns = prompt.chars().count();
+    let room = usize::from(area.width).saturating_sub(columns + 1);
     let (shown, cursor) = app.input.shown(room);
-    frame.render_widget(Paragraph::new(format!("{PROMPT}{shown}")), area);
-    frame.set_cursor_position((area.x + (PROMPT.len() + cursor) as u16, area.y));
+    frame.render_widget(Paragraph::new(format!("{prompt}{shown}")), area);
+    frame.set_cursor_position((area.x + (columns + cursor) as u16, area.y));
 }
 
 /// Keys that are commands, each a button.

@@ -1,0 +1,117 @@
+//! What is typed into a shell in a container, which `kubectl exec -it`, `run -it` and their like have opened.
+//!
+//! While that shell waits for a line the prompt is its own. Faces make `type ls` of `ls` then, and a line that begins with a
+//! colon is the stepper's: see [`Stepper::meant`]. So whatever is typed is a command of the stepper's, in a journal too.
+
+use crate::cluster::kubectl::terminal::State;
+use crate::debugger::{Advance, Choice, Goal};
+use crate::node::runtime::terminal::{CTRL_C, CTRL_D};
+
+use super::super::Stepper;
+use super::super::complete::candidates;
+use super::super::prompt::PROMPT;
+use super::{Answer, Reply, movement};
+
+/// The command, with the space behind it.
+pub const TYPE: &str = "type ";
+
+/// What stands before a line that is the stepper's, where another's prompt is shown.
+const ESCAPE: char = ':';
+
+/// What a shell without a prompt has.
+const NO_PROMPT: &str = ">";
+
+/// What is to be typed, if the line says so.
+pub fn asks(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix(TYPE).filter(|text| !text.trim().is_empty())
+}
+
+/// Types a line or a key, and goes on until the shell waits for the next.
+pub fn into_shell(stepper: &mut Stepper, text: &str) -> Reply {
+    stepper.session.choose(Choice::Typed(text.trim_end().to_owned()))?;
+    let end = movement::go(stepper, &mut Goal::Quiet);
+    let works = matches!(stepper.session.cluster.shell(), Some(shell) if shell.state == State::Works);
+    let answer = match end {
+        Advance::Breakpoint | Advance::Crashed => stepper.stopped(),
+        _ => Answer { printed: stepper.printed(), ..Answer::default() },
+    };
+    let text = match works {
+        true => format!("the line {text:?} still runs: Enter steps, Ctrl-C ends it, or type {CTRL_C}\n"),
+        false => unknown(text, &answer.printed).unwrap_or_default(),
+    };
+    Ok(Answer { text, ..answer })
+}
+
+/// What is said of a command of the stepper's that the shell does not know.
+fn unknown(text: &str, printed: &str) -> Option<String> {
+    let name = text.split_whitespace().next()?;
+    let is_ours = super::find(name).is_some() && printed.trim_end().ends_with(&format!("{name}: not found"));
+    is_ours.then(|| format!("a line that begins with {ESCAPE} is the stepper's: {ESCAPE}{}\n", text.trim()))
+}
+
+impl Stepper {
+    /// What stands before a line: the shell's prompt while one waits for it, else the stepper's.
+    pub fn prompt(&self) -> String {
+        match self.session.cluster.shell().as_ref().and_then(|shell| shell.prompt()) {
+            Some(prompt) if prompt.trim().is_empty() => NO_PROMPT.to_owned(),
+            Some(prompt) => prompt.trim_end().to_owned(),
+            None => PROMPT.to_owned(),
+        }
+    }
+
+    /// The command that a line is at this prompt; none if it does nothing there.
+    pub fn meant(&self, line: &str) -> Option<String> {
+        match escaped(line) {
+            // Also where there is no need for it: while a line of the shell's runs, say.
+            Some(command) => Some(command.to_owned()),
+            None if self.session.cluster.shell_waits() != Some(true) => Some(line.to_owned()),
+            None if line.trim().is_empty() => None,
+            None => Some(format!("{TYPE}{line}")),
+        }
+    }
+
+    /// The command that Ctrl-C is; none without a shell.
+    pub fn interrupts(&self) -> Option<String> {
+        self.session.cluster.shell_waits().map(|_| format!("{TYPE}{CTRL_C}"))
+    }
+
+    /// The command that Ctrl-D is on an empty line; none unless a shell waits.
+    pub fn ends_input(&self) -> Option<String> {
+        self.session.cluster.shell_waits().filter(|waits| *waits).map(|_| format!("{TYPE}{CTRL_D}"))
+    }
+
+    /// What is said when the prompt becomes a shell's.
+    pub fn greeting(&mut self) -> String {
+        let place = self.session.cluster.shell().map(|shell| shell.place);
+        let is_new = place.is_some() && place != self.shell && self.session.cluster.shell_waits() == Some(true);
+        let waits = self.session.cluster.shell_waits() != Some(false);
+        if waits {
+            self.shell.clone_from(&place);
+        }
+        let place = place.filter(|_| is_new).unwrap_or_default();
+        match is_new {
+            true => format!(
+                "a shell in {place}: exit leaves it; a line that begins with {ESCAPE} is the stepper's, as in {ESCAPE}step or \
+                 {ESCAPE}back\n"
+            ),
+            false => String::new(),
+        }
+    }
+
+    /// What Tab makes of a line. Names in a container nobody knows.
+    pub fn candidates(&self, input: &str) -> Vec<String> {
+        match (self.session.cluster.shell_waits(), escaped(input)) {
+            (Some(true), Some(command)) => {
+                candidates(&self.session, command).into_iter().map(|line| format!("{ESCAPE}{line}")).collect()
+            }
+            (Some(true), None) => Vec::new(),
+            _ => candidates(&self.session, input),
+        }
+    }
+}
+
+/// The stepper's command in a line for a shell: `:` before a blank is the shell's own.
+fn escaped(line: &str) -> Option<&str> {
+    let command = line.trim().strip_prefix(ESCAPE)?;
+    command.chars().next().is_none_or(|c| c.is_ascii_alphanumeric() || c == '?').then_some(command)
+}
