@@ -31,7 +31,9 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
     print(greeting)?;
     let mut interrupted = false;
     while !stepper.done {
-        print(&stepper.greeting())?;
+        let greeting = stepper.greeting();
+        let laid = || wrapped(&greeting, stepper.width()) + "\n";
+        print(&if somebody && !greeting.is_empty() { laid() } else { greeting.clone() })?;
         let prompt = stepper.prompt();
         let line = match lines.next(&prompt, &|input| stepper.candidates(input)) {
             Ok(Some(line)) => line,

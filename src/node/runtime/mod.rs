@@ -209,6 +209,7 @@ impl Actor for Runtime {
             Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
             Delivery::Wake { what: WAKE, key } => self.inner.wakes(&key),
             Delivery::Wake { what: KILL, key } => self.inner.kill_due(&key),
+            Delivery::Wake { what: terminal::SLEPT, key } => self.inner.slept(&key),
             Delivery::Wake { .. } | Delivery::Notification { .. } => {}
         }
     }

@@ -13,6 +13,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
 use super::exec::{Done, Place, Unknown, WAITS_MAX, Wait};
 use super::script::run::Shell;
@@ -20,6 +21,9 @@ use super::script::{self, Program};
 use super::{Inner, SIGKILLED, image, no_container, process};
 use crate::engine::{CallId, RpcError};
 use crate::node::cri::{self, ContainerState, CriResponse, Stream, StreamEnded};
+
+/// Wake: a line has slept. The wake's key is its stream, and who waits.
+pub(super) const SLEPT: &str = "line goes on";
 
 /// Ctrl-C, as it is typed and shown.
 pub const CTRL_C: &str = "^C";
@@ -36,8 +40,10 @@ pub struct Typing {
     /// What the shell is called.
     name: String,
     style: Style,
-    /// Who is to be woken to end the line that runs.
+    /// Who is to be woken to go on with the line that runs.
     line: Option<CallId>,
+    /// The line that runs is to end.
+    interrupted: bool,
 }
 
 /// How a shell says that it waits.
@@ -106,7 +112,7 @@ impl Inner {
         }
         let prompt = prompt(style, container_shell(&state, &place).unwrap_or(&shell), &place);
         let container = place.container.status.id.clone();
-        state.streams.insert(id, Typing { container, beside, name: shell_name, style, line: None });
+        state.streams.insert(id, Typing { container, beside, name: shell_name, style, line: None, interrupted: false });
         Ok(CriResponse::Stream(Stream { id, prompt, ..Stream::default() }))
     }
 
@@ -120,6 +126,11 @@ impl Inner {
             CTRL_D => End::Exits(shell.code()),
             CTRL_C => {
                 shell.give_up();
+                End::Waits
+            }
+            text if is_shell(text) => {
+                let why = "sh: a shell that is begun in a shell is not simulated; this one goes on\n";
+                done.printed.push((true, why.to_owned()));
                 End::Waits
             }
             text => {
@@ -155,7 +166,7 @@ impl Inner {
         for _ in 0..WAITS_MAX {
             let wait = self.advance(shell, place, Unknown::IsNotFound, done).unwrap_or(Wait::Beyond);
             let went_on = match wait {
-                Wait::Time { time: Some(time), .. } => self.unless_interrupted(stream, self.hub.sleep(time)).await,
+                Wait::Time { time: Some(time), .. } => self.sleep_in(stream, time).await,
                 Wait::Time { time: None, .. } => break,
                 Wait::Others(command) => {
                     let asked = self.ask_others(place, &command.words);
@@ -184,15 +195,38 @@ impl Inner {
         End::Waits
     }
 
+    /// Lets time pass. None if Ctrl-C, or the end of the shell, came first: then the timer that is left is nobody's.
+    async fn sleep_in(&self, stream: u64, time: Duration) -> Option<()> {
+        let park = self.hub.park("time, or what is typed");
+        let call = park.call();
+        self.waits_in(stream, Some(call));
+        self.hub.wake(self.actor, SLEPT, format!("{stream} {}", call.0), time);
+        park.await;
+        self.waits_in(stream, None).then_some(())
+    }
+
+    /// A line has slept.
+    pub(super) fn slept(&self, key: &str) {
+        let Some((stream, call)) = key.split_once(' ') else { return };
+        let state = self.state.borrow();
+        let typing = stream.parse().ok().and_then(|stream: u64| state.streams.get(&stream));
+        if let Some(line) = typing.and_then(|typing| typing.line).filter(|line| line.0.to_string() == call) {
+            self.hub.unpark(self.actor, line);
+        }
+    }
+
+    /// Notes who is to be woken. False if the line is to end.
+    fn waits_in(&self, stream: u64, line: Option<CallId>) -> bool {
+        let mut state = self.state.borrow_mut();
+        let Some(typing) = state.streams.get_mut(&stream) else { return false };
+        typing.line = line;
+        !std::mem::take(&mut typing.interrupted)
+    }
+
     /// What comes of some work; None if Ctrl-C, or the end of the shell, came first.
     async fn unless_interrupted<T>(&self, stream: u64, work: impl Future<Output = T>) -> Option<T> {
-        let park = self.hub.park("what is typed");
-        let set = |line: Option<CallId>| {
-            if let Some(typing) = self.state.borrow_mut().streams.get_mut(&stream) {
-                typing.line = line;
-            }
-        };
-        set(Some(park.call()));
+        let park = self.hub.park("an answer, or what is typed");
+        self.waits_in(stream, Some(park.call()));
         let (mut work, mut park) = (pin!(work), pin!(park));
         let done = poll_fn(|context| match (work.as_mut().poll(context), park.as_mut().poll(context)) {
             (Poll::Ready(done), _) => Poll::Ready(Some(done)),
@@ -200,13 +234,16 @@ impl Inner {
             (Poll::Pending, Poll::Pending) => Poll::Pending,
         });
         let done = done.await;
-        set(None);
+        self.waits_in(stream, None);
         done
     }
 
     /// Ctrl-C: the line that runs ends.
     pub(super) fn interrupt(&self, stream: u64) {
-        let line = self.state.borrow_mut().streams.get_mut(&stream).and_then(|typing| typing.line.take());
+        let mut state = self.state.borrow_mut();
+        let Some(typing) = state.streams.get_mut(&stream) else { return };
+        let line = typing.line.take();
+        typing.interrupted = line.is_some();
         line.into_iter().for_each(|call| self.hub.unpark(self.actor, call));
     }
 
@@ -263,6 +300,12 @@ fn not_understood(text: &str) -> String {
         true => "sh: syntax error: unterminated quoted string\n".to_owned(),
         false => "sh: this is more than the shell of these containers knows\n".to_owned(),
     }
+}
+
+/// Whether a line begins a shell in the shell.
+fn is_shell(text: &str) -> bool {
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    script::reads_commands(&words)
 }
 
 /// Whether a line ends between quotes.
