@@ -42,12 +42,17 @@ fn by_program(mut sessions: Vec<String>, line: &str) -> Vec<String> {
     sessions
 }
 
+/// What is typed in a line, if it begins with a prompt: the stepper's, or that of a shell in a container, `/tmp # `.
+fn typed(line: &str) -> Option<&str> {
+    let in_shell = || line.split_once(" # ").filter(|(at, _)| at.starts_with('/') && !at.contains(' '));
+    line.strip_prefix("(kubestep)").or_else(|| in_shell().map(|(_, typed)| typed))
+}
+
 /// What the program prints today where these lines stand.
 fn again(written: &str) -> String {
     let (head, session) = written.split_once('\n').expect("a transcript's first line is its command");
     let arguments: Vec<&str> = head.trim_start_matches("$ kubestep ").split(' ').collect();
-    let typed: String =
-        session.lines().filter_map(|l| l.strip_prefix("(kubestep)")).map(|l| format!("{}\n", l.trim())).collect();
+    let typed: String = session.lines().filter_map(typed).map(|l| format!("{}\n", l.trim())).collect();
     let output = run(&arguments, &typed);
     let found = without_line_numbers(&printed(&output));
     // The end of the input is at a prompt; whatever comes next begins on a line of its own.

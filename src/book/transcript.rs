@@ -1,6 +1,7 @@
 //! Sessions that a chapter shows. They are run when the book is built: what the page says is what the program prints.
 //!
-//! A line `$ kubestep …` starts the program, lines `(kubestep) …` are typed at its prompt. What stands below them is
+//! A line `$ kubestep …` starts the program, lines `(kubestep) …` are typed at its prompt, and lines `/ # …` at that of a shell
+//! in a container. What stands below them is
 //! compared with what comes; a line that is only `…` stands for any number of lines. `KUBESTEP_BLESS=1` writes anew what
 //! differs. Numbers of source lines are not compared, as they move with every edit; the page shows those of today.
 
@@ -80,11 +81,8 @@ fn run(session: &[(usize, &str)], program: &Path, folder: &Path) -> Result<Strin
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| mistake(format!("{} cannot be started: {error}", program.display())))?;
-    let typed: String = session
-        .iter()
-        .filter_map(|(_, line)| line.strip_prefix(PROMPT))
-        .map(|line| format!("{}\n", line.trim()))
-        .collect();
+    let typed: String =
+        session.iter().filter_map(|(_, line)| typed(line)).map(|line| format!("{}\n", line.trim())).collect();
     if let Some(mut input) = child.stdin.take() {
         // A program that fails at once reads nothing; what it says comes below.
         let _ = input.write_all(typed.as_bytes());
@@ -95,6 +93,12 @@ fn run(session: &[(usize, &str)], program: &Path, folder: &Path) -> Result<Strin
     let out = out.strip_suffix(&format!("{PROMPT} ")).or(out.strip_suffix(PROMPT)).unwrap_or(&out);
     let text: String = format!("{out}{errors}").lines().map(|line| format!("{}\n", line.trim_end())).collect();
     Ok(format!("{head}\n{text}"))
+}
+
+/// What is typed in a line, if it begins with a prompt: the stepper's, or one such as `/tmp # `.
+fn typed(line: &str) -> Option<&str> {
+    let in_shell = || line.split_once(" # ").filter(|(at, _)| at.starts_with('/') && !at.contains(' '));
+    line.strip_prefix(PROMPT).or_else(|| in_shell().map(|(_, typed)| typed))
 }
 
 /// The lines to show, with what was left out left out; or the line that differs and what should stand there.
@@ -140,7 +144,7 @@ fn left_out(written: &[&str], printed: &str) -> String {
 
 /// Lines from prompt to prompt.
 fn by_command<'a>(lines: &'a [&'a str]) -> Vec<&'a [&'a str]> {
-    let starts = (0..lines.len()).filter(|&n| n == 0 || lines[n].starts_with(PROMPT));
+    let starts = (0..lines.len()).filter(|&n| n == 0 || typed(lines[n]).is_some());
     let starts: Vec<usize> = starts.chain([lines.len()]).collect();
     starts.windows(2).map(|pair| &lines[pair[0]..pair[1]]).collect()
 }
@@ -192,7 +196,7 @@ fn without_line_number(line: &str) -> String {
 }
 
 fn page(shown: &str) -> String {
-    let line = |line: &str| match line.starts_with("$ ") || line.starts_with(PROMPT) {
+    let line = |line: &str| match line.starts_with("$ ") || typed(line).is_some() {
         true => format!("<b>{}</b>", html::text(line)),
         false => html::text(line),
     };
@@ -217,6 +221,19 @@ mod tests {
         let printed = "$ kubestep x\nhello\n(kubestep) a\none 4\nx\nmid 5\ny\nz\nend 6\n(kubestep) b\nc\nd\n";
         let anew = "$ kubestep x\n…\n(kubestep) a\none 4\n…\nmid 5\n…\nend 6\n(kubestep) b\nc\nd\n";
         assert_eq!(left_out(&written, printed), anew);
+    }
+
+    #[test]
+    fn a_shell_in_a_container_has_a_prompt() {
+        for (line, expected) in [
+            ("(kubestep) step", Some(" step")),
+            ("/ # ls /", Some("ls /")),
+            ("/tmp # :back", Some(":back")),
+            ("/etc/hosts is # no prompt", None),
+            ("a # b", None),
+        ] {
+            assert_eq!(typed(line), expected, "{line}");
+        }
     }
 
     #[test]
