@@ -145,6 +145,25 @@ fn a_line_is_typed_as_in_a_shell() {
     terminal.shows("ended with 0");
 }
 
+/// A shell in a container: its prompt, its keys, and what is left when the program is killed.
+#[test]
+fn a_shell_in_a_container_has_the_terminal() {
+    let Some(terminal) = Terminal::start("shell", "KUBESTEP step pod") else { return };
+    terminal.shows("(kubestep)");
+    for line in ["run", "kubectl run box --image=busybox -- sleep 100000", "run", "kubectl exec -it box -- sh", "run"] {
+        terminal.keys(&[line, "Enter"]);
+    }
+    terminal.shows("a shell in box");
+    terminal.keys(&["Enter", "cd /tmp", "Enter", "Up", "Up", "C-u", "echo a$((40 + 2))", "Enter"]);
+    terminal.shows("/tmp # echo a$((40 + 2))\na42");
+    terminal.keys(&["half a line", "C-c", "echo code $?", "Enter"]);
+    terminal.shows("code 130");
+    terminal.keys(&[":get pod/b", "Tab", "Enter"]);
+    terminal.shows("/tmp # :get pod/box\nNAME");
+    terminal.signal("-TERM");
+    terminal.shows("ended with ");
+}
+
 /// The full screen has the colours of the prompt, and none where they are not wanted.
 #[test]
 fn colours_are_as_the_user_wants_them() {

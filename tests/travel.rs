@@ -197,3 +197,47 @@ fn stops_of_the_past_are_those_of_the_way_there() {
         assert_eq!((before, session.goto(before)), (*expected, *expected));
     }
 }
+
+/// A shell that somebody types into is left and entered again like anything else, and lines that run are no hindrance.
+#[test]
+fn a_shell_is_left_and_entered_again() {
+    for seed in 0..4 {
+        let scenario = Scenario { seed, ..Scenario::find("pod").expect("it is shipped") };
+        let mut typing = session(&scenario);
+        let mut waits = Vec::new();
+        typing.go(&mut Goal::Quiet, 0);
+        for text in [
+            "type kubectl run box --image=busybox -- sleep 100000",
+            "type kubectl exec -it box -- sh",
+            "type in 'cd /tmp; X=1'",
+            "type in 'sleep 40; echo $X'",
+            "type in 'echo $X > x; cat x'",
+            "type in exit",
+            "type kubectl run -it --rm tmp --image=busybox",
+            "type in hostname",
+            "kill default/tmp",
+        ] {
+            typing.act(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            typing.go(&mut Goal::Quiet, 0);
+            waits.push((typing.history().len() as u64, typing.cluster.shell()));
+        }
+        assert!(waits.iter().filter(|(_, shell)| shell.is_some()).count() >= 6, "{waits:?}");
+        let said = typing.cluster.kubectl.printed_since(0);
+        assert!(said.contains("\n1\n1\n") && said.contains("\ntmp\n"), "{said}");
+        let (expected, end) = (digests(&typing), typing.history().len() as u64);
+        let mut random = Random::new(seed);
+        for _ in 0..8 {
+            let step = random.below(end + 1);
+            assert_eq!(typing.goto(step), step, "seed {seed}");
+            same(&typing, &expected[..step as usize], &format!("seed {seed}, step {step}"));
+        }
+        for (step, shell) in waits.iter().rev() {
+            typing.goto(*step);
+            assert_eq!(typing.cluster.shell(), *shell, "seed {seed}, step {step}");
+        }
+        typing.goto(end);
+        assert_eq!(typing.cluster.kubectl.printed_since(0), said);
+        let opened = file::open(&file::save(&typing), None).unwrap_or_else(|error| panic!("{error}"));
+        same(&opened, &expected, "saved and opened");
+    }
+}

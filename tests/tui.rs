@@ -304,3 +304,25 @@ fn without_a_terminal_it_says_so() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && error.contains("--tui needs a terminal"), "{error}");
 }
+
+#[test]
+fn a_shell_in_a_container_has_the_prompt() {
+    let mut app = App::new(stepper(), "");
+    screen(&mut app, 100, 30);
+    for line in ["run", "kubectl run box --image=busybox -- sleep 100000", "run", "kubectl exec -it box -- sh", "run"] {
+        type_line(&mut app, line);
+    }
+    assert!(screen(&mut app, 100, 30).contains("\"/ # "), "{}", screen(&mut app, 100, 30));
+    let steps = app.stepper.session.history().len();
+    type_line(&mut app, "");
+    assert_eq!(app.stepper.session.history().len(), steps, "an empty line does nothing there");
+    type_line(&mut app, "cd /tmp");
+    type_line(&mut app, "echo a$((40 + 2))");
+    let shown = screen(&mut app, 100, 30);
+    assert!(text(&app, Pane::Output).contains("/tmp#echoa$((40+2))a42") && shown.contains("\"/tmp # "), "{shown}");
+    press(&mut app, KeyCode::F(4));
+    assert!(app.stepper.session.history().len() < steps, "keys are the stepper's");
+    type_line(&mut app, "goto 100000");
+    type_line(&mut app, ":quit");
+    assert!(app.stepper.done);
+}

@@ -30,6 +30,7 @@ mod rollout;
 mod server_side;
 mod set;
 mod shell;
+mod terminal;
 mod verbs;
 mod versions;
 mod wait;
