@@ -148,7 +148,9 @@ fn a_line_is_typed_as_in_a_shell() {
 /// A shell in a container: its prompt, its keys, and what is left when the program is killed.
 #[test]
 fn a_shell_in_a_container_has_the_terminal() {
-    let Some(terminal) = Terminal::start("shell", "KUBESTEP step pod") else { return };
+    let Some(terminal) = Terminal::start("shell", "KUBESTEP step pod; KUBESTEP step pod") else {
+        return;
+    };
     terminal.shows("(kubestep)");
     for line in ["run", "kubectl run box --image=busybox -- sleep 100000", "run", "kubectl exec -it box -- sh", "run"] {
         terminal.keys(&[line, "Enter"]);
@@ -160,8 +162,16 @@ fn a_shell_in_a_container_has_the_terminal() {
     terminal.shows("code 130");
     terminal.keys(&[":get pod/b", "Tab", "Enter"]);
     terminal.shows("/tmp # :get pod/box\nNAME");
-    terminal.signal("-TERM");
-    terminal.shows("ended with ");
+    terminal.signal("-KILL");
+    terminal.shows("A session was not ended");
+    terminal.keys(&["Enter"]);
+    terminal.keys(&["pwd; echo again; false", "Enter"]);
+    terminal.shows("/tmp\nagain\n/tmp #");
+    sleep(Duration::from_millis(300));
+    terminal.keys(&["C-d"]);
+    terminal.shows("command terminated with exit code 1\n(kubestep)");
+    terminal.keys(&["quit", "Enter"]);
+    terminal.shows("ended with 0");
 }
 
 /// The full screen has the colours of the prompt, and none where they are not wanted.

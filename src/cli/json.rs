@@ -94,7 +94,10 @@ pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
     })?;
     while !stepper.done {
         let Some(command) = read_line()? else { break };
-        let reply = stepper.answer(&command);
+        let mut reply = stepper.answer(&command);
+        if let (Ok(answer), Some(place)) = (&mut reply, stepper.new_shell()) {
+            answer.text += &format!("a shell in {place} waits: type ls, or any other line; type exit leaves it\n");
+        }
         let value = reply.as_ref().ok().and_then(|_| told(&mut stepper, &command));
         print(&line(&command, &reply, value))?;
     }

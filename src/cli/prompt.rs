@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use console::strip_ansi_codes;
+
 use crate::debugger::quiz::{Question, Quiz};
 
 use super::Stepper;
@@ -112,8 +114,10 @@ pub fn text(answer: &Answer, view: &View) -> String {
     let told = narrated(&answer.narration, view.width);
     let asked = answer.question.as_ref().map_or(String::new(), question);
     let text = format!("{}{}{stop}{told}{asked}", palette::here().apply_to(&answer.printed), answer.text);
-    // What kubectl prints need not end its last line; the prompt comes on one of its own all the same.
-    if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" }
+    // What kubectl prints need not end its last line; the prompt comes on one of its own all the same. Colours are no text.
+    let plain = strip_ansi_codes(&text);
+    let is_whole = plain.is_empty() || plain.ends_with('\n');
+    if is_whole { text } else { text + "\n" }
 }
 
 fn question(question: &Question) -> String {

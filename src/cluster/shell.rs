@@ -1,4 +1,4 @@
-//! The shell that somebody at the keyboard types into, if there is one: see [`kubectl::terminal`].
+//! The shell that somebody at the keyboard types into, if there is one: see [`super::kubectl::terminal`].
 
 use super::Cluster;
 use super::kubectl::terminal::{self, Ending, State};

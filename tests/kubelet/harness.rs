@@ -18,7 +18,7 @@ use kubestep::apiserver::request::{
 use kubestep::engine::{Actor, ActorId, CallId, Delivery, Engine, Hub, RpcResult, What};
 use kubestep::node::cri::{
     ContainerEvent, ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus,
-    RuntimeCondition, error,
+    RuntimeCondition, Stream, error,
 };
 use kubestep::node::disk::Disk;
 use kubestep::node::host::Host;
@@ -161,6 +161,7 @@ impl Runtime {
                 CriResponse::Container(found.ok_or_else(|| error("NotFound", "no such container"))?)
             }
             CriRequest::PortForward { data, .. } => CriResponse::Forwarded(Some(data.clone())),
+            CriRequest::Open { .. } | CriRequest::Type { .. } => CriResponse::Stream(Stream::default()),
             CriRequest::ExecSync { .. } if self.broken => {
                 return Err(error("Unknown", "failed to exec in container: it is broken"));
             }

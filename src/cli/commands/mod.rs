@@ -156,7 +156,7 @@ pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
         Some(Run::Says(run)) => run(stepper, &line).map(Answer::says),
         Some(Run::Stops(run)) => run(stepper, &line),
         None if kubectl::knows(line.name()) => cluster::kubectl(stepper, line.words()).map(Answer::says),
-        None => Err(unknown(line.name())),
+        None => Err(unknown(line.name()) + &typed::instead(stepper, text)),
     }
 }
 

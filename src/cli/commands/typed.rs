@@ -49,6 +49,12 @@ fn unknown(text: &str, printed: &str) -> Option<String> {
     is_ours.then(|| format!("a line that begins with {ESCAPE} is the stepper's: {ESCAPE}{}\n", text.trim()))
 }
 
+/// What is said, beside that there is no such command, while a shell waits: to programs, which have no other prompt.
+pub fn instead(stepper: &Stepper, text: &str) -> String {
+    let shell = stepper.session.cluster.shell().filter(|shell| shell.prompt().is_some());
+    shell.map(|shell| format!("; the shell in {} gets it by: {TYPE}{}", shell.place, text.trim())).unwrap_or_default()
+}
+
 impl Stepper {
     /// What stands before a line: the shell's prompt while one waits for it, else the stepper's.
     pub fn prompt(&self) -> String {
@@ -82,20 +88,26 @@ impl Stepper {
 
     /// What is said when the prompt becomes a shell's.
     pub fn greeting(&mut self) -> String {
-        let place = self.session.cluster.shell().map(|shell| shell.place);
-        let is_new = place.is_some() && place != self.shell && self.session.cluster.shell_waits() == Some(true);
-        let waits = self.session.cluster.shell_waits() != Some(false);
-        if waits {
-            self.shell.clone_from(&place);
-        }
-        let place = place.filter(|_| is_new).unwrap_or_default();
-        match is_new {
-            true => format!(
+        let says = |place| {
+            format!(
                 "a shell in {place}: exit leaves it; a line that begins with {ESCAPE} is the stepper's, as in {ESCAPE}step or \
                  {ESCAPE}back\n"
-            ),
-            false => String::new(),
+            )
+        };
+        self.new_shell().map(says).unwrap_or_default()
+    }
+
+    /// Where a shell is that waits for a line since this was last asked.
+    pub fn new_shell(&mut self) -> Option<String> {
+        let shell = self.session.cluster.shell();
+        if shell.as_ref().is_some_and(|shell| shell.prompt().is_none()) {
+            // The same, at work.
+            return None;
         }
+        let place = shell.map(|shell| shell.place);
+        let is_new = place != self.shell;
+        self.shell.clone_from(&place);
+        place.filter(|_| is_new)
     }
 
     /// What Tab makes of a line. Names in a container nobody knows.

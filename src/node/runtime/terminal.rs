@@ -18,6 +18,7 @@ use std::time::Duration;
 use super::exec::{Done, Place, Unknown, WAITS_MAX, Wait};
 use super::script::run::Shell;
 use super::script::{self, Program};
+use super::state::State;
 use super::{Inner, SIGKILLED, image, no_container, process};
 use crate::engine::{CallId, RpcError};
 use crate::node::cri::{self, ContainerState, CriResponse, Stream, StreamEnded};
@@ -35,8 +36,7 @@ pub const CTRL_D: &str = "^D";
 pub struct Typing {
     /// To this container.
     container: String,
-    /// To a shell that was begun for them, unless a line of theirs runs; else to the process of the container.
-    beside: Option<Option<Shell>>,
+    to: To,
     /// What the shell is called.
     name: String,
     style: Style,
@@ -44,6 +44,15 @@ pub struct Typing {
     line: Option<CallId>,
     /// The line that runs is to end.
     interrupted: bool,
+}
+
+/// What somebody is connected to.
+#[derive(Clone, Debug)]
+enum To {
+    /// The process of the container, which keeps its shell itself.
+    Process,
+    /// A shell that was begun for them; it is not here while a line runs.
+    Beside(Option<Shell>),
 }
 
 /// How a shell says that it waits.
@@ -72,7 +81,23 @@ enum End {
 impl Typing {
     /// The name of the shell, if it was begun in this container beside its process.
     pub(super) fn begun_in(&self, container: &str) -> Option<&str> {
-        (self.container == container && self.beside.is_some()).then_some(self.name.as_str())
+        (self.container == container && self.is_beside()).then_some(self.name.as_str())
+    }
+
+    fn is_beside(&self) -> bool {
+        matches!(self.to, To::Beside(_))
+    }
+}
+
+impl Style {
+    /// That of a shell of this name.
+    fn of(name: &str, image: &str, tty: bool) -> Style {
+        match script::program(name) {
+            _ if !tty => Style::Nothing,
+            "bash" => Style::Bash,
+            _ if image::is_busybox(image) => Style::Busybox,
+            _ => Style::Dash,
+        }
     }
 }
 
@@ -85,7 +110,7 @@ impl Inner {
         if place.container.status.state != ContainerState::ContainerRunning {
             return Err(cri::error("Unknown", "container is in CONTAINER_EXITED state"));
         }
-        let shell = match command.first() {
+        let name = match command.first() {
             Some(shell) if !image::has_shell(shell, config) => return Err(self.not_in_image(shell)),
             Some(shell) => shell.clone(),
             None => match process::reads(config) {
@@ -93,27 +118,19 @@ impl Inner {
                 None => return Ok(CriResponse::Container(place.container.status.clone())),
             },
         };
-        let shell_name = shell;
-        let style = match script::program(&shell_name) {
-            _ if !tty => Style::Nothing,
-            "bash" => Style::Bash,
-            _ if image::is_busybox(&config.image) => Style::Busybox,
-            _ => Style::Dash,
-        };
-        let beside = (!command.is_empty()).then(|| Some(place.shell(Program::idle())));
-        let shell = beside.clone().flatten().unwrap_or_else(|| place.shell(Program::idle()));
+        let style = Style::of(&name, &config.image, tty);
+        let shell = place.shell(Program::idle());
         let mut state = self.state.borrow_mut();
+        let (prompt, to) = match state.containers.get_mut(id).filter(|_| command.is_empty()) {
+            // It may have been typed into before.
+            Some(process) => (prompt(style, process.shell.get_or_insert(shell), &place), To::Process),
+            None => (prompt(style, &shell, &place), To::Beside(Some(shell))),
+        };
         state.last_stream += 1;
-        let id = state.last_stream;
-        if beside.is_none()
-            && let Some(container) = state.containers.get_mut(&place.container.status.id)
-        {
-            container.shell.get_or_insert_with(|| shell.clone());
-        }
-        let prompt = prompt(style, container_shell(&state, &place).unwrap_or(&shell), &place);
-        let container = place.container.status.id.clone();
-        state.streams.insert(id, Typing { container, beside, name: shell_name, style, line: None, interrupted: false });
-        Ok(CriResponse::Stream(Stream { id, prompt, ..Stream::default() }))
+        let stream = state.last_stream;
+        let container = id.to_owned();
+        state.streams.insert(stream, Typing { container, to, name, style, line: None, interrupted: false });
+        Ok(CriResponse::Stream(Stream { id: stream, prompt, ..Stream::default() }))
     }
 
     /// Runs a line that was typed, up to where the shell waits for the next.
@@ -139,7 +156,7 @@ impl Inner {
             }
         };
         let printed: String = done.printed.into_iter().map(|(_, text)| text).collect();
-        if typing.beside.is_none() {
+        if !typing.is_beside() {
             let echo = if typing.style == Style::Nothing { String::new() } else { format!("{before}{text}\n") };
             self.log(&place, &(echo + &printed));
         }
@@ -152,7 +169,7 @@ impl Inner {
             }
             End::Exits(code) => {
                 self.state.borrow_mut().streams.remove(&stream);
-                if typing.beside.is_none() {
+                if !typing.is_beside() {
                     self.ended(&typing.container, code, if code == 0 { "Completed" } else { "Error" });
                 }
                 Some(code)
@@ -257,7 +274,7 @@ impl Inner {
             if let Some(call) = typing.line {
                 self.hub.unpark(self.actor, call);
             } else if let Some(kubelet) = self.kubelet.get() {
-                let code = if typing.beside.is_some() { SIGKILLED } else { code };
+                let code = if typing.is_beside() { SIGKILLED } else { code };
                 self.hub.tell(self.actor, kubelet, Rc::new(StreamEnded { stream, code }));
             }
         }
@@ -266,32 +283,31 @@ impl Inner {
     /// The shell that somebody types into, while a line of theirs runs. None: it is gone, or runs a line already.
     fn take_shell(&self, stream: u64) -> Option<(Typing, Shell, Place)> {
         let mut state = self.state.borrow_mut();
-        let typing = state.streams.get_mut(&stream)?;
-        let known = Typing { beside: typing.beside.as_ref().map(|_| None), ..typing.clone() };
-        let shell = match &mut typing.beside {
-            Some(beside) => beside.take()?,
-            None => state.containers.get_mut(&known.container)?.shell.take()?,
+        let State { streams, containers, .. } = &mut *state;
+        let typing = streams.get_mut(&stream)?;
+        let shell = match &mut typing.to {
+            To::Beside(shell) => shell.take()?,
+            To::Process => containers.get_mut(&typing.container)?.shell.take()?,
         };
+        let typing = typing.clone();
         drop(state);
-        let place = self.place_of_process(&known.container)?;
-        Some((known, shell, place))
+        let place = self.place_of_process(&typing.container)?;
+        Some((typing, shell, place))
     }
 
     fn put_shell(&self, stream: u64, shell: Shell) {
         let mut state = self.state.borrow_mut();
-        let Some(typing) = state.streams.get_mut(&stream) else { return };
-        match &mut typing.beside {
-            Some(beside) => *beside = Some(shell),
-            None => {
-                let container = typing.container.clone();
-                state.containers.get_mut(&container).into_iter().for_each(|it| it.shell = Some(shell.clone()));
+        let State { streams, containers, .. } = &mut *state;
+        let Some(typing) = streams.get_mut(&stream) else { return };
+        match &mut typing.to {
+            To::Beside(place) => *place = Some(shell),
+            To::Process => {
+                if let Some(container) = containers.get_mut(&typing.container) {
+                    container.shell = Some(shell);
+                }
             }
         }
     }
-}
-
-fn container_shell<'a>(state: &'a super::state::State, place: &Place) -> Option<&'a Shell> {
-    state.containers.get(&place.container.status.id)?.shell.as_ref()
 }
 
 /// What a shell says of a line that it cannot read.
