@@ -34,8 +34,8 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
     let mut interrupted = false;
     while !stepper.done {
         let greeting = stepper.greeting();
-        let laid = || wrapped(&greeting, stepper.width()) + "\n";
-        print(&if somebody && !greeting.is_empty() { laid() } else { greeting.clone() })?;
+        let is_laid = somebody && !greeting.is_empty();
+        print(&if is_laid { wrapped(&greeting, stepper.width()) + "\n" } else { greeting })?;
         let prompt = stepper.prompt();
         let line = match lines.next(&prompt, &|input| stepper.candidates(input)) {
             Ok(Some(line)) => line,
@@ -50,13 +50,13 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
                 if interrupted || signals.ended() {
                     return print("\n");
                 }
-                if let Some(key) = stepper.interrupts() {
-                    signals.interrupted();
+                let pressed = signals.interrupted();
+                if let Some(key) = stepper.interrupts().filter(|_| pressed) {
                     print("\n")?;
                     answer(&mut stepper, &key, somebody)?;
                     continue;
                 }
-                interrupted = signals.interrupted();
+                interrupted = pressed;
                 print("\nquit ends the session; Ctrl-C once more leaves it for later\n")?;
                 continue;
             }
