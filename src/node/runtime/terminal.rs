@@ -52,7 +52,7 @@ enum To {
     /// The process of the container, which keeps its shell itself.
     Process,
     /// A shell that was begun for them; it is not here while a line runs.
-    Beside(Option<Shell>),
+    Beside(Option<Box<Shell>>),
 }
 
 /// How a shell says that it waits.
@@ -124,7 +124,7 @@ impl Inner {
         let (prompt, to) = match state.containers.get_mut(id).filter(|_| command.is_empty()) {
             // It may have been typed into before.
             Some(process) => (prompt(style, process.shell.get_or_insert(shell), &place), To::Process),
-            None => (prompt(style, &shell, &place), To::Beside(Some(shell))),
+            None => (prompt(style, &shell, &place), To::Beside(Some(shell.into()))),
         };
         state.last_stream += 1;
         let stream = state.last_stream;
@@ -286,7 +286,7 @@ impl Inner {
         let State { streams, containers, .. } = &mut *state;
         let typing = streams.get_mut(&stream)?;
         let shell = match &mut typing.to {
-            To::Beside(shell) => shell.take()?,
+            To::Beside(shell) => *shell.take()?,
             To::Process => containers.get_mut(&typing.container)?.shell.take()?,
         };
         let typing = typing.clone();
@@ -300,7 +300,7 @@ impl Inner {
         let State { streams, containers, .. } = &mut *state;
         let Some(typing) = streams.get_mut(&stream) else { return };
         match &mut typing.to {
-            To::Beside(place) => *place = Some(shell),
+            To::Beside(place) => *place = Some(shell.into()),
             To::Process => {
                 if let Some(container) = containers.get_mut(&typing.container) {
                     container.shell = Some(shell);
