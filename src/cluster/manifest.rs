@@ -145,6 +145,23 @@ pub fn read_text(file: &str, text: &str, known: &Discovery) -> Result<Manifests,
     Ok(manifests)
 }
 
+/// Reads values that are already apart, such as those that a kustomization makes; `file` is where they come from.
+pub fn of_values(file: &str, values: Vec<Value>, known: &Discovery) -> Result<Manifests, ManifestError> {
+    let mut manifests = Manifests::default();
+    values.into_iter().try_for_each(|value| add_objects(value, whole(file), known, &mut manifests))?;
+    if manifests.known.is_empty() && manifests.unknown.is_empty() {
+        return Err(ManifestError::new(whole(file), "no objects passed to apply", ""));
+    }
+    Ok(manifests)
+}
+
+/// The values of all documents of a text named `file`, whatever they are.
+pub(super) fn values(file: &str, text: &str) -> Result<Vec<Value>, ManifestError> {
+    let read = yaml::documents(text).into_iter().map(|document| Ok(yaml::read(file, document)?.0));
+    let values = read.collect::<Result<Vec<Value>, ManifestError>>()?;
+    Ok(values.into_iter().filter(|value| !value.is_null()).collect())
+}
+
 fn add_objects(
     value: Value,
     source: Source,
@@ -269,7 +286,8 @@ fn manifest_files(directory: &Path, name: &str) -> Result<Vec<PathBuf>, Manifest
     Ok(files)
 }
 
-fn read_file(path: &Path, name: &str) -> Result<String, ManifestError> {
+/// What is in a file named `name`, if it is not too large.
+pub(super) fn read_bytes(path: &Path, name: &str) -> Result<Vec<u8>, ManifestError> {
     let file = fs::File::open(path).map_err(|error| unreadable(name, &error))?;
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let too_large = |length: u64| {
@@ -286,7 +304,11 @@ fn read_file(path: &Path, name: &str) -> Result<String, ManifestError> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return too_large(bytes.len() as u64);
     }
-    String::from_utf8(bytes).map_err(|error| {
+    Ok(bytes)
+}
+
+fn read_file(path: &Path, name: &str) -> Result<String, ManifestError> {
+    String::from_utf8(read_bytes(path, name)?).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
         let message = format!("error parsing {name}: error converting YAML to JSON: yaml: invalid leading UTF-8 octet");
         let source = Source { line, ..whole(name) };

@@ -9,6 +9,7 @@ mod config;
 pub mod control_plane;
 pub mod fault;
 pub mod kubectl;
+mod kustomize;
 mod machine;
 pub mod manifest;
 mod network;

@@ -100,10 +100,6 @@ fn what_is_in_no_manifest_any_more_is_pruned() {
                 "kubectl apply -f one.yaml --prune --all -l app=shop",
                 "error: cannot set --all and --selector at the same time",
             ),
-            (
-                "kubectl apply -k .",
-                "error: -k: kustomizations are not built here; give the manifests themselves with -f",
-            ),
         ],
     );
 }

@@ -18,6 +18,7 @@ mod explain;
 mod flags;
 mod get;
 mod ingress;
+mod kustomize;
 mod label;
 mod lines;
 mod logs;

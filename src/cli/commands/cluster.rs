@@ -178,6 +178,7 @@ fn only_looks(words: &[String]) -> bool {
                 | "events"
                 | "top"
                 | "explain"
+                | "kustomize"
                 | "auth"
                 | "api-resources"
                 | "api-versions"

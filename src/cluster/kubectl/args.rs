@@ -88,6 +88,16 @@ impl Args {
         self.flags.contains_key(flag)
     }
 
+    /// Whether it is manifests that say which objects are meant: `-f` or `-k`.
+    pub fn gives_manifests(&self) -> bool {
+        self.has("filename") || self.has("kustomize")
+    }
+
+    /// Where these manifests are.
+    pub fn manifests(&self) -> &str {
+        self.value(if self.has("filename") { "filename" } else { "kustomize" })
+    }
+
     /// Whether a flag without value is on.
     pub fn is_on(&self, flag: &str) -> bool {
         self.value(flag) == "true"

@@ -98,10 +98,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     }
     let rest: Vec<String> = line[..place].iter().chain(&line[place + 1..]).cloned().collect();
     let args = Args::parse(verb, &rest)?;
-    if args.has("kustomize") {
-        return Err(Failure::text("-k: kustomizations are not built here; give the manifests themselves with -f"));
-    }
-    if args.has("filename") && !args.words.is_empty() && TAKE_OBJECTS.contains(&verb) {
+    if args.gives_manifests() && !args.words.is_empty() && TAKE_OBJECTS.contains(&verb) {
         let why =
             "when paths, URLs, or stdin is provided as resource input, you may not specify resource arguments as well";
         return Err(Failure::text(why));
@@ -154,6 +151,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "attach" => verbs::attach::attach(&args, cx).await,
         "port-forward" => verbs::port_forward::port_forward(&args, cx).await,
         "explain" => verbs::explain::explain(&args, cx).await,
+        "kustomize" => verbs::kustomize::kustomize(&args, cx),
         "api-resources" => verbs::about::api_resources(&args, cx).await,
         "api-versions" => verbs::about::api_versions(cx).await,
         "cluster-info" => verbs::about::cluster_info(cx).await,
@@ -177,7 +175,7 @@ pub fn refused(verb: &str) -> Option<&'static str> {
     Some(match verb {
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
         "proxy" | "plugin" | "completion" => "there is no network and no shell here",
-        "kustomize" | "certificate" | "alpha" => "it was left out",
+        "certificate" | "alpha" => "it was left out",
         _ => return None,
     })
 }

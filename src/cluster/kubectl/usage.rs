@@ -66,6 +66,24 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ("exec", &["filename", "pod-running-timeout"]),
     ("explain", &["output"]),
     ("get", &["server-print", "subresource"]),
+    (
+        "kustomize",
+        &[
+            "as-current-user",
+            "enable-alpha-plugins",
+            "enable-helm",
+            "enable-managedby-label",
+            "env",
+            "helm-api-versions",
+            "helm-command",
+            "helm-debug",
+            "helm-kube-version",
+            "mount",
+            "network",
+            "network-name",
+            "output",
+        ],
+    ),
     ("label", &["local"]),
     ("logs", &["insecure-skip-tls-verify-backend", "pod-running-timeout"]),
     ("patch", &["local"]),
@@ -191,12 +209,13 @@ const FLAGS: &[Flag] = &[
     valued("image-pull-policy", "Always, IfNotPresent or Never"),
     short('i', lone("interactive", "ask before each; here nobody can be asked")),
     valued("key", "the file of a certificate's key"),
-    short('k', valued("kustomize", "a folder with a kustomization; not done here")),
+    short('k', valued("kustomize", "a folder with a kustomization")),
     short('L', valued("label-columns", "a column with the value of each of these labels")),
     short('l', valued("labels", "labels of the Pod or Service: a=1,b=2")),
     valued("limit-bytes", "so much of a log"),
     valued("limits", "what a container may have: cpu=1,memory=1Gi"),
     lone("list", "show what there is"),
+    valued("load-restrictor", "files from elsewhere: LoadRestrictionsNone; else LoadRestrictionsRootOnly"),
     valued("max", "at most so many Pods"),
     valued("max-log-requests", "so many logs may be followed at once"),
     valued("max-unavailable", "so many Pods may be missing: 1, or 20%"),
@@ -235,6 +254,7 @@ const FLAGS: &[Flag] = &[
     valued("raw", "the path of a request that is sent as it is"),
     lone("record", "write the command into an annotation; deprecated"),
     short('R', lone("recursive", "the folders in a folder too; of explain, the fields in fields")),
+    valued("reorder", "legacy, which is what others need first; or none"),
     lone("replace", "delete the Pod that is copied"),
     short('r', valued("replicas", "how many Pods")),
     valued("request-timeout", "how long a request may take: 30s"),
@@ -308,7 +328,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "api-versions", words: "", about: "The groups and versions of these kinds.", flags: &[] },
     Command {
         name: "apply",
-        words: "-f FILE | view-last-applied TYPE NAME | set-last-applied -f FILE",
+        words: "-f FILE | -k DIR | view-last-applied TYPE NAME | set-last-applied -f FILE",
         about: "Make what a manifest describes, or change it to that.",
         flags: &[
             FILES,
@@ -357,7 +377,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "create",
-        words: "-f FILE | TYPE NAME",
+        words: "-f FILE | -k DIR | TYPE NAME",
         about: "Make an object from a manifest, or without one:\n\
                 clusterrole, clusterrolebinding, configmap, cronjob, deployment, ingress, job, namespace,\n\
                 poddisruptionbudget, priorityclass, quota, role, rolebinding, serviceaccount, token,\n\
@@ -412,7 +432,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "delete",
-        words: "TYPE NAME | -f FILE",
+        words: "TYPE NAME | -f FILE | -k DIR",
         about: "Delete objects, and wait until they are gone.",
         flags: &[
             FILES,
@@ -429,7 +449,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "diff",
-        words: "-f FILE",
+        words: "-f FILE | -k DIR",
         about: "What apply would change.",
         flags: &[FILES, &["field-manager", "selector", "server-side", "force-conflicts"]],
     },
@@ -473,7 +493,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "get",
-        words: "TYPE [NAME] | TYPE/NAME … | -f FILE",
+        words: "TYPE [NAME] | TYPE/NAME … | -f FILE | -k DIR",
         about: "Show objects.",
         flags: &[
             FILES,
@@ -492,6 +512,13 @@ const COMMANDS: &[Command] = &[
                 "template",
             ],
         ],
+    },
+    Command {
+        name: "kustomize",
+        words: "[DIR]",
+        about: "Build a kustomization, and show what it comes to.\n\
+                What is built can be applied with apply -k DIR.",
+        flags: &[&["load-restrictor", "reorder"]],
     },
     Command {
         name: "label",
@@ -524,7 +551,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "replace",
-        words: "-f FILE",
+        words: "-f FILE | -k DIR",
         about: "Put a whole object in the place of another.",
         flags: &[
             FILES,

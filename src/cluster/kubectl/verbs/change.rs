@@ -41,7 +41,7 @@ impl Kubectl {
             Ok(read) => objects.extend(read.into_iter().map(|object| (kind, object))),
             Err(fault) => faults.push(fault),
         };
-        if args.has("filename") {
+        if args.gives_manifests() {
             for m in self.manifests(verb, args).await? {
                 let (namespace, name) = (text(&m.object, "metadata.namespace"), text(&m.object, "metadata.name"));
                 note(m.kind, self.get(m.kind, namespace, name).await.map(|object| vec![object]));
@@ -110,7 +110,7 @@ pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// The objects to be scaled that are there, and what is said of the others. Mirrors `RunScale`.
 async fn some_objects(args: &Args, cx: &Kubectl) -> Result<(Vec<(Kind, Value)>, Result<(), Failure>), Failure> {
-    let targets = if args.has("filename") { Vec::new() } else { cx.targets("scale", &args.words).await? };
+    let targets = if args.gives_manifests() { Vec::new() } else { cx.targets("scale", &args.words).await? };
     if targets.is_empty() || targets.iter().any(|target| target.name.is_none()) {
         return Ok((cx.objects("scale", &args.words, args).await?, Ok(())));
     }

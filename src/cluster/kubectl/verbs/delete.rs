@@ -58,8 +58,8 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             }
             Err(fault) if fault.is_not_found() && (args.is_on("ignore-not-found") || args.is_on("all")) => {}
             Err(fault) => {
-                let from_file = args.has("filename");
-                failed.push(if from_file { fault.while_doing("deleting", args.value("filename")) } else { fault });
+                let from_file = args.gives_manifests();
+                failed.push(if from_file { fault.while_doing("deleting", args.manifests()) } else { fault });
             }
         }
     }
@@ -156,7 +156,7 @@ type Victim = (Kind, String, String);
 
 async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Vec<Failure>), Failure> {
     let namespace = cx.namespace(args);
-    if args.has("filename") {
+    if args.gives_manifests() {
         let of = |m: &crate::cluster::manifest::Manifest| {
             let [namespace, name] =
                 ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());

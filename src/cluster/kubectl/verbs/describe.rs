@@ -16,15 +16,15 @@ use crate::object::pod::MIRROR;
 
 /// `kubectl describe`.
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if args.words.is_empty() && !args.has("filename") {
+    if args.words.is_empty() && !args.gives_manifests() {
         return Err(Failure::text(format!("You must specify the type of resource to describe. {SUGGESTION}\n")));
     }
     let with_events = args.value("show-events") != "false";
     let mut first = true;
     let mut failed = Vec::new();
-    for target in wanted("describe", args, cx).await? {
+    for (target, namespace) in wanted("describe", args, cx).await? {
         let kind = target.kind;
-        let fetched = match fetch(&target, args, cx).await {
+        let fetched = match fetch(&target, &namespace, args, cx).await {
             Err(fault) if fault.is_not_found() => beginning_with(&target, fault, args, cx).await,
             fetched => fetched,
         };
@@ -56,7 +56,8 @@ pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 /// A name that nothing has may be the beginning of names. Mirrors `DescribeMatchingResources`.
 async fn beginning_with(target: &Target, missing: Failure, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
     let [_, start] = args.words.as_slice() else { return Err(missing) };
-    let mut objects = fetch(&Target { name: None, ..target.clone() }, args, cx).await?;
+    let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
+    let mut objects = fetch(&Target { name: None, ..target.clone() }, namespace, args, cx).await?;
     objects.retain(|object| text(object, "metadata.name").starts_with(start.as_str()));
     if objects.is_empty() { Err(missing) } else { Ok(objects) }
 }

@@ -20,7 +20,7 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("watch") || args.is_on("watch-only") {
         return super::watch::watch(args, cx).await;
     }
-    if args.words.is_empty() && !args.has("filename") {
+    if args.words.is_empty() && !args.gives_manifests() {
         cx.complain(format!("You must specify the type of resource to get. {SUGGESTION}\n"));
         return Err(Failure::text(
             "Required resource not specified.\nUse \"kubectl explain <resource>\" for a detailed description of that \
@@ -31,8 +31,8 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
     let mut failed = Vec::new();
     let targets = wanted("get", args, cx).await?;
-    for target in &targets {
-        match fetch(target, args, cx).await {
+    for (target, namespace) in &targets {
+        match fetch(target, namespace, args, cx).await {
             Ok(objects) => match groups.last_mut().filter(|(kind, _)| *kind == target.kind) {
                 Some((_, group)) => group.extend(objects),
                 None => groups.push((target.kind, objects)),
@@ -44,7 +44,7 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("ignore-not-found") && groups.iter().all(|(_, group)| group.is_empty()) {
         return Failure::all(failed);
     }
-    let single = matches!(targets.as_slice(), [Target { name: Some(_), .. }]);
+    let single = matches!(targets.as_slice(), [(Target { name: Some(_), .. }, _)]);
     sort(&mut groups, args.value("sort-by"))?;
     // Of what is missing there is no table; a list of nothing is printed as one.
     let some = groups.iter().any(|(_, group)| !group.is_empty());
@@ -54,16 +54,17 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     Failure::all(failed)
 }
 
-/// What the words or the manifests of a command name.
-pub(super) async fn wanted(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Target>, Failure> {
-    if !args.has("filename") {
+/// What the words or the manifests of a command name, and in which namespace: that of a manifest is its own.
+pub(super) async fn wanted(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<(Target, String)>, Failure> {
+    if !args.gives_manifests() {
+        let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
         let targets = cx.targets(verb, &args.words).await?;
         all_or_named(&targets, args)?;
-        return Ok(targets);
+        return Ok(targets.into_iter().map(|target| (target, namespace.to_owned())).collect());
     }
-    let of = |m: &crate::cluster::manifest::Manifest| Target {
-        kind: m.kind,
-        name: Some(text(&m.object, "metadata.name").to_owned()),
+    let of = |m: &crate::cluster::manifest::Manifest| {
+        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
+        (Target { kind: m.kind, name: Some(name) }, namespace)
     };
     Ok(cx.manifests(verb, args).await?.iter().map(of).collect())
 }
@@ -82,8 +83,7 @@ pub(super) fn all_or_named(targets: &[Target], args: &Args) -> Result<(), Failur
 }
 
 /// The objects of one target: GET of a name, LIST of all.
-pub(super) async fn fetch(target: &Target, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
-    let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
+pub(super) async fn fetch(target: &Target, namespace: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
     let part = args.value("subresource");
     match &target.name {
         Some(name) if !part.is_empty() => Ok(vec![part_of(target.kind, namespace, name, part, cx).await?]),

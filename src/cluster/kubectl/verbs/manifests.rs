@@ -1,4 +1,4 @@
-//! `-f`: the objects that a command is given.
+//! `-f` and `-k`: the objects that a command is given.
 
 use std::collections::BTreeSet;
 
@@ -6,32 +6,55 @@ use serde_json::{Value, json};
 
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::{Failure, Kubectl};
-use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests};
+use crate::cluster::kustomize;
+use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, of_values};
 use crate::object::Discovery;
 
 impl Kubectl {
-    /// The objects of all `-f`, in order, each in its namespace.
+    /// The objects of all `-f`, in order, or of `-k`, each in its namespace.
     pub async fn manifests(&self, verb: &str, args: &Args) -> Result<Vec<Manifest>, Failure> {
         Ok(self.some_manifests(verb, args).await?.all()?)
     }
 
     /// The same, with complaints about objects of kinds that the cluster does not know.
     pub async fn some_manifests(&self, verb: &str, args: &Args) -> Result<Manifests, Failure> {
-        let mut manifests = self.read_all(verb, args, &Discovery::default())?;
+        let built = self.built(args)?;
+        let read = |known: &Discovery| match &built {
+            Some(objects) => of_values(args.value("kustomize"), objects.clone(), known).map_err(|e| for_verb(e, verb)),
+            None => self.read_all(verb, args, known),
+        };
+        if !args.gives_manifests() {
+            return Err(Failure::text("must specify one of -f and -k"));
+        }
+        let mut manifests = read(&Discovery::default())?;
         if !manifests.unknown.is_empty() {
-            manifests = self.read_all(verb, args, &self.discover().await?)?;
+            manifests = read(&self.discover().await?)?;
         }
         manifests.known.iter_mut().for_each(|manifest| self.place(manifest, args));
         Ok(manifests)
     }
 
-    fn read_all(&self, verb: &str, args: &Args, known: &Discovery) -> Result<Manifests, Failure> {
-        let paths = args.values("filename");
-        if paths.is_empty() {
-            return Err(Failure::text("must specify one of -f and -k"));
+    /// What `-k` names, built; none if it is not given.
+    fn built(&self, args: &Args) -> Result<Option<Vec<Value>>, Failure> {
+        if !args.has("kustomize") {
+            return Ok(None);
         }
+        if args.has("filename") {
+            return Err(Failure::text("only one of -f or -k can be specified"));
+        }
+        if args.is_on("recursive") {
+            return Err(Failure::text("the -k flag can't be used with -f or -R"));
+        }
+        let files = kustomize::Files::new(&self.base, &self.files);
+        let built =
+            kustomize::build(&files, args.value("kustomize"), kustomize::Order::Legacy).map_err(Failure::Text)?;
+        built.warnings.iter().for_each(|warning| self.complain(warning));
+        Ok(Some(built.objects))
+    }
+
+    fn read_all(&self, verb: &str, args: &Args, known: &Discovery) -> Result<Manifests, ManifestError> {
         let mut manifests = Manifests::default();
-        for path in paths.iter().flat_map(|paths| paths.split(',')) {
+        for path in args.values("filename").iter().flat_map(|paths| paths.split(',')) {
             manifests.append(self.read(path, known).map_err(|error| for_verb(error, verb))?);
         }
         Ok(manifests)

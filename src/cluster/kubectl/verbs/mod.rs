@@ -23,6 +23,7 @@ pub mod explain;
 pub mod expose;
 pub mod from;
 pub mod get;
+pub mod kustomize;
 pub mod label;
 pub mod logs;
 mod pod_of;

@@ -37,7 +37,7 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let help = "See 'kubectl rollout -h' for help and examples";
         return Err(Failure::text(format!("unknown command {verb:?}\n{help}")));
     }
-    if words.is_empty() && !args.has("filename") {
+    if words.is_empty() && !args.gives_manifests() {
         return Err(Failure::text("required resource not specified"));
     }
     let (objects, mut failed) = cx.objects_or_all(&format!("rollout {verb}"), words, args).await?;

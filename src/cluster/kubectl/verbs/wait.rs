@@ -103,7 +103,7 @@ impl Patience {
 async fn find(args: &Args, cx: &Kubectl) -> Result<Vec<Wanted>, Failure> {
     let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
     let mut wanted = Vec::new();
-    if args.has("filename") {
+    if args.gives_manifests() {
         for m in cx.manifests("wait", args).await? {
             let [namespace, name] =
                 ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());

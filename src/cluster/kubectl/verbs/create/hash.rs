@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::print::fields::text;
-use crate::object::sha256;
+use crate::cluster::kustomize::hash;
 
 /// The object, with a hash at the end of its name if that is asked for.
 pub(super) fn appended(mut object: Value, args: &Args) -> Value {
@@ -21,18 +21,7 @@ fn hash(object: &Value) -> String {
     if object["kind"] == "Secret" {
         hashed["type"] = json!(text(object, "type"));
     }
-    // As Go writes JSON.
-    let written = hashed.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
-    // No vowels, so that it is no word.
-    let letter = |digit: char| match digit {
-        '0' => 'g',
-        '1' => 'h',
-        '3' => 'k',
-        'a' => 'm',
-        'e' => 't',
-        other => other,
-    };
-    sha256::hex(&written).chars().take(10).map(letter).collect()
+    hash::encoded(&hashed)
 }
 
 #[cfg(test)]

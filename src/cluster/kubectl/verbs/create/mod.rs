@@ -27,7 +27,7 @@ pub(super) use budget::label_selector;
 
 /// `kubectl create -f`, or one of its generators.
 pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    if !args.has("filename") {
+    if !args.gives_manifests() {
         return generate(args, cx).await;
     }
     let manifests = cx.some_manifests("create", args).await?;

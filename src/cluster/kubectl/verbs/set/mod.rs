@@ -54,7 +54,7 @@ async fn change(
     cx: &Kubectl,
     edit: impl Fn(Kind, &mut Value) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    if words.is_empty() && !args.has("filename") {
+    if words.is_empty() && !args.gives_manifests() {
         return Err(Failure::text("one or more resources must be specified as <resource> <name> or <resource>/<name>"));
     }
     let mut failed = Vec::new();
