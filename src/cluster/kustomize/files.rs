@@ -88,12 +88,12 @@ impl<'a> Files<'a> {
             return Err(remote(path));
         }
         let place = cleaned(&root.place.join(path));
-        let elsewhere = |place: &Path, root: &Path| match self.restricted && !place.starts_with(root) {
-            true => Err(format!("security; file '{}' is not in or below '{}'", self.shown(place), self.shown(root))),
+        let elsewhere = |real: &Path| match self.restricted && !real.starts_with(&root.place) {
+            true => Err(format!("security; file '{}' is not in or below '{}'", self.shown(&place), self.name(root))),
             false => Ok(()),
         };
         if let Some(text) = self.written.get(&place) {
-            elsewhere(&place, &root.place)?;
+            elsewhere(&place)?;
             return Ok(text.as_bytes().to_vec());
         }
         let real = match fs::canonicalize(&place) {
@@ -101,7 +101,7 @@ impl<'a> Files<'a> {
             Err(_) if !self.is_written_into(&place) => return Err(self.missing(&place)),
             _ => return Err(format!("'{}' must resolve to a file", self.shown(&place))),
         };
-        elsewhere(&real, &root.place)?;
+        elsewhere(&real)?;
         manifest::read_bytes(&real, &self.shown(&place)).map_err(|error| error.to_string())
     }
 
