@@ -51,6 +51,7 @@ pub mod defaults;
 pub mod delete;
 pub mod eviction;
 pub mod flow_control;
+mod health;
 pub mod ip_addresses;
 pub mod leases;
 pub mod list;

@@ -1,4 +1,4 @@
-//! What stands at paths that are no object's: the server's health, its version, and which kinds it serves.
+//! What stands at paths that are no object's: the server's health ([`super::health`]), its version, and which kinds it serves.
 //!
 //! Whoever asks is authenticated and authorized as everywhere; the rules that allow it name URLs. All who are known may
 //! read discovery, everybody may ask for the health and the version: see the ClusterRoles `system:discovery` and
@@ -6,7 +6,7 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/server/{healthz,routes}` and `pkg/endpoints/discovery`.
 //!
-//! Left out: single health checks, and `?verbose`; of the version, what a build says of itself; of discovery, the aggregated
+//! Left out: of the version, what a build says of itself; of discovery, the aggregated
 //! form, proxies and the hashes of storage versions; OpenAPI, metrics and profiles.
 
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::request::{Response, Subresource, Verb};
 use super::rest::options::Query;
 use super::rest::path::{Shape, served_subresource};
-use super::{ApiServer, registry};
+use super::{ApiServer, health, registry};
 use crate::object::discovery::group_rank;
 use crate::object::{Discovery, Kind, versions};
 
@@ -25,12 +25,13 @@ pub(super) const NOT_FOUND: &str = "404 page not found\n";
 
 impl ApiServer {
     /// What stands there, or the 404.
-    pub(super) fn page(&self, path: &str) -> (u16, Response) {
+    pub(super) fn page(&self, target: &str) -> (u16, Response) {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        if let Some(page) = health::page(path, query) {
+            return page;
+        }
         let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
         let found = match segments[..] {
-            ["healthz" | "livez" | "readyz"] => {
-                return (200, Response::Page { content_type: TEXT, body: "ok".to_owned() });
-            }
             ["version"] => Some(build()),
             ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["apis"] => Some(self.groups()),

@@ -51,7 +51,7 @@ impl Request {
         Request { user, verb, kind, subresource: None, namespace, name, body, options: Options::default() }
     }
 
-    /// A GET of a path that is no object's. Its kind means nothing.
+    /// A GET of a path that is no object's, with what stands behind its question mark. Its kind means nothing.
     pub fn path(user: Rc<User>, path: &str) -> Request {
         Request::new(user, Verb::Get, Kind::ClusterRole, "", "", Body::Path(path.to_owned()))
     }
@@ -143,7 +143,7 @@ pub enum Body {
         /// The container's name; empty: the only one.
         container: String,
     },
-    /// The request is about no object, but about this path: `/healthz`. See [`super::non_resource`].
+    /// The request is about no object, but about this path: `/readyz?verbose`. See [`super::non_resource`].
     Path(String),
     /// `authentication.k8s.io/v1 TokenRequest`.
     Token {

@@ -95,7 +95,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     let (path, query) = http.target.split_once('?').unwrap_or((http.target, ""));
     let query = options::Query::parse(query);
     let Some(shape) = path::Shape::parse(path, known) else {
-        let request = Request::path(user.clone(), path);
+        let request = Request::path(user.clone(), http.target);
         let format = Format::Json;
         return match http.method {
             "GET" => Ok(Call { request, format, timeout_seconds: None }),

@@ -122,7 +122,8 @@ impl<'a> Attributes<'a> {
         let info = request.kind.info();
         let (user, verb) = (&*request.user, request.verb.as_str());
         let bare = Attributes { user, verb, group: "", resource: "".into(), namespace: "", name: "", path: "" };
-        if let Body::Path(path) = &request.body {
+        if let Body::Path(target) = &request.body {
+            let path = target.split_once('?').map_or(target.as_str(), |(path, _)| path);
             return Attributes { path, ..bare };
         }
         let group = if request.subresource == Some(Subresource::Metrics) { metrics::GROUP } else { info.group };
