@@ -97,3 +97,46 @@ fn a_name_may_be_the_beginning_of_names() {
     assert_eq!(missing, "Error from server (NotFound): pods \"nobody\" not found\n");
     assert_eq!(shell.line("kubectl describe cronjobs -A"), "No resources found\n");
 }
+
+const AGENT: &str = "
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {nodeSelector: {disk: fast}, containers: [{name: agent, image: busybox}]}
+";
+
+#[test]
+fn lines_stand_in_the_order_of_kubectl() {
+    let mut shell = Shell::new(Path::new("."), "order");
+    shell.cluster.kubectl.files = Rc::new([("agent.yaml".to_owned(), AGENT.to_owned())].into());
+    #[rustfmt::skip]
+    let script = [
+        ("kubectl apply -f agent.yaml", "daemonset.apps/agent created"),
+        ("kubectl describe ds agent", "Name:           agent\nNamespace:      order\nSelector:       app=agent\nNode-Selector:  disk=fast\n…"),
+        ("kubectl create cronjob tick --image=busybox --schedule='*/5 * * * *'", "cronjob.batch/tick created"),
+        ("kubectl describe cronjob tick", "\
+Name:                          tick
+Namespace:                     order
+Labels:                        <none>
+Annotations:                   <none>
+Schedule:                      */5 * * * *
+Concurrency Policy:            Allow
+Suspend:                       False
+Time Zone:                     <unset>
+…"),
+        ("kubectl describe lease node-1 -n kube-node-lease", "\
+Name:         node-1
+Namespace:    kube-node-lease
+Labels:       <none>
+Annotations:  <none>
+API Version:  coordination.k8s.io/v1
+Kind:         Lease
+Metadata:
+…"),
+    ];
+    check(&mut shell, &script);
+}

@@ -1,6 +1,7 @@
 //! Describe pages. Mirrors `k8s.io/kubectl/pkg/describe/describe.go`: lines of `Name:<tab>value`, lined up at the end.
 
 mod addresses;
+mod any;
 mod autoscaler;
 mod containers;
 mod ingress;
@@ -88,7 +89,7 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
         Kind::PriorityClass => simple::describe_priority_class(&mut page, object),
         Kind::Role | Kind::ClusterRole => rbac::describe_role(&mut page, object),
         Kind::RoleBinding | Kind::ClusterRoleBinding => rbac::describe_binding(&mut page, object),
-        _ => simple::describe_any(&mut page, object),
+        _ => any::describe(&mut page, object),
     }
     if let Some(events) = related.events.as_ref().filter(|_| has_events(kind)) {
         page.events(events);

@@ -121,7 +121,7 @@ pub(super) fn describe_slice(page: &mut Page, slice: &Value) {
 fn describe_endpoint(page: &mut Page, endpoint: &Value) {
     let addresses: Vec<String> = list(endpoint, "addresses").iter().map(plain).collect();
     let ready = endpoint.get("conditions").and_then(|conditions| conditions.get("ready"));
-    page.line(format!("  - Addresses:\t{}", addresses.join(", ")));
+    page.line(format!("  - Addresses:\t{}", or_none(&addresses.join(", "))));
     page.line(format!("    Conditions:\n      Ready:\t{}", ready.map_or("<unset>".to_owned(), plain)));
     page.line(format!("    Hostname:\t{}", or_unset(text(endpoint, "hostname"))));
     if endpoint.get("targetRef").is_some() {

@@ -9,6 +9,7 @@ use super::{Page, go_list, joined};
 
 pub(super) fn describe_daemon_set(page: &mut Page, set: &Value, pods: &[Value]) {
     page.name(set);
+    page.namespace(set);
     page.field("Selector", selector(set, "spec.selector"));
     page.field("Node-Selector", labels(set, "spec.template.spec.nodeSelector"));
     page.labels("Labels", set, "metadata.labels");
@@ -135,11 +136,11 @@ pub(super) fn describe_cron_job(page: &mut Page, job: &Value) {
     page.labels("Labels", job, "metadata.labels");
     page.annotations("Annotations", job, "metadata.annotations");
     page.field("Schedule", text(job, "spec.schedule"));
-    let zone = text(job, "spec.timeZone");
-    page.field("Time Zone", if zone.is_empty() { "<unset>" } else { zone });
     page.field("Concurrency Policy", text(job, "spec.concurrencyPolicy"));
     let suspended = at(job, "spec.suspend").as_bool();
     page.field("Suspend", suspended.map_or("<unset>", |on| if on { "True" } else { "False" }));
+    let zone = text(job, "spec.timeZone");
+    page.field("Time Zone", if zone.is_empty() { "<unset>" } else { zone });
     for (title, field, unit) in [
         ("Successful Job History Limit", "successfulJobsHistoryLimit", ""),
         ("Failed Job History Limit", "failedJobsHistoryLimit", ""),

@@ -1,4 +1,4 @@
-//! The pages about kinds with little to say, and about any other kind.
+//! The pages about kinds with little to say.
 
 use serde_json::Value;
 
@@ -104,65 +104,4 @@ pub(super) fn describe_service_account(page: &mut Page, account: &Value) {
     let names: Vec<String> =
         list(account, "imagePullSecrets").iter().map(|secret| text(secret, "name").to_owned()).collect();
     page.lines("Image pull secrets", &names);
-}
-
-/// A kind without a page of its own: its fields as they are. Mirrors `GenericDescriberFor`.
-pub(super) fn describe_any(page: &mut Page, object: &Value) {
-    head(page, object);
-    page.field("API Version", text(object, "apiVersion"));
-    page.field("Kind", text(object, "kind"));
-    const SHOWN: [&str; 4] = ["name", "namespace", "labels", "annotations"];
-    for (key, value) in object.as_object().into_iter().flatten() {
-        match value {
-            _ if matches!(key.as_str(), "apiVersion" | "kind") => {}
-            Value::Object(fields) if key == "metadata" => {
-                let rest = fields.iter().filter(|(key, _)| !SHOWN.contains(&key.as_str()));
-                let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
-                describe_value(page, key, &Value::Object(rest), 0);
-            }
-            value => describe_value(page, key, value, 0),
-        }
-    }
-}
-
-fn describe_value(page: &mut Page, key: &str, value: &Value, level: usize) {
-    let indent = "  ".repeat(level);
-    let title = spaced(key);
-    match value {
-        Value::Object(fields) => {
-            page.line(format!("{indent}{title}:"));
-            fields.iter().for_each(|(key, value)| describe_value(page, key, value, level + 1));
-        }
-        Value::Array(items) => {
-            page.line(format!("{indent}{title}:"));
-            for item in items {
-                match item {
-                    Value::Object(fields) => {
-                        fields.iter().for_each(|(key, value)| describe_value(page, key, value, level + 1));
-                    }
-                    other => page.line(format!("{indent}  {}", plain(other))),
-                }
-            }
-        }
-        other => page.field(&format!("{indent}{title}"), plain(other)),
-    }
-}
-
-/// `holderIdentity` as `Holder Identity`. Mirrors `smartLabelFor`.
-fn spaced(key: &str) -> String {
-    // What is no name of a field stays as it is.
-    if key.contains(|c: char| !c.is_alphabetic() && c != '-') {
-        return key.to_owned();
-    }
-    if ["api", "url", "uid", "osb", "guid"].contains(&key) {
-        return key.to_ascii_uppercase();
-    }
-    let mut out = String::new();
-    for (i, c) in key.chars().enumerate() {
-        if c.is_ascii_uppercase() && i > 0 {
-            out.push(' ');
-        }
-        out.push(if i == 0 { c.to_ascii_uppercase() } else { c });
-    }
-    out
 }

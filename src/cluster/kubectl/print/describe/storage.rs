@@ -20,6 +20,15 @@ pub(super) fn describe_claim(page: &mut Page, claim: &Value, pods: &[Value]) {
     page.field("Capacity", if_bound(text(claim, "status.capacity.storage").to_owned()));
     page.field("Access Modes", if_bound(access_modes(claim, "status.accessModes")));
     page.field("VolumeMode", text(claim, "spec.volumeMode"));
+    let source = at(claim, "spec.dataSource");
+    if !source.is_null() {
+        page.line("DataSource:");
+        for (title, field) in [("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name")] {
+            if !at(source, field).is_null() {
+                page.field(&format!("  {title}"), text(source, field));
+            }
+        }
+    }
     page.lines("Used By", &users(claim, pods));
     let conditions = list(claim, "status.conditions");
     if !conditions.is_empty() {
