@@ -127,3 +127,47 @@ fn a_command_is_recorded() {
         ],
     );
 }
+
+const TWO: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: two, labels: {a: b}}
+";
+
+#[test]
+fn a_manifest_is_changed_without_the_cluster() {
+    let mut shell = Shell::new(Path::new("."), "local");
+    shell.cluster.kubectl.files = std::rc::Rc::new([("two.yaml".to_owned(), TWO.to_owned())].into());
+    #[rustfmt::skip]
+    let script = [
+        ("kubectl label --local -f two.yaml x=y", "configmap/one labeled\nconfigmap/two labeled"),
+        ("kubectl annotate --local -f two.yaml x=y -o yaml", "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  annotations:
+    x: \"y\"
+  name: one
+  namespace: local
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  annotations:
+    x: \"y\"
+  labels:
+    a: b
+  name: two
+  namespace: local"),
+        ("kubectl label --local cm one x=y", "error: you must specify resources by --filename when --local is set.\n…"),
+        ("kubectl label --local -f two.yaml a=c", "configmap/one labeled\nerror: 'a' already has a value (b), and --overwrite is false"),
+        ("kubectl get cm one", "Error from server (NotFound): configmaps \"one\" not found"),
+        ("kubectl get nodes --server-print=false", "NAME     AGE\nnode-1   …"),
+        ("kubectl options", "The following options can be passed to any command:\n\n      --as=…"),
+    ];
+    check(&mut shell, &script);
+}

@@ -177,9 +177,15 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
         Kind::PodTemplate => layout!(workloads::pod_template_cells, NAME, column("Containers"), column("Images"),
             column("Pod Labels")),
         Kind::CSINode => layout!(storage::driver_node_cells, NAME, column("Drivers"), column("Age")),
-        _ => layout!(|o, now| cells![name(o), created(o, now)], NAME, column("Age")),
+        _ => any_layout(),
     };
     layout
+}
+
+/// What there is to tell of any object: its name and its age.
+pub fn any_layout<'a>() -> Layout<'a> {
+    let columns = Cow::Borrowed(const { &[NAME, column("Age")] as &[Column] });
+    Layout { columns, cells: Box::new(|o, now| cells![name(o), created(o, now)]) }
 }
 
 /// The columns that a definition asks for. Mirrors `pkg/registry/customresource/tableconvertor` of

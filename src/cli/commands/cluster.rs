@@ -183,6 +183,7 @@ fn only_looks(words: &[String]) -> bool {
                 | "api-resources"
                 | "api-versions"
                 | "version"
+                | "options"
                 | "cluster-info"
         ),
         [] => false,
@@ -216,7 +217,7 @@ fn start(stepper: &mut Stepper, words: &[String]) -> Text {
         return Ok(stepper.session.read(words));
     }
     // The user's own configuration is changed by a step, once.
-    let changes = ["use-context", "set-context"];
+    let changes = ["use-context", "set-context", "rename-context", "delete-context", "set", "unset"];
     if !matches!(from_verb(words), [verb, what, ..] if verb == "config" && changes.contains(&&**what))
         && let Some(said) = stepper.session.wrong_at_once(words)
     {

@@ -374,7 +374,7 @@ pub fn must_be_named(name: &str) -> Result<(), Failure> {
 pub struct Query {
     /// What stands in the query.
     pub options: Options,
-    /// `--dry-run=client`: it is not sent at all, and what would have been is taken for the answer.
+    /// `--dry-run=client`, or `--local`: it is not sent at all, and what would have been is taken for the answer.
     pub only_here: bool,
 }
 
@@ -407,7 +407,7 @@ pub fn plain_options(manager: &str, args: &Args) -> Result<Query, Failure> {
     let manager = Some(args.value("field-manager")).filter(|manager| !manager.is_empty()).unwrap_or(manager);
     let options = Options { field_manager: manager.to_owned(), dry_run: dry_run == "server", ..Options::default() };
     // Without a value the flag means the client, as it did when it was a boolean.
-    Ok(Query { options, only_here: matches!(dry_run, "client" | "unchanged") })
+    Ok(Query { options, only_here: matches!(dry_run, "client" | "unchanged") || args.is_on("local") })
 }
 
 /// ` (dry run)` or ` (server dry run)` behind a message, if so.
@@ -450,7 +450,9 @@ impl Kubectl {
             return Ok(());
         }
         let output = self.output(args)?;
-        self.print(&print(&output, std::slice::from_ref(object), true, self.now()).map_err(Failure::text)?);
+        let text = print(&output, std::slice::from_ref(object), true, self.now()).map_err(Failure::text)?;
+        let is_next = matches!(output, Output::Yaml) && std::mem::replace(&mut *self.documents.borrow_mut(), true);
+        self.print(&if is_next { format!("---\n{text}") } else { text });
         Ok(())
     }
 }

@@ -78,6 +78,8 @@ pub struct Kubectl {
     pub stdin: String,
     /// What the running command has warned of: it does so once, however many answers say it.
     warned: Memory<BTreeSet<String>>,
+    /// Whether the running command has printed a YAML document: `---` goes before the next.
+    pub(super) documents: Memory<bool>,
     /// The way to the nodes, for commands that run there.
     pub fabric: Fabric,
     /// What port-forward has left open.
@@ -99,6 +101,7 @@ impl Kubectl {
             journal: hub.memory(BTreeMap::new()),
             known: hub.memory(Discovery::default()),
             warned: hub.memory(BTreeSet::new()),
+            documents: hub.memory(false),
             forwards: hub.memory(BTreeMap::new()),
             terminal: hub.memory(None),
             is_at_terminal: false,
@@ -152,9 +155,10 @@ impl Kubectl {
         Kubectl { managed_fields: on, ..self.clone() }
     }
 
-    /// The same as a new process: it has warned of nothing yet.
+    /// The same as a new process: it has warned of nothing yet, and printed nothing.
     pub(super) fn afresh(&self) -> Kubectl {
-        Kubectl { warned: self.client.hub().memory(BTreeSet::new()), ..self.with_written() }
+        let hub = self.client.hub();
+        Kubectl { warned: hub.memory(BTreeSet::new()), documents: hub.memory(false), ..self.with_written() }
     }
 
     /// How much has been printed so far.

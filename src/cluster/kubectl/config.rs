@@ -31,6 +31,13 @@ pub struct Context {
     pub namespace: String,
 }
 
+impl Context {
+    /// The only cluster and its only user, in namespace `default`.
+    pub fn usual() -> Context {
+        Context { cluster: CLUSTER.to_owned(), user: USER.to_owned(), namespace: String::new() }
+    }
+}
+
 /// The file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {

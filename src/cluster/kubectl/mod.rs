@@ -114,6 +114,10 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     if verb == "config" {
         return verbs::config::config(&args, cx);
     }
+    if verb == "options" {
+        cx.print(&usage::options());
+        return Ok(());
+    }
     let cx = &cx.in_context(args.value("context"))?.with_managed_fields(args.is_on("show-managed-fields"));
     let by_raw = [("get", "GET"), ("create", "POST"), ("replace", "PUT"), ("delete", "DELETE")];
     if let Some((_, method)) = by_raw.iter().find(|(name, _)| *name == verb && args.has("raw")) {

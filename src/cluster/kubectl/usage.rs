@@ -56,7 +56,6 @@ const LETTERLESS: &[(&str, &str)] = &[("debug", "env"), ("expose", "selector"), 
 
 /// Flags of the real one that mean nothing here, by command, and (last) those of every command.
 const LEFT_OUT: &[(&str, &[&str])] = &[
-    ("annotate", &["local"]),
     ("apply", &["openapi-patch"]),
     ("attach", &["detach-keys"]),
     ("autoscale", &["template"]),
@@ -65,7 +64,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ("edit", &["output-patch", "subresource", "windows-line-endings"]),
     ("exec", &["filename", "pod-running-timeout"]),
     ("explain", &["output"]),
-    ("get", &["server-print", "subresource"]),
+    ("get", &["subresource"]),
     (
         "kustomize",
         &[
@@ -84,15 +83,13 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
             "output",
         ],
     ),
-    ("label", &["local"]),
     ("logs", &["insecure-skip-tls-verify-backend", "pod-running-timeout"]),
     ("patch", &["local"]),
     ("port-forward", &["pod-running-timeout"]),
     ("rollout", &["filename"]),
     ("run", &["leave-stdin-open"]),
-    ("set", &["local"]),
     ("taint", &["validate"]),
-    ("top", &["show-capacity", "show-swap", "use-protocol-buffers"]),
+    ("top", &["show-swap", "use-protocol-buffers"]),
     (
         "",
         &[
@@ -215,6 +212,7 @@ const FLAGS: &[Flag] = &[
     valued("limit-bytes", "so much of a log"),
     valued("limits", "what a container may have: cpu=1,memory=1Gi"),
     lone("list", "show what there is"),
+    lone("local", "change the manifest alone, and ask the cluster nothing"),
     valued("load-restrictor", "files from elsewhere: LoadRestrictionsNone; else LoadRestrictionsRootOnly"),
     valued("max", "at most so many Pods"),
     valued("max-log-requests", "so many logs may be followed at once"),
@@ -273,11 +271,13 @@ const FLAGS: &[Flag] = &[
     valued("schedule", "when: \"*/5 * * * *\""),
     valued("scopes", "which Pods a quota counts: BestEffort"),
     short('l', valued("selector", "only what has these labels: app=web,tier!=db")),
+    lone("server-print", "columns as the server has them; false: name and age alone"),
     lone("server-side", "send the manifest, and let the server work out what changes"),
     valued("serviceaccount", "a ServiceAccount that is bound: NAMESPACE:NAME"),
     valued("session-affinity", "ClientIP, or None"),
     valued("set-image", "images in the copy: CONTAINER=IMAGE, or *=IMAGE"),
     lone("share-processes", "the copy's containers see each other's processes"),
+    lone("show-capacity", "of all that a node has, not of what Pods may have of it"),
     lone("show-events", "with the Events about it"),
     lone("show-kind", "names as deployment.apps/web"),
     lone("show-managed-fields", "with who manages which fields"),
@@ -317,7 +317,7 @@ const COMMANDS: &[Command] = &[
         name: "annotate",
         words: "TYPE NAME KEY=VALUE|KEY- …",
         about: "Set or remove annotations.",
-        flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "overwrite", "resource-version"]],
+        flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "local", "overwrite", "resource-version"]],
     },
     Command {
         name: "api-resources",
@@ -358,8 +358,10 @@ const COMMANDS: &[Command] = &[
     Command { name: "cluster-info", words: "", about: "Where the API server is.", flags: &[] },
     Command {
         name: "config",
-        words: "view|get-contexts|current-context|use-context NAME|set-context NAME|--current",
-        about: "Which cluster, as whom, in which namespace.",
+        words: "view|get-contexts|current-context|use-context NAME|set-context NAME|--current|set|unset …",
+        about: "Which cluster, as whom, in which namespace.\n\
+                get-clusters, get-users, rename-context OLD NEW, delete-context NAME,\n\
+                set PROPERTY VALUE, unset PROPERTY: contexts.NAME.namespace, current-context.",
         flags: &[&["cluster", "current", "minify", "no-headers", "output", "user"]],
     },
     Command {
@@ -506,6 +508,7 @@ const COMMANDS: &[Command] = &[
                 "watch-only",
                 "output-watch-events",
                 "raw",
+                "server-print",
                 "show-managed-fields",
                 "subresource",
                 "chunk-size",
@@ -524,7 +527,7 @@ const COMMANDS: &[Command] = &[
         name: "label",
         words: "TYPE NAME KEY=VALUE|KEY- …",
         about: "Set or remove labels.",
-        flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "overwrite", "resource-version"]],
+        flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "local", "overwrite", "resource-version"]],
     },
     Command {
         name: "logs",
@@ -535,6 +538,7 @@ const COMMANDS: &[Command] = &[
             &["prefix", "timestamps", "ignore-errors", "max-log-requests", "limit-bytes", "all-pods"],
         ],
     },
+    Command { name: "options", words: "", about: "The flags of every command.", flags: &[] },
     Command {
         name: "patch",
         words: "TYPE NAME -p PATCH | --patch-file=FILE",
@@ -593,6 +597,7 @@ const COMMANDS: &[Command] = &[
             &[
                 "container",
                 "list",
+                "local",
                 "limits",
                 "requests",
                 "env",
@@ -616,7 +621,10 @@ const COMMANDS: &[Command] = &[
         name: "top",
         words: "pods|nodes [NAME]",
         about: "How much CPU and memory is used.",
-        flags: &[&["selector", "field-selector", "all-namespaces", "containers", "no-headers", "sort-by", "sum"]],
+        flags: &[
+            &["selector", "field-selector", "all-namespaces", "containers", "no-headers", "sort-by", "sum"],
+            &["show-capacity"],
+        ],
     },
     Command {
         name: "uncordon",
@@ -689,15 +697,22 @@ pub fn help(command: &str) -> String {
         let commands = tabs::table(&(rows.join("\n") + "\n"));
         return format!("Commands:\n{commands}\nMore of one: kubectl COMMAND --help\n");
     };
-    let row = |flag: &Flag| {
-        let short = short_of(command, flag).map_or("    ".to_owned(), |letter| format!("-{letter}, "));
-        let value = if flag.alone.is_some() { "" } else { "=…" };
-        format!("  {short}--{}{value}\t{}", flag.name, flag.about)
-    };
-    let rows: Vec<String> = flags(command).map(row).collect();
+    let rows: Vec<String> = flags(command).map(|flag| row(command, flag)).collect();
     let flags = tabs::table(&(rows.join("\n") + "\n"));
     let usage = format!("kubectl {} {}", found.name, found.words);
     format!("{}\n\nUsage: {} [flags]\n\nFlags:\n{flags}", found.about, usage.trim_end())
+}
+
+/// What `kubectl options` prints.
+pub fn options() -> String {
+    let rows: Vec<String> = flags("options").map(|flag| row("options", flag)).collect();
+    format!("The following options can be passed to any command:\n\n{}", tabs::table(&(rows.join("\n") + "\n")))
+}
+
+fn row(command: &str, flag: &Flag) -> String {
+    let short = short_of(command, flag).map_or("    ".to_owned(), |letter| format!("-{letter}, "));
+    let value = if flag.alone.is_some() { "" } else { "=…" };
+    format!("  {short}--{}{value}\t{}", flag.name, flag.about)
 }
 
 /// The first part of a sentence, as a list has room for.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::columns::{Layout, layout};
+use super::columns::{Layout, any_layout, layout};
 use super::fields::{self, at, labels, text};
 use super::{kind_of, qualified_singular, tabs};
 use crate::object::{Discovery, Kind, versions};
@@ -25,6 +25,8 @@ pub struct Look {
     pub label_columns: Vec<String>,
     /// `--no-headers`.
     pub no_headers: bool,
+    /// `--server-print=false`: what kubectl itself knows of any object, its name and age.
+    pub bare: bool,
 }
 
 /// The table of objects of one kind. What is known of custom kinds says which columns they have.
@@ -39,7 +41,7 @@ pub fn lines(kind: Kind, objects: &[Value], look: &Look, now: Timestamp, discove
     let of_stored = |object: &Value| versions::to_stored(object).map(|object| object.to_json()).unwrap_or_default();
     let objects: Cow<[Value]> = if stored == kind { objects.into() } else { objects.iter().map(of_stored).collect() };
     let kind = stored;
-    let layout = layout(kind, discovery);
+    let layout = if look.bare { any_layout() } else { layout(kind, discovery) };
     let shown: Vec<usize> =
         (0..layout.columns.len()).filter(|&i| look.wide || layout.columns[i].priority == 0).collect();
     let head = |i: &usize| layout.columns[*i].name.to_ascii_uppercase();

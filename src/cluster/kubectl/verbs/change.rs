@@ -16,6 +16,12 @@ use crate::object::{Kind, versions};
 /// Objects, and what went wrong with others.
 pub(super) type Found = (Vec<(Kind, Value)>, Vec<Failure>);
 
+/// Mirrors `LocalResourceError`.
+const NOTHING_LOCAL: &str = "you must specify resources by --filename when --local is set.
+Example resource specifications include:
+   '-f rsrc.yaml'
+   '--filename=rsrc.json'";
+
 impl Kubectl {
     /// The objects that a verb is to change, read.
     pub async fn objects(&self, verb: &str, words: &[String], args: &Args) -> Result<Vec<(Kind, Value)>, Failure> {
@@ -41,6 +47,14 @@ impl Kubectl {
             Ok(read) => objects.extend(read.into_iter().map(|object| (kind, object))),
             Err(fault) => faults.push(fault),
         };
+        if args.is_on("local") {
+            // The cluster is not asked: what is changed is the manifest.
+            if !args.gives_manifests() {
+                return Err(Failure::text(NOTHING_LOCAL));
+            }
+            let all = self.manifests(verb, args).await?;
+            return Ok((all.into_iter().map(|m| (m.kind, m.object)).collect(), faults));
+        }
         if args.gives_manifests() {
             for m in self.manifests(verb, args).await? {
                 let (namespace, name) = (text(&m.object, "metadata.namespace"), text(&m.object, "metadata.name"));

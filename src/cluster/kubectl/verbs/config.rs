@@ -1,6 +1,6 @@
 //! `config`: the kubeconfig, seen and changed. Mirrors `k8s.io/kubectl/pkg/cmd/config`. Nothing is asked of the cluster.
 //!
-//! Left out: clusters and users other than those that there are; `unset` and `set`.
+//! Left out: clusters and users other than those that there are, and what is known of these.
 
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -21,12 +21,18 @@ pub fn config(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         ["set-context", names @ ..] => set_context(names, args, cx),
         ["rename-context", old, new] => rename(old, new, cx),
         ["delete-context", name] => delete(name, cx),
-        ["use-context" | "use" | "rename-context" | "delete-context", ..] => {
+        ["set", property, value] => set(property, value, cx),
+        ["unset", property] => unset(property, cx),
+        ["set-cluster" | "set-credentials" | "delete-cluster" | "delete-user", ..] => Err(Failure::text(format!(
+            "{}: there is one cluster here and one user, and they stay as they are; act as another with --as NAME",
+            words[0]
+        ))),
+        ["use-context" | "use" | "rename-context" | "delete-context" | "set" | "unset", ..] => {
             Err(Failure::text(format!("unexpected args: [{}]", words[1..].join(" "))))
         }
         _ => Err(Failure::text(
-            "write: kubectl config view, current-context, get-contexts, get-clusters, get-users, use-context NAME, or \
-             set-context --current --namespace=NAME",
+            "write: kubectl config view, current-context, get-contexts, get-clusters, get-users, use-context NAME, \
+             set-context --current --namespace=NAME, set PROPERTY VALUE, or unset PROPERTY",
         )),
     }
 }
@@ -157,6 +163,75 @@ fn delete(name: &str, cx: &Kubectl) -> Result<(), Failure> {
     }
     cx.config.set(config);
     cx.line(format!("deleted context {name} from {FILE}"));
+    Ok(())
+}
+
+/// A property by its path: `current-context`, `contexts.NAME` or a field of that.
+enum Property<'a> {
+    Current,
+    Context(&'a str),
+    Field(&'a str, &'a str),
+}
+
+fn property(path: &str) -> Result<Property<'_>, Failure> {
+    const FIELDS: [&str; 3] = ["cluster", "user", "namespace"];
+    let beyond = || {
+        let known = "current-context, contexts.NAME.namespace, contexts.NAME.cluster and contexts.NAME.user";
+        Failure::text(format!("{path}: of the properties of a kubeconfig these are here: {known}"))
+    };
+    match path.strip_prefix("contexts.") {
+        _ if path == "current-context" => Ok(Property::Current),
+        None | Some("") => Err(beyond()),
+        Some(rest) => match rest.rsplit_once('.').filter(|(_, field)| FIELDS.contains(field)) {
+            Some((name, field)) => Ok(Property::Field(name, field)),
+            None => Ok(Property::Context(rest)),
+        },
+    }
+}
+
+fn set(path: &str, value: &str, cx: &Kubectl) -> Result<(), Failure> {
+    let mut config = cx.config.get();
+    match property(path)? {
+        Property::Current => value.clone_into(&mut config.current),
+        Property::Context(name) => {
+            return Err(Failure::text(format!(
+                "a context is no value; set contexts.{name}.namespace, cluster or user"
+            )));
+        }
+        Property::Field(name, "namespace") => {
+            value.clone_into(&mut config.contexts.entry(name.to_owned()).or_insert_with(Context::usual).namespace);
+        }
+        Property::Field(name, field) => {
+            let only = if field == "cluster" { CLUSTER } else { USER };
+            if value != only {
+                return Err(Failure::text(format!("there is no {field} {value:?} here, only {only:?}")));
+            }
+            config.contexts.entry(name.to_owned()).or_insert_with(Context::usual);
+        }
+    }
+    cx.config.set(config);
+    cx.line(format!("Property \"{path}\" set."));
+    Ok(())
+}
+
+fn unset(path: &str, cx: &Kubectl) -> Result<(), Failure> {
+    let mut config = cx.config.get();
+    let unknown = |name: &str| Failure::text(format!("current map key `{name}` is invalid"));
+    match property(path)? {
+        Property::Current => config.current.clear(),
+        Property::Context(name) => drop(config.contexts.remove(name).ok_or_else(|| unknown(name))?),
+        Property::Field(name, field) => {
+            let context = config.contexts.get_mut(name).ok_or_else(|| unknown(name))?;
+            match field {
+                "namespace" => context.namespace.clear(),
+                _ => {
+                    return Err(Failure::text(format!("{path}: there is one {field} here, and no context without it")));
+                }
+            }
+        }
+    }
+    cx.config.set(config);
+    cx.line(format!("Property \"{path}\" unset."));
     Ok(())
 }
 

@@ -187,6 +187,7 @@ pub(super) fn look_of(output: &Output, args: &Args) -> Look {
             .map(str::to_owned)
             .collect(),
         no_headers: args.is_on("no-headers"),
+        bare: args.value("server-print") == "false",
     }
 }
 

@@ -42,7 +42,7 @@ pub async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failur
         let other = if args.has("selector") { "selector" } else { "field-selector" };
         return Err(Failure::text(format!("cannot set --all and --{other} at the same time")));
     }
-    if words.is_empty() && !args.gives_manifests() {
+    if words.is_empty() && !args.gives_manifests() && !args.is_on("local") {
         return Err(Failure::text("one or more resources must be specified as <resource> <name> or <resource>/<name>"));
     }
     if args.is_on("list") && args.has("output") {

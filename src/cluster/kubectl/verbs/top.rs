@@ -107,13 +107,15 @@ async fn nodes(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "" => cx.list(Kind::Node, "", selection(args)).await?.items,
         name => vec![cx.get(Kind::Node, "", name).await?],
     };
+    // What Pods may have of it, or all that there is.
+    let of = if args.is_on("show-capacity") { "capacity" } else { "allocatable" };
     let mut rows = Vec::new();
     for one in &all {
         let Some(node) = nodes.iter().find(|node| text(node, "metadata.name") == one.name) else { continue };
         let share = |resource: &str| {
-            let allocatable = Amount::parse(text(node, &format!("status.allocatable.{resource}"))).unwrap_or_default();
+            let whole = Amount::parse(text(node, &format!("status.{of}.{resource}"))).unwrap_or_default();
             let used = one.total().of(resource).unwrap_or_default();
-            match allocatable.milli_value() {
+            match whole.milli_value() {
                 0 => "<unknown>".to_owned(),
                 all => format!("{}%", (used.milli_value() as f64 / all as f64 * 100.0) as i64),
             }

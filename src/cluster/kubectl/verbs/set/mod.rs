@@ -1,6 +1,4 @@
-//! `set`: GET, and a PATCH of what changes. Mirrors `k8s.io/kubectl/pkg/cmd/set`.
-//!
-//! Left out: `--local`.
+//! `set`: GET, and a PATCH of what changes; with `--local` neither. Mirrors `k8s.io/kubectl/pkg/cmd/set`.
 
 use serde_json::{Value, json};
 
@@ -54,7 +52,7 @@ async fn change(
     cx: &Kubectl,
     edit: impl Fn(Kind, &mut Value) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    if words.is_empty() && !args.gives_manifests() {
+    if words.is_empty() && !args.gives_manifests() && !args.is_on("local") {
         return Err(Failure::text("one or more resources must be specified as <resource> <name> or <resource>/<name>"));
     }
     let mut failed = Vec::new();
