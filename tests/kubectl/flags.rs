@@ -165,6 +165,7 @@ metadata:
   namespace: local"),
         ("kubectl label --local cm one x=y", "error: you must specify resources by --filename when --local is set.\n…"),
         ("kubectl label --local -f two.yaml a=c", "configmap/one labeled\nerror: 'a' already has a value (b), and --overwrite is false"),
+        ("kubectl patch --local -f two.yaml -p '{\"data\":{\"k\":\"v\"}}' -o jsonpath={.data}", "{\"k\":\"v\"}{\"k\":\"v\"}"),
         ("kubectl get cm one", "Error from server (NotFound): configmaps \"one\" not found"),
         ("kubectl get nodes --server-print=false", "NAME     AGE\nnode-1   …"),
         ("kubectl options", "The following options can be passed to any command:\n\n      --as=…"),

@@ -54,19 +54,19 @@ fn a_kustomization_is_applied_and_what_changes_rolls() {
         &[
             (
                 "kubectl apply -k dev",
-                "namespace/dev created\nconfigmap/settings-f84c7kh7c9 created\ndeployment.apps/web created",
+                "namespace/dev created\nconfigmap/settings-k6cm94h6ch created\ndeployment.apps/web created",
             ),
             ("kubectl rollout status deploy web -n dev", "*deployment \"web\" successfully rolled out"),
             ("kubectl diff -k dev", ""),
             (
                 "kubectl get -k dev",
                 "NAME            STATUS   AGE\nnamespace/dev   Active   …\n\nNAME                            DATA   AGE\n\
-                 configmap/settings-f84c7kh7c9   1      …\n\nNAME                  READY   UP-TO-DATE   AVAILABLE   AGE\n\
+                 configmap/settings-k6cm94h6ch   1      …\n\nNAME                  READY   UP-TO-DATE   AVAILABLE   AGE\n\
                  deployment.apps/web   1/1     1            1           …",
             ),
-            ("kubectl get -k dev -o name", "namespace/dev\nconfigmap/settings-f84c7kh7c9\ndeployment.apps/web"),
+            ("kubectl get -k dev -o name", "namespace/dev\nconfigmap/settings-k6cm94h6ch\ndeployment.apps/web"),
             ("kubectl annotate -k dev a=b", "namespace/dev annotated\n…"),
-            ("kubectl replace -k dev --dry-run=server -o name", "namespace/dev\nconfigmap/settings-f84c7kh7c9\n…"),
+            ("kubectl replace -k dev --dry-run=server -o name", "namespace/dev\nconfigmap/settings-k6cm94h6ch\n…"),
         ],
     );
     let mut files = (*shell.cluster.kubectl.files).clone();
@@ -75,19 +75,19 @@ fn a_kustomization_is_applied_and_what_changes_rolls() {
     check(
         &mut shell,
         &[
-            ("kubectl diff -k dev", "diff -u -N /tmp/LIVE-1/v1.ConfigMap.dev.settings-f75m4gg6t7 …"),
+            ("kubectl diff -k dev", "diff -u -N /tmp/LIVE-1/v1.ConfigMap.dev.settings-66g2g6m649 …"),
             (
                 "kubectl apply -k dev",
-                "namespace/dev unchanged\nconfigmap/settings-f75m4gg6t7 created\ndeployment.apps/web configured",
+                "namespace/dev unchanged\nconfigmap/settings-66g2g6m649 created\ndeployment.apps/web configured",
             ),
             ("kubectl rollout status deploy web -n dev", "*deployment \"web\" successfully rolled out"),
             (
                 "kubectl get rs -n dev -o jsonpath='{.items[*].spec.template.spec.containers[0].envFrom[0].configMapRef.name}'",
-                "settings-f75m4gg6t7 settings-f84c7kh7c9",
+                "settings-k6cm94h6ch settings-66g2g6m649",
             ),
             (
                 "kubectl delete -k dev",
-                "namespace \"dev\" deleted\nconfigmap \"settings-f75m4gg6t7\" deleted\ndeployment.apps \"web\" deleted",
+                "namespace \"dev\" deleted\nconfigmap \"settings-66g2g6m649\" deleted\ndeployment.apps \"web\" deleted",
             ),
         ],
     );

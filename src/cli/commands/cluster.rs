@@ -57,7 +57,7 @@ pub const GROUP: Group = Group {
             ],
             usage: "apply -f, create, scale, set, label …",
             about: "as kubectl does them; step to see it",
-            more: "",
+            more: "apply -k DIR builds the kustomization of a folder first; kubectl kustomize DIR shows what it comes to.\n",
             run: Says(change),
         },
         Command {

@@ -84,7 +84,6 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
         ],
     ),
     ("logs", &["insecure-skip-tls-verify-backend", "pod-running-timeout"]),
-    ("patch", &["local"]),
     ("port-forward", &["pod-running-timeout"]),
     ("rollout", &["filename"]),
     ("run", &["leave-stdin-open"]),
@@ -543,7 +542,7 @@ const COMMANDS: &[Command] = &[
         name: "patch",
         words: "TYPE NAME -p PATCH | --patch-file=FILE",
         about: "Change fields of an object.",
-        flags: &[FILES, WRITE, &["patch", "patch-file", "type", "subresource"]],
+        flags: &[FILES, WRITE, &["local", "patch", "patch-file", "type", "subresource"]],
     },
     Command {
         name: "port-forward",

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use super::resource::Resource;
 use crate::object::sha256;
 
-/// The hash of a ConfigMap or Secret that is called what it will be called but for the hash.
+/// The hash of a ConfigMap or Secret. Two of different names with the same in them have the same hash: since version 4
+/// kustomize looks for the name where there is none, and documentation shows hashes of the time before.
 pub fn of(resource: &Resource) -> String {
     let object = &resource.object;
     let field = |name: &str| object.get(name).cloned().unwrap_or_else(|| json!(""));
-    let mut hashed = json!({"kind": object["kind"], "name": resource.id().name, "data": field("data")});
+    let mut hashed = json!({"kind": object["kind"], "name": "", "data": field("data")});
     let (more, is_secret) = match object["kind"].as_str() {
         Some("Secret") => ("stringData", true),
         _ => ("binaryData", false),

@@ -34,13 +34,9 @@ impl Gvk {
         self.built_in().is_some_and(|kind| !kind.info().namespaced)
     }
 
-    /// The kind, if it is one of Kubernetes' own.
+    /// The kind, if it is one of Kubernetes' own, in whatever version.
     pub fn built_in(&self) -> Option<Kind> {
-        let api_version = match self.group.is_empty() {
-            true => self.version.clone(),
-            false => format!("{}/{}", self.group, self.version),
-        };
-        Kind::from_manifest(&api_version, &self.kind)
+        Kind::built_in().find(|kind| kind.info().kind == self.kind && kind.info().group == self.group)
     }
 }
 

@@ -58,6 +58,8 @@ fn strategic(set: &mut Set, patch: &Patch, patches: &[Resource], source: &str) -
                 lay_over(&mut set.0[at], one, patch)?;
             }
         }
+        // A file with nothing in it.
+        (_, []) => return Ok(()),
         (Some(_), _) => {
             return Err(format!(
                 "Multiple Strategic-Merge Patches in one `patches` entry is not allowed to set `patches.target` field: \
@@ -159,6 +161,7 @@ fn sort(text: &str) -> Result<Sort, ()> {
     let values = manifest::values("patch", text).map_err(|_| ())?;
     match values.into_iter().next() {
         Some(Value::Array(operations)) if !operations.is_empty() => Ok(Sort::Json(operations)),
+        None => Ok(Sort::Strategic(Vec::new())),
         Some(Value::Object(_)) => target::resources("patch", text).map(Sort::Strategic).map_err(|_| ()),
         _ => Err(()),
     }

@@ -201,7 +201,9 @@ fn set_value(node: &mut Value, value: &Value, options: &Options) -> Result<(), S
     let mut new = value.clone();
     if !options.delimiter.is_empty() {
         const SCALARS: &str = "delimiter option can only be used with scalar nodes";
-        let (old, part) = (scalar(node).ok_or(SCALARS)?, scalar(value).ok_or(SCALARS)?);
+        // One that has just been made is empty.
+        let old = if node.is_null() { String::new() } else { scalar(node).ok_or(SCALARS)? };
+        let part = scalar(value).ok_or(SCALARS)?;
         let mut all: Vec<&str> = old.split(&options.delimiter).collect();
         match usize::try_from(options.index) {
             Err(_) => all.insert(0, &part),

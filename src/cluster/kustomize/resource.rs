@@ -141,6 +141,14 @@ impl Resource {
         texts(self.meta("annotations"))
     }
 
+    /// Makes texts of annotations that were written as numbers or the like.
+    pub fn quote_annotations(&mut self) {
+        let annotations = self.annotations();
+        if !annotations.is_empty() {
+            self.set_meta("annotations", json!(annotations));
+        }
+    }
+
     /// Takes over an older object's name and what it is marked with. Mirrors `CopyMergeMetaDataFieldsFrom`.
     pub fn take_over(&mut self, old: &Resource) {
         for (field, older, newer) in

@@ -42,6 +42,7 @@ impl<'a> Builder<'a> {
             resource.set_meta("name", Value::from(name));
         }
         references::update(&mut set)?;
+        set.0.iter_mut().for_each(Resource::quote_annotations);
         set.0.retain(|resource| resource.annotations().get(LOCAL).is_none_or(|value| value == "false"));
         Ok((set, kustomization.sorting))
     }
