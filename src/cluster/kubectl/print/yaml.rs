@@ -1,6 +1,8 @@
 //! YAML as kubectl prints it: keys in order, lists not indented, quotes only where YAML would read something else.
 //! Mirrors `sigs.k8s.io/yaml` over goyaml, which quotes differently from most writers.
 
+use std::cmp::Ordering;
+
 use serde_json::Value;
 
 /// `value` as a YAML document.
@@ -21,7 +23,9 @@ pub fn print(value: &Value) -> String {
 fn block(out: &mut String, value: &Value, indent: usize) {
     match value {
         Value::Object(fields) => {
-            for (i, (key, value)) in fields.iter().enumerate() {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_by(|(a, _), (b, _)| order(a, b));
+            for (i, (key, value)) in fields.into_iter().enumerate() {
                 // The first line may stand behind a list item's dash.
                 if i > 0 || !out.ends_with("- ") {
                     pad(out, indent);
@@ -48,6 +52,30 @@ fn block(out: &mut String, value: &Value, indent: usize) {
         }
         _ => {}
     }
+}
+
+/// Keys in the order of goyaml: what is no letter before letters, and numbers by their values. Mirrors `keyList.Less`.
+fn order(a: &str, b: &str) -> Ordering {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else { return a.len().cmp(&b.len()) };
+    let is_letter = [a[at], b[at]].map(char::is_alphabetic);
+    match is_letter {
+        [true, true] => a[at].cmp(&b[at]),
+        // Behind a number a letter comes first.
+        [true, false] | [false, true] => {
+            let behind_number = at > 0 && a[at - 1].is_ascii_digit();
+            if is_letter[0] == behind_number { Ordering::Less } else { Ordering::Greater }
+        }
+        [false, false] => number(&a, at).cmp(&number(&b, at)).then(a[at].cmp(&b[at])),
+    }
+}
+
+/// The number that begins or goes on there: how many digits are left of it without zeros before them, and these.
+fn number(text: &[char], at: usize) -> (usize, String) {
+    let begin = text[..at].iter().rposition(|c| !c.is_ascii_digit()).map_or(0, |before| before + 1);
+    let digits: String = text[begin..].iter().take_while(|c| c.is_ascii_digit()).collect();
+    let digits = digits.trim_start_matches('0').to_owned();
+    (digits.len(), digits)
 }
 
 fn after_key(out: &mut String, value: &Value, indent: usize) {
@@ -262,5 +290,14 @@ spec:
         assert_eq!(print(&value), want);
         let again: Value = serde_yaml::from_str(&print(&value)).unwrap();
         assert_eq!(again, value);
+    }
+
+    #[test]
+    fn keys_stand_in_the_order_of_goyaml() {
+        let keys = ["A_FIRST", "ANOTHER", "a-1", "a.b", "a/b", "a2", "a10", "aB", "ab", "b1c", "b1-"];
+        let object = keys.iter().rev().map(|key| ((*key).to_owned(), Value::from(1))).collect();
+        let printed = print(&Value::Object(object));
+        let shown: Vec<&str> = printed.lines().map(|line| line.trim_end_matches(": 1")).collect();
+        assert_eq!(shown, keys);
     }
 }
