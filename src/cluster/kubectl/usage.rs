@@ -357,7 +357,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "cluster-info", words: "", about: "Where the API server is.", flags: &[] },
     Command {
         name: "config",
-        words: "view|get-contexts|current-context|use-context NAME|set-context NAME|--current|set|unset …",
+        words: "view|get-contexts|current-context|use-context NAME|set-context NAME|--current",
         about: "Which cluster, as whom, in which namespace.\n\
                 get-clusters, get-users, rename-context OLD NEW, delete-context NAME,\n\
                 set PROPERTY VALUE, unset PROPERTY: contexts.NAME.namespace, current-context.",

@@ -76,6 +76,8 @@ impl Fields {
         }
     }
 
+    /// Whether something is on; off if it is not there.
+    ///
     /// # Errors
     /// It is something else.
     pub fn flag(&mut self, name: &'static str) -> Result<bool, String> {
@@ -86,6 +88,8 @@ impl Fields {
         }
     }
 
+    /// A whole number; 0 if it is not there.
+    ///
     /// # Errors
     /// It is something else.
     pub fn number(&mut self, name: &'static str) -> Result<i64, String> {
@@ -95,6 +99,8 @@ impl Fields {
         }
     }
 
+    /// Texts in a list; none if it is not there.
+    ///
     /// # Errors
     /// It is no list, or something else is in it.
     pub fn texts(&mut self, name: &'static str) -> Result<Vec<String>, String> {

@@ -31,6 +31,7 @@ impl Behavior {
         }
     }
 
+    /// The word, as messages have it.
     pub fn name(self) -> &'static str {
         match self {
             Behavior::Unspecified => "unspecified",
@@ -122,6 +123,7 @@ impl Resource {
         self.object.get("metadata")?.get(field)
     }
 
+    /// Sets a field of its metadata.
     pub fn set_meta(&mut self, field: &str, value: Value) {
         let Some(object) = self.object.as_object_mut() else { return };
         let meta = object.entry("metadata").or_insert_with(|| json!({}));
@@ -133,10 +135,12 @@ impl Resource {
         }
     }
 
+    /// Its labels; what is no text is shown as one.
     pub fn labels(&self) -> BTreeMap<String, String> {
         texts(self.meta("labels"))
     }
 
+    /// The same of its annotations.
     pub fn annotations(&self) -> BTreeMap<String, String> {
         texts(self.meta("annotations"))
     }

@@ -146,14 +146,17 @@ impl Matcher {
         self.parts[part].as_ref().is_none_or(|expression| expression.is_match(text))
     }
 
+    /// Whether it means this group, version and kind.
     pub fn gvk(&self, gvk: &Gvk) -> bool {
         self.is(0, &gvk.group) && self.is(1, &gvk.version) && self.is(2, &gvk.kind)
     }
 
+    /// Whether it means this name.
     pub fn name(&self, name: &str) -> bool {
         self.is(3, name)
     }
 
+    /// Whether it means this namespace.
     pub fn namespace(&self, namespace: &str) -> bool {
         self.is(4, namespace)
     }

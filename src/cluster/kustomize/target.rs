@@ -23,6 +23,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// A builder that has built nothing.
     pub fn new(files: &'a Files<'a>) -> Builder<'a> {
         Builder { files, warnings: Vec::new(), built: 0 }
     }
