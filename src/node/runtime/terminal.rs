@@ -212,13 +212,14 @@ impl Inner {
         End::Waits
     }
 
-    /// Lets time pass. None if Ctrl-C, or the end of the shell, came first: then the timer that is left is nobody's.
+    /// Lets time pass. None if Ctrl-C, or the end of the shell, came first.
     async fn sleep_in(&self, stream: u64, time: Duration) -> Option<()> {
         let park = self.hub.park("time, or what is typed");
         let call = park.call();
         self.waits_in(stream, Some(call));
-        self.hub.wake(self.actor, SLEPT, format!("{stream} {}", call.0), time);
+        let timer = self.hub.arm(self.actor, SLEPT, format!("{stream} {}", call.0), time, false);
         park.await;
+        self.hub.disarm(timer);
         self.waits_in(stream, None).then_some(())
     }
 
