@@ -114,7 +114,7 @@ impl World {
         for event in events {
             let Object::Event(event) = event else { continue };
             if event.involved_object.name.as_deref() == Some(name) {
-                let part = |field: &Option<String>| field.clone().unwrap_or_default();
+                let part = |field: &Option<std::sync::Arc<str>>| field.as_deref().unwrap_or_default().to_owned();
                 lines.push(format!("{} {} {}", part(&event.type_), part(&event.reason), part(&event.message)));
             }
         }

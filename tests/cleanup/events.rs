@@ -11,7 +11,9 @@ fn told(world: &World, pod: &str) -> Vec<(String, i32)> {
         Object::Event(event) if event.involved_object.name.as_deref() == Some(pod) => Some(event),
         _ => None,
     });
-    events.map(|event| (event.reason.clone().unwrap_or_default(), event.count.unwrap_or_default())).collect()
+    events
+        .map(|event| (event.reason.as_deref().unwrap_or_default().to_owned(), event.count.unwrap_or_default()))
+        .collect()
 }
 
 #[test]

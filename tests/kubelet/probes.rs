@@ -40,7 +40,7 @@ fn told(cluster: &Cluster) -> Vec<String> {
     let mut told = Vec::new();
     for event in Reader::list(&cluster.engine.api.store, Kind::Event, "") {
         let Object::Event(event) = event else { continue };
-        let part = |field: &Option<String>| field.clone().unwrap_or_default();
+        let part = |field: &Option<std::sync::Arc<str>>| field.as_deref().unwrap_or_default().to_owned();
         let (reason, message) = (part(&event.reason), part(&event.message));
         if event.involved_object.name.as_deref() == Some("web")
             && (reason == "Killing" || part(&event.type_) == "Warning")
