@@ -23,7 +23,7 @@ use super::{Inner, SIGKILLED, image, no_container, process};
 use crate::engine::{CallId, RpcError};
 use crate::node::cri::{self, ContainerState, CriResponse, Stream, StreamEnded};
 
-/// Wake: a line has slept. The wake's key is its stream, and who waits.
+/// Wake: a line has slept. The wake's key is its stream.
 pub(super) const SLEPT: &str = "line goes on";
 
 /// Ctrl-C, as it is typed and shown.
@@ -215,9 +215,8 @@ impl Inner {
     /// Lets time pass. None if Ctrl-C, or the end of the shell, came first.
     async fn sleep_in(&self, stream: u64, time: Duration) -> Option<()> {
         let park = self.hub.park("time, or what is typed");
-        let call = park.call();
-        self.waits_in(stream, Some(call));
-        let timer = self.hub.arm(self.actor, SLEPT, format!("{stream} {}", call.0), time, false);
+        self.waits_in(stream, Some(park.call()));
+        let timer = self.hub.arm(self.actor, SLEPT, stream.to_string(), time, false);
         park.await;
         self.hub.disarm(timer);
         self.waits_in(stream, None).then_some(())
@@ -225,10 +224,9 @@ impl Inner {
 
     /// A line has slept.
     pub(super) fn slept(&self, key: &str) {
-        let Some((stream, call)) = key.split_once(' ') else { return };
         let state = self.state.borrow();
-        let typing = stream.parse().ok().and_then(|stream: u64| state.streams.get(&stream));
-        if let Some(line) = typing.and_then(|typing| typing.line).filter(|line| line.0.to_string() == call) {
+        let typing = key.parse().ok().and_then(|stream: u64| state.streams.get(&stream));
+        if let Some(line) = typing.and_then(|typing| typing.line) {
             self.hub.unpark(self.actor, line);
         }
     }
