@@ -3,9 +3,9 @@
 //! A future here sends when it is first polled, and is ready when the engine has delivered the answer. It knows the line
 //! of source that made it, which is what a step shows of a task that waits.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::Location;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -58,6 +58,17 @@ impl Hub {
         let call = self.next_call();
         Park { hub: self.clone(), at: Location::caller(), about, call, waiting: false }
     }
+}
+
+/// What comes of some work; None if the other wait was over first. Whichever is not over is given up.
+pub async fn unless<T>(work: impl Future<Output = T>, over: impl Future<Output = ()>) -> Option<T> {
+    let (mut work, mut over) = (pin!(work), pin!(over));
+    poll_fn(|context| match (work.as_mut().poll(context), over.as_mut().poll(context)) {
+        (Poll::Ready(done), _) => Poll::Ready(Some(done)),
+        (Poll::Pending, Poll::Ready(())) => Poll::Ready(None),
+        (Poll::Pending, Poll::Pending) => Poll::Pending,
+    })
+    .await
 }
 
 /// What a reply to a call between parts of a node carries.

@@ -56,7 +56,7 @@ pub mod trace;
 pub mod webhook;
 
 pub use actor::{Actor, Delivery};
-pub use call::RpcResult;
+pub use call::{RpcResult, unless};
 pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, TimerId, What};
 pub use hub::{Hub, LocalBoxFuture};
 pub use latency::Latency;

@@ -10,14 +10,10 @@
 //! API server once it stands, so it outlives it; one to a machine that is cut off the power breaks at once, where a real kubectl
 //! notices it later.
 
-use std::future::poll_fn;
-use std::pin::pin;
-use std::task::Poll;
-
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::engine::{ActorId, CallId};
+use crate::engine::{ActorId, CallId, unless};
 use crate::node::cri::{CriResponse, Interrupt, Stream, StreamEnded};
 use crate::node::kubelet::server::Typed;
 use crate::node::runtime::terminal::CTRL_D;
@@ -189,14 +185,8 @@ pub async fn type_line(text: String, cx: &Kubectl) -> Option<u8> {
         (terminal.state, terminal.line) = (State::Works, Some(park.call()));
         (terminal.kubelet, terminal.stream)
     };
-    let (mut answer, mut park) = (pin!(ask(kubelet, Typed { stream, text }, cx)), pin!(park));
-    let answer = poll_fn(|context| match (answer.as_mut().poll(context), park.as_mut().poll(context)) {
-        (Poll::Ready(answer), _) => Poll::Ready(answer.ok()),
-        (Poll::Pending, Poll::Ready(())) => Poll::Ready(None),
-        (Poll::Pending, Poll::Pending) => Poll::Pending,
-    })
-    .await;
-    let Some(CriResponse::Stream(Stream { printed, prompt, ended, .. })) = answer else {
+    let answer = unless(ask(kubelet, Typed { stream, text }, cx), park).await;
+    let Some(Ok(CriResponse::Stream(Stream { printed, prompt, ended, .. }))) = answer else {
         let killed = cx.terminal.borrow().as_ref().and_then(|terminal| terminal.killed);
         return Some(end(killed.map_or(Ending::Lost, Ending::Code), cx).await);
     };

@@ -10,17 +10,14 @@
 //! image, `pg_isready` say: it is taken to be there and to do well.
 
 use std::any::Any;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 use std::time::Duration;
 
 use super::script::run::{Command, Shell, Sink, Turn, Write};
 use super::script::{self, Program};
 use super::state::Container;
 use super::{Inner, image, no_container, process};
-use crate::engine::RpcError;
+use crate::engine::{RpcError, unless};
 use crate::node::cri::{self, ContainerState, CriResponse, PodSandboxConfig};
 use crate::node::network::{Execute, Executed, programs};
 use crate::object::Shared;
@@ -183,13 +180,7 @@ impl Inner {
     /// What others answer within a limit.
     async fn ask_for(&self, place: &Place, words: &[String], limit: Option<Duration>) -> Result<Option<Ran>, RpcError> {
         let Some(limit) = limit else { return self.ask_others(place, words).await.map(Some) };
-        let (mut time, mut answer) = (pin!(self.hub.sleep(limit)), pin!(self.ask_others(place, words)));
-        poll_fn(|context| match (answer.as_mut().poll(context), time.as_mut().poll(context)) {
-            (Poll::Ready(answer), _) => Poll::Ready(answer.map(Some)),
-            (Poll::Pending, Poll::Ready(())) => Poll::Ready(Ok(None)),
-            (Poll::Pending, Poll::Pending) => Poll::Pending,
-        })
-        .await
+        unless(self.ask_others(place, words), self.hub.sleep(limit)).await.transpose()
     }
 
     /// Where a container's own process runs.

@@ -9,10 +9,7 @@
 //! Left out: programs that take keys, such as `vi` and `top`; shells that are begun in a shell; what a line prints is told
 //! when the line has ended. Of interpreters, `python` say, it is not known what they do with what is typed.
 
-use std::future::poll_fn;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 use std::time::Duration;
 
 use super::exec::{Done, Place, Unknown, WAITS_MAX, Wait};
@@ -20,7 +17,7 @@ use super::script::run::Shell;
 use super::script::{self, Program};
 use super::state::State;
 use super::{Inner, SIGKILLED, image, no_container, process};
-use crate::engine::{CallId, RpcError};
+use crate::engine::{CallId, RpcError, unless};
 use crate::node::cri::{self, ContainerState, CriResponse, Stream, StreamEnded};
 
 /// Wake: a line has slept. The wake's key is its stream.
@@ -243,13 +240,7 @@ impl Inner {
     async fn unless_interrupted<T>(&self, stream: u64, work: impl Future<Output = T>) -> Option<T> {
         let park = self.hub.park("an answer, or what is typed");
         self.waits_in(stream, Some(park.call()));
-        let (mut work, mut park) = (pin!(work), pin!(park));
-        let done = poll_fn(|context| match (work.as_mut().poll(context), park.as_mut().poll(context)) {
-            (Poll::Ready(done), _) => Poll::Ready(Some(done)),
-            (Poll::Pending, Poll::Ready(())) => Poll::Ready(None),
-            (Poll::Pending, Poll::Pending) => Poll::Pending,
-        });
-        let done = done.await;
+        let done = unless(work, park).await;
         self.waits_in(stream, None);
         done
     }
