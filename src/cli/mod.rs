@@ -10,6 +10,7 @@
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
 //! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`journal`], [`resume`]: sessions that outlive their terminal.
+//!   [`menu`]: what is asked before a session begins.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -34,8 +35,9 @@ pub mod input;
 pub mod journal;
 pub mod json;
 pub mod learn;
+mod menu;
 pub mod pack;
-pub mod palette;
+mod palette;
 pub mod progress;
 pub mod prompt;
 pub mod regrade;

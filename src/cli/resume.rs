@@ -7,7 +7,7 @@ use crate::debugger::journal as journal_text;
 
 use super::commands::typed::TYPE;
 use super::journal::{self, Left};
-use super::{Stepper, palette, prompt};
+use super::{Stepper, menu, palette, prompt};
 
 /// Asks what is to become of sessions that were left. None: nothing of them is wanted now.
 pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
@@ -18,16 +18,10 @@ pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
     if found.is_empty() {
         return Ok(None);
     }
-    // A line that is too long would be broken, and the menu with it.
-    let width = usize::from(console::Term::stdout().size().1.max(30)) - 4;
-    let item = |left: &Left| console::truncate_str(&format!("go on with {}", about(left)), width, "…").into_owned();
-    let mut items: Vec<String> = found.iter().map(item).collect();
+    let mut items: Vec<String> = found.iter().map(|left| format!("go on with {}", about(left))).collect();
     items.push("start a new one, and be asked again next time".to_owned());
     items.push("throw away what was left".to_owned());
-    let keys = if width < 70 { "" } else { " (\u{2191} \u{2193} choose, Enter takes it)" };
-    let prompt = format!("A session was not ended{keys}");
-    // Who types ahead chooses nothing by that: in a plain menu letters and blanks are keys.
-    let chosen = dialoguer::FuzzySelect::new().with_prompt(prompt).items(&items).default(0).interact_opt()?;
+    let chosen = menu::choose("A session was not ended", &items, 0)?;
     match chosen {
         Some(place) if place < found.len() => Ok(Some(found.swap_remove(place))),
         Some(place) if place > found.len() => {

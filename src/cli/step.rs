@@ -10,16 +10,7 @@ use crate::debugger::file::File;
 use crate::debugger::quiz::Quiz;
 use crate::debugger::{Session, StopAt};
 
-use super::{NAMES, StepArguments, Stepper, journal, json, palette, prompt, resume, tui};
-
-/// What the menu of walks asks.
-const MENU: &str = "Which walk";
-
-/// How its keys are told where there is room.
-const MENU_KEYS: &str = " (type to search, \u{2191} \u{2193} choose, Enter starts, Esc leaves)";
-
-/// Room for what is searched.
-const SEARCHED: usize = 10;
+use super::{NAMES, StepArguments, Stepper, journal, json, menu, palette, prompt, resume, tui};
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
@@ -106,16 +97,8 @@ fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     if !interactive {
         return Ok(Some(Scenario::find("deployment")?));
     }
-    // A line that is too long would be broken, and the menu with it.
-    let width = usize::from(console::Term::stdout().size().1.max(30)) - 4;
-    let item =
-        |s: &Scenario| console::truncate_str(&format!("{:<NAMES$} {}", s.name, s.title), width, "…").into_owned();
-    let items: Vec<String> = shipped.iter().map(item).collect();
-    // So would a prompt be that is.
-    let keys = if MENU.len() + console::measure_text_width(MENU_KEYS) + SEARCHED <= width { MENU_KEYS } else { "" };
-    let prompt = format!("{MENU}{keys}");
+    let items: Vec<String> = shipped.iter().map(|s| format!("{:<NAMES$} {}", s.name, s.title)).collect();
     // The greeting begins with the title of what was chosen.
-    let chosen =
-        dialoguer::FuzzySelect::new().with_prompt(prompt).items(&items).default(1).report(false).interact_opt()?;
+    let chosen = menu::choose("Which walk", &items, 1)?;
     Ok(chosen.and_then(|i| shipped.into_iter().nth(i)))
 }
