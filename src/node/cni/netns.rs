@@ -187,16 +187,19 @@ impl Namespace {
         let Some(link) = self.links.get_mut(name) else { return };
         link.up = true;
         if link.kind == LinkKind::Loopback && link.addresses.is_empty() {
-            link.addresses.push(IpNet::v4(Ipv4Addr::LOCALHOST, 8));
+            link.addresses = vec![IpNet::v4(Ipv4Addr::LOCALHOST, 8)];
         }
     }
 
     /// Gives a link an address, and the namespace the route that follows from it.
     pub fn add_address(&mut self, name: &str, address: IpNet) {
         let Some(link) = self.links.get_mut(name) else { return };
+        // Of most namespaces it is the only one.
+        link.addresses.reserve_exact(1);
         link.addresses.push(address);
         let (destination, source) = (address.range(), Some(address.address));
         let route = Route { destination, gateway: None, device: name.into(), source, from_address: true };
+        self.routes.reserve_exact(1);
         self.routes.push(route);
     }
 

@@ -205,6 +205,10 @@ impl Ruleset {
             return Err(RulesetError::NoTarget { table: name, chain: chain.to_owned(), target: target.to_owned() });
         }
         if !there.rules.contains(&rule) {
+            if there.rules.len() < 4 {
+                // Each Pod has chains of its own, with a rule or two.
+                there.rules.reserve_exact(1);
+            }
             there.rules.insert(if first { 0 } else { there.rules.len() }, rule.clone());
             chains.count(&[rule], true);
         }

@@ -153,6 +153,7 @@ fn configure(machine: &mut Machine, config: &Config, run: &Run, result: &mut Cni
         let gateway = gateway_of(route, result);
         let device = ifname.clone();
         let (destination, source, from_address) = (route.dst, None, false);
+        inside.routes.reserve_exact(1);
         inside.routes.push(KernelRoute { destination, gateway, device, source, from_address });
     }
     tell_inside(machine, ifname, result);
