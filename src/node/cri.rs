@@ -6,8 +6,6 @@
 //! Left out: streams of bytes, for which Exec, Attach and PortForward give a URL, metrics, checkpoints, user namespaces,
 //! resource updates.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -35,15 +33,16 @@ pub struct PodSandboxConfig {
     pub domain: String,
     /// The Pod shares the node's network; no CNI call is made.
     pub host_network: bool,
-    /// The Pod's labels.
-    pub labels: BTreeMap<String, String>,
+    /// The Pod's labels, by key.
+    #[serde(serialize_with = "as_map")]
+    pub labels: Box<[(String, String)]>,
     /// Ports that the containers declare.
     pub port_mappings: Vec<PortMapping>,
     /// What its `/etc/hosts` says beside the usual: address and names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_aliases: Vec<(String, Vec<String>)>,
     /// Its `/etc/resolv.conf`.
-    pub dns: DnsConfig,
+    pub dns: Shared<DnsConfig>,
     /// The way to run it, of `RunPodSandboxRequest`; empty: the usual one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub runtime_handler: String,
@@ -110,7 +109,7 @@ pub struct ContainerConfig {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub working_dir: String,
     /// Environment variables, resolved.
-    pub envs: Vec<(String, String)>,
+    pub envs: Shared<Vec<(String, String)>>,
     /// Where files are mounted: container path, host path.
     pub mounts: Vec<(String, String)>,
     /// Not CRI: the ports that its spec declares, with protocol. A simulated process may listen there.
@@ -564,6 +563,10 @@ impl Message for StreamEnded {
 
 fn printed<T: Serialize>(message: &T) -> Value {
     serde_json::to_value(message).unwrap_or_else(|error| json!({ "unprintable": error.to_string() }))
+}
+
+fn as_map<S: serde::Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
 fn nanos<S: serde::Serializer>(at: &Instant, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,6 +5,7 @@
 //! first. Left out: permissions, owners and links; a file is its text. What is large is so because somebody says so
 //! ([`Disk::fill`]).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::Bound;
@@ -70,13 +71,42 @@ pub enum Entry {
     /// A directory.
     Directory,
     /// A file and its text.
-    File(String),
+    File(Text),
     /// A socket.
     Socket,
     /// A character device.
     CharDevice,
     /// A block device.
     BlockDevice,
+}
+
+/// The text of a file. What many files have in common they share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// All of it.
+    Whole(String),
+    /// Its own beginning and end, and what is between them.
+    Around(Rc<(Box<str>, Rc<str>, Box<str>)>),
+}
+
+impl Text {
+    fn read(&self) -> Cow<'_, str> {
+        match self {
+            Text::Whole(text) => text.into(),
+            Text::Around(parts) => [&*parts.0, &*parts.1, &*parts.2].concat().into(),
+        }
+    }
+
+    /// The text, to be changed.
+    fn whole(&mut self) -> &mut String {
+        if let Text::Around(_) = self {
+            *self = Text::Whole(self.read().into_owned());
+        }
+        match self {
+            Text::Whole(text) => text,
+            Text::Around(_) => unreachable!("it has just been put together"),
+        }
+    }
 }
 
 /// Directories that every machine has.
@@ -128,8 +158,8 @@ impl Disk {
     pub fn new(hub: &Hub, hostname: &str) -> Disk {
         let mut entries: BTreeMap<String, Entry> =
             DIRECTORIES.iter().map(|path| ((*path).to_owned(), Entry::Directory)).collect();
-        entries.insert("/etc/hostname".into(), Entry::File(format!("{hostname}\n")));
-        entries.insert("/etc/machine-id".into(), Entry::File(format!("{:032x}\n", machine_id(hostname))));
+        entries.insert("/etc/hostname".into(), Entry::File(Text::Whole(format!("{hostname}\n"))));
+        entries.insert("/etc/machine-id".into(), Entry::File(Text::Whole(format!("{:032x}\n", machine_id(hostname)))));
         entries.insert("/dev/null".into(), Entry::CharDevice);
         entries.insert("/dev/sda".into(), Entry::BlockDevice);
         entries.insert("/run/containerd.sock".into(), Entry::Socket);
@@ -188,7 +218,7 @@ impl Disk {
             return contents.read(&inside);
         }
         match self.entry(path) {
-            Some(Entry::File(text)) => Some(text),
+            Some(Entry::File(text)) => Some(text.read().into_owned()),
             _ => None,
         }
     }
@@ -255,7 +285,7 @@ impl Disk {
         let below = state.entries.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
         let below = below.map_while(|(path, entry)| Some((path.strip_prefix(&prefix)?, entry)));
         let file = |(name, entry): (&str, &Entry)| match entry {
-            Entry::File(text) if !name.contains('/') => pick(name, text),
+            Entry::File(text) if !name.contains('/') => pick(name, &text.read()),
             _ => None,
         };
         below.filter_map(file).collect()
@@ -279,6 +309,18 @@ impl Disk {
             self.make_directory(directory);
         }
         self.write(path, text, false)
+    }
+
+    /// The same for a text that has its middle in common with others.
+    pub fn put_around(&self, path: &str, before: &str, common: &Rc<str>, after: &str) -> Result<(), &'static str> {
+        self.put(path, "")?;
+        let mut state = self.0.borrow_mut();
+        if let Some(Entry::File(text)) = state.entries.get_mut(tidy(path)) {
+            *text = Text::Around(Rc::new((before.into(), common.clone(), after.into())));
+            return Ok(());
+        }
+        drop(state);
+        self.write(path, &[before, common, after].concat(), false)
     }
 
     /// Whether the host has a thing at a path that no directory can be made of.
@@ -350,8 +392,9 @@ impl Disk {
         if state.entries.get(parent) != Some(&Entry::Directory) {
             return Err("No such file or directory");
         }
-        match state.entries.entry(path.to_owned()).or_insert_with(|| Entry::File(String::new())) {
+        match state.entries.entry(path.to_owned()).or_insert_with(|| Entry::File(Text::Whole(String::new()))) {
             Entry::File(there) => {
+                let there = there.whole();
                 if !append {
                     there.clear();
                 }
@@ -454,6 +497,13 @@ mod tests {
             (disk.remove("/none"), "No such file or directory"),
         ] {
             assert_eq!(refused, Err(error));
+        }
+        disk.put_around("/etc/cni/b", "<", &"common".into(), ">").unwrap();
+        disk.put_around("/opt/data/b", "<", &"common".into(), ">").unwrap();
+        assert_eq!(disk.files_in("/etc/cni"), [("b".to_owned(), "<common>".to_owned())]);
+        for path in ["/etc/cni/b", "/opt/data/b"] {
+            disk.write(path, " and more", true).unwrap();
+            assert_eq!(disk.read(path).as_deref(), Some("<common> and more"), "{path}");
         }
         disk.power_cut();
         assert!(disk.mount_points().is_empty() && disk.read("/etc/cni/net.d/10-a.conflist").is_some());

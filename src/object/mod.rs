@@ -69,5 +69,5 @@ pub use discovery::Discovery;
 pub use kinds::{Kind, KindInfo, Object, Resource};
 pub use meta::Key;
 pub use pod::Pod;
-pub use shared::Shared;
+pub use shared::{Last, Shared};
 pub use status::Status;

@@ -1,5 +1,6 @@
 //! Parts of an object that its versions share.
 
+use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ impl<T: PartialEq> PartialEq for Shared<T> {
     }
 }
 
+impl<T: Eq> Eq for Shared<T> {}
+
 impl<T: Serialize> Serialize for Shared<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         T::serialize(&self.0, serializer)
@@ -65,6 +68,22 @@ impl<T: Serialize> Serialize for Shared<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Shared<T>, D::Error> {
         T::deserialize(deserializer).map(Shared::from)
+    }
+}
+
+/// The part that was made last. Whoever makes one that is equal gets that one: things of which many are made in a row are
+/// mostly alike.
+#[derive(Debug, Default)]
+pub struct Last<T>(RefCell<Shared<T>>);
+
+impl<T: PartialEq> Last<T> {
+    /// The part, shared with the one before it if they are equal.
+    pub fn share(&self, part: T) -> Shared<T> {
+        let mut last = self.0.borrow_mut();
+        if **last != part {
+            *last = part.into();
+        }
+        last.clone()
     }
 }
 
@@ -83,5 +102,13 @@ mod tests {
         second.push(3);
         assert!(std::ptr::eq(before, &*second));
         assert_ne!(first, second);
+    }
+
+    #[test]
+    fn equal_parts_made_in_a_row_are_one() {
+        let last = Last::default();
+        let [first, second, third] = [1, 1, 2].map(|part| last.share(part));
+        assert!(first.same(&second) && !second.same(&third));
+        assert_eq!((*first, *second, *third), (1, 1, 2));
     }
 }

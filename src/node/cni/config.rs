@@ -3,6 +3,8 @@
 //! Mirrors `libcni/conf.go`, with its errors, and `pkg/version`. Left out: plugins in files of their own
 //! (`loadOnlyInlinedPlugins`).
 
+use std::rc::Rc;
+
 use serde_json::{Map, Value, json};
 
 use crate::object::go_types::untyped;
@@ -61,7 +63,7 @@ pub struct NetworkList {
     /// In the order in which ADD runs them.
     pub plugins: Vec<PluginConfig>,
     /// The file as it was read, in base64: so it is kept with results.
-    pub encoded: String,
+    pub encoded: Rc<str>,
 }
 
 /// One plugin's part of a network.
@@ -102,7 +104,7 @@ impl NetworkList {
             disable_check: flag(&list, "disableCheck").map_err(wrong)?,
             disable_gc: flag(&list, "disableGC").map_err(wrong)?,
             plugins: plugins.iter().enumerate().map(plugin).collect::<Result<_, _>>()?,
-            encoded: base64::padded(text.as_bytes()),
+            encoded: base64::padded(text.as_bytes()).into(),
         })
     }
 
@@ -117,7 +119,7 @@ impl NetworkList {
             disable_check: false,
             disable_gc: false,
             plugins: vec![plugin],
-            encoded: base64::padded(text.as_bytes()),
+            encoded: base64::padded(text.as_bytes()).into(),
         })
     }
 

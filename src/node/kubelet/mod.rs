@@ -51,11 +51,11 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::{Change, RELIST};
 use crate::client::{Client, Informer, Lister, Recorder, Selection};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
-use crate::node::cri::ConditionsMayDiffer;
+use crate::node::cri::{ConditionsMayDiffer, DnsConfig};
 use crate::node::disk::Disk;
 use crate::node::host::{Host, Shortage};
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Pod};
+use crate::object::{Key, Kind, Last, Pod};
 
 pub mod actions;
 pub mod active_deadline;
@@ -189,6 +189,9 @@ pub struct Shared {
     started: Memory<Instant>,
     state: Memory<State>,
     rules: Rules,
+    /// The resolver that a sandbox was made with last, and the variables that a container was.
+    resolver: Last<DnsConfig>,
+    variables: Last<Vec<(String, String)>>,
 }
 
 /// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
@@ -267,6 +270,8 @@ impl Kubelet {
             kernel,
             rules,
             config,
+            resolver: Last::default(),
+            variables: Last::default(),
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node, services }
     }

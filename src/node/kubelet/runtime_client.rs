@@ -23,10 +23,10 @@ use crate::client::recorder::EventType;
 use crate::engine::RpcError;
 use crate::node::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, LinuxContainerResources,
-    PodSandboxConfig, PodSandboxStatus, RuntimeCondition,
+    PodSandboxStatus, RuntimeCondition,
 };
 use crate::object::quantity::Amount;
-use crate::object::{self, Pod};
+use crate::object::{self, Pod, Shared as Part};
 
 /// A command that was run in a container.
 pub(super) struct Ran {
@@ -77,8 +77,9 @@ impl Shared {
         for message in dns::fit(&mut config.dns) {
             self.recorder.event(pod, EventType::Warning, "DNSConfigForming", message);
         }
-        let runtime_handler = self.runtime_handler(pod).await?;
-        let request = CriRequest::RunPodSandbox(PodSandboxConfig { runtime_handler, ..config }.into());
+        config.dns = self.resolver.share(config.dns.into_inner());
+        config.runtime_handler = self.runtime_handler(pod).await?;
+        let request = CriRequest::RunPodSandbox(config.into());
         self.cri(request).await.and_then(id).map_err(|error| error.to_string())
     }
 
@@ -134,7 +135,7 @@ impl Shared {
         &self,
         pod: &Pod,
         container: &Container,
-        envs: Vec<(String, String)>,
+        envs: Part<Vec<(String, String)>>,
         sandbox: &str,
         attempt: u32,
     ) -> Result<String, RpcError> {
@@ -258,7 +259,7 @@ impl Shared {
 fn container_config(
     pod: &Pod,
     container: &Container,
-    envs: Vec<(String, String)>,
+    envs: Part<Vec<(String, String)>>,
     volumes: &[Slot],
     attempt: u32,
 ) -> ContainerConfig {

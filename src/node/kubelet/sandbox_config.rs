@@ -34,10 +34,10 @@ pub(super) fn sandbox_config(
         hostname: kernel_hostname(pod, hostname(pod, node), &domain)?,
         domain,
         host_network: spec.and_then(|s| s.host_network).unwrap_or(false),
-        labels: pod.metadata.labels.clone().unwrap_or_default(),
+        labels: pod.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect(),
         port_mappings: ports.map(port).collect(),
         host_aliases: spec.and_then(|s| s.host_aliases.as_ref()).into_iter().flatten().map(alias).collect(),
-        dns: resolver(pod, dns),
+        dns: resolver(pod, dns).into(),
         runtime_handler: String::new(),
     })
 }

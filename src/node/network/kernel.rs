@@ -328,7 +328,7 @@ impl Inner {
 
     /// The `/etc/resolv.conf` of a namespace. A machine's own names no server.
     pub(super) fn resolver(&self, namespace: &str) -> Resolver {
-        self.host.sockets.borrow().owners.get(namespace).map(|owner| owner.resolver.clone()).unwrap_or_default()
+        self.host.sockets.borrow().owners.get(namespace).map(|owner| Resolver::from(&*owner.dns)).unwrap_or_default()
     }
 
     /// Who is in a namespace: the Pod, or the machine.

@@ -15,7 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use crate::engine::ActorId;
+use crate::node::cri::DnsConfig;
 use crate::node::netfilter::{Protocol, Tuple};
+use crate::object::Shared;
 use crate::object::time::Instant;
 
 /// What a server says.
@@ -53,8 +55,8 @@ pub struct Listener {
 pub struct Owner {
     /// The Pod: `default/web`.
     pub pod: String,
-    /// Its `/etc/resolv.conf`.
-    pub resolver: Resolver,
+    /// What its `/etc/resolv.conf` says.
+    pub dns: Shared<DnsConfig>,
 }
 
 /// `/etc/resolv.conf`.
@@ -66,6 +68,16 @@ pub struct Resolver {
     pub searches: Vec<String>,
     /// `options`.
     pub options: Vec<String>,
+}
+
+impl From<&DnsConfig> for Resolver {
+    fn from(dns: &DnsConfig) -> Resolver {
+        Resolver {
+            servers: dns.servers.iter().filter_map(|server| server.parse().ok()).collect(),
+            searches: dns.searches.clone(),
+            options: dns.options.clone(),
+        }
+    }
 }
 
 impl Resolver {

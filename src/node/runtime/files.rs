@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::Inner;
-use super::listening::resolver;
 use super::state::{Container, State};
 use crate::node::cri::{ContainerConfig, PodSandboxConfig};
 use crate::node::disk::Contents;
+use crate::node::network::sockets::Resolver;
 
 impl Inner {
     /// The text of a file as the container sees it: in a volume, made by the kubelet or the runtime, or its own. A file
@@ -29,7 +29,7 @@ impl Inner {
         container.layer.read(path).or_else(|| match path {
             "/etc/hostname" => Some(format!("{}\n", sandbox.hostname)),
             "/etc/hosts" => Some(hosts(address(), sandbox)),
-            "/etc/resolv.conf" => Some(resolver(sandbox).file()),
+            "/etc/resolv.conf" => Some(Resolver::from(&*sandbox.dns).file()),
             _ => None,
         })
     }

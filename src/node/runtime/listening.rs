@@ -4,19 +4,10 @@
 
 use crate::node::cri::PodSandboxConfig;
 use crate::node::netfilter::Protocol;
-use crate::node::network::sockets::{self, Listener, Owner, Resolver};
+use crate::node::network::sockets::{self, Listener, Owner};
 
 use super::Inner;
 use super::network::netns;
-
-/// What the `/etc/resolv.conf` of a sandbox says.
-pub(super) fn resolver(config: &PodSandboxConfig) -> Resolver {
-    Resolver {
-        servers: config.dns.servers.iter().filter_map(|server| server.parse().ok()).collect(),
-        searches: config.dns.searches.clone(),
-        options: config.dns.options.clone(),
-    }
-}
 
 impl Inner {
     /// A sandbox's namespace is this Pod's from now on.
@@ -24,7 +15,7 @@ impl Inner {
         if config.host_network {
             return;
         }
-        let owner = Owner { pod: format!("{}/{}", config.namespace, config.name), resolver: resolver(config) };
+        let owner = Owner { pod: format!("{}/{}", config.namespace, config.name), dns: config.dns.clone() };
         self.sockets(|sockets| sockets.owners.insert(netns(id), owner));
     }
 

@@ -34,7 +34,7 @@ use crate::object::pod::Spec;
 use crate::object::pod::spec::PodVolume;
 use crate::object::time::Instant;
 use crate::object::volume::{awaits_node_expansion, claim_behind};
-use crate::object::{Key, Kind, Object, Pod, ephemeral};
+use crate::object::{Key, Kind, Object, Pod, Shared as Part, ephemeral};
 
 pub mod claims;
 pub mod fields;
@@ -305,7 +305,7 @@ impl Shared {
         pod: &Pod,
         container: &Container,
         ip: &str,
-    ) -> Result<Vec<(String, String)>, String> {
+    ) -> Result<Part<Vec<(String, String)>>, String> {
         if !self.services.has_synced() {
             return Err("services have not yet been read at least once, cannot construct envvars".to_owned());
         }
@@ -313,7 +313,8 @@ impl Shared {
         let services = service_links::of_pod(pod, &self.services);
         let host = self.config.ip.as_str();
         let addresses = Addresses { host, pod: if ip.is_empty() { host } else { ip } };
-        variables::of_container(pod, container, addresses, &services, &self.config.capacity, &object)
+        let all = variables::of_container(pod, container, addresses, &services, &self.config.capacity, &object)?;
+        Ok(self.variables.share(all))
     }
 
     /// The credentials for registries that the pod names; here no registry asks for any. Mirrors `getPullSecretsForPod`.

@@ -12,10 +12,28 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use super::fields;
 use super::sources;
 use crate::node::disk::Contents;
-use crate::object::{Kind, Pod};
+use crate::object::{Kind, Object, Pod};
 
 /// Paths and texts.
-type Pairs = Vec<(String, String)>;
+type Pairs = Vec<(String, Text)>;
+
+/// What is in a file.
+#[derive(Debug)]
+enum Text {
+    /// This.
+    Own(String),
+    /// What that version of a ConfigMap or Secret has at this key. All Pods of a namespace have the CA's certificate so.
+    Of(Object, String),
+}
+
+impl Text {
+    fn read(&self) -> String {
+        match self {
+            Text::Own(text) => text.clone(),
+            Text::Of(object, key) => sources::text(object, key).unwrap_or_default(),
+        }
+    }
+}
 
 /// What the files are made from.
 pub struct Material<'a> {
@@ -31,11 +49,11 @@ pub struct Material<'a> {
 
 /// Files that a container can only read.
 #[derive(Debug)]
-pub struct Payload(Box<[(String, String)]>);
+pub struct Payload(Box<[(String, Text)]>);
 
 impl Contents for Payload {
     fn read(&self, path: &str) -> Option<String> {
-        self.0.iter().find(|(file, _)| file == path).map(|(_, text)| text.clone())
+        self.0.iter().find(|(file, _)| file == path).map(|(_, text)| text.read())
     }
 
     fn paths(&self) -> Vec<String> {
@@ -89,7 +107,8 @@ impl Material<'_> {
         } else if let Some(source) = &part.downward_api {
             self.downward(source.items.as_deref().unwrap_or_default())
         } else if let Some(token) = &part.service_account_token {
-            Ok(vec![(token.path.clone(), self.tokens.get(&token.path).cloned().unwrap_or_default())])
+            let text = self.tokens.get(&token.path).cloned().unwrap_or_default();
+            Ok(vec![(token.path.clone(), Text::Own(text))])
         } else {
             Ok(Pairs::new())
         }
@@ -108,14 +127,14 @@ impl Material<'_> {
             let missing = format!("{} {name:?} not found", kind.info().singular());
             return if optional { Ok(Pairs::new()) } else { Err(missing) };
         };
-        let data = sources::data(&object);
+        let text = |key: &str| Text::Of(object.clone(), key.to_owned());
         let Some(items) = items.filter(|items| !items.is_empty()) else {
-            return Ok(data.into_iter().map(|(key, text)| (key.to_owned(), text)).collect());
+            return Ok(sources::keys(&object).map(|key| (key.to_owned(), text(key))).collect());
         };
         let mut files = Pairs::new();
         for item in items {
-            match data.iter().find(|(key, _)| *key == item.key) {
-                Some((_, text)) => files.push((item.path.clone(), text.clone())),
+            match sources::keys(&object).find(|key| *key == item.key) {
+                Some(key) => files.push((item.path.clone(), text(key))),
                 None if optional => {}
                 None if kind == Kind::Secret => {
                     return Err(format!("references non-existent secret key: {}", item.key));
@@ -133,7 +152,7 @@ impl Material<'_> {
                 (None, Some(selector)) => fields::resource(self.pod, selector, None, self.node)?,
                 (None, None) => String::new(),
             };
-            Ok((item.path.clone(), text))
+            Ok((item.path.clone(), Text::Own(text)))
         };
         items.iter().map(file).collect()
     }
@@ -162,7 +181,7 @@ mod tests {
         let tokens = BTreeMap::from([("token".to_owned(), "t".to_owned())]);
         let from = Material { pod: &pod, node: &BTreeMap::new(), tokens: &tokens, object: &object };
         let payload = of_volume(&volume, &from)?.expect("the kubelet writes these");
-        let mut lines: Vec<String> = payload.0.iter().map(|(path, text)| format!("{path}={text}")).collect();
+        let mut lines: Vec<String> = payload.0.iter().map(|(path, text)| format!("{path}={}", text.read())).collect();
         lines.sort();
         Ok(lines.join(" "))
     }

@@ -64,13 +64,23 @@ pub fn of_pulls(spec: &PodSpec) -> impl Iterator<Item = Source<'_>> {
 
 /// The texts in a ConfigMap or Secret, by key. Bytes that are no text show as they can.
 pub fn data(object: &Object) -> Vec<(&str, String)> {
-    let bytes = |value: &k8s_openapi::ByteString| String::from_utf8_lossy(&value.0).into_owned();
-    if let Some(map) = ConfigMap::from_object(object) {
-        let texts = map.data.iter().flatten().map(|(key, text)| (key.as_str(), text.clone()));
-        return texts
-            .chain(map.binary_data.iter().flatten().map(|(key, value)| (key.as_str(), bytes(value))))
-            .collect();
-    }
-    let secret = Secret::from_object(object).and_then(|secret| secret.data.as_ref());
-    secret.into_iter().flatten().map(|(key, value)| (key.as_str(), bytes(value))).collect()
+    keys(object).map(|key| (key, text(object, key).unwrap_or_default())).collect()
+}
+
+/// The keys of a ConfigMap or Secret.
+pub fn keys(object: &Object) -> impl Iterator<Item = &str> {
+    let map = ConfigMap::from_object(object);
+    let texts = map.and_then(|map| map.data.as_ref()).into_iter().flat_map(|data| data.keys());
+    let bytes = map.map_or_else(|| Secret::from_object(object)?.data.as_ref(), |map| map.binary_data.as_ref());
+    texts.chain(bytes.into_iter().flat_map(|data| data.keys())).map(String::as_str)
+}
+
+/// What a ConfigMap or Secret has at a key, as text.
+pub fn text(object: &Object, key: &str) -> Option<String> {
+    let map = ConfigMap::from_object(object);
+    let text = map.and_then(|map| map.data.as_ref()?.get(key).cloned());
+    text.or_else(|| {
+        let bytes = map.map_or_else(|| Secret::from_object(object)?.data.as_ref(), |map| map.binary_data.as_ref());
+        Some(String::from_utf8_lossy(&bytes?.get(key)?.0).into_owned())
+    })
 }
