@@ -20,12 +20,6 @@ pub use kubestep_exercise as exercise;
 
 pub mod lab;
 
-#[cfg(feature = "book")]
-pub mod book;
-
-#[cfg(feature = "book")]
-pub mod serve;
-
 pub mod cli;
 
 /// Every step makes and drops some hundred small values; the system's allocator took a third of a run.

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kubestep::cli::main()
+    kubestep::cli::main(None)
 }

@@ -14,7 +14,7 @@ use super::preprocessor::Directives;
 /// # Errors
 /// There is none.
 pub fn find() -> anyhow::Result<PathBuf> {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("book");
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book");
     let here = PathBuf::from("book");
     let found = [here, built].into_iter().find(|folder| folder.join("book.toml").is_file());
     found.context("there is no book/book.toml here; start kubestep in the folder of its sources")

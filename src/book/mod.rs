@@ -6,18 +6,20 @@
 //! as a chapter says fails the build, with the chapter's line. So the book cannot rot.
 //!
 //! [`build`] makes the whole book with mdBook as a library; [`preprocessor`] does its part for a stock `mdbook build`.
-//! Both come to [`preprocess`].
+//! Both come to [`preprocess`]. [`command`] is `kubestep book`, and [`serve`] its server.
 //!
 //! Must hold: the same sources give the same bytes; pages need no network and, but for stepping, no script.
 
 pub mod block;
 pub mod build;
 pub mod code;
+pub mod command;
 pub mod exercise;
 pub mod html;
 pub mod preprocess;
 pub mod preprocessor;
 pub mod quiz;
 pub mod scene;
+pub mod serve;
 pub mod svg;
 pub mod transcript;

@@ -6,7 +6,7 @@
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`. [`regrade`]: `watch`.
 //!   [`progress`]: how long they took. [`doctor`], [`pack`]: before a class begins.
-//! - [`mod@book`]: `kubestep book`, the course.
+//! - [`course`]: `kubestep book`, the course.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
 //! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`journal`], [`resume`]: sessions that outlive their terminal.
@@ -23,10 +23,9 @@ use crate::cluster::scenario::{Nodes, Scenario};
 use crate::lab::plug;
 use crate::object::{Discovery, Kind};
 
-#[cfg(feature = "book")]
-pub mod book;
 pub mod commands;
 pub mod complete;
+pub mod course;
 pub mod doctor;
 pub mod draft;
 pub mod edit;
@@ -51,11 +50,19 @@ pub mod tui;
 pub mod view;
 pub mod watch;
 
+pub use course::Course;
 pub use stepper::Stepper;
 
 /// Kubernetes, one event at a time.
 #[derive(Debug, Parser)]
-#[command(name = "kubestep", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "kubestep",
+    bin_name = "kubestep",
+    version,
+    about,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 struct Arguments {
     /// When to colour the output.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
@@ -82,14 +89,12 @@ enum Verb {
     /// List what `step` and `run` offer.
     Scenarios,
     /// Build the course, serve it to this machine alone, and open it.
-    #[cfg(feature = "book")]
-    Book(book::Arguments),
+    Book(course::Arguments),
     /// Do this program's part in a stock `mdbook build`.
-    #[cfg(feature = "book")]
     #[command(hide = true)]
     Preprocess {
         #[command(subcommand)]
-        question: Option<book::Question>,
+        question: Option<course::Question>,
     },
     /// The exercises: where you are, and what is next.
     Learn {
@@ -256,15 +261,15 @@ struct ExploreArguments {
 /// The width of the column of scenarios' names.
 const NAMES: usize = 25;
 
-/// Runs the program. Exit code 0: done; 1: an error, which has been printed; 2: wrong usage.
-pub fn main() -> ExitCode {
+/// Runs the program, which may have the course in it. Exit code 0: done; 1: an error, which has been printed; 2: wrong usage.
+pub fn main(course: Option<&Course>) -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.color {
         Color::Auto => {}
         Color::Always => console::set_colors_enabled(true),
         Color::Never => console::set_colors_enabled(false),
     }
-    match run(arguments.command) {
+    match run(arguments.command, course) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -274,7 +279,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(verb: Verb) -> anyhow::Result<()> {
+fn run(verb: Verb, course: Option<&Course>) -> anyhow::Result<()> {
     match verb {
         Verb::Step(arguments) => step::command(arguments),
         Verb::Run(arguments) => run::command(arguments.source, arguments.out.as_deref()),
@@ -290,10 +295,10 @@ fn run(verb: Verb) -> anyhow::Result<()> {
             }
             Ok(())
         }
-        #[cfg(feature = "book")]
-        Verb::Book(arguments) => book::command(&arguments),
-        #[cfg(feature = "book")]
-        Verb::Preprocess { question } => book::preprocess(question.as_ref()),
+        Verb::Book(arguments) => course.map_or_else(course::elsewhere, |course| (course.book)(&arguments)),
+        Verb::Preprocess { question } => {
+            course.map_or_else(course::elsewhere, |course| (course.preprocess)(question.as_ref()))
+        }
         Verb::Learn { until } => learn::learn(until.as_deref(), &mut io::stdout().lock()),
         Verb::Watch { name, as_is } => regrade::command(name.as_deref(), !as_is, &mut io::stdout().lock()),
         Verb::Progress(arguments) => progress::command(&arguments, &mut io::stdout().lock()),

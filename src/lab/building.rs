@@ -20,11 +20,8 @@ const FOR_ONE: Duration = Duration::from_secs(60);
 const FOR_ALL: Duration = Duration::from_secs(3600);
 /// Seconds of processor time for each of cargo's processes, for those that are left when the grader itself has ended.
 const CPU_SECONDS: u32 = 1200;
-/// The libraries that are built before a learner's package, or beside it.
-const LIBRARIES: &[&str] = match cfg!(feature = "book") {
-    true => &["kubestep_exercise", "kubestep"],
-    false => &["kubestep_exercise"],
-};
+/// The library that a learner's package is built on.
+const LIBRARY: &str = "kubestep_exercise";
 /// What cargo says of each thing that it has built, or that is as it was.
 const ARTIFACT: &str = "{\"reason\":\"compiler-artifact\",";
 
@@ -51,11 +48,11 @@ pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
     cargo
         .current_dir(root)
         .args(["build", "--quiet", "--message-format=json-render-diagnostics"])
+        // With the packages beside it that `cargo run` and `cargo test` know, of which nothing is built here: so all have the
+        // same features of what they are made of, and nothing is built twice.
+        .args(["--package", "kubestep", "--package", "kubestep-book"])
         .args(["--package", package, "--bin", package, "--target-dir"])
-        .arg(&target)
-        // An exercise does without the library. Where it stands beside it, both have the same features of what they are made
-        // of, and nothing is built twice.
-        .args(if cfg!(feature = "book") { &["--package", "kubestep", "--lib"][..] } else { &[] });
+        .arg(&target);
     run(cargo, if package.starts_with("exercise-") { FOR_ONE } else { FOR_ALL })?;
     made.keep_note();
     Ok(made.program)
@@ -84,10 +81,9 @@ fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
         return Err(Verdict::Stopped("cargo has no pipes".to_owned()));
     };
     let (mut output, errors) = (pipe::follow(output), pipe::read(errors));
-    let (mut until, mut libraries) = (Instant::now() + FOR_ALL, LIBRARIES.to_vec());
+    let mut until = Instant::now() + FOR_ALL;
     while let Some(artifact) = output.line_with(ARTIFACT, until) {
-        libraries.retain(|name| !artifact.contains(&format!("\"name\":\"{name}\"")));
-        if libraries.is_empty() {
+        if artifact.contains(&format!("\"name\":\"{LIBRARY}\"")) {
             until = Instant::now() + for_one;
         }
     }

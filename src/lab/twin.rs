@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use super::{Exercise, Verdict, building};
 
 /// How it is built.
-pub const BUILD: &str = "cargo build --profile judge --no-default-features";
+pub const BUILD: &str = "cargo build --profile judge --bin kubestep";
 
 /// What it is, or is not yet.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use kubestep::book::scene::{self, Ask};
 use kubestep::lab::TABLE;
+use kubestep_book::book::scene::{self, Ask};
 use serde_json::{Value, json};
 
-use crate::project::{Scratch, built, program, project};
+use crate::project::{Scratch, built, from_root, program, project};
 
 /// How long a text is once a server or an archive has packed it.
 fn packed(text: &[u8]) -> usize {
@@ -66,7 +66,7 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
 fn the_course_builds_and_every_link_resolves() {
     let scratch = Scratch::new();
     let out = scratch.0.join("out");
-    kubestep::book::build::build(Path::new("book"), &out, &program()).unwrap_or_else(|error| panic!("{error:#}"));
+    kubestep_book::book::build::build(&from_root("book"), &out, &program()).unwrap_or_else(|error| panic!("{error:#}"));
     let mut wrong = Vec::new();
     for page in pages(&out) {
         let name = page.file_name().and_then(|name| name.to_str()).expect("pages have names").to_owned();
@@ -293,7 +293,7 @@ fn a_stock_mdbook_is_served_over_pipes() {
 /// What `book.toml` tells mdBook to run is this program's part.
 #[test]
 fn the_book_names_its_preprocessor() {
-    let config = fs::read_to_string("book/book.toml").expect("it is there");
+    let config = fs::read_to_string(from_root("book/book.toml")).expect("it is there");
     let command = config.split("[preprocessor.kubestep]\ncommand = \"").nth(1).and_then(|rest| rest.split('"').next());
     assert_eq!(command, Some("cargo run --quiet -- preprocess"));
 }
@@ -324,7 +324,7 @@ fn what_cannot_be_done_says_the_way_out() {
 /// Rust that a chapter shows is Rust that compiles: it is taken from sources, by a `code` block.
 #[test]
 fn rust_comes_from_sources() {
-    for entry in fs::read_dir("book/src").expect("the chapters are there") {
+    for entry in fs::read_dir(from_root("book/src")).expect("the chapters are there") {
         let path = entry.expect("a folder can be listed").path();
         let text = fs::read_to_string(&path).expect("a chapter is text");
         for (number, line) in (1..).zip(text.lines()) {
@@ -336,7 +336,7 @@ fn rust_comes_from_sources() {
 /// An exercise stands at the end of one chapter, as the grader's table describes it.
 #[test]
 fn every_exercise_has_its_chapter() {
-    let chapters: String = fs::read_dir("book/src")
+    let chapters: String = fs::read_dir(from_root("book/src"))
         .expect("the chapters are there")
         .map(|entry| fs::read_to_string(entry.expect("a folder can be listed").path()).expect("a chapter is text"))
         .collect();

@@ -4,8 +4,6 @@
 //! - `parts`: what every chapter has.
 //! - `live`: the server: who gets pages, who gets sessions.
 //! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
-#![cfg(feature = "book")]
-
 mod browser;
 mod build;
 mod chromium;

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use kubestep::book::block::{self, Block, Directive};
+use kubestep_book::book::block::{self, Block, Directive};
+
+use crate::project::from_root;
 
 /// How many words a reader has before them, code and sessions not counted.
 const WORDS: std::ops::RangeInclusive<usize> = 1_000..=2_500;
@@ -64,8 +66,9 @@ fn every_chapter_has_its_parts() {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.as_bytes().first().is_some_and(u8::is_ascii_digit)
     };
-    let files =
-        fs::read_dir("book/src").expect("the chapters are there").map(|entry| entry.expect("it can be listed").path());
+    let files = fs::read_dir(from_root("book/src"))
+        .expect("the chapters are there")
+        .map(|entry| entry.expect("it can be listed").path());
     let mut chapters: Vec<PathBuf> = files.filter(numbered).collect();
     chapters.sort();
     assert_eq!(chapters.len(), 18);
@@ -80,7 +83,7 @@ fn every_chapter_has_its_parts() {
 
 #[test]
 fn what_a_chapter_lacks_is_noticed() {
-    let whole = fs::read_to_string("book/src/06-replicaset.md").expect("a chapter is text");
+    let whole = fs::read_to_string(from_root("book/src/06-replicaset.md")).expect("a chapter is text");
     assert_eq!(missing(&whole), Vec::<&str>::new());
     for (part, without, lacks) in [
         ("After this chapter you can", "Soon", "outcomes"),

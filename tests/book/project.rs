@@ -4,7 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// The folder of the project.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
 static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A path in the project.
+pub fn from_root(path: &str) -> PathBuf {
+    Path::new(ROOT).join(path)
+}
 
 /// A folder, gone at the end.
 pub struct Scratch(pub PathBuf);
@@ -24,9 +32,9 @@ impl Drop for Scratch {
     }
 }
 
-/// This program.
+/// This program, with the course in it.
 pub fn program() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_kubestep"))
+    PathBuf::from(env!("CARGO_BIN_EXE_kubestep-book"))
 }
 
 /// A project whose book has one chapter, `a.md`, and the real assets.
@@ -36,7 +44,7 @@ pub fn project(chapter: &str) -> Scratch {
     fs::create_dir_all(book.join("src")).expect("a folder can be made");
     fs::create_dir_all(book.join("assets")).expect("a folder can be made");
     for file in ["book.toml", "assets/player.js", "assets/kubestep.css"] {
-        fs::copy(Path::new("book").join(file), book.join(file)).expect("the book has it");
+        fs::copy(from_root("book").join(file), book.join(file)).expect("the book has it");
     }
     fs::write(book.join("src/SUMMARY.md"), "# Summary\n\n- [A](a.md)\n").expect("a file can be written");
     fs::write(book.join("src/a.md"), chapter).expect("a file can be written");
@@ -64,7 +72,7 @@ pub fn with_exercise(project: &Scratch, text: &str) {
     use kubestep::lab::{TABLE, building, shelf};
     use std::os::unix::fs::PermissionsExt;
 
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(ROOT);
     for exercise in TABLE {
         let stub = root.join("exercises").join(exercise.folder).join("stub.rs");
         let place = project.0.join("exercises").join(exercise.folder).join("stub.rs");
@@ -82,6 +90,6 @@ pub fn with_exercise(project: &Scratch, text: &str) {
 /// Builds such a project's book into its `out`.
 pub fn built(project: &Scratch) -> anyhow::Result<PathBuf> {
     let out = project.0.join("out");
-    kubestep::book::build::build(&project.0.join("book"), &out, &program())?;
+    kubestep_book::book::build::build(&project.0.join("book"), &out, &program())?;
     Ok(out)
 }

@@ -1,7 +1,6 @@
-//! `kubestep book`: the course.
+//! `kubestep book`: builds the course, serves it, opens it; and its part in a stock `mdbook build`.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -9,42 +8,16 @@ use anyhow::{Context, anyhow, ensure};
 
 use crate::book::build;
 use crate::book::preprocessor::{Directives, speak};
+use crate::book::serve::watch::{Built, Watch};
+use crate::book::serve::{self, Site, token};
+use crate::cli::course::{Arguments, Course, Question};
 use crate::lab::plug;
-use crate::serve::watch::{Built, Watch};
-use crate::serve::{self, Site, token};
 
-/// What can be said to it.
-#[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// Build the pages and be done.
-    #[arg(long)]
-    build_only: bool,
-    /// Serve at this port of 127.0.0.1; 0 takes any that is free.
-    #[arg(long, default_value_t = super::doctor::PORT, conflicts_with = "build_only")]
-    port: u16,
-    /// Open no browser.
-    #[arg(long, conflicts_with = "build_only")]
-    no_open: bool,
-    /// With your solution of this exercise in live sessions, unless a page says otherwise.
-    #[arg(long, value_name = "NAME", conflicts_with = "build_only")]
-    exercise: Option<String>,
-    /// Write the pages into this folder; target/book unless given.
-    #[arg(long, value_name = "DIR")]
-    dest: Option<PathBuf>,
-}
-
-/// What mdBook asks a preprocessor.
-#[derive(Debug, clap::Subcommand)]
-pub enum Question {
-    /// Does it have a part in what this renderer makes?
-    Supports {
-        /// The renderer's name.
-        renderer: String,
-    },
-}
+/// What the program does when it is asked for the course.
+pub const COURSE: Course = Course { book: command, preprocess };
 
 /// `kubestep book`.
-pub(super) fn command(arguments: &Arguments) -> anyhow::Result<()> {
+fn command(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(name) = &arguments.exercise {
         drop(plug::part(name).map_err(|error| anyhow!(error))?);
     }
@@ -89,7 +62,7 @@ fn open(address: &str) {
 }
 
 /// `kubestep preprocess`.
-pub(super) fn preprocess(question: Option<&Question>) -> anyhow::Result<()> {
+fn preprocess(question: Option<&Question>) -> anyhow::Result<()> {
     use mdbook_preprocessor::Preprocessor;
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
     match question {
