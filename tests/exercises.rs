@@ -366,6 +366,18 @@ mod containment {
         }
     }
 
+    /// The simple questions come first: a wrong answer to one of them is told before a panic at another.
+    #[test]
+    fn what_it_answered_before_a_panic_is_judged() {
+        let text = "n=0; while [ $n -lt 100 ]; do read -r line; echo 'answer: \"Keep\"'; n=$((n + 1)); done
+            echo \"thread 'main' panicked at src/lib.rs:7:5:\" >&2; exit 101";
+        let exercise = Exercise::find("ownership").unwrap();
+        let verdict = process::grade_program(&script("panics-later", text), &[], exercise);
+        let Verdict::Fails(Failure { property, case, .. }) = verdict else { panic!("{verdict:?}") };
+        assert!(property.contains("that nobody controls is adopted"), "{property}");
+        assert!(case.contains("yours gave: Keep") && case.contains("\nlater: it panics at question 101 of "), "{case}");
+    }
+
     #[test]
     #[allow(clippy::disallowed_methods, reason = "how long the grader takes is the question")]
     fn whatever_it_does_it_is_named_and_ends() {

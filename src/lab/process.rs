@@ -84,13 +84,22 @@ pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) ->
     match exercise.judging {
         Judging::Function { questions, judge, show, .. } => {
             let questions = questions();
-            match ask_twice(program, arguments, &questions, show).map(|answers| judge(&answers)) {
-                Err(verdict) => verdict,
-                Ok(Ok(checks)) => Verdict::Passes(checks),
-                Ok(Err((n, mut failure))) => {
+            let (answers, stopped) = match ask_twice(program, arguments, &questions, show) {
+                Ok(answers) => (answers, None),
+                Err((verdict, answers)) => (answers, Some(verdict)),
+            };
+            match (judge(&answers), stopped) {
+                // The simple questions come first. Whoever has one of them wrong mends that before anything else.
+                (Err((n, mut failure)), stopped) if n < answers.len() => {
+                    if let Some(Verdict::Stopped(how)) = stopped {
+                        failure.case += &format!("\nlater: {}", how.lines().next().unwrap_or_default());
+                    }
                     failure.case += &printed_at(program, arguments, &questions[n]);
                     Verdict::Fails(failure)
                 }
+                (_, Some(verdict)) => verdict,
+                (Ok(checks), None) => Verdict::Passes(checks),
+                (Err((_, failure)), None) => Verdict::Fails(failure),
             }
         }
         Judging::Controller(plan) => {
@@ -103,27 +112,51 @@ pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) ->
 
 /// Runs a program on the questions, and another time the other way round: a function gives the same answers. What is kept
 /// in a static shows so.
+///
+/// # Errors
+/// How it did not answer them all, and what it answered before that.
 fn ask_twice(
     program: &Path,
     arguments: &[&str],
     questions: &[String],
     show: fn(usize) -> String,
-) -> Result<Vec<String>, Verdict> {
+) -> Result<Vec<String>, (Verdict, Vec<String>)> {
     let turned: Vec<String> = questions.iter().rev().cloned().collect();
     let (first, second) = std::thread::scope(|scope| {
         let second = scope.spawn(|| ask(program, arguments, &turned));
         (ask(program, arguments, questions), second.join())
     });
-    let stopped = |how: String, n: usize| match questions.len() {
-        all if n < all => Verdict::Stopped(format!("{how}\nit was asked:\n{}", show(n))),
-        _ => Verdict::Stopped(how),
+    let stopped = |how: String, n: Option<usize>| match n {
+        Some(n) => Verdict::Stopped(format!("{how}\nit was asked:\n{}", show(n))),
+        None => Verdict::Stopped(how),
     };
-    let answers = first.map_err(|(how, n)| stopped(how, n))?;
-    let second = second.unwrap_or_else(|_| Err(("the grader's thread has ended".to_owned(), usize::MAX)));
-    let second = second.map_err(|(how, n)| stopped(how, questions.len().wrapping_sub(n.saturating_add(1))))?;
+    let answers = first.map_err(|Silence { how, answers }| {
+        let n = answers.as_ref().map(Vec::len);
+        (stopped(how, n), answers.unwrap_or_default())
+    })?;
+    let second = second.unwrap_or_else(|_| Err(Silence::of("the grader's thread has ended")));
+    let second = second.map_err(|Silence { how, answers }| {
+        let n = answers.map(|answers| questions.len() - 1 - answers.len());
+        (stopped(how, n), Vec::new())
+    })?;
     match (0..answers.len()).find(|n| answers[*n] != second[answers.len() - 1 - n]) {
         None => Ok(answers),
-        Some(n) => Err(Verdict::Fails(Failure::not_again(&show(n)))),
+        Some(n) => Err((Verdict::Fails(Failure::not_again(&show(n))), Vec::new())),
+    }
+}
+
+/// A program has not answered all that it was asked.
+struct Silence {
+    /// How that came, in words.
+    how: String,
+    /// What it answered until it was silent at a question; none if it was not at one.
+    answers: Option<Vec<String>>,
+}
+
+impl Silence {
+    /// At no question.
+    fn of(how: impl Into<String>) -> Silence {
+        Silence { how: how.into(), answers: None }
     }
 }
 
@@ -196,20 +229,21 @@ fn time_for(answered: usize) -> Duration {
 /// Runs a program on the questions and returns its answers, as many as questions.
 ///
 /// # Errors
-/// In words, the way in which it did not answer them all, and at which question it was.
-fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, (String, usize)> {
-    let none = questions.len();
-    let mut asked = Asked::start(program, arguments).map_err(|how| (how, none))?;
+/// The way in which it did not answer them all.
+fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, Silence> {
+    let all = questions.len();
+    let mut asked = Asked::start(program, arguments).map_err(Silence::of)?;
     let (answers, waited) = asked.answers(questions);
     let answered = answers.len();
-    let at = format!(" at question {} of {none}", answered + 1);
+    let at = format!(" at question {} of {all}", answered + 1);
     let Asked { mut child, output, errors, .. } = asked;
-    if answered < none {
+    if answered < all {
         let late = || match waited < SECONDS {
             true => format!("it takes too long: more than {} ms for each of {answered} answers", FOR_EACH.as_millis()),
             false => format!("it does not come to an end: no answer{at} within {} s", waited.as_secs()),
         };
-        return Err((obituary(&mut child, output, errors, &at).unwrap_or_else(late), answered));
+        let how = obituary(&mut child, output, errors, &at).unwrap_or_else(late);
+        return Err(Silence { how, answers: Some(answers) });
     }
     let ended = ended_within(&mut child, SECONDS);
     end_group(&child);
@@ -217,9 +251,9 @@ fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<S
     let more = rest.lines().filter(|line| line.starts_with(ANSWER)).count();
     let printed = rest.len().max(errors.len());
     match (how_it_ended(ended, printed, &errors, " after the last question"), ended) {
-        (Some(how), _) => Err((how, none)),
-        (None, None) => Err(("it does not come to an end: it runs on after the last question".to_owned(), none)),
-        _ if more > 0 => Err((format!("it gives {} answers to {none} questions", answered + more), none)),
+        (Some(how), _) => Err(Silence::of(how)),
+        (None, None) => Err(Silence::of("it does not come to an end: it runs on after the last question")),
+        _ if more > 0 => Err(Silence::of(format!("it gives {} answers to {all} questions", answered + more))),
         _ => Ok(answers),
     }
 }
