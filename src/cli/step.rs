@@ -14,7 +14,7 @@ use super::{NAMES, StepArguments, Stepper, journal, json, menu, palette, prompt,
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
-    let interactive = !arguments.json && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let interactive = is_interactive(&arguments);
     let folder = arguments.journal.clone().or_else(|| journal::folder().filter(|_| interactive));
     if let Some(path) = &arguments.replay {
         return replay(path, &arguments, folder);
@@ -48,10 +48,8 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     );
     let story = scenario.story.trim().to_owned();
     let mut stepper = Stepper::new(session, arguments.all);
-    // What is read by a program, or searched, keeps its lines; the full screen lays them out by itself.
-    let lines = interactive && !arguments.tui;
-    let laid = |text: &str| if lines { prompt::wrapped(text, stepper.width()) } else { text.to_owned() };
-    let told: String = [&story, &hint].iter().filter(|text| !text.is_empty()).map(|text| laid(text) + "\n").collect();
+    let told = [&story, &hint].into_iter().filter(|text| !text.is_empty());
+    let told: String = told.map(|text| laid_out(text, &stepper, &arguments) + "\n").collect();
     let greeting = format!("{title}\n{told}");
     stepper.quiz = arguments.quiz.unwrap_or(stepper.session.scenario().quiz).then(Quiz::default);
     let kept = stepper.keep_in(folder);
@@ -73,9 +71,23 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     let kept = stepper.keep_in(folder);
     let title = palette::here().apply_to(&stepper.session.scenario().title);
     let shown = if arguments.tui { String::new() } else { prompt::text(&stepper.shown(), &stepper.view()) };
-    let breaks = file.breaks.map(|what| format!("at step {} breaks: {what}\n", file.steps)).unwrap_or_default();
+    let breaks = file.breaks.map(|what| format!("at step {} breaks: {what}", file.steps));
+    let breaks = breaks.map(|text| laid_out(&text, &stepper, arguments) + "\n").unwrap_or_default();
     let greeting = format!("{title}\n{breaks}{kept}{shown}");
     run(stepper, arguments, &kept, &greeting)
+}
+
+fn is_interactive(arguments: &StepArguments) -> bool {
+    !arguments.json && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// A text of the greeting in lines for a person. What is read by a program, or searched, keeps its lines; the full screen lays
+/// them out by itself.
+fn laid_out(text: &str, stepper: &Stepper, arguments: &StepArguments) -> String {
+    match is_interactive(arguments) && !arguments.tui {
+        true => prompt::wrapped(text, stepper.width()),
+        false => text.to_owned(),
+    }
 }
 
 /// Shows a session with the face that was asked for. A program gets only the notice, a person all of the greeting.

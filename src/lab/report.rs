@@ -9,6 +9,8 @@ use super::{Exercise, Failure, Verdict, shelf, words};
 
 /// No line has more columns, however wide the terminal.
 const WIDEST: usize = 100;
+/// A blank at which no line is broken.
+const BOUND: &str = "\u{a0}";
 
 /// A verdict in one line, as a test's result.
 pub fn line(exercise: &Exercise, verdict: &Verdict) -> String {
@@ -62,12 +64,24 @@ pub fn shown(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
     if matches!(verdict, Verdict::DoesNotCompile(_)) { text } else { in_terminal(&text) }
 }
 
-/// A text as wide as the terminal is, and not wider than one can read. A line with something to copy stays as it is.
+/// A text as wide as the terminal is, and not wider than one can read.
 pub fn in_terminal(text: &str) -> String {
     let Some((_, columns)) = Term::stdout().size_checked() else { return text.to_owned() };
-    let line = |line: &str| match line.contains("cargo run") {
-        true => format!("{line}\n"),
-        false => words::fitting(line, usize::from(columns).min(WIDEST)),
+    laid_out(text, usize::from(columns).min(WIDEST))
+}
+
+/// A line that ends with something to copy stays as it is. What stands between backticks stays together.
+fn laid_out(text: &str, columns: usize) -> String {
+    let line = |line: &str| {
+        let parts: Vec<&str> = line.split('`').collect();
+        if parts.iter().step_by(2).any(|plain| plain.contains("cargo run")) {
+            return format!("{line}\n");
+        }
+        let bound = parts.iter().enumerate().map(|(n, part)| match n % 2 {
+            1 => part.replace(' ', BOUND),
+            _ => (*part).to_owned(),
+        });
+        words::fitting(&bound.collect::<Vec<_>>().join("`"), columns).replace(BOUND, " ")
     };
     text.lines().map(line).collect()
 }
@@ -98,4 +112,18 @@ fn next(text: &mut String, what: &str) {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_broken_between_words_and_in_no_command() {
+        let hint = "  hint 1: `cargo run -- step pod`, then `tour`, again and again: it stops where it matters\n";
+        let shown = "  hint 1:\n    `cargo run -- step pod`,\n    then `tour`, again and\n    again: it stops where it\n    matters\n";
+        assert_eq!(laid_out(hint, 32), shown);
+        let command = "  see it: cargo run -- step --replay exercises/06_replicaset/failing.kubestep --at 227\n";
+        assert_eq!(laid_out(command, 40), command);
+    }
 }
