@@ -52,6 +52,18 @@ fn all_exercises_are_tested() {
     assert_eq!(NAMES, table);
 }
 
+/// A learner is told where the types are, before there is anything that compiles.
+#[test]
+fn all_exercises_say_what_they_are_written_with() {
+    for exercise in TABLE {
+        assert!(root().join(exercise.types()).is_file(), "{}", exercise.types());
+        for verdict in [Verdict::NotStarted, Verdict::DoesNotCompile("error".to_owned())] {
+            let said = report::full(root(), exercise, &verdict);
+            assert!(said.contains(&format!("  types: {}\n", exercise.types())), "{said}");
+        }
+    }
+}
+
 /// It passes, and differs from the stub below the mark only.
 fn its_solution_passes(name: &str) {
     let exercise = Exercise::find(name).unwrap();

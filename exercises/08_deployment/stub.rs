@@ -1,4 +1,4 @@
-//! Exercise 8: how does a Deployment find its ReplicaSet?
+//! Exercise 08: how does a Deployment find its ReplicaSet?
 //!
 //! `reconcile` is called with a Deployment whenever it, or a ReplicaSet that it controls, may have changed. A Deployment
 //! has one ReplicaSet for each Pod template that it ever had, a dozen at most, and moves from one to the other:

@@ -13,10 +13,11 @@ pub fn render(block: &Block) -> Result<String, Mistake> {
     let label = html::text(&format!("Exercise {folder}, about {minutes} minutes"));
     Ok(format!(
         "<section class=\"ks-exercise\" aria-label=\"{label}\"><p class=\"ks-label\">{label}</p>\
-         <p class=\"ks-question\">{}</p><p>After it you can {}. {}</p><pre tabindex=\"0\"><code>{}</code></pre></section>\n",
+         <p class=\"ks-question\">{}</p><p>After it you can {}. {} {}</p><pre tabindex=\"0\"><code>{}</code></pre></section>\n",
         html::prose(title),
         html::prose(outcome),
         judged(&exercise.judging),
+        html::prose(&types(exercise)),
         html::text(&commands(exercise)),
     ))
 }
@@ -27,6 +28,14 @@ fn judged(judging: &Judging) -> &'static str {
         Judging::Controller(_) => {
             "Your controller runs in the cluster, in place of ours, in every order of events within a bound."
         }
+    }
+}
+
+/// Where one looks up what there is to write with.
+fn types(exercise: &Exercise) -> String {
+    match exercise.judging {
+        Judging::Function { .. } => format!("What it is given, and what it gives back, is in `{}`.", exercise.types()),
+        Judging::Controller(_) => format!("What it is written with is in `{}`.", exercise.types()),
     }
 }
 

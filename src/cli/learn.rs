@@ -36,6 +36,7 @@ pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "  read    {CHAPTERS}/{chapter}, or in a browser: cargo run -- book")?;
     }
     writeln!(out, "  edit    {}", file.strip_prefix(&root).unwrap_or(&file).display())?;
+    writeln!(out, "  types   {}", exercise.types())?;
     writeln!(out, "  grade   cargo run -- grade {}", exercise.name())?;
     writeln!(out, "  stuck?  cargo run -- hint {}", exercise.name())?;
     Ok(())

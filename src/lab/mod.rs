@@ -149,6 +149,16 @@ impl Exercise {
         name_of(self.folder)
     }
 
+    /// Where the types that a learner writes with are described: what a function is given and gives back, or what a
+    /// controller has at hand. A path in the project's folder.
+    pub fn types(&self) -> String {
+        let module = match self.judging {
+            Judging::Function { .. } => self.name(),
+            Judging::Controller(_) => "kube",
+        };
+        format!("src/exercise/{module}.rs")
+    }
+
     /// The exercise with this name, number or folder, which may be a part of a path.
     ///
     /// # Errors

@@ -29,13 +29,17 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
     let file = file.strip_prefix(root).unwrap_or(&file).display().to_string();
     let mut text = format!("{} {}: {}\n", exercise.folder, exercise.title, line(exercise, verdict));
     match verdict {
-        Verdict::NotStarted => next(&mut text, &format!("{} in {file}", to_write(root, exercise))),
+        Verdict::NotStarted => {
+            next(&mut text, &format!("{} in {file}", to_write(root, exercise)));
+            types(&mut text, exercise);
+        }
         Verdict::DoesNotCompile(words) => {
             text += &indented(words.trim_end());
             if words.contains("src/main.rs") {
                 text += "  main.rs is not yours: it calls what stub.rs has, under that name and with that signature.\n";
             }
             next(&mut text, &format!("mend {file}"));
+            types(&mut text, exercise);
         }
         Verdict::Stopped(how) => {
             // The first line is said already.
@@ -108,6 +112,11 @@ fn fails(failure: &Failure) -> String {
 
 fn next(text: &mut String, what: &str) {
     let _ = writeln!(text, "  next: {what}");
+}
+
+/// Whoever has not compiled anything yet may not know what there is to write with.
+fn types(text: &mut String, exercise: &Exercise) {
+    let _ = writeln!(text, "  types: {}", exercise.types());
 }
 
 fn indented(text: &str) -> String {

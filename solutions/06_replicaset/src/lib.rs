@@ -1,4 +1,4 @@
-//! Exercise 6: how does a ReplicaSet keep its Pods?
+//! Exercise 06: how does a ReplicaSet keep its Pods?
 //!
 //! `reconcile` is called with a ReplicaSet whenever it, or a Pod that it controls, may have changed, and once more after
 //! every failure. It is not told what has changed. Make the cluster look as the ReplicaSet asks, and say in its status what

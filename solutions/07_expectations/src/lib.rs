@@ -1,4 +1,4 @@
-//! Exercise 7: how does a controller work on a cache that is behind?
+//! Exercise 07: how does a controller work on a cache that is behind?
 //!
 //! The same ReplicaSet as before, but this time you may read Pods from the cache only (`context.store::<Pod>().state()`): a
 //! real controller cannot list thousands of Pods for each change. The cache is filled by a watch, so it does not show at
