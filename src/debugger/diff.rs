@@ -56,8 +56,12 @@ fn walk(path: &str, old: &Value, new: &Value, out: &mut Vec<FieldChange>) {
 fn walk_lists(path: &str, old: &Value, new: &Value, out: &mut Vec<FieldChange>) {
     let empty = Vec::new();
     let (before, after) = (old.as_array().unwrap_or(&empty), new.as_array().unwrap_or(&empty));
-    let labels = |items: &[Value]| -> Vec<String> { items.iter().enumerate().map(|(i, v)| label(i, v)).collect() };
-    let (old_labels, new_labels) = (labels(before), labels(after));
+    let labels = |items: &[Value], label: fn(usize, &Value) -> String| -> Vec<String> {
+        items.iter().enumerate().map(|(i, v)| label(i, v)).collect()
+    };
+    let is_plain = [before, after].iter().all(|items| are_different(&labels(items, label)));
+    let label = if is_plain { label } else { full_label };
+    let (old_labels, new_labels) = (labels(before, label), labels(after, label));
     let mut all = old_labels.clone();
     all.extend(new_labels.iter().filter(|label| !old_labels.contains(label)).cloned());
     for label in all {
@@ -72,6 +76,18 @@ fn walk_lists(path: &str, old: &Value, new: &Value, out: &mut Vec<FieldChange>) 
 fn label(index: usize, item: &Value) -> String {
     let named = ["type", "name", "key", "ip"].iter().find_map(|field| item.get(field)?.as_str());
     named.map_or_else(|| index.to_string(), str::to_owned)
+}
+
+/// The same where that is not enough: a node may have two taints with one key, a Pod two tolerations.
+fn full_label(index: usize, item: &Value) -> String {
+    match item.get("effect").and_then(Value::as_str) {
+        Some(effect) => format!("{}:{effect}", label(index, item)),
+        None => index.to_string(),
+    }
+}
+
+fn are_different(labels: &[String]) -> bool {
+    labels.iter().enumerate().all(|(i, label)| !labels[..i].contains(label))
 }
 
 fn keys(old: &Value, new: &Value) -> Vec<String> {
@@ -104,6 +120,16 @@ mod tests {
             json!({"status": {"conditions": [{"type": "A", "status": "x"}, {"type": "Ready", "status": "True"}]}});
         let expected = ["status.conditions[Ready].status", "status.conditions[A].status", "status.conditions[A].type"];
         assert_eq!(paths(old, new), expected);
+    }
+
+    #[test]
+    fn a_second_taint_of_one_key_is_a_change() {
+        let taint = |effect: &str| json!({"key": "unreachable", "effect": effect});
+        let (first, second) = (taint("NoSchedule"), taint("NoExecute"));
+        let expected = ["taints[unreachable:NoExecute].effect", "taints[unreachable:NoExecute].key"];
+        assert_eq!(paths(json!({"taints": [first]}), json!({"taints": [first, second]})), expected);
+        let twice = json!({"env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]});
+        assert_eq!(paths(twice, json!({"env": [{"name": "A", "value": "1"}]})), ["env[1].name", "env[1].value"]);
     }
 
     #[test]
