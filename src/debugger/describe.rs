@@ -34,7 +34,11 @@ pub fn headline(engine: &Engine, event: &Pending) -> Headline {
         What::Request { request, .. } => Headline { from: sender(request), what: request.line(), to },
         What::Response { answer, about, .. } => Headline {
             from,
-            what: format!("{} for {about}", answer.code),
+            what: match answer.code {
+                // The client's own library says so: its connection is lost.
+                0 => format!("no answer for {about}"),
+                code => format!("{code} for {about}"),
+            },
             to: waiting_for(engine, event).unwrap_or(to),
         },
         What::Notification { event: said, .. } => {
