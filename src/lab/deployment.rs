@@ -1,4 +1,4 @@
-//! Exercise 8: which ReplicaSet is a Deployment's, and who makes it. Mirrors `getNewReplicaSet` of the real one, and
+//! Exercise 08: which ReplicaSet is a Deployment's, and who makes it. Mirrors `getNewReplicaSet` of the real one, and
 //! `Recreate` without its patience: that a rollout goes step by step is the next exercise.
 //!
 //! Left out: hash collisions, revisions, conditions.

@@ -1,4 +1,4 @@
-//! Exercise 7: the ReplicaSet controller on a cache that is behind. Mirrors `ControllerExpectations` of the real one, for
+//! Exercise 07: the ReplicaSet controller on a cache that is behind. Mirrors `ControllerExpectations` of the real one, for
 //! creations: deletions need none as long as one chooses the same Pods again.
 
 use std::cmp::Reverse;

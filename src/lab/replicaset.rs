@@ -1,4 +1,4 @@
-//! Exercise 6: what the ReplicaSet controller does with one ReplicaSet. Mirrors `syncReplicaSet` of the real one, but that
+//! Exercise 06: what the ReplicaSet controller does with one ReplicaSet. Mirrors `syncReplicaSet` of the real one, but that
 //! it asks the API server for its Pods each time: what to do about a cache that is behind is the next exercise.
 
 use std::sync::Arc;
