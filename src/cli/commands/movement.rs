@@ -10,6 +10,7 @@ use crate::debugger::{Advance, Goal, Session, StopAt, tour};
 use crate::engine::Note;
 
 use super::super::Stepper;
+use super::super::prompt::wrapped;
 use super::Run::Stops;
 use super::{Answer, Command, Group, Line, Reply};
 
@@ -134,7 +135,7 @@ pub fn predicted(stepper: &mut Stepper, line: &Line) -> Option<Reply> {
 fn told(stepper: &mut Stepper, stop: StopAt, times: u64, said: Option<String>) -> Reply {
     let mut answer = advance(stepper, stop, times)?;
     if let Some(said) = said {
-        answer.text = format!("{said}\n{}", answer.text);
+        answer.text = format!("{}\n{}", wrapped(&said, stepper.width()), answer.text);
     }
     Ok(answer)
 }
