@@ -209,6 +209,9 @@ impl Function for Cni {
         match (case.calls[n].command, &right.said[n], &given.said[n]) {
             (Command::Del, ..) => "DEL succeeds, however often it is called",
             (Command::Check, ..) => "CHECK says whether this interface has an address",
+            (Command::Add, _, Ok(Some(address))) if *address == case.range.gateway => {
+                "the gateway's address is not given"
+            }
             (Command::Add, Ok(_), Ok(_)) => "the address is the next free one after the one given last",
             (Command::Add, Ok(_), Err(_)) => "while an address is free ADD gives one",
             (Command::Add, Err(_), _) => "an ADD that cannot give an address says why",
