@@ -98,7 +98,7 @@ const AT_WORK: &[(&str, &str, &str)] = &[
     ("cni", "cross-node", "until pods/status request if new.status.podIP"),
     ("proxy", "service", "until notification endpointslice to=kube-proxy/*"),
     ("collect", "delete-cascade", "until delete replicasets request"),
-    ("heartbeat", "node-deleted", "until update leases request"),
+    ("heartbeat", "node-lost", "until condition=Ready:Unknown"),
     ("job", "job", "until create pods request"),
 ];
 
