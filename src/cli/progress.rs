@@ -56,10 +56,11 @@ fn own(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let progress = progress::load(root);
     for exercise in TABLE {
         let Some(record) = progress.get(exercise.name()) else { continue };
+        let gradings = format!("{} grading{}", record.attempts, if record.attempts == 1 { "" } else { "s" });
         let how = match record.minutes() {
             _ if record.is_given() => "handed out".to_owned(),
-            Some(minutes) => format!("passed after {minutes} min and {} gradings", record.attempts),
-            None => format!("not yet, after {} gradings", record.attempts),
+            Some(minutes) => format!("passed after {minutes} min and {gradings}"),
+            None => format!("not yet, after {gradings}"),
         };
         writeln!(out, "{:<18} {how}; most people take {} min", exercise.folder, exercise.minutes)?;
     }
