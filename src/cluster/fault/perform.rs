@@ -27,7 +27,7 @@ impl Cluster {
             Fault::Hold(hold) => {
                 fault.cut_off().map_or_else(|| self.check_hold(hold), |node| self.check_node(node))?;
                 let held = self.engine.hold(hold.clone());
-                let waits = format!("{} in flight wait", events(held));
+                let waits = format!("{} in flight {}", events(held), if held == 1 { "waits" } else { "wait" });
                 Ok(match fault.cut_off() {
                     Some(node) => {
                         format!("{node} is cut off: it and kube-apiserver hear nothing of each other; {waits}")
