@@ -112,6 +112,7 @@ fn requests_fail_as_real_ones_do() {
             "kubectl exec client -c other -- curl x",
             "Error from server (BadRequest): container other is not valid for pod client",
         ),
+        ("curl -m 1 kubernetes --from client", "no kube-proxy runs in this cluster: a Service's address leads nowhere"),
         ("nslookup near --from client", "nslookup: /etc/resolv.conf of default/client names no server"),
     ] {
         let (_, said) = session("", &[line]);

@@ -367,6 +367,7 @@ impl Cluster {
         let machine = Machine { host: host.clone(), runtime, kernel, driver };
         self.engine.add(Rc::new(self.kubelet(id, node, machine)));
         if self.config.proxy {
+            self.fabric.set_proxied();
             let id = self.engine.next_actor();
             let proxy = KubeProxy::new(hub.clone(), id, &node.name, host.clone(), self.config.client_limits);
             let proxy = proxy.with_chooser(self.config.parts.chooser.map(|new| new()));

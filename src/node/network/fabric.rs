@@ -41,6 +41,7 @@ struct Wires {
     /// The same by node.
     range_of: BTreeMap<Ipv4Addr, Cidr>,
     dns: Option<ActorId>,
+    proxied: bool,
     kubelets: BTreeMap<String, ActorId>,
 }
 
@@ -159,6 +160,16 @@ impl Fabric {
     /// The cluster has this DNS server.
     pub fn set_dns(&self, server: ActorId) {
         self.0.borrow_mut().dns = Some(server);
+    }
+
+    /// Whether kube-proxy runs on the nodes: without it the addresses of Services lead nowhere.
+    pub fn is_proxied(&self) -> bool {
+        self.0.borrow().proxied
+    }
+
+    /// kube-proxy runs on the nodes.
+    pub fn set_proxied(&self) {
+        self.0.borrow_mut().proxied = true;
     }
 }
 

@@ -19,6 +19,8 @@ use super::exec::{finish, refuse_completed};
 
 /// The machine outside the cluster.
 const OUTSIDE: &str = "outside";
+/// What is said of a Service that nobody makes rules for.
+const NO_PROXY: &str = "no kube-proxy runs in this cluster: a Service's address leads nowhere";
 
 /// `curl URL --from POD`, `ping HOST --from NODE`, `nslookup NAME --from outside`. Without `--from` it is the first node, but
 /// for a port of `localhost` that port-forward listens at: that is the user's own machine, outside.
@@ -86,6 +88,9 @@ async fn with_address(words: &[String], cx: &Kubectl) -> Result<Vec<String>, Fai
     let (host, tail) = rest.split_at(rest.find([':', '/']).unwrap_or(rest.len()));
     let Some((what, address)) = address_of(host, cx).await? else { return Ok(words.to_vec()) };
     cx.line(format!("{host} is {what}: {address}"));
+    if what.starts_with("Service ") && !cx.fabric.is_proxied() {
+        cx.line(NO_PROXY);
+    }
     let mut words = words.to_vec();
     words[at] = format!("{scheme}{address}{tail}");
     Ok(words)
