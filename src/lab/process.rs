@@ -84,10 +84,7 @@ pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) ->
     match exercise.judging {
         Judging::Function { questions, judge, show, .. } => {
             let questions = questions();
-            let (answers, stopped) = match ask_twice(program, arguments, &questions, show) {
-                Ok(answers) => (answers, None),
-                Err((verdict, answers)) => (answers, Some(verdict)),
-            };
+            let (answers, stopped) = ask_twice(program, arguments, &questions, show);
             match (judge(&answers), stopped) {
                 // The simple questions come first. Whoever has one of them wrong mends that before anything else.
                 (Err((n, mut failure)), stopped) if n < answers.len() => {
@@ -111,16 +108,13 @@ pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) ->
 }
 
 /// Runs a program on the questions, and another time the other way round: a function gives the same answers. What is kept
-/// in a static shows so.
-///
-/// # Errors
-/// How it did not answer them all, and what it answered before that.
+/// in a static shows so. Gives what it answered, and how it stopped if it did not answer all.
 fn ask_twice(
     program: &Path,
     arguments: &[&str],
     questions: &[String],
     show: fn(usize) -> String,
-) -> Result<Vec<String>, (Verdict, Vec<String>)> {
+) -> (Vec<String>, Option<Verdict>) {
     let turned: Vec<String> = questions.iter().rev().cloned().collect();
     let (first, second) = std::thread::scope(|scope| {
         let second = scope.spawn(|| ask(program, arguments, &turned));
@@ -130,18 +124,22 @@ fn ask_twice(
         Some(n) => Verdict::Stopped(format!("{how}\nit was asked:\n{}", show(n))),
         None => Verdict::Stopped(how),
     };
-    let answers = first.map_err(|Silence { how, answers }| {
-        let n = answers.as_ref().map(Vec::len);
-        (stopped(how, n), answers.unwrap_or_default())
-    })?;
-    let second = second.unwrap_or_else(|_| Err(Silence::of("the grader's thread has ended")));
-    let second = second.map_err(|Silence { how, answers }| {
-        let n = answers.map(|answers| questions.len() - 1 - answers.len());
-        (stopped(how, n), Vec::new())
-    })?;
-    match (0..answers.len()).find(|n| answers[*n] != second[answers.len() - 1 - n]) {
-        None => Ok(answers),
-        Some(n) => Err((Verdict::Fails(Failure::not_again(&show(n))), Vec::new())),
+    let answers = match first {
+        Ok(answers) => answers,
+        Err(Silence { how, answers }) => {
+            let n = answers.as_ref().map(Vec::len);
+            return (answers.unwrap_or_default(), Some(stopped(how, n)));
+        }
+    };
+    match second.unwrap_or_else(|_| Err(Silence::of("the grader's thread has ended"))) {
+        Ok(second) => match (0..answers.len()).find(|n| answers[*n] != second[answers.len() - 1 - n]) {
+            None => (answers, None),
+            Some(n) => (Vec::new(), Some(Verdict::Fails(Failure::not_again(&show(n))))),
+        },
+        Err(Silence { how, answers }) => {
+            let n = answers.map(|answers| questions.len() - 1 - answers.len());
+            (Vec::new(), Some(stopped(how, n)))
+        }
     }
 }
 
