@@ -3,7 +3,7 @@
 use kubestep::cli::Stepper;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::quiz::Quiz;
-use kubestep::debugger::{Goal, Session, StopAt};
+use kubestep::debugger::{Goal, Session, StopAt, tour};
 
 fn stepper(scenario: &str, seed: u64) -> Stepper {
     let mut scenario = Scenario::find(scenario).expect("it is shipped");
@@ -83,6 +83,15 @@ fn scenarios_without_narration_say_who_has_one() {
     let untold = Scenario { tour: Vec::new(), ..Scenario::find("lost-update").expect("it is shipped") };
     let error = Stepper::new(Session::of(untold), false).answer("tour").expect_err("nobody tells of it");
     assert!(error.contains("deployment"), "{error}");
+}
+
+#[test]
+fn a_condition_that_cannot_be_read_is_found_before_anybody_takes_the_tour() {
+    let mut scenario = Scenario::find("pod").expect("it is shipped");
+    assert_eq!(tour::check(&Session::of(scenario.clone())), Ok(()));
+    scenario.tour[1].until = "notifcation pod".to_owned();
+    let error = tour::check(&Session::of(scenario)).expect_err("there is no such word");
+    assert!(error.starts_with("tour: until: notifcation pod: ") && error.contains("notification"), "{error}");
 }
 
 /// A quiz changes nothing, is the same every time, and its answers are what happens then.

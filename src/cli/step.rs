@@ -3,12 +3,12 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 
 use crate::cluster::scenario::Scenario;
 use crate::debugger::file::File;
 use crate::debugger::quiz::Quiz;
-use crate::debugger::{Session, StopAt};
+use crate::debugger::{Session, StopAt, tour};
 
 use super::{NAMES, StepArguments, Stepper, journal, json, menu, palette, prompt, resume, tui};
 
@@ -33,6 +33,7 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
         },
     };
     let session = Session::of(scenario);
+    tour::check(&session).map_err(|error| anyhow!("{}: {error}", session.scenario().name))?;
     let scenario = session.scenario();
     let title = palette::here().apply_to(&scenario.title).to_string();
     let tour = if scenario.tour.is_empty() { "" } else { " tour tells the story;" };

@@ -41,6 +41,17 @@ pub fn comes(session: &mut Session, place: &Place) -> Result<bool, String> {
     Ok(session.ahead(|session| session.go(&mut goal, STEPS_AHEAD) == Advance::Stopped))
 }
 
+/// Whether all conditions of a session's tour can be read, before anybody takes it.
+///
+/// # Errors
+/// Which one cannot, and why.
+pub fn check(session: &Session) -> Result<(), String> {
+    for place in &session.scenario().tour {
+        goal(session, place).map_err(|error| format!("tour: until: {}: {error}", place.until))?;
+    }
+    Ok(())
+}
+
 /// The move to a place; none if it is where the session stands.
 pub fn goal(session: &Session, place: &Place) -> Result<Option<Goal>, String> {
     if place.until.is_empty() {
