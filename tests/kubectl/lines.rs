@@ -74,6 +74,33 @@ fn commands_run_beside_each_other() {
 }
 
 #[test]
+fn a_command_in_the_background_is_killed() {
+    check(&[
+        (
+            "kubectl get pods --watch & kubectl wait --for=create pod/never --timeout=1h & kill $! %1; wait; echo over",
+            "over\n",
+        ),
+        ("kubectl wait --for=create pod/never --timeout=1h & pid=$!; sleep 5; kill -9 $pid; wait; echo over", "over\n"),
+        (
+            "kill $pid || kill %1 || kill %%",
+            "\
+kill: (4) - No such process
+kill: %1: no such job
+kill: %%: no such job
+",
+        ),
+        (
+            "kubectl get cm kube-root-ca.crt & wait; kill %1 2>/dev/null || echo none",
+            "\
+NAME               DATA   AGE
+kube-root-ca.crt   1      5s
+none
+",
+        ),
+    ]);
+}
+
+#[test]
 fn a_line_that_never_ends_is_ended() {
     check(&[
         (

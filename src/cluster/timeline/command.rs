@@ -22,6 +22,8 @@ pub(super) enum Command {
     Fault(Vec<String>),
     /// `curl URL [--from POD|NODE|outside]`, and so `ping` and `nslookup`.
     Network(Network),
+    /// `kill %1`, `kill $!`: the commands in the background that are ended.
+    Kill(Vec<String>),
     /// `xargs kubectl delete`: the commands that come of it.
     Several(Vec<Command>),
 }
@@ -49,6 +51,7 @@ impl Command {
             }
             "curl" | "ping" | "nslookup" => Command::Network(network(words)?),
             "xargs" => Command::Several(each(rest, input)?),
+            "kill" if names_jobs(rest) => Command::Kill(rest.iter().filter(|word| !is_flag(word)).cloned().collect()),
             // The program, and not what cuts a node off.
             "cut" if rest.first().is_some_and(|word| word.starts_with('-')) => return Ok(None),
             name if Fault::is_named(name) => Command::Fault([&[name.to_owned()], rest].concat()),
@@ -61,6 +64,17 @@ impl Command {
         let name = plain(word);
         matches!(name, "kubectl" | "timeout" | "xargs" | "curl" | "ping" | "nslookup") || Fault::is_named(name)
     }
+}
+
+/// Whether these are jobs or processes, with a signal before them: `-9 %1`. No Pod is called like that here.
+fn names_jobs(words: &[String]) -> bool {
+    let is_job = |word: &String| word.starts_with('%') || word.bytes().all(|c| c.is_ascii_digit());
+    let mut jobs = words.iter().skip_while(|word| is_flag(word)).peekable();
+    jobs.peek().is_some() && jobs.all(is_job)
+}
+
+fn is_flag(word: &str) -> bool {
+    word.starts_with('-')
 }
 
 /// `fake-node` and `fake-file` are the same where a real cluster's are meant to be stood in for.

@@ -5,7 +5,8 @@
 //!
 //! - [`command`]: what a command is. [`mod@line`]: whether a line is understood, before it runs.
 //!
-//! Left out: what the shell leaves out; of jobs in the background (`&`) all but single commands.
+//! Left out: what the shell leaves out; of jobs in the background (`&`) all but single commands, and of `kill` all but the end
+//! of such a command.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use super::fault::Fault;
 use super::kubectl::{self, Kubectl};
-use crate::engine::Memory;
+use crate::engine::{CallId, Memory, unless};
 use crate::node::runtime::exec::Ran;
 use crate::node::runtime::script::Program;
 use crate::node::runtime::script::run::{self, Shell, Sink, Turn, Write};
@@ -54,9 +55,49 @@ struct Script {
     shell: Shell,
     running: bool,
     asleep: bool,
+    /// The commands that run in the background.
+    jobs: Vec<Job>,
+    /// The last process that was given a number; the shell is 1.
+    last_process: u64,
+}
+
+/// A command in the background.
+#[derive(Clone)]
+struct Job {
+    /// `%1`.
+    number: usize,
+    /// What `$!` was.
+    process: u64,
+    /// What ends it.
+    end: CallId,
 }
 
 impl Script {
+    /// Takes up a job that `end` ends. Its process.
+    fn job_began(&mut self, end: CallId) -> u64 {
+        self.last_process += 1;
+        let (number, process) = (self.jobs.last().map_or(1, |job| job.number + 1), self.last_process);
+        self.jobs.push(Job { number, process, end });
+        self.shell.job_began();
+        let _ = self.shell.set("!", process.to_string());
+        process
+    }
+
+    /// Whether the line is to go on, because it has waited for this one.
+    fn job_ended(&mut self, process: u64) -> bool {
+        self.jobs.retain(|job| job.process != process);
+        self.shell.job_ended()
+    }
+
+    /// The job that is called `%1`, `%%` or by its process.
+    fn job(&self, name: &str) -> Option<&Job> {
+        match name.strip_prefix('%') {
+            Some("" | "%" | "+") => self.jobs.last(),
+            Some(number) => self.jobs.iter().find(|job| number.parse() == Ok(job.number)),
+            None => self.jobs.iter().find(|job| name.parse() == Ok(job.process)),
+        }
+    }
+
     /// From here on this line runs.
     fn begin(&mut self, line: String, program: Rc<Program>) {
         self.shell.take_up(program);
@@ -88,7 +129,8 @@ impl Runner {
     pub fn new(name: &'static str, kubectl: Kubectl, failures: Memory<u32>) -> Runner {
         let hub = kubectl.client.hub().clone();
         let (lines, line, began, shell) = Default::default();
-        let script = Script { kubectl, lines, line, began, shell, running: false, asleep: false };
+        let (jobs, last_process) = (Vec::new(), 1);
+        let script = Script { kubectl, lines, line, began, shell, running: false, asleep: false, jobs, last_process };
         Runner { name, failures, script: hub.memory(script) }
     }
 
@@ -209,13 +251,18 @@ impl Runner {
                 return true;
             }
         };
+        if let Command::Kill(jobs) = command {
+            self.done(self.kill(&jobs));
+            return true;
+        }
         let (client, line) = (kubectl.client.clone(), self.script.borrow().line.clone());
         if told.is_job {
-            self.script.borrow_mut().shell.job_began();
+            let killed = client.hub().park("the end of the command, or kill");
+            let process = self.script.borrow_mut().job_began(killed.call());
             let runner = self.clone();
             client.hub().spawn(client.actor(), line, async move {
-                runner.run(command, &told).await;
-                if runner.script.borrow_mut().shell.job_ended() {
+                unless(runner.run(command, &told), killed).await;
+                if runner.script.borrow_mut().job_ended(process) {
                     runner.advance();
                 }
             });
@@ -231,6 +278,21 @@ impl Runner {
             }
         });
         false
+    }
+
+    /// Ends commands in the background.
+    fn kill(&self, jobs: &[String]) -> Ran {
+        let script = self.script.borrow();
+        let mut errors = String::new();
+        for name in jobs {
+            match script.job(name) {
+                Some(job) => script.kubectl.client.hub().unpark(script.kubectl.client.actor(), job.end),
+                None if name.starts_with('%') => errors += &format!("kill: {name}: no such job\n"),
+                None => errors += &format!("kill: ({name}) - No such process\n"),
+            }
+        }
+        let code = i32::from(!errors.is_empty());
+        Ran::of(String::new(), errors, code)
     }
 
     /// A command has come to this.
@@ -283,6 +345,13 @@ impl Runner {
                 // It is done, and has printed, when this is over.
                 kubectl.sleep(Duration::ZERO).await;
                 code
+            }
+            Command::Kill(jobs) => {
+                let ran = self.kill(&jobs);
+                if !ran.errors.is_empty() {
+                    kubectl.complain(ran.errors.trim_end());
+                }
+                ran.code
             }
             Command::Several(commands) => {
                 let mut worst = 0;
