@@ -111,7 +111,9 @@ fn questions_are_about_what_happens() {
                 assert!(answer.text.starts_with("right: ") || answer.text.starts_with("no: "), "{}", answer.text);
                 if let (Some(stop), true) = (&answer.stop, answer.text.contains(" → ")) {
                     let happened = format!("{} ─ {} → {}", stop.event.from, stop.event.what, stop.event.to);
-                    assert!(answer.text.contains(&happened), "{scenario}: {} but {happened}", answer.text);
+                    // It is broken between words.
+                    let said = answer.text.replace('\n', " ");
+                    assert!(said.contains(&happened), "{scenario}: {said} but {happened}");
                 }
             }
             let quiz = stepper.quiz.take().expect("it is a quiz");
