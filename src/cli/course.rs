@@ -1,6 +1,6 @@
 //! `kubestep book`: what can be said to it, and how the program comes by it.
 //!
-//! The course takes a Markdown processor, a template engine, a web server: a quarter of all that there is to compile. Whoever
+//! The course takes a Markdown processor, a template engine, a web server: a fifth of all that there is to compile. Whoever
 //! wants to step, run or grade does without. So the course is in a program of its own, which does all that this one does; this
 //! one has it built when it is first asked for the course, and becomes it.
 
