@@ -5,12 +5,14 @@
 //! - One module for each exercise: what its function is given, and what it gives back.
 //! - [`kube`]: what a controller is written with; [`wire`]: the same as it goes from process to process; [`host`]: runs a
 //!   controller's code.
+//! - [`reading`]: examples of how all this is used.
 
 use kubestep_machinery::object;
 
 pub mod host;
 pub mod kube;
 pub mod process;
+pub mod reading;
 pub mod wire;
 
 pub mod admission;

@@ -24,7 +24,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
         "Another's: Leave. Mine: Keep if selected, else Release, but not while I am being deleted. Nobody's: Adopt if \
          selected, in my namespace, and neither of us is being deleted.",
     ],
-    minutes: 15,
+    minutes: 30,
     judging: Judging::of_part::<Ownership>(controlling::with_ownership),
 };
 
