@@ -64,6 +64,7 @@ pub mod registry;
 pub mod request;
 pub mod rest;
 pub mod reviews;
+pub mod scale;
 pub mod service_addresses;
 mod siblings;
 pub mod strategy;

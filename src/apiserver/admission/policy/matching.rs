@@ -6,6 +6,7 @@
 
 use k8s_openapi::api::admissionregistration::v1::{MatchResources, NamedRuleWithOperations};
 
+use crate::apiserver::scale;
 use crate::object::selector::selects;
 use crate::object::{Kind, Object};
 
@@ -41,10 +42,13 @@ impl Question<'_> {
         selects(selector, namespace.as_ref().and_then(|namespace| namespace.meta().labels.as_ref()))
     }
 
-    /// The labels of the object as it was or will be.
+    /// The labels of the object as it was or will be. A Scale has none.
     fn has_labels(&self, resources: &MatchResources) -> bool {
         let Some(selector) = &resources.object_selector else { return true };
-        let has = |object: Option<&Object>| object.is_some_and(|o| selects(selector, o.meta().labels.as_ref()));
+        let of_scale = scale::is_asked(self.request);
+        let has = |object: Option<&Object>| {
+            object.is_some_and(|o| selects(selector, o.meta().labels.as_ref().filter(|_| !of_scale)))
+        };
         has(self.new) || has(self.old)
     }
 

@@ -15,8 +15,8 @@
 //! In the status of a policy that validates a controller tells of types that do not fit: [`crate::apiserver::type_checking`].
 //!
 //! Left out: the `authorizer`; whether whoever writes a policy may read its parameters; bindings of Pods, their eviction
-//! and commands in them, which a policy does not see; of `scale` it sees the object that is scaled, and no Scale. A real server
-//! asks the policies that its informers have told it of; here one is asked from the write on that stores it.
+//! and commands in them, which a policy does not see. A real server asks the policies that its informers have told it of; here
+//! one is asked from the write on that stores it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -16,11 +16,12 @@ use crate::apiserver::cel::structs::{self, Struct};
 use crate::apiserver::decode;
 use crate::apiserver::managed_fields::typed;
 use crate::apiserver::request::FieldValidation;
+use crate::apiserver::scale;
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::fields::compare::set_of;
 use crate::object::fields::merge::merge;
 use crate::object::fields::{BuiltIn, List, Schema};
-use crate::object::{Kind, Object, Status};
+use crate::object::{Kind, Object, Status, patch};
 
 use super::compiled::{Expression, Patch};
 use super::said;
@@ -77,6 +78,11 @@ fn in_place(made: &Struct) -> Result<(), String> {
 
 fn applied(handling: &Handling, object: &Object, config: &Json) -> Result<Object, String> {
     let (kind, custom) = (object.kind(), handling.custom.as_deref());
+    if scale::is_asked(handling.request) {
+        let merged = patch::merge(scale::seen(handling.request, custom, object), config);
+        let scaled = scale::with(object, custom, &merged, FieldValidation::Strict);
+        return scaled.map_err(|status| format!("error applying patch: {}", status.message));
+    }
     let mut config = config.clone();
     (config["apiVersion"], config["kind"]) = (json!(kind.info().api_version), json!(kind.info().kind));
     let merged = match kind {
@@ -153,12 +159,17 @@ fn operation(value: &Value) -> Result<Json, String> {
 }
 
 fn edited(handling: &Handling, object: &Object, operations: &[Json]) -> Result<Object, Broken> {
-    let patched = match json_patch::patched(object.printed(), operations) {
+    let (kind, custom) = (object.kind(), handling.custom.as_deref());
+    let of_scale = scale::is_asked(handling.request);
+    let before = if of_scale { scale::seen(handling.request, custom, object) } else { object.printed() };
+    let patched = match json_patch::patched(before, operations) {
         Ok(patched) => patched,
         Err(Rejected::Test(_)) => return Ok(object.clone()),
         Err(why) => return Err(Broken::Policy(format!("JSONPath: {why}"))),
     };
-    let (kind, custom) = (object.kind(), handling.custom.as_deref());
+    if of_scale {
+        return scale::with(object, custom, &patched, FieldValidation::Strict).map_err(Broken::Request);
+    }
     // An object of a kind that a user has defined has any field here; what its schema has not is cut off later.
     let mode = if custom.is_some() { FieldValidation::Ignore } else { FieldValidation::Strict };
     decode::patched_object(kind, custom, &patched, mode).map_err(|why| Broken::Request(Status::internal(&why)))

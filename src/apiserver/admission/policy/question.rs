@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
@@ -9,6 +10,7 @@ use crate::apiserver::apiextensions::Definitions;
 use crate::apiserver::cel::Value;
 use crate::apiserver::cel::eval::Activation;
 use crate::apiserver::request::{Request, Subresource, Verb};
+use crate::apiserver::scale;
 use crate::object::{Kind, Object};
 use crate::store::Store;
 
@@ -85,13 +87,17 @@ impl<'a> Question<'a> {
     /// The `request` of the AdmissionReview that a webhook is sent, but for its uid.
     pub fn review(&self) -> Json {
         let mut review = self.request_json();
-        review["object"] = self.new.map_or(Json::Null, Object::to_json);
-        review["oldObject"] = self.old.map_or(Json::Null, Object::to_json);
+        review["object"] = self.new.map_or(Json::Null, |new| self.seen(new));
+        review["oldObject"] = self.old.map_or(Json::Null, |old| self.seen(old));
         review
     }
 
+    fn seen(&self, object: &Object) -> Json {
+        scale::seen(self.request, self.definitions.of(object.kind()).map(Arc::as_ref), object)
+    }
+
     fn make_values(&self) -> BTreeMap<String, Value> {
-        let object = |object: Option<&Object>| object.map_or(Value::Null, value_of);
+        let object = |object: Option<&Object>| object.map_or(Value::Null, |object| Value::of_json(&self.seen(object)));
         let values = [
             ("object", object(self.new)),
             ("oldObject", object(self.old)),
@@ -104,7 +110,11 @@ impl<'a> Question<'a> {
     /// Mirrors `CreateAdmissionRequest`.
     fn request_json(&self) -> Json {
         let (request, info) = (self.request, self.request.kind.info());
-        let kind = json!({"group": info.group, "version": info.version, "kind": info.kind});
+        let kind = if scale::is_asked(request) {
+            json!({"group": "autoscaling", "version": "v1", "kind": "Scale"})
+        } else {
+            json!({"group": info.group, "version": info.version, "kind": info.kind})
+        };
         let resource = json!({"group": info.group, "version": info.version, "resource": info.plural});
         let options = match request.verb {
             Verb::Create => "CreateOptions",

@@ -2,7 +2,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::testing::object;
 use crate::apiserver::ApiServer;
-use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, User, Verb};
+use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 
@@ -131,6 +131,65 @@ fn what_expressions_can_see() {
         bench.policy("p", validation(expression), json!({}));
         assert_eq!(bench.map("default", "m", json!({"a": "1"})), "created", "{expression}");
     }
+}
+
+/// A Deployment with one replica and a label.
+fn deployment() -> Json {
+    let labels = json!({"app": "web"});
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default", "labels": labels},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "web", "image": "web:1", "env": [{"name": "A", "value": "1"}], "args": ["x"]}]}}}})
+}
+
+/// What a change of the Deployment's scale is about.
+fn of_scale() -> Json {
+    json!({"resourceRules": [{"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments/scale"]}]})
+}
+
+impl Bench {
+    /// Asks for so many replicas of the Deployment.
+    fn scale(&mut self, replicas: i32) -> Result<(), Status> {
+        let body = Body::Patch(Patch::Merge(json!({"spec": {"replicas": replicas}})));
+        let request = Bench::request(Verb::Patch, Kind::Deployment, "default", "web", body);
+        self.ask(Request { subresource: Some(Subresource::Scale), ..request }).0
+    }
+}
+
+#[test]
+fn who_is_asked_about_a_scale_sees_a_scale() {
+    const HOLD: [&str; 6] = [
+        "object.kind == 'Scale' && object.apiVersion == 'autoscaling/v1' && request.kind.kind == 'Scale'",
+        "request.kind.group == 'autoscaling' && request.resource.resource == 'deployments' && request.subResource == 'scale'",
+        "request.operation == 'UPDATE' && object.metadata.name == 'web' && object.metadata.namespace == 'default'",
+        "!has(object.metadata.labels) && !has(object.spec.template) && object.status.selector == 'app=web'",
+        "oldObject.spec.replicas == 1 && object.spec.replicas == 4",
+        "!has(oldObject.metadata.labels) && oldObject.kind == 'Scale'",
+    ];
+    for expression in HOLD {
+        let mut bench = Bench::new();
+        bench.create(deployment()).unwrap();
+        let mut spec = validation(expression);
+        spec["matchConstraints"] = of_scale();
+        bench.policy("p", spec, json!({}));
+        assert_eq!(bench.scale(4).map_err(|status| status.message), Ok(()), "{expression}");
+    }
+    // A Scale has no labels to be selected by.
+    let mut bench = Bench::new();
+    bench.create(deployment()).unwrap();
+    let mut spec = validation("false");
+    spec["matchConstraints"] = of_scale();
+    bench.policy("p", spec, json!({"matchResources": {"objectSelector": {"matchLabels": {"app": "web"}}}}));
+    assert!(bench.scale(4).is_ok());
+    bench.0.policies.changed(Some(&bound("p")), None);
+    bench
+        .create(json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "q"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}}))
+        .unwrap();
+    let refused = bench.scale(5).unwrap_err().message;
+    assert_eq!(
+        refused,
+        "deployments.apps \"web\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'q' denied request: failed expression: false"
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use crate::apiserver::decode::{Patched, decode_patched};
 use crate::apiserver::request::{FieldValidation, Request, Subresource};
-use crate::apiserver::{ApiServer, Handling};
+use crate::apiserver::{ApiServer, Handling, scale};
 use crate::object::random::Random;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
@@ -257,10 +257,16 @@ fn applied(handling: &mut Handling, hook: &Hook, verdict: &Verdict, new: Option<
         const WHY: &str = "attempted to modify the object, which is not supported for this operation";
         return Err(broken(&format!("admission webhook {:?} {WHY}", hook.name)));
     };
-    let patched = json_patch::patched(object.to_json(), &verdict.patch).map_err(|why| broken(&why.to_string()))?;
     let custom = handling.custom.as_deref();
-    let decoded = decode_patched(object.kind(), custom, &patched, Patched::Otherwise, (FieldValidation::Ignore, &[]));
-    let (mut after, _) = decoded.map_err(|status| broken(&status.message))?;
+    let seen = scale::seen(handling.request, custom, object);
+    let patched = json_patch::patched(seen, &verdict.patch).map_err(|why| broken(&why.to_string()))?;
+    let mode = FieldValidation::Ignore;
+    let decoded = if scale::is_asked(handling.request) {
+        scale::with(object, custom, &patched, mode)
+    } else {
+        decode_patched(object.kind(), custom, &patched, Patched::Otherwise, (mode, &[])).map(|(after, _)| after)
+    };
+    let mut after = decoded.map_err(|status| broken(&status.message))?;
     ApiServer::set_defaults(handling, &mut after);
     let changed = after != *object;
     *object = after;

@@ -3,7 +3,7 @@ use serde_json::{Value as Json, json};
 use super::super::testing::object;
 use super::{Call, Said, Verdict};
 use crate::apiserver::ApiServer;
-use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Response, User, Verb};
+use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 
@@ -430,4 +430,27 @@ fn what_is_wrong_with_a_configuration() {
         let status = bench.create(configuration(MUTATING, "check", with.clone()), |_| allowed()).unwrap_err();
         assert!(status.code == 422 && status.message.ends_with(wrong), "{with}: {}", status.message);
     }
+}
+
+#[test]
+fn of_a_scale_only_the_scale_is_sent_and_changed() {
+    let mut bench = Bench::new();
+    let labels = json!({"app": "web"});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "web", "image": "web:1"}]}}}});
+    bench.create(deployment, |_| allowed()).unwrap();
+    let rules = json!([{"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["deployments/scale"]}]);
+    bench.hook(MUTATING, "most", json!({"rules": rules}));
+    let body = Body::Patch(Patch::Merge(json!({"spec": {"replicas": 9}})));
+    let request = Bench::request(Verb::Patch, Kind::Deployment, "default", "web", body);
+    let request = Request { subresource: Some(Subresource::Scale), ..request };
+    let (answer, _) =
+        bench.ask(&request, |_| patched(json!([{"op": "replace", "path": "/spec/replicas", "value": 3}])));
+    let Ok(Response::Scale(scale)) = answer else { panic!("{answer:?}") };
+    assert_eq!(scale.spec.and_then(|spec| spec.replicas), Some(3));
+    let [(_, asked)] = bench.asked.as_slice() else { panic!("it is asked once") };
+    assert_eq!(asked["kind"], json!({"group": "autoscaling", "version": "v1", "kind": "Scale"}));
+    assert_eq!((&asked["object"]["kind"], &asked["object"]["spec"]), (&json!("Scale"), &json!({"replicas": 9})));
+    assert_eq!((&asked["oldObject"]["spec"], &asked["subResource"]), (&json!({"replicas": 1}), &json!("scale")));
 }

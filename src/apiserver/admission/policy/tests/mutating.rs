@@ -1,7 +1,7 @@
 use serde_json::{Value as Json, json};
 
 use super::super::super::testing::object;
-use super::Bench;
+use super::{Bench, deployment, of_scale};
 use crate::apiserver::request::{Body, DeleteOptions, Patch, Response, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
@@ -63,13 +63,6 @@ fn config_map(data: Json) -> Json {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "m-", "namespace": "default"}, "data": data})
 }
 
-fn deployment() -> Json {
-    let labels = json!({"app": "web"});
-    let container = json!({"name": "web", "image": "web:1", "env": [{"name": "A", "value": "1"}], "args": ["x"]});
-    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}}}})
-}
-
 #[test]
 fn a_configuration_is_laid_over_the_object() {
     let mut bench = Bench::new();
@@ -89,6 +82,32 @@ fn a_configuration_is_laid_over_the_object() {
     assert_eq!(of("image"), ["proxy:1", "web:1"]);
     assert_eq!(containers[0]["imagePullPolicy"], "IfNotPresent", "what is added is defaulted");
     assert_eq!(containers[0]["ports"], json!([{"containerPort": 80, "protocol": "TCP"}]));
+}
+
+#[test]
+fn a_scale_is_changed_as_a_scale() {
+    for mutation in [
+        apply("Object{spec: Object.spec{replicas: 3}}"),
+        patch(
+            "[JSONPatch{op: 'test', path: '/kind', value: 'Scale'}, JSONPatch{op: 'replace', path: '/spec/replicas', value: 3}]",
+        ),
+    ] {
+        let mut bench = Bench::new();
+        bench.create(deployment()).unwrap();
+        let condition = json!([{"name": "many", "expression": "object.spec.replicas > 3"}]);
+        bench.mutate("most", &[mutation], json!({"matchConstraints": of_scale(), "matchConditions": condition}));
+        for (asked, got) in [(2, 2), (9, 3)] {
+            bench.scale(asked).unwrap();
+            let there = bench.answer(Verb::Get, Kind::Deployment, "web", Body::None).unwrap();
+            assert_eq!(there["spec"]["replicas"], got, "{asked} are asked for");
+            assert_eq!(there["spec"]["template"]["spec"]["containers"][0]["image"], "web:1");
+        }
+    }
+    let mut bench = Bench::new();
+    bench.create(deployment()).unwrap();
+    let labelled = patch("[JSONPatch{op: 'add', path: '/spec/template', value: 1}]");
+    bench.mutate("labels", &[labelled], json!({"matchConstraints": of_scale()}));
+    assert!(bench.scale(2).unwrap_err().message.contains("spec.template"), "a Scale has no such field");
 }
 
 #[test]

@@ -1,0 +1,223 @@
+//! `scale`: the replica count of an object that has one, seen and changed alone.
+//!
+//! Clients read and write an `autoscaling/v1 Scale`. Policies and webhooks that are asked about such a write see Scales too,
+//! and neither the labels nor the rest of the object ([`seen`], [`with`]). What is stored is the object.
+//!
+//! Mirrors the `ScaleREST`s of `pkg/registry/apps` and of apiextensions' `pkg/registry/customresource/etcd.go`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
+use serde_json::{Value, json};
+
+use crate::object::meta::scale_metadata;
+use crate::object::patch;
+use crate::object::selector::{Selector, format_label_selector};
+use crate::object::status::Cause;
+use crate::object::{Kind, Object, Status};
+
+use super::apiextensions::Version;
+use super::apiextensions::scale as custom;
+use super::decode::Patched;
+use super::request::{Body, FieldValidation, Patch, Request, Response, Subresource, Verb};
+use super::{ApiServer, Handling, Outcome, decode};
+
+impl ApiServer {
+    /// A GET, PUT or PATCH of `scale`.
+    pub(super) fn scale(&mut self, handling: &mut Handling) -> Outcome {
+        let request = handling.request;
+        let parent = self
+            .stored(request.kind, &request.namespace, &request.name)
+            .map_err(|_| no_scale(request.kind, Status::not_found(request.kind, &request.name)))?;
+        let version = handling.custom.clone();
+        let version = version.as_deref();
+        let scale = scale_of(&parent, version)?;
+        if request.verb == Verb::Get {
+            return Ok((200, Response::Scale(Box::new(scale))));
+        }
+        if let Body::Patch(Patch::Apply(config)) = &request.body {
+            let paths = version.and_then(|version| version.scale.as_ref());
+            let path = paths.map_or(".spec.replicas", |paths| &paths.spec_replicas_path);
+            let (new, written) = self.applied(handling, &parent, &parent_config(request.kind, config, path))?;
+            let stored = self.store_update(handling, &parent, new, Some(written))?;
+            return Ok((200, Response::Scale(Box::new(scale_of(&stored, version)?))));
+        }
+        let wanted = wanted_scale(handling, &scale)?;
+        check_scale(&wanted, &parent)?;
+        let mut new = parent.clone();
+        new.meta_mut().resource_version.clone_from(&wanted.metadata.resource_version);
+        set_replicas(&mut new, version, replicas(&wanted));
+        let stored = self.store_update(handling, &parent, new, None)?;
+        Ok((200, Response::Scale(Box::new(scale_of(&stored, version)?))))
+    }
+}
+
+/// Whether a request is about the scale of an object.
+pub fn is_asked(request: &Request) -> bool {
+    request.subresource == Some(Subresource::Scale)
+}
+
+/// What policies and webhooks see of an object that a request is about: itself, or its Scale. `version` is that of a kind
+/// that a user has defined.
+pub fn seen(request: &Request, version: Option<&Version>, object: &Object) -> Value {
+    let scale = is_asked(request).then(|| scale_of(object, version).ok()).flatten();
+    scale.and_then(|scale| to_json(&scale).ok()).unwrap_or_else(|| object.to_json())
+}
+
+/// The object with what a policy or webhook has made of its Scale.
+///
+/// # Errors
+/// That it is no Scale any more.
+pub fn with(
+    object: &Object,
+    version: Option<&Version>,
+    scale: &Value,
+    mode: FieldValidation,
+) -> Result<Object, Status> {
+    let (scale, _) = decode::patched_scale(scale, Patched::Otherwise, (mode, &[]))?;
+    let mut after = object.clone();
+    set_replicas(&mut after, version, replicas(&scale));
+    Ok(after)
+}
+
+/// An error that speaks of the scale of a built-in kind and not of the object.
+fn no_scale(kind: Kind, mut status: Status) -> Status {
+    let info = kind.info();
+    if matches!(kind, Kind::Custom(_)) {
+        return status;
+    }
+    // A ReplicationController has no group, and that of its scale is taken for it.
+    let group = if info.group.is_empty() { "autoscaling" } else { info.group };
+    let scale = format!("{}/scale", info.plural);
+    status.message = status.message.replacen(&info.qualified_plural(), &format!("{scale}.{group}"), 1);
+    if let Some(details) = &mut status.details {
+        (details.kind, details.group) = (scale, group.to_owned());
+    }
+    status
+}
+
+/// The scale that the request wants, of an object that has this one.
+fn wanted_scale(handling: &mut Handling, scale: &Scale) -> Result<Scale, Status> {
+    let options = &handling.request.options;
+    let mode = options.field_validation;
+    let now = to_json(scale)?;
+    let patched = |value: Value, how| decode::patched_scale(&value, how, (mode, &options.patch_problems));
+    let (wanted, warnings) = match &handling.request.body {
+        Body::Scale { replicas, resource_version } => {
+            let mut wanted = scale.clone();
+            wanted.metadata.resource_version.clone_from(resource_version);
+            wanted.spec = Some(ScaleSpec { replicas: Some(*replicas) });
+            (wanted, Vec::new())
+        }
+        Body::Patch(Patch::Merge(patch)) => patched(patch::merge(now, patch), Patched::Otherwise)?,
+        // There is no list in it.
+        Body::Patch(Patch::Strategic(patch)) => patched(patch::merge(now, patch), Patched::Strategic(patch))?,
+        Body::Patch(Patch::Json(patch)) => patched(patch::json(now, patch)?, Patched::Otherwise)?,
+        Body::Json(text) => decode::scale(text, mode)?,
+        _ => return Err(Status::bad_request("the request carries no Scale")),
+    };
+    handling.warnings.extend(warnings);
+    Ok(wanted)
+}
+
+/// Whether the scale is this object's and can be. Mirrors `ValidateScale`.
+fn check_scale(wanted: &Scale, parent: &Object) -> Result<(), Status> {
+    let (meta, kind, name) = (&wanted.metadata, parent.kind(), parent.name());
+    super::update::check_place(meta, name, parent.namespace())?;
+    let replicas = replicas(wanted);
+    if replicas < 0 {
+        let message = format!("Invalid value: {replicas}: must be greater than or equal to 0");
+        let cause = Cause { reason: "FieldValueInvalid".into(), message, field: "spec.replicas".into() };
+        let mut status = Status::invalid(kind, name, vec![cause]);
+        status.message = status.message.replacen(&kind.info().qualified_kind(), "Scale.autoscaling", 1);
+        if let Some(details) = &mut status.details {
+            (details.kind, details.group) = ("Scale".into(), "autoscaling".into());
+        }
+        return Err(status);
+    }
+    let there = parent.meta().uid.as_deref().unwrap_or_default();
+    match meta.uid.as_deref().unwrap_or_default() {
+        uid if uid.is_empty() || uid == there => Ok(()),
+        uid => {
+            let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}");
+            Err(no_scale(kind, Status::conflict(kind, name, &why)))
+        }
+    }
+}
+
+/// What applying a Scale says of the object that it is the scale of. Mirrors `managedfields.ScaleHandler`.
+fn parent_config(kind: Kind, scale: &Value, path: &str) -> Value {
+    let info = kind.info();
+    let version = scale.pointer("/metadata/resourceVersion").cloned().unwrap_or_default();
+    let mut config = json!({"apiVersion": info.api_version, "kind": info.kind});
+    if !version.is_null() {
+        config["metadata"] = json!({"resourceVersion": version});
+    }
+    if let Some(replicas) = scale.pointer("/spec/replicas") {
+        let steps = path.trim_start_matches('.').rsplit('.');
+        let fields = steps.fold(replicas.clone(), |value, name| json!({name: value}));
+        patch::merge(config, &fields)
+    } else {
+        config
+    }
+}
+
+fn to_json(scale: &Scale) -> Result<Value, Status> {
+    serde_json::to_value(scale).map_err(|e| Status::internal(&e.to_string()))
+}
+
+fn replicas(scale: &Scale) -> i32 {
+    scale.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(0)
+}
+
+fn set_replicas(object: &mut Object, version: Option<&Version>, replicas: i32) {
+    match object {
+        Object::Deployment(d) => Arc::make_mut(d).spec.get_or_insert_default().replicas = Some(replicas),
+        Object::ReplicaSet(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
+        Object::ReplicationController(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
+        Object::StatefulSet(s) => Arc::make_mut(s).spec.get_or_insert_default().replicas = Some(replicas),
+        Object::Custom(object) => {
+            if let Some(paths) = version.and_then(|version| version.scale.as_ref()) {
+                custom::set_replicas(Arc::make_mut(object), paths, replicas);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The `autoscaling/v1 Scale` of an object; or that its kind has none.
+fn scale_of(object: &Object, version: Option<&Version>) -> Result<Scale, Status> {
+    if let (Object::Custom(object), Some(paths)) = (object, version.and_then(|version| version.scale.as_ref())) {
+        return custom::scale_of(object, paths);
+    }
+    scale_of_built_in(object).ok_or_else(Status::not_served)
+}
+
+fn scale_of_built_in(object: &Object) -> Option<Scale> {
+    let (replicas, selector, seen) = match object {
+        Object::Deployment(d) => {
+            let spec = d.spec.as_ref()?;
+            (spec.replicas, format_label_selector(Some(&spec.selector)), d.status.as_ref().and_then(|s| s.replicas))
+        }
+        Object::ReplicaSet(r) => {
+            let spec = r.spec.as_ref()?;
+            (spec.replicas, format_label_selector(Some(&spec.selector)), r.status.as_ref().map(|s| s.replicas))
+        }
+        Object::StatefulSet(s) => {
+            let spec = s.spec.as_ref()?;
+            (spec.replicas, format_label_selector(Some(&spec.selector)), s.status.as_ref().map(|s| s.replicas))
+        }
+        Object::ReplicationController(r) => {
+            let spec = r.spec.as_ref()?;
+            let selector = spec.selector.as_ref().map_or_else(Selector::everything, Selector::of_labels);
+            (spec.replicas, selector.to_string(), r.status.as_ref().map(|s| s.replicas))
+        }
+        _ => return None,
+    };
+    Some(Scale {
+        metadata: scale_metadata(object.meta()),
+        // Go leaves a zero out.
+        spec: Some(ScaleSpec { replicas: replicas.filter(|n| *n != 0) }),
+        status: Some(ScaleStatus { replicas: seen.unwrap_or(0), selector: Some(selector) }),
+    })
+}
