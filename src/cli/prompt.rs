@@ -110,9 +110,12 @@ fn answer(stepper: &mut Stepper, command: &str, somebody: bool) -> io::Result<()
 
 /// An answer in lines.
 pub fn text(answer: &Answer, view: &View) -> String {
-    let stop = answer.stop.as_ref().map_or(String::new(), |stop| view.stop(stop));
     let told = narrated(&answer.narration, view.width);
     let asked = answer.question.as_ref().map_or(String::new(), question);
+    let stop = answer.stop.as_ref().map_or(String::new(), |stop| match answer.whole {
+        true => view.whole_stop(stop),
+        false => view.stop(stop, told.lines().count() + asked.lines().count()),
+    });
     let text = format!("{}{}{stop}{told}{asked}", palette::here().apply_to(&answer.printed), answer.text);
     // What kubectl prints need not end its last line; the prompt comes on one of its own all the same. Colours are no text.
     let plain = strip_ansi_codes(&text);

@@ -19,20 +19,42 @@ use super::tui::ansi;
 const FIELDS_SHOWN: usize = 8;
 /// So many pending events are named at a stop; `pending` shows all.
 const PENDING_SHOWN: usize = 4;
-/// So many suspended tasks show their code; one on a terminal with fewer than so many rows.
-const TASKS_SHOWN: usize = 3;
-const LOW: usize = 40;
 /// Lines of code before and after the line that waits.
 const CODE_AROUND: u32 = 1;
 /// The width of the column of section heads.
 const LABEL: usize = 9;
 
-/// Lays out text for a terminal of a given width.
+/// No stop is cut to fewer lines than these.
+const LINES_MIN: usize = 10;
+
+/// How much is told at a stop.
+#[derive(Clone, Copy)]
+struct Detail {
+    /// So many suspended tasks are shown.
+    tasks: usize,
+    /// Whether with the code at which they wait.
+    code: bool,
+    /// So many lines are there for each fact: the configuration of a plugin, say, would take ten.
+    fact: usize,
+    /// So many for all of them.
+    facts: usize,
+}
+
+/// From all that there is room for to what nobody should miss. A terminal gets the first that fits it, so that the beginning
+/// of a stop is still to be seen when the prompt has come.
+const DETAILS: [Detail; 4] = [
+    Detail { tasks: 3, code: true, fact: 2, facts: usize::MAX },
+    Detail { tasks: 1, code: true, fact: 2, facts: usize::MAX },
+    Detail { tasks: 1, code: false, fact: 2, facts: usize::MAX },
+    Detail { tasks: 1, code: false, fact: 1, facts: usize::MAX },
+];
+
+/// Lays out text for a terminal of a given size.
 pub struct View {
     /// Columns.
     pub width: usize,
-    /// So many suspended tasks show their code.
-    tasks: usize,
+    /// So many lines are there for a stop, if anybody cares.
+    rows: Option<usize>,
     /// The head of the section last written; it is not written twice in a row.
     last: RefCell<String>,
 }
@@ -40,16 +62,40 @@ pub struct View {
 impl View {
     /// A view `width` columns wide.
     pub fn new(width: usize) -> View {
-        View { width: width.max(20), tasks: TASKS_SHOWN, last: RefCell::default() }
+        View { width: width.max(20), rows: None, last: RefCell::default() }
     }
 
-    /// The same for a terminal so high. On a low one a stop shows less, so that its beginning is still to be seen.
+    /// The same for a terminal with so many rows, of which the prompt takes one.
     pub fn on_screen(width: usize, rows: usize) -> View {
-        View { tasks: if rows < LOW { 1 } else { TASKS_SHOWN }, ..View::new(width) }
+        View { rows: Some(rows.saturating_sub(1)), ..View::new(width) }
     }
 
-    /// Everything a learner needs at a stop.
-    pub fn stop(&self, stop: &Stop) -> String {
+    /// Everything a learner needs at a stop, as far as there is room for it above so many lines that follow.
+    pub fn stop(&self, stop: &Stop, lines_after: usize) -> String {
+        let Some(rows) = self.rows else { return self.laid_out(stop, DETAILS[0]) };
+        let room = rows.saturating_sub(lines_after).max(LINES_MIN);
+        let lines = |text: &str| text.lines().count();
+        let mut text = String::new();
+        for detail in DETAILS {
+            text = self.laid_out(stop, detail);
+            if lines(&text) <= room {
+                return text;
+            }
+        }
+        let [.., least] = DETAILS;
+        let mut facts = String::new();
+        self.facts(&mut facts, &stop.facts, least);
+        // The line that says how much was left out takes one too.
+        let facts = lines(&facts).saturating_sub(lines(&text) - room + 1);
+        self.laid_out(stop, Detail { facts, ..least })
+    }
+
+    /// The same with every detail.
+    pub fn whole_stop(&self, stop: &Stop) -> String {
+        self.laid_out(stop, DETAILS[0])
+    }
+
+    fn laid_out(&self, stop: &Stop, detail: Detail) -> String {
         let mut out = String::new();
         self.last.borrow_mut().clear();
         for crash in &stop.crashes {
@@ -68,8 +114,8 @@ impl View {
         for change in &stop.also {
             self.also(&mut out, change);
         }
-        self.facts(&mut out, &stop.facts);
-        self.waiting(&mut out, stop);
+        self.facts(&mut out, &stop.facts, detail);
+        self.waiting(&mut out, stop, detail);
         self.pending_line(&mut out, stop);
         if stop.unseen > 0 {
             let text = format!("{} (heartbeats, Events, tokens)", background(stop.unseen));
@@ -218,40 +264,49 @@ impl View {
         }
     }
 
-    fn facts(&self, out: &mut String, facts: &[Fact]) {
+    /// What happened.
+    fn facts(&self, out: &mut String, facts: &[Fact], detail: Detail) {
+        let mut told = String::new();
         for fact in facts {
-            self.fact(out, fact);
+            self.fact(&mut told, fact, detail.fact);
             if let Some(table) = &fact.table {
-                out.push_str(&self.table(table));
+                told.push_str(&self.table(table));
             }
         }
+        let lines = told.lines().count();
+        if lines <= detail.facts {
+            return out.push_str(&told);
+        }
+        told.split_inclusive('\n').take(detail.facts).for_each(|line| out.push_str(line));
+        let left = format!("{:LABEL$}… and {} lines more: show", "", lines - detail.facts);
+        let _ = writeln!(out, "{}", palette::label().apply_to(self.fit(&left)));
     }
 
-    /// What happened is told in two lines at most: the configuration of a plugin, say, would take ten.
-    fn fact(&self, out: &mut String, fact: &Fact) {
+    fn fact(&self, out: &mut String, fact: &Fact, most: usize) {
         let lines = ansi::wrapped(&fact.text, self.width - head_width(&fact.topic));
-        let more = if lines.len() > 2 { "…" } else { "" };
-        for (number, line) in lines.iter().take(2).enumerate() {
-            let text = if number == 1 { format!("{line}{more}") } else { line.clone() };
+        let more = if lines.len() > most { "…" } else { "" };
+        for (number, line) in (1..).zip(lines.iter().take(most)) {
+            let text = if number == most { format!("{line}{more}") } else { line.clone() };
             self.section(out, &fact.topic, &text);
         }
     }
 
     /// The reconciles and pod workers in flight, each with the line at which it waits.
-    fn waiting(&self, out: &mut String, stop: &Stop) {
-        for waiting in stop.waiting.iter().take(self.tasks) {
+    fn waiting(&self, out: &mut String, stop: &Stop, detail: Detail) {
+        for waiting in stop.waiting.iter().take(detail.tasks) {
             let task = palette::component(&waiting.component).apply_to(&waiting.task);
             self.wrapped(out, "waiting", &format!("{task} waits for {}", waiting.awaits));
             let place = format!("{}:{}", waiting.file, waiting.line);
             self.section(out, "", &palette::label().apply_to(place).to_string());
-            for (number, line) in source::lines(&waiting.file, waiting.line, CODE_AROUND).lines {
+            let code = source::lines(&waiting.file, waiting.line, CODE_AROUND).lines;
+            for (number, line) in code.into_iter().filter(|_| detail.code) {
                 let here = number == waiting.line;
                 let (mark, style) = if here { ("▶", palette::here()) } else { (" ", Style::new().dim()) };
                 self.section(out, "", &format!("{mark}{number:>4} {}", style.apply_to(line)));
             }
         }
-        if stop.waiting_total > self.tasks {
-            self.section(out, "waiting", &format!("… and {} more", stop.waiting_total - self.tasks));
+        if stop.waiting_total > detail.tasks {
+            self.section(out, "waiting", &format!("… and {} more", stop.waiting_total - detail.tasks));
         }
     }
 
@@ -337,4 +392,36 @@ fn short(value: Option<&Value>) -> String {
         Some(other) => other.to_string(),
     };
     truncate_str(&text, 60, "…").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::scenario::Scenario;
+    use crate::debugger::StopAt;
+
+    #[test]
+    fn a_stop_fits_the_terminal_and_begins_as_it_does_in_full() {
+        let mut session = Session::of(Scenario::find("deployment").expect("it is shipped"));
+        let (mut cut, mut whole) = (0, 0);
+        while session.history().len() < 150 {
+            session.advance(StopAt::Anything, 0);
+            let stop = session.stop().expect("something has happened");
+            let full = View::new(80).stop(&stop, 0);
+            for (rows, after) in [(24, 0), (24, 4), (40, 0)] {
+                let view = View::on_screen(80, rows);
+                let text = view.stop(&stop, after);
+                let lines = text.lines().count();
+                // What has happened to the objects is never cut; that alone can take more.
+                let is_cut = text.contains("lines more: show");
+                let fits = lines + after < rows;
+                assert!(fits || !text.contains("stage "), "{lines} of {rows} lines:\n{text}");
+                assert_eq!(text.lines().next(), full.lines().next());
+                cut += usize::from(is_cut);
+                whole += usize::from(text == full);
+                assert_eq!(view.whole_stop(&stop), full);
+            }
+        }
+        assert!(cut > 0 && whole > 100, "{cut} were cut, {whole} were not");
+    }
 }

@@ -19,14 +19,14 @@ pub const GROUP: Group = Group {
         Command {
             names: &["show"],
             usage: "show [STEP]",
-            about: "this stop again, or an earlier one",
-            more: "",
+            about: "this stop again, or an earlier one, whole",
+            more: "A stop that is longer than the terminal is high is shown with fewer details; this shows them all.\n",
             run: Stops(|stepper, line| match line.step()? {
-                None => Ok(stepper.shown()),
+                None => Ok(Answer { whole: true, ..stepper.shown() }),
                 Some(number) => {
                     let step = super::ask::step(&stepper.session, Some(number))?;
                     let stop = Some(Box::new(Stop::of(&stepper.session, step)));
-                    Ok(Answer { stop, ..Answer::default() })
+                    Ok(Answer { stop, whole: true, ..Answer::default() })
                 }
             }),
         },

@@ -55,6 +55,8 @@ pub struct Answer {
     pub text: String,
     /// The stop it has come to, or shows.
     pub stop: Option<Box<Stop>>,
+    /// Whether it is shown with every detail, however small the screen.
+    pub whole: bool,
     /// What the scenario tells there.
     pub narration: String,
     /// What is to be predicted first.
