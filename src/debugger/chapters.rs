@@ -12,7 +12,7 @@ pub struct Chapter {
 }
 
 /// All chapters, by their number.
-pub const CHAPTERS: [Chapter; 18] = [
+pub const CHAPTERS: [Chapter; 19] = [
     Chapter { file: "00-tour.md", title: "A tour: one Deployment, from keystroke to answered request" },
     Chapter { file: "01-objects.md", title: "Objects, metadata, owners and selectors" },
     Chapter { file: "02-etcd.md", title: "etcd: one log, one revision" },
@@ -30,7 +30,8 @@ pub const CHAPTERS: [Chapter; 18] = [
     Chapter { file: "14-deletion.md", title: "Garbage collection and finalizers" },
     Chapter { file: "15-races.md", title: "Races, stale caches, and how real bugs happened" },
     Chapter { file: "16-jobs.md", title: "Jobs and the other controllers" },
-    Chapter { file: "17-your-own.md", title: "A controller of your own" },
+    Chapter { file: "17-rules.md", title: "Rules of your own" },
+    Chapter { file: "18-your-own.md", title: "A controller of your own" },
 ];
 
 /// Fields that a chapter other than their kind's tells of: how they begin.
@@ -40,6 +41,7 @@ const FIELDS: &[(Option<Kind>, &str, usize)] = &[
     (None, "metadata.deletion", 14),
     (None, "metadata.resourceVersion", 2),
     (None, "metadata.generation", 2),
+    (None, "metadata.managedFields", 17),
     (None, "metadata.", 1),
     (Some(Kind::Pod), "spec.nodeName", 8),
     (Some(Kind::Pod), "spec.nodeSelector", 8),
@@ -85,15 +87,15 @@ fn of_kind(kind: Kind) -> usize {
         Kind::Lease | Kind::PodDisruptionBudget => 13,
         Kind::Namespace => 14,
         Kind::ResourceQuota | Kind::LimitRange => 3,
-        Kind::ValidatingAdmissionPolicy | Kind::ValidatingAdmissionPolicyBinding => 3,
-        Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => 3,
-        Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => 3,
+        Kind::ValidatingAdmissionPolicy | Kind::ValidatingAdmissionPolicyBinding => 17,
+        Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => 17,
+        Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => 17,
         Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding | Kind::ServiceAccount => 3,
         Kind::SelfSubjectReview | Kind::TokenReview | Kind::SubjectAccessReview | Kind::LocalSubjectAccessReview => 3,
         Kind::SelfSubjectAccessReview | Kind::SelfSubjectRulesReview | Kind::ComponentStatus => 3,
         Kind::Binding => 8,
         Kind::Event => 5,
-        Kind::CustomResourceDefinition | Kind::Custom(_) => 17,
+        Kind::CustomResourceDefinition | Kind::Custom(_) => 18,
     }
 }
 
