@@ -243,6 +243,16 @@ fn a_file_that_does_not_compile_stops_nothing_but_its_own_verdict() {
         .output()
         .unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+
+    // Not the file is at fault if cargo fails before rustc comes to it.
+    let broken = std::process::Command::new(env!("CARGO_BIN_EXE_kubestep"))
+        .current_dir(root())
+        .env("CARGO", "false")
+        .args(["grade", "ownership"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&broken.stdout);
+    assert!(said.contains("FAILED: cargo fails before it comes to this file"), "{said}");
 }
 
 /// No run of [`run_with`] has more lines.

@@ -38,7 +38,7 @@ pub fn target(root: &Path) -> PathBuf {
 /// Builds one package alone. Gives its program.
 ///
 /// # Errors
-/// The verdict: rustc's own words, that it does not come to an end, or that cargo cannot be started.
+/// The verdict: rustc's own words, that it does not come to an end, that cargo fails, or that it cannot be started.
 pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
     let target = target(root);
     let program = target.join("debug").join(format!("{package}{}", std::env::consts::EXE_SUFFIX));
@@ -82,9 +82,11 @@ fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
     };
     let (mut output, errors) = (pipe::follow(output), pipe::read(errors));
     let mut until = Instant::now() + FOR_ALL;
+    // Whether the library that the learner's file needs is there, and so whether rustc's errors are about that file.
+    let mut reached = false;
     while let Some(artifact) = output.line_with(ARTIFACT, until) {
         if artifact.contains(&format!("\"name\":\"{LIBRARY}\"")) {
-            until = Instant::now() + for_one;
+            (until, reached) = (Instant::now() + for_one, true);
         }
     }
     let late = Instant::now() >= until;
@@ -95,7 +97,8 @@ fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
     let said = errors.last_words();
     match status {
         Some(status) if status.success() => Ok(()),
-        Some(_) => Err(Verdict::DoesNotCompile(said)),
+        Some(_) if reached => Err(Verdict::DoesNotCompile(said)),
+        Some(_) => Err(Verdict::NotBuilt(said)),
         None => Err(Verdict::Stopped(format!(
             "rustc does not come to an end: it has worked on this file for {} s\n\
              It runs whatever a const is made of, and each macro: does one of them go on for ever?",

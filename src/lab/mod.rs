@@ -248,6 +248,8 @@ pub struct Replay {
 pub enum Verdict {
     /// The file is as it was handed out.
     NotStarted,
+    /// cargo, or rustup, has failed before rustc came to the file: its own words.
+    NotBuilt(String),
     /// rustc's own words.
     DoesNotCompile(String),
     /// The process did not come to its end as it should: which way, in words.

@@ -25,6 +25,7 @@ pub fn plug(scenario: &mut Scenario) -> Result<(), String> {
     }
     let program =
         building::build(&root, &building::package("exercise", exercise)).map_err(|verdict| match verdict {
+            Verdict::NotBuilt(words) => format!("cargo fails before it comes to {name}:\n{words}"),
             Verdict::DoesNotCompile(words) => format!("{name} does not compile:\n{words}"),
             Verdict::Stopped(how) => how,
             other => format!("{name} cannot be built: {other:?}"),

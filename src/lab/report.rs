@@ -16,6 +16,7 @@ const BOUND: &str = "\u{a0}";
 pub fn line(exercise: &Exercise, verdict: &Verdict) -> String {
     match verdict {
         Verdict::NotStarted => "ignored, not started".to_owned(),
+        Verdict::NotBuilt(_) => "FAILED: cargo fails before it comes to this file".to_owned(),
         Verdict::DoesNotCompile(_) => "FAILED: it does not compile".to_owned(),
         Verdict::Stopped(how) => format!("FAILED: {}", how.lines().next().unwrap_or_default()),
         Verdict::Fails(failure) => format!("FAILED: {}", failure.property),
@@ -32,6 +33,10 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
         Verdict::NotStarted => {
             next(&mut text, &format!("{} in {file}", to_write(root, exercise)));
             types(&mut text, exercise);
+        }
+        Verdict::NotBuilt(words) => {
+            text += &indented(words.trim_end());
+            next(&mut text, "mend that; cargo run -- doctor checks the toolchain");
         }
         Verdict::DoesNotCompile(words) => {
             text += &indented(words.trim_end());
@@ -65,7 +70,7 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
 /// The same, as wide as the terminal is. What rustc draws stays as it is.
 pub fn shown(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
     let text = full(root, exercise, verdict);
-    if matches!(verdict, Verdict::DoesNotCompile(_)) { text } else { in_terminal(&text) }
+    if matches!(verdict, Verdict::NotBuilt(_) | Verdict::DoesNotCompile(_)) { text } else { in_terminal(&text) }
 }
 
 /// A text as wide as the terminal is, and not wider than one can read.

@@ -65,7 +65,7 @@ fn overview() -> String {
         }
         out += &format!("{}\n", line.trim_end());
     }
-    out + "Enter steps. help COMMAND says how it is written; so do help all and help GROUP,\nas in: help move\n"
+    out + "Enter steps. help COMMAND says how it is written.\nhelp GROUP says what each does, as in: help move; or help all\n"
 }
 
 fn group(group: &Group) -> String {
