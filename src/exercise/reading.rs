@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Taint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
@@ -25,6 +25,22 @@ pub fn whose_turn(pod: &Pod) -> &'static str {
     }
 }
 
+/// What a taint does to Pods that do not tolerate it.
+pub fn in_words(taint: &Taint) -> &'static str {
+    match taint.effect.as_str() {
+        "NoExecute" => "they end",
+        "NoSchedule" => "no new ones come",
+        _ => "new ones come only if there is no better place",
+    }
+}
+
+/// Whether the Pod only shows what a file on this node asks for: then the node is one of its owners.
+pub fn mirrors_file_of(pod: &Pod, node: &Node) -> bool {
+    let uid = node.metadata.uid.as_ref();
+    let mut owners = pod.metadata.owner_references.iter().flatten();
+    owners.any(|owner| owner.kind == "Node" && Some(&owner.uid) == uid)
+}
+
 /// Seconds that the Pod's containers have to end. Who says nothing gets 30.
 pub fn grace_seconds(pod: &Pod) -> i64 {
     let spec = pod.spec.as_ref();
@@ -36,6 +52,13 @@ pub fn images(pod: &Pod) -> Vec<&str> {
     let Some(spec) = &pod.spec else { return Vec::new() };
     let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
     containers.filter_map(|container| container.image.as_deref()).collect()
+}
+
+/// The labels as `kubectl get --show-labels` prints them.
+pub fn labels(pod: &Pod) -> String {
+    let labels = pod.metadata.labels.iter().flatten();
+    let each: Vec<String> = labels.map(|(key, value)| format!("{key}={value}")).collect();
+    each.join(",")
 }
 
 /// A new ConfigMap with one entry.
@@ -111,10 +134,29 @@ mod tests {
         assert_eq!(whose_turn(&whole), "that node's kubelet's");
         assert_eq!((grace_seconds(&whole), images(&whole)), (5, vec!["busybox", "nginx"]));
 
+        assert_eq!(labels(&whole), "app=web");
+
         let bare = Pod::default();
+        assert_eq!(labels(&bare), "");
         assert_eq!((label(&bare, "app"), whose_turn(&bare)), (None, "the scheduler's"));
         assert_eq!((grace_seconds(&bare), images(&bare).len()), (30, 0));
         assert_eq!(whose_turn(&pod(json!({ "spec": { "nodeName": "", "containers": [] } }))), "the scheduler's");
+    }
+
+    #[test]
+    fn what_is_always_there_is_compared() {
+        let taint = |effect: &str| Taint { effect: effect.to_owned(), ..Taint::default() };
+        assert_eq!((in_words(&taint("NoExecute")), in_words(&taint("NoSchedule"))), ("they end", "no new ones come"));
+        assert!(in_words(&taint("PreferNoSchedule")).starts_with("new ones come only"));
+        let node = |uid: Option<&str>| {
+            let metadata = ObjectMeta { uid: uid.map(str::to_owned), ..ObjectMeta::default() };
+            Node { metadata, ..Node::default() }
+        };
+        let owner = json!({ "apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": "1" });
+        let mirror = pod(json!({ "metadata": { "ownerReferences": [owner] } }));
+        assert!(mirrors_file_of(&mirror, &node(Some("1"))));
+        assert!(!mirrors_file_of(&mirror, &node(Some("2"))) && !mirrors_file_of(&mirror, &node(None)));
+        assert!(!mirrors_file_of(&Pod::default(), &node(Some("1"))));
     }
 
     #[test]
