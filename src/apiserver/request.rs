@@ -195,7 +195,7 @@ pub enum Response {
     /// `autoscaling/v1 Scale`.
     Scale(Box<k8s_openapi::api::autoscaling::v1::Scale>),
     /// A token was issued: it stands in the status.
-    Token(Box<k8s_openapi::api::authentication::v1::TokenRequest>),
+    Token(Box<super::tokens::Issued>),
     /// What Pods or nodes used.
     Metrics(Vec<Metrics>),
     /// What follows is between the client and the kubelet of this node. A real API server stays in the middle and passes

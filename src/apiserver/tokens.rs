@@ -7,7 +7,7 @@ use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, T
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::status::Cause;
-use crate::object::token::{self, Bounds, Claims, ISSUER};
+use crate::object::token::{Bounds, Claims, ISSUER, Token};
 use crate::object::{Kind, Object, Status};
 
 use super::admission;
@@ -18,6 +18,24 @@ use super::{ApiServer, Handling, Outcome};
 /// The shortest and the longest life that may be asked for, in seconds.
 const SECONDS_MIN: i64 = 10 * 60;
 const SECONDS_MAX: i64 = 1 << 32;
+
+/// A token that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Issued {
+    /// The request with its answer, but for the token.
+    request: TokenRequest,
+    /// The token.
+    pub token: Token,
+}
+
+impl Issued {
+    /// The request with its answer.
+    pub fn whole(&self) -> TokenRequest {
+        let mut request = self.request.clone();
+        request.status.get_or_insert_default().token = Some(self.token.text());
+        request
+    }
+}
 
 impl ApiServer {
     pub(super) fn create_token(&mut self, handling: &mut Handling) -> Outcome {
@@ -51,16 +69,15 @@ impl ApiServer {
             bound_object_ref: bound,
             expiration_seconds: Some(*expiration_seconds),
         };
-        let status =
-            TokenRequestStatus { expiration_timestamp: Some(expires.time()), token: Some(token::sign(&claims)) };
+        let status = TokenRequestStatus { expiration_timestamp: Some(expires.time()), token: None };
         let metadata = ObjectMeta {
             name: Some(request.name.clone()),
             namespace: Some(request.namespace.clone()),
             creation_timestamp: Some(handling.now.time()),
             ..ObjectMeta::default()
         };
-        let issued = TokenRequest { metadata, spec: Some(spec), status: Some(status) };
-        Ok((201, Response::Token(Box::new(issued))))
+        let request = TokenRequest { metadata, spec: Some(spec), status: Some(status) };
+        Ok((201, Response::Token(Box::new(Issued { request, token: Token::new(claims) }))))
     }
 
     /// Name and uid of the Pod with which the token is to end: it must be there, and run as the account.

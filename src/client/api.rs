@@ -19,6 +19,7 @@ use crate::engine::call::{HubCall, Sleep};
 use crate::engine::{ActorId, Hub, Memory, Place};
 use crate::object::metrics::Metrics;
 use crate::object::time::Instant;
+use crate::object::token::Token;
 use crate::object::{Kind, Object, Pod, Resource, Status};
 
 use super::limiter::TokenBucket;
@@ -206,7 +207,7 @@ impl Client {
         (pod_name, pod_uid): (&str, &str),
         audience: &str,
         expiration_seconds: i64,
-    ) -> Call<String> {
+    ) -> Call<Token> {
         use k8s_openapi::api::core::v1::ServiceAccount;
         let pod = Some((pod_name.into(), pod_uid.into()));
         let audiences = if audience.is_empty() { Vec::new() } else { vec![audience.to_owned()] };
@@ -270,9 +271,9 @@ fn read_nothing(answer: Answer) -> Result<(), Status> {
     answer.result.map(|_| ())
 }
 
-fn read_token(answer: Answer) -> Result<String, Status> {
+fn read_token(answer: Answer) -> Result<Token, Status> {
     match answer.result? {
-        Response::Token(issued) => Ok(issued.status.and_then(|status| status.token).unwrap_or_default()),
+        Response::Token(issued) => Ok(issued.token),
         other => Err(Status::internal(&format!("expected a token, got {other:?}"))),
     }
 }

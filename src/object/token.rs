@@ -10,6 +10,8 @@
 //! and whoever checks share a secret (HS256), as API server and kube-controller-manager share the key file. The one year
 //! for which old clients may use a token of 3607 seconds.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::time::Instant;
@@ -58,6 +60,22 @@ pub enum Bounds {
 impl Default for Bounds {
     fn default() -> Bounds {
         Bounds::Secret(String::new())
+    }
+}
+
+/// A token that was given out. Its text is worked out when somebody reads it: each Pod has one, and hardly any looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Token(Arc<Claims>);
+
+impl Token {
+    /// The one that claims this.
+    pub fn new(claims: Claims) -> Token {
+        Token(claims.into())
+    }
+
+    /// The token as its bearer shows it.
+    pub fn text(&self) -> String {
+        sign(&self.0)
     }
 }
 

@@ -151,7 +151,7 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         }
         Response::Success { uid } => success(request, code, uid),
         Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
-        Response::Token(issued) => serde_json::to_value(issued).unwrap_or_default(),
+        Response::Token(issued) => serde_json::to_value(issued.whole()).unwrap_or_default(),
         Response::Metrics(all) => metrics(request, all),
         Response::Watching | Response::PassedOn { .. } | Response::Page { .. } => Value::Null,
     }

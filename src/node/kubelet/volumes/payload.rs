@@ -12,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use super::fields;
 use super::sources;
 use crate::node::disk::Contents;
+use crate::object::token::Token;
 use crate::object::{Kind, Object, Pod};
 
 /// Paths and texts.
@@ -24,6 +25,8 @@ enum Text {
     Own(String),
     /// What that version of a ConfigMap or Secret has at this key. All Pods of a namespace have the CA's certificate so.
     Of(Object, String),
+    /// The token's.
+    Token(Token),
 }
 
 impl Text {
@@ -31,6 +34,7 @@ impl Text {
         match self {
             Text::Own(text) => text.clone(),
             Text::Of(object, key) => sources::text(object, key).unwrap_or_default(),
+            Text::Token(token) => token.text(),
         }
     }
 }
@@ -42,7 +46,7 @@ pub struct Material<'a> {
     /// What the node can give, for limits that are not set.
     pub node: &'a BTreeMap<String, Quantity>,
     /// The tokens that were asked for, by the paths of their files.
-    pub tokens: &'a BTreeMap<String, String>,
+    pub tokens: &'a BTreeMap<String, Token>,
     /// Finds the objects that it names.
     pub object: sources::Find<'a>,
 }
@@ -107,8 +111,8 @@ impl Material<'_> {
         } else if let Some(source) = &part.downward_api {
             self.downward(source.items.as_deref().unwrap_or_default())
         } else if let Some(token) = &part.service_account_token {
-            let text = self.tokens.get(&token.path).cloned().unwrap_or_default();
-            Ok(vec![(token.path.clone(), Text::Own(text))])
+            let text = self.tokens.get(&token.path).cloned().map(Text::Token);
+            Ok(vec![(token.path.clone(), text.unwrap_or_else(|| Text::Own(String::new())))])
         } else {
             Ok(Pairs::new())
         }
@@ -178,10 +182,12 @@ mod tests {
             let manifest = json!({"metadata": {"name": name}, "data": data});
             Ok(Some(kind.decode(manifest).expect("the manifest decodes")))
         };
-        let tokens = BTreeMap::from([("token".to_owned(), "t".to_owned())]);
+        let tokens = BTreeMap::from([("token".to_owned(), Token::default())]);
         let from = Material { pod: &pod, node: &BTreeMap::new(), tokens: &tokens, object: &object };
         let payload = of_volume(&volume, &from)?.expect("the kubelet writes these");
         let mut lines: Vec<String> = payload.0.iter().map(|(path, text)| format!("{path}={}", text.read())).collect();
+        let token = Token::default().text();
+        lines.iter_mut().for_each(|line| *line = line.replace(&token, "t"));
         lines.sort();
         Ok(lines.join(" "))
     }

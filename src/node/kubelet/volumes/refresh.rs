@@ -16,6 +16,7 @@ use crate::engine::Note;
 use crate::node::kubelet::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
 use crate::node::kubelet::workers::{Stage, Worker};
 use crate::node::kubelet::{REMOUNT, Shared};
+use crate::object::token::Token;
 use crate::object::volume::claim_behind;
 use crate::object::{Key, Kind, Pod};
 
@@ -35,7 +36,7 @@ impl Shared {
         &self,
         pod: &Pod,
         wanted: &ServiceAccountTokenProjection,
-    ) -> Result<String, String> {
+    ) -> Result<Token, String> {
         let meta = &pod.metadata;
         let part = |field: &Option<String>| field.clone().unwrap_or_default();
         let (namespace, name, uid) = (part(&meta.namespace), part(&meta.name), part(&meta.uid));

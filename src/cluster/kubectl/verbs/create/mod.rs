@@ -190,7 +190,7 @@ async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> 
     let mut request = cx.request(Verb::Create, Kind::ServiceAccount, cx.namespace(args), account, body);
     request.subresource = Some(Subresource::Token);
     let issued = match cx.send(request).await {
-        Ok(Response::Token(issued)) => issued.status.and_then(|status| status.token),
+        Ok(Response::Token(issued)) => Some(issued.token.text()),
         Ok(_) => None,
         Err(Failure::Server { status, .. }) => {
             return Err(Failure::text(format!("failed to create token: {}", status.message)));
