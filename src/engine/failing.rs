@@ -149,8 +149,9 @@ impl Failing {
                 Reason::TooManyRequests,
                 "the server has received too many requests and has asked us to try again later",
             ),
+            // What etcd says goes to the client as it is.
             Failing::InternalError => {
-                Status::new(Reason::InternalError, "Internal error occurred: etcdserver: request timed out")
+                Status { code: 500, ..Status::new(Reason::Unknown, "etcdserver: request timed out") }
             }
             Failing::Unavailable => {
                 Status::new(Reason::ServiceUnavailable, "the server is currently unable to handle the request")

@@ -222,6 +222,12 @@ impl Hub {
         self.send(from, to, Duration::ZERO, false, What::Rpc { call, message });
     }
 
+    /// The same in the background: it stands for something that happens all the time, and of which nobody tells.
+    pub fn tell_background(&self, from: ActorId, to: ActorId, message: Rc<dyn Message>) {
+        let call = self.next_call();
+        self.send(from, to, Duration::ZERO, true, What::Rpc { call, message });
+    }
+
     /// Sends a packet to its next hop, `delay` later than the hop itself takes.
     pub fn packet(&self, from: ActorId, to: ActorId, delay: Duration, message: Rc<dyn Message>) {
         let call = self.next_call();

@@ -17,7 +17,7 @@ use kubestep::apiserver::request::{
 };
 use kubestep::engine::{Actor, ActorId, CallId, Delivery, Engine, Hub, RpcResult, What};
 use kubestep::node::cri::{
-    ContainerEvent, ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus,
+    ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus, RelistWouldFind,
     RuntimeCondition, Stream, error,
 };
 use kubestep::node::disk::Disk;
@@ -72,7 +72,7 @@ impl RuntimeActor {
             if let Some((id, ms, code)) = life {
                 hub.sleep(Duration::from_millis(ms)).await;
                 state.borrow_mut().end(&id, code, &hub);
-                let event = ContainerEvent { pod_uid: String::new(), id };
+                let event = RelistWouldFind { id };
                 let _: RpcResult = hub.rpc(from, Rc::new(event)).await;
             }
         });

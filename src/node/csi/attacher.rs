@@ -101,7 +101,8 @@ impl Attacher {
         let finalizers: Vec<&String> =
             attachment.metadata.finalizers.iter().flatten().filter(|name| *name != FINALIZER).collect();
         let patch = json!({"metadata": {"finalizers": finalizers}});
-        self.patch(&Key::of_meta(&attachment.metadata), patch).await.map_err(|status| status.to_string())
+        let marked = self.patch(&Key::of_meta(&attachment.metadata), patch).await;
+        marked.map_err(|status| format!("could not mark as detached: {status}"))
     }
 
     /// The driver's names of node and volume, and whether the volume may be on several nodes.

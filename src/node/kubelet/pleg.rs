@@ -5,7 +5,8 @@
 //! that did something has its own pod looked at at once, so that Running is reported without waiting for the tick.
 //!
 //! Simplified: a relist that would find nothing is not made. It is made at the next tick when a sync waits for news,
-//! or when the runtime has said that a container has ended; a real kubelet asks every second in any case.
+//! or when a container has ended, which the runtime gives to know in the background
+//! ([`RelistWouldFind`](crate::node::cri::RelistWouldFind)); a real kubelet asks every second in any case, and is told nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -26,7 +27,7 @@ pub struct Pleg {
     pub armed: bool,
     /// A relist is under way.
     pub busy: bool,
-    /// The runtime has said that a container ended, after the relist under way began.
+    /// A container has ended after the relist under way began.
     pub exited: bool,
     /// State by id of every sandbox and container, by pod uid.
     records: BTreeMap<String, Record>,
@@ -103,9 +104,10 @@ impl Shared {
         self.hub.wake(self.actor, RELIST_TICK, "", tick - now);
     }
 
-    /// The runtime says that a container has ended: the next relist will find it.
+    /// A container has ended: the next relist will find it.
     pub(super) fn container_ended(&self) {
         self.state.borrow_mut().pleg.exited = true;
+        self.hub.come_forward();
         self.arm_relist();
     }
 

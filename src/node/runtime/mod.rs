@@ -1,9 +1,8 @@
 //! containerd, simulated: sandboxes, images, and containers whose processes live in virtual time.
 //!
 //! The kubelet asks through CRI. Making a sandbox means: a network namespace, the network plugins called through CNI,
-//! and a pause container that holds both open. A container is made in a sandbox from an image that was pulled before,
-//! and started as a separate call. When a process ends the runtime says so in its event stream, and the kubelet asks
-//! what became of it.
+//! and a pause container that runs in it. A container is made in a sandbox from an image that was pulled before,
+//! and started as a separate call. When a process ends, nobody is told: the kubelet finds it when it looks.
 //!
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
@@ -35,7 +34,7 @@ use crate::node::host::{Host, PLUGINS};
 use crate::object::time::Instant;
 use crate::object::{Key, Shared};
 
-use super::cri::{self, ContainerEvent, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
+use super::cri::{self, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus, RelistWouldFind};
 use super::cri::{ContainerConfig, ContainerState, ContainerStatus, RuntimeCondition};
 
 pub mod exec;
@@ -492,7 +491,7 @@ impl Inner {
         self.ended(id, code, reason);
     }
 
-    /// Notes the end of a process and tells the kubelet. False if it was not running.
+    /// Notes the end of a process, for the kubelet's next relist to find. False if it was not running.
     fn ended(&self, id: &str, code: i32, reason: &str) -> bool {
         if !self.state.borrow_mut().exit(id, code, reason, self.hub.now()) {
             return false;
@@ -506,10 +505,9 @@ impl Inner {
         timers.into_iter().for_each(|(_, timer)| self.hub.disarm(timer));
         stopped_by.into_iter().for_each(|call| self.hub.unpark(self.actor, call));
         self.text(|| format!("process of container {} ended with code {code}", &id[..13]));
-        let pod_uid = self.state.borrow().containers.get(id).map(|c| c.status.pod_uid.clone()).unwrap_or_default();
         if let Some(kubelet) = self.kubelet.get() {
-            let event = ContainerEvent { pod_uid, id: id.to_owned() };
-            self.hub.tell(self.actor, kubelet, Rc::new(event));
+            let ended = RelistWouldFind { id: id.to_owned() };
+            self.hub.tell_background(self.actor, kubelet, Rc::new(ended));
         }
         true
     }

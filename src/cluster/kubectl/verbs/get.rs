@@ -212,7 +212,7 @@ fn show_tables(groups: &[(Kind, Vec<Value>)], look: Look, args: &Args, cx: &Kube
     let now = cx.now();
     let filled: Vec<_> = groups.iter().filter(|(_, group)| !group.is_empty()).collect();
     if filled.is_empty() {
-        let namespaced = groups.iter().any(|(kind, _)| kind.info().namespaced) && !look.namespaces;
+        let namespaced = groups.iter().all(|(kind, _)| kind.info().namespaced) && !look.namespaces;
         match namespaced {
             true => cx.complain(format!("No resources found in {} namespace.", cx.namespace(args))),
             false => cx.complain("No resources found"),
