@@ -76,7 +76,7 @@ All terms must hold. A term is one of
   pod/web-*, pod/shop/web-*     objects, with their namespace if one is given
   -l app=web                    objects with these labels
   ns=shop  name=web-*           a namespace, a name
-  request response notification timer runtime fault   a class of events
+  request response notification timer runtime packet fault   a class of events
   kube-scheduler, kubelet/*, replicaset-controller   whoever sends, gets or works
   from=NAME  to=NAME            the sender alone, the receiver alone
   create, update, pods/status   a verb, a subresource

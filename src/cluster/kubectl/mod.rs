@@ -158,7 +158,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         "kustomize" => verbs::kustomize::kustomize(&args, cx),
         "api-resources" => verbs::about::api_resources(&args, cx).await,
         "api-versions" => verbs::about::api_versions(cx).await,
-        "cluster-info" => verbs::about::cluster_info(cx).await,
+        "cluster-info" => verbs::about::cluster_info(&args, cx).await,
         "version" => verbs::about::version(&args, cx).await,
         _ => Err(unknown()),
     }
@@ -178,7 +178,8 @@ pub fn knows(verb: &str) -> bool {
 pub fn refused(verb: &str) -> Option<&'static str> {
     Some(match verb {
         "edit" => "it needs an editor; change the manifest and apply it, or use patch",
-        "proxy" | "plugin" | "completion" => "there is no network and no shell here",
+        "proxy" => "the cluster is in this process; get --raw reads a path, port-forward reaches a Pod",
+        "plugin" | "completion" | "kuberc" => "it is about a kubectl that is installed, and none is",
         "certificate" | "alpha" => "it was left out",
         _ => return None,
     })

@@ -1,4 +1,9 @@
-//! `$(NAME)` in commands, arguments and values of variables. Mirrors `third_party/forked/golang/expansion`.
+//! `$(NAME)` in commands, arguments, values of variables and paths in volumes. Mirrors `third_party/forked/golang/expansion`.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{Container, VolumeMount};
 
 /// Replaces `$(NAME)` by the value of the variable; what has none stays as it is, and `$$` is a dollar sign.
 pub fn expand<'a>(text: &str, value_of: impl Fn(&str) -> Option<&'a str>) -> String {
@@ -25,9 +30,52 @@ pub fn with(variables: &[(String, String)], texts: Option<&Vec<String>>) -> Vec<
     texts.into_iter().flatten().map(|text| expand(text, value_of)).collect()
 }
 
+/// The part of a volume that a mount shows, empty if it is all of it: `subPath`, or `subPathExpr` with the container's variables.
+///
+/// # Errors
+/// Which variables have no value. Mirrors `ExpandContainerVolumeMounts`.
+pub fn sub_path(mount: &VolumeMount, variables: &[(String, String)]) -> Result<String, String> {
+    let Some(expression) = mount.sub_path_expr.as_deref().filter(|text| !text.is_empty()) else {
+        return Ok(mount.sub_path.clone().unwrap_or_default());
+    };
+    let missing = RefCell::new(BTreeSet::new());
+    let value_of = |name: &str| {
+        let found = variables.iter().find(|(there, _)| there == name).map_or("", |(_, value)| value.as_str());
+        if found.is_empty() {
+            missing.borrow_mut().insert(name.to_owned());
+        }
+        Some(found)
+    };
+    let path = expand(expression, value_of);
+    let missing: Vec<String> = missing.into_inner().into_iter().collect();
+    if missing.is_empty() { Ok(path) } else { Err(format!("missing value for {}", missing.join(", "))) }
+}
+
+/// Whether all paths in the container's volumes have the variables that they name.
+///
+/// # Errors
+/// Which have no value.
+pub fn for_mounts(container: &Container, variables: &[(String, String)]) -> Result<(), String> {
+    container.volume_mounts.iter().flatten().try_for_each(|mount| sub_path(mount, variables).map(drop))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_in_volumes_have_variables_too() {
+        let variables = [("A".to_owned(), "a".to_owned()), ("E".to_owned(), String::new())];
+        let path = |mount: VolumeMount| sub_path(&mount, &variables);
+        let expression = |text: &str| VolumeMount { sub_path_expr: Some(text.to_owned()), ..VolumeMount::default() };
+        assert_eq!(path(VolumeMount::default()), Ok(String::new()));
+        assert_eq!(
+            path(VolumeMount { sub_path: Some("$(A)".to_owned()), ..VolumeMount::default() }),
+            Ok("$(A)".to_owned())
+        );
+        assert_eq!(path(expression("logs/$(A)")), Ok("logs/a".to_owned()));
+        assert_eq!(path(expression("$(E)/$(B)/$(A)")), Err("missing value for B, E".to_owned()));
+    }
 
     #[test]
     fn names_are_replaced_and_dollars_doubled_are_not() {

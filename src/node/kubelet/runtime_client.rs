@@ -272,8 +272,8 @@ fn container_config(
         command: expansion::with(&envs, container.command.as_ref()),
         args: expansion::with(&envs, container.args.as_ref()),
         working_dir: container.working_dir.clone().unwrap_or_default(),
+        mounts: mounts.filter_map(|mount| host_mount(pod, mount, &envs, volumes)).collect(),
         envs,
-        mounts: mounts.filter_map(|mount| host_mount(pod, mount, volumes)).collect(),
         ports: container.ports.iter().flatten().map(port).collect(),
         // With stdinOnce it is closed when the first who was attached leaves, and nobody ever is.
         stdin: container.stdin == Some(true),
@@ -285,11 +285,17 @@ fn container_config(
 }
 
 /// Where in the container and where on the host (`makeMounts`).
-fn host_mount(pod: &Pod, mount: &VolumeMount, volumes: &[Slot]) -> Option<(String, String)> {
+fn host_mount(
+    pod: &Pod,
+    mount: &VolumeMount,
+    variables: &[(String, String)],
+    volumes: &[Slot],
+) -> Option<(String, String)> {
     let name = pod.spec.as_ref()?.name_of(&mount.name);
     let index = volumes_of(pod).position(|volume| volume.name == name)?;
     let mut path = volumes.get(index)?.path.clone();
-    for part in mount.sub_path.iter().filter(|part| !part.is_empty()) {
+    let part = expansion::sub_path(mount, variables).ok()?;
+    if !part.is_empty() {
         path = format!("{path}/{part}");
     }
     Some((mount.mount_path.clone(), path))

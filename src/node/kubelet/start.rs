@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::Shared;
 use super::backoff::go_duration;
+use super::expansion;
 use super::images::{self, Plan};
 use super::restart::Run;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
@@ -79,6 +80,7 @@ impl Shared {
             Ok(envs) => envs,
             Err(message) => return Err(failed("CreateContainerConfigError", message)),
         };
+        expansion::for_mounts(container, &envs).map_err(|why| failed("CreateContainerConfigError", why))?;
         let user = self.image_user(container.image.as_deref().unwrap_or_default()).await;
         verify_not_root(pod, container, &user).map_err(|why| failed("CreateContainerConfigError", why))?;
         let attempt = self.next_attempt(pod, &container.name, runtime);

@@ -342,7 +342,7 @@ impl Inner {
         }
         self.hub.sleep(sandbox_time(&self.name)).await;
         let ip = if config.host_network { String::new() } else { self.connect(&id, &config).await? };
-        self.text(|| format!("pause container {} holds the namespace open", &id[..13]));
+        self.text(|| format!("pause container {} runs in the sandbox", &id[..13]));
         self.own(&id, &config);
         let mut state = self.state.borrow_mut();
         state.sandboxes_of.entry(config.uid.clone()).or_default().push(id.clone());

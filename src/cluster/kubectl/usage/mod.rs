@@ -4,7 +4,7 @@
 //! it is there: one that is taken and means nothing would be a lie. Left out: what only some words of a command know
 //! (`create deployment`, `create job`), which the real one tells apart.
 //!
-//! [`commands`] and [`flags`] are the tables.
+//! [`commands`] and [`mod@flags`] are the tables.
 
 use super::print::tabs;
 

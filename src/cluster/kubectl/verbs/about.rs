@@ -125,7 +125,10 @@ pub async fn version(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 }
 
 /// `kubectl cluster-info`: the API server, and the Services that call themselves part of the cluster.
-pub async fn cluster_info(cx: &Kubectl) -> Result<(), Failure> {
+pub async fn cluster_info(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    if args.words.first().is_some_and(|word| word == "dump") {
+        return Err(Failure::text("cluster-info dump is not here; get KIND -A -o yaml shows what there is of a kind"));
+    }
     // A real kubectl has the address from its kubeconfig.
     let server = cx.get_once(Kind::EndpointSlice, "default", "kubernetes").await?;
     let address = server.pointer("/endpoints/0/addresses/0").and_then(Value::as_str).unwrap_or_default();
