@@ -1,12 +1,11 @@
 //! `$(NAME)` in commands, arguments, values of variables and paths in volumes. Mirrors `third_party/forked/golang/expansion`.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 
 /// Replaces `$(NAME)` by the value of the variable; what has none stays as it is, and `$$` is a dollar sign.
-pub fn expand<'a>(text: &str, value_of: impl Fn(&str) -> Option<&'a str>) -> String {
+pub fn expand<'a>(text: &str, mut value_of: impl FnMut(&str) -> Option<&'a str>) -> String {
     let (mut done, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('$') {
         done += before;
@@ -38,16 +37,16 @@ pub fn sub_path(mount: &VolumeMount, variables: &[(String, String)]) -> Result<S
     let Some(expression) = mount.sub_path_expr.as_deref().filter(|text| !text.is_empty()) else {
         return Ok(mount.sub_path.clone().unwrap_or_default());
     };
-    let missing = RefCell::new(BTreeSet::new());
+    let mut missing = BTreeSet::new();
     let value_of = |name: &str| {
         let found = variables.iter().find(|(there, _)| there == name).map_or("", |(_, value)| value.as_str());
         if found.is_empty() {
-            missing.borrow_mut().insert(name.to_owned());
+            missing.insert(name.to_owned());
         }
         Some(found)
     };
     let path = expand(expression, value_of);
-    let missing: Vec<String> = missing.into_inner().into_iter().collect();
+    let missing: Vec<String> = missing.into_iter().collect();
     if missing.is_empty() { Ok(path) } else { Err(format!("missing value for {}", missing.join(", "))) }
 }
 
