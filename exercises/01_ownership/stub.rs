@@ -1,7 +1,8 @@
 //! Exercise 01: which Pods are mine?
 //!
-//! A ReplicaSet sees every Pod of the cluster. Labels say which ones it selects; owner references say whose they are. Both
-//! can change at any time. Say what the ReplicaSet does with one Pod: keep it, adopt it, release it or leave it alone.
+//! Suppose that a ReplicaSet is shown every Pod of the cluster. Labels say which ones it selects; owner references say whose
+//! they are. Both can change at any time. Say what the ReplicaSet does with one Pod: keep it, adopt it, release it or leave it
+//! alone.
 //!
 //! If these types are new to you: `src/exercise/reading.rs` shows how to read fields that may be absent.
 

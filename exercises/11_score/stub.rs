@@ -1,8 +1,8 @@
 //! Exercise 11: which nodes may a Pod go to, and which is best?
 //!
 //! Two plugins of the scheduler. TaintToleration: a taint keeps off every Pod that does not tolerate it, if its effect is
-//! NoSchedule or NoExecute; PreferNoSchedule only costs points: 100 for a node without such taints, in proportion down to 0
-//! for the most that any of the nodes has that are left (100 for all if none has any). LeastAllocated: the share of cpu and of
+//! NoSchedule or NoExecute; PreferNoSchedule only costs points, if the Pod does not tolerate it: of 100 points
+//! `100 × such taints ÷ the most that any node has that is left` are taken off. LeastAllocated: the share of cpu and of
 //! memory that would be free with the Pod there, in percent and never below 0, the mean of both.
 //!
 //! A node's score is three times the first and once the second, in whole numbers, rounded down at each division. A toleration

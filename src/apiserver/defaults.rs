@@ -360,6 +360,12 @@ fn service_defaults(service: &mut Service) {
     }
     if type_ == "LoadBalancer" {
         or(&mut spec.allocate_load_balancer_node_ports, true);
+        let balancer = service.status.as_mut().and_then(|status| status.load_balancer.as_mut());
+        for ingress in balancer.into_iter().flat_map(|balancer| balancer.ingress.iter_mut().flatten()) {
+            if ingress.ip.is_some() {
+                or_text(&mut ingress.ip_mode, "VIP");
+            }
+        }
     }
     if spec.session_affinity.as_deref() == Some("ClientIP") {
         let config = spec.session_affinity_config.get_or_insert_default();

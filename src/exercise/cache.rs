@@ -25,7 +25,7 @@ pub enum Event {
     Modified(Item),
     /// The watch: it is gone; this was its last state.
     Deleted(Item),
-    /// The watch broke, and this is all there is now. Whatever happened meanwhile nobody tells.
+    /// The watch broke and could not go on, and this is all there is now. Whatever happened meanwhile nobody tells.
     Relisted(Vec<Item>),
 }
 

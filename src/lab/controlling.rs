@@ -37,6 +37,7 @@ use crate::exercise::heartbeat::{self, Fate};
 use crate::exercise::job::{self, End};
 use crate::exercise::ownership::{self, Claim};
 use crate::exercise::rollout::{Rollout, Set};
+use crate::object::pod::has_ended;
 use crate::object::{Kind, Object, Pod as SharedPod};
 
 /// Makes a controller that asks a program.
@@ -97,7 +98,13 @@ pub(super) fn with_job(program: &Path) -> Parts {
     let new: New = |context, oracle| {
         let rule = move |spec: &JobSpec, pods: &[Arc<SharedPod>]| {
             let active = pods.iter().filter(|pod| is_active(pod)).count() as i32;
-            let pods = pods.iter().map(|pod| Pod::from((**pod).clone())).collect();
+            // What the Job has deleted itself it has let go before, and it counts for nothing.
+            let let_go = |pod: &&Arc<SharedPod>| {
+                let is_going = pod.metadata.deletion_timestamp.is_some() && !has_ended(pod);
+                is_going && !pod.metadata.finalizers.iter().flatten().any(|name| name == controllers::job::TRACKING)
+            };
+            let counted = pods.iter().filter(|pod| !let_go(pod));
+            let pods = counted.map(|pod| Pod::from((**pod).clone())).collect();
             let case = job::Case { job: spec.clone(), pods };
             let step = oracle.ask::<Running>(&case);
             Outlook {

@@ -25,7 +25,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
         "What a Pod asks for is its requests; what it may use at most does not matter. What does a node have to give: \
          capacity or allocatable?",
         "Containers run side by side, so their requests add up. Init containers run before them, one after another, so \
-         only the largest matters, and only if it is larger than that sum.",
+         (without sidecars) only the largest matters, and only if it is larger than that sum.",
         "For each of cpu and memory, in this order: ask > 0 and ask > allocatable - what the running Pods ask for means \
          \"Insufficient cpu\" or \"Insufficient memory\". Before both: one Pod more than allocatable pods means \"Too many \
          pods\". Give all reasons. Overhead is part of what a Pod asks for.",

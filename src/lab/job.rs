@@ -21,7 +21,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     needs: &["replicaset", "restart"],
     hints: [
         "A ReplicaSet counts who is there. Whom does a Job count besides, and why may it never forget them?",
-        "Count three sorts: active, succeeded, failed; a Pod that is being deleted without having succeeded is the third. Look \
+        "Count three sorts: active, succeeded, failed; a Pod that somebody else deletes without its having succeeded is the third. Look \
          at the failures first, then whether it is complete, then at what is missing.",
         "What is missing is completions - succeeded, and no more than parallelism of them run at once. Compare that with the \
          active ones: the difference is created or deleted. Without completions the number is parallelism until one has \

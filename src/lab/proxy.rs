@@ -326,6 +326,7 @@ fn elsewhere() -> Vec<Case> {
         json!([at(2, &half, nodes), at(3, &ready, nodes)]),
         json!([at(2, &silent, nodes), at(3, &ready, nodes), at(4, &waiting, nodes)]),
         json!([at(2, &json!({"ready": false, "terminating": true, "serving": false}), nodes)]),
+        json!([at(2, &json!({"ready": false, "terminating": true}), nodes)]),
         json!(many),
         Value::Null,
     ] {
@@ -525,7 +526,7 @@ fn found(case: &Case, name: &str, instead: Option<i32>, slip: Option<Slip>) -> V
             let one = Backend {
                 text: format!("{}:{port}", endpoint.addresses[0]),
                 ready,
-                dying: !ready && conditions.serving.unwrap_or(ready) && (going || is(Slip::OnlyServing)),
+                dying: !ready && conditions.serving.unwrap_or(true) && (going || is(Slip::OnlyServing)),
                 here: endpoint.node_name.as_ref() == Some(&case.visit.node),
             };
             let address = |one: &Backend| one.text.rsplit_once(':').map(|(address, _)| address.to_owned());

@@ -1,8 +1,8 @@
 //! Exercise 09: how far may a rolling update go now?
 //!
-//! A Deployment replaces its Pods: the new ReplicaSet grows, the old ones shrink, a little in each reconcile. There are
-//! never more Pods than `replicas + max_surge`, and never fewer available ones than `replicas - max_unavailable`. Say which
-//! sizes one reconcile gives to the ReplicaSets.
+//! A Deployment replaces its Pods: the new ReplicaSet grows, the old ones shrink, a little in each reconcile. All
+//! ReplicaSets together never ask for more than `replicas + max_surge` Pods, and no available one is taken away if fewer than
+//! `replicas - max_unavailable` would be left. Say which sizes one reconcile gives to the ReplicaSets.
 
 #![allow(unused_imports)]
 

@@ -8,7 +8,8 @@
 //! of the containers is to run again. One that runs in a lost sandbox is.
 //!
 //! In a sandbox that stands init containers run one after another until each has ended with 0. One that failed is started
-//! again, but under Never the Pod is over (`kill_pod`). Once any container runs or has run they do not matter any more.
+//! again, but under Never the Pod is over (`kill_pod`). Once any container runs or has run in this sandbox (here none
+//! has run in an earlier one) they do not matter any more.
 //! Then each container is started that should run and does not: one that has never run, or has ended and is to be started
 //! again, under Always or, if it failed, under OnFailure. If none runs and none is started the Pod is over. No init container
 //! here is a sidecar (`restartPolicy: Always`).

@@ -2,7 +2,7 @@
 //!
 //! `reconcile` is called with a Service whenever it, a Pod that it selects, or its EndpointSlice may have changed. Each Service
 //! with a selector has one slice, of its own name and in its own namespace (a real controller begins another one after a hundred
-//! endpoints; no Service here has as many):
+//! endpoints, gives each name a random end, says by a label that it manages it, and tells Pod, node and zone of each endpoint):
 //!
 //! - an endpoint for each Pod that has all labels of the selector and an address, and that has not ended (phase `Succeeded`,
 //!   `Failed`), in the order of the Pods' names: `addresses` has the Pod's address (`podIP`);

@@ -6,7 +6,7 @@
 //! A client inside asks for the Service's `port`, one outside for its `nodePort`; the protocol must agree too (TCP if the
 //! Service does not say). The Pods' port is that of the slice, under the same name (no name is the empty one). All slices of
 //! the Service are given; only those of `addressType` IPv4 count. While it moves an endpoint can be in two: it is ready if it
-//! is ready in one of them. `ready` is true if it is not said.
+//! is ready in one of them. `ready` and `serving` are true if they are not said.
 //!
 //! Ready endpoints are chosen. Where there is none, those that are terminating and still serving. If the policy
 //! (`internalTrafficPolicy` for clients inside, `externalTrafficPolicy` for those outside) is Local, only endpoints on the
@@ -64,6 +64,6 @@ fn find(service: &Service, slices: &[EndpointSlice], visit: &Visit) -> Option<Ve
     }
     Some(all(|one| {
         let conditions = one.conditions.clone().unwrap_or_default();
-        conditions.serving.unwrap_or(false) && conditions.terminating.unwrap_or(false)
+        conditions.serving.unwrap_or(true) && conditions.terminating.unwrap_or(false)
     }))
 }

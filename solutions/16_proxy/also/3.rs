@@ -6,7 +6,7 @@
 //! A client inside asks for the Service's `port`, one outside for its `nodePort`; the protocol must agree too (TCP if the
 //! Service does not say). The Pods' port is that of the slice, under the same name (no name is the empty one). All slices of
 //! the Service are given; only those of `addressType` IPv4 count. While it moves an endpoint can be in two: it is ready if it
-//! is ready in one of them. `ready` is true if it is not said.
+//! is ready in one of them. `ready` and `serving` are true if they are not said.
 //!
 //! Ready endpoints are chosen. Where there is none, those that are terminating and still serving. If the policy
 //! (`internalTrafficPolicy` for clients inside, `externalTrafficPolicy` for those outside) is Local, only endpoints on the
@@ -84,7 +84,7 @@ fn rank(endpoint: &Endpoint) -> Rank {
     let Some(conditions) = &endpoint.conditions else { return Rank::Ready };
     match (conditions.ready, conditions.serving, conditions.terminating) {
         (None | Some(true), _, _) => Rank::Ready,
-        (_, Some(true), Some(true)) => Rank::Dying,
+        (_, None | Some(true), Some(true)) => Rank::Dying,
         _ => Rank::Useless,
     }
 }

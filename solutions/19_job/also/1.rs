@@ -1,10 +1,10 @@
 //! Exercise 19: what does a Job still need?
 //!
-//! A Job wants `completions` Pods to succeed, at most `parallelism` at a time. You get its spec and all Pods that it has ever
-//! made (nobody else deletes them), and say what to do next:
+//! A Job wants `completions` Pods to succeed, at most `parallelism` at a time. You get its spec and the Pods that it has
+//! ever made, but for those that it has deleted itself (they count for nothing), and say what to do next:
 //!
-//! - a Pod has *succeeded* or *failed* if its phase says so. One that is being deleted before it has succeeded has failed too.
-//!   All others are *active*;
+//! - a Pod has *succeeded* or *failed* if its phase says so. One that somebody else deletes before it has succeeded has failed
+//!   too. All others are *active*;
 //! - more failures than `backoffLimit` (6 if it is not given): the Job has failed, and its active Pods are deleted;
 //! - as many successes as `completions`: it is complete, and active Pods that are left are deleted. Without `completions` it is
 //!   complete when one Pod has succeeded and none is active any more. A Job that has failed is not complete;

@@ -110,6 +110,8 @@ fn portal(
     let seconds = spec.session_affinity_config.as_ref().and_then(|config| config.client_ip.as_ref()?.timeout_seconds);
     let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or(AFFINITY_SECONDS);
     let ingress = service.status.iter().filter_map(|status| status.load_balancer.as_ref()?.ingress.as_ref()).flatten();
+    // Mirrors `IsVIPMode`: a balancer that is a proxy is not gone past.
+    let ingress = ingress.filter(|ingress| ingress.ip_mode.as_deref() != Some("Proxy"));
     Some(Portal {
         endpoints: backends(&name, slices, here),
         chosen: None,
@@ -157,7 +159,7 @@ fn backend(endpoint: &Endpoint, port: u16, here: &Location) -> Option<Backend> {
         ip: endpoint.addresses.first()?.parse().ok()?,
         port,
         ready,
-        serving: conditions.serving.unwrap_or(ready),
+        serving: conditions.serving.unwrap_or(true),
         terminating: conditions.terminating.unwrap_or(false),
         local: endpoint.node_name.as_ref() == Some(&here.node),
         for_zones: hints.iter().flat_map(|h| h.for_zones.iter().flatten()).map(|zone| zone.name.clone()).collect(),

@@ -22,8 +22,16 @@ pub struct Violation {
 
 type Check = fn(&PodSpec) -> Option<(&'static str, String)>;
 
-const BASELINE: &[Check] =
-    &[added_capabilities, host_namespaces, host_path_volumes, host_ports, privileged, proc_mount, unconfined, sysctls];
+const BASELINE: &[Check] = &[
+    added_capabilities,
+    host_namespaces,
+    host_path_volumes,
+    host_ports,
+    privileged,
+    proc_mount_of_host_users,
+    unconfined,
+    sysctls,
+];
 /// Where a rule of `restricted` says more about the same, that of `baseline` is left out.
 const RESTRICTED: &[Check] = &[
     host_namespaces,
@@ -191,6 +199,15 @@ fn privileged(spec: &PodSpec) -> Option<(&'static str, String)> {
     (!names.is_empty()).then(|| ("privileged", detail()))
 }
 
+/// Whether the Pod's users are others than the node's: root in it is nobody outside. Mirrors `relaxPolicyForUserNamespacePod`.
+fn has_own_users(spec: &PodSpec) -> bool {
+    spec.host_users == Some(false)
+}
+
+fn proc_mount_of_host_users(spec: &PodSpec) -> Option<(&'static str, String)> {
+    if has_own_users(spec) { None } else { proc_mount(spec) }
+}
+
 fn proc_mount(spec: &PodSpec) -> Option<(&'static str, String)> {
     let unusual = |context: &SecurityContext| context.proc_mount.as_deref().is_some_and(|mount| mount != "Default");
     let names = those(spec, unusual);
@@ -286,6 +303,9 @@ fn volume_types(spec: &PodSpec) -> Option<(&'static str, String)> {
 }
 
 fn as_non_root(spec: &PodSpec) -> Option<(&'static str, String)> {
+    if has_own_users(spec) {
+        return None;
+    }
     let pod = pod_context(spec).run_as_non_root;
     let refusing = those(spec, |context| context.run_as_non_root == Some(false));
     let silent = those(spec, |context| context.run_as_non_root.is_none());
@@ -303,6 +323,9 @@ fn as_non_root(spec: &PodSpec) -> Option<(&'static str, String)> {
 }
 
 fn as_user(spec: &PodSpec) -> Option<(&'static str, String)> {
+    if has_own_users(spec) {
+        return None;
+    }
     let names = those(spec, |context| context.run_as_user == Some(0));
     let mut details = Vec::new();
     if pod_context(spec).run_as_user == Some(0) {

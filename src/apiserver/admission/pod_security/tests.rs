@@ -56,6 +56,18 @@ fn levels_refuse_what_they_should() {
             "host namespaces (hostNetwork=true, hostPID=true), hostPath volumes (volume \"v\"), \
              hostPort (container \"a\" uses hostPort 80)",
         ),
+        // Root in a Pod that has users of its own is nobody outside.
+        (
+            "baseline",
+            json!({"hostUsers": false, "containers": [{"name": "a", "securityContext": {"procMount": "Unmasked"}}]}),
+            "",
+        ),
+        (
+            "restricted",
+            json!({"hostUsers": false, "containers": [{"name": "a", "securityContext": {"allowPrivilegeEscalation": false,
+                "runAsUser": 0, "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}}]}),
+            "",
+        ),
         (
             "restricted",
             json!({"containers": [{"name": "a", "securityContext": good}], "volumes": [{"name": "v", "hostPath":
