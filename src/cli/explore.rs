@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::bugs;
@@ -37,6 +37,9 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
 fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     let scenario = as_asked(arguments, scenario)?;
     let bound = bound(arguments, &scenario)?;
+    if let Some(error) = plan::unknown(&bound, &bugs::cluster(&scenario).component_names()) {
+        bail!(error);
+    }
     let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;
     let subject = Subject {
         cluster: &|| bugs::cluster(&scenario),

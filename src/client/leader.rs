@@ -106,8 +106,7 @@ impl Elected {
         let user = Rc::new(User::component(&format!("system:{component}"), process));
         let new_client = || Client::new(hub.clone(), actor, user.clone(), QPS, BURST);
         let recorder = Recorder::new(new_client(), component, "");
-        let [a, b] = hub.random(|random| [(); 2].map(|()| random.next_u64()));
-        let identity = format!("{host}_{:08x}-{:04x}-{:04x}", a >> 32, a & 0xffff, b & 0xffff);
+        let identity = format!("{host}_{}", hub.random(|random| random.uid()));
         let (client, state) = (new_client(), hub.memory(State::default()));
         let election = Election { component, identity, hub, actor, client, recorder, state };
         Elected { name: (*process).into(), worker, election: Rc::new(election), end }

@@ -117,7 +117,9 @@ fn writes(facts: &Facts, kind: Kind) -> bool {
 fn deleting(facts: &Facts) -> bool {
     let dying = |object: &Object| object.meta().deletion_timestamp.is_some();
     let about_pod = facts.subjects.iter().filter(|subject| subject.kind == Kind::Pod);
+    let is_refused = facts.code.is_some_and(|code| code >= 400);
     facts.class != Class::Notification
+        && !is_refused
         && about_pod.into_iter().any(|s| facts.verb == Some("delete") || s.new.or(s.old).is_some_and(dying))
 }
 

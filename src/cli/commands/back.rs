@@ -73,7 +73,7 @@ pub const GROUP: Group = Group {
             names: &["last-change", "lc"],
             usage: "last-change OBJECT[.field.path]",
             about: "back to the step that changed it last",
-            more: "  last-change deploy/web\n  last-change pod/web-*.status.phase\nAgain, it goes to the change before.\n",
+            more: "  last-change deploy/web\n  last-change pod/web.status.phase\nStars will do if they fit one object. Again, it goes to the change before.\n",
             run: Stops(last_change),
         },
         Command {

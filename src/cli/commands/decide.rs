@@ -142,7 +142,7 @@ pub const FAULTS: Group = Group {
             usage: "stale COMPONENT KIND REVISION",
             about: "its next list shows the past",
             more: "As from a watch cache of the API server's that lags behind; crash the component, and it lists.\n  \
-                stale kubelet/node-1 pods 57\n",
+                stale kubelet/node-1 pods 57\nOnly where informers do not use WatchList, as in the walk api-servers.\n",
             run: Stops(step),
         },
         Command {
@@ -157,7 +157,7 @@ pub const FAULTS: Group = Group {
             usage: "full NODE memory|disk|pids, relieve NODE",
             about: "it takes no more Pods, or again",
             more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
-                then Pods still come, and are refused. Without memory or disk it evicts the Pods that run, one every ten\n\
+                then Pods still come, and are refused. With disk or pids full all are refused, with memory only those that ask for nothing.\nWithout memory or disk it evicts the Pods that run, one every ten\n\
                 seconds, those first that use more than they ask for.\n",
             run: Stops(step),
         },
@@ -176,7 +176,8 @@ pub const FAULTS: Group = Group {
             about: "its clock is fast, or slow with a minus",
             more: "It is to be seen in the node's Lease. One that is fast does no harm: how long a Lease stays as it is, is\n\
                 measured by the watcher's own clock. One that goes back does: a Lease counts as renewed only if its\n\
-                time has grown, so the node is doubted until its clock is right again: skew NODE 0.\n",
+                time has grown. After 50 s without that the node is Unknown; its kubelet's next report makes it Ready\n\
+                again, and so on, until its clock is where it was. Less than 50 s does no harm. skew NODE 0 mends it.\n",
             run: Stops(step),
         },
         Command {

@@ -1,5 +1,7 @@
 //! Help, and the end.
 
+use crate::cluster::kubectl;
+
 use super::Run::Says;
 use super::{Command, GROUPS, Group, Line, Text};
 
@@ -41,6 +43,7 @@ fn help(line: &Line) -> Text {
             (Some(known), None) => Ok(group(known)),
             // `stop` is a command and a group.
             (Some(known), Some(command)) => Ok(format!("{}\nthe group {word}:\n{}", about(command), group(known))),
+            (None, None) if kubectl::knows(word) => Ok(format!("{word} is kubectl's: {word} --help\n")),
             (None, None) => Err(super::unknown(word)),
         },
     }

@@ -79,6 +79,11 @@ impl Where {
         Ok(Where { component, kind: kind.transpose()? })
     }
 
+    /// The component, as it was written.
+    pub fn component(&self) -> &str {
+        &self.component
+    }
+
     /// Whether it is a place of a component, and of the kind if one is meant.
     pub fn allows(&self, component: &str, kind: Option<Kind>) -> bool {
         matches(&self.component, component) && (self.kind.is_none() || kind.is_none() || self.kind == kind)

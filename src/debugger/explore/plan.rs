@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::cluster::scenario::{Exploration, Scenario};
 use crate::debugger::properties::own::{Stated, read};
 use crate::debugger::properties::{SHARED, named};
+use crate::object::nearest::nearest;
 
 use super::Bound;
 use super::fault::{FaultKind, Where};
@@ -24,6 +25,17 @@ pub fn bound(wanted: &Exploration) -> Result<Bound, String> {
         places: wanted.at.iter().map(|text| Where::parse(text)).collect::<Result<_, _>>()?,
         ..usual
     })
+}
+
+/// What is wrong with the places that a bound names, if any of them is none of these components. A search that looks nowhere
+/// would find nothing, and look like a proof.
+pub fn unknown(bound: &Bound, components: &[String]) -> Option<String> {
+    let mut places = bound.places.iter().chain(&bound.late_at);
+    let wrong = places.find(|place| !components.iter().any(|name| place.allows(name, None)))?;
+    let near = nearest(wrong.component(), components.iter().map(String::as_str));
+    let meant =
+        near.map_or_else(|| format!("there are {}", components.join(", ")), |name| format!("did you mean {name}?"));
+    Some(format!("there is no component {:?}; {meant}", wrong.component()))
 }
 
 /// The kinds that are tried if none are named.

@@ -261,7 +261,7 @@ pub(super) const FLAGS: &[Flag] = &[
     valued("tcp", "a port of the Service and of its Pods: 80:8080"),
     valued("target", "the container whose processes are seen"),
     valued("template", "the template of -o go-template or jsonpath, or the path of its file"),
-    valued("timeout", "how long to wait: 60s"),
+    valued("timeout", "how long to wait, as in 60s"),
     lone("timestamps", "each line with its time"),
     valued("to-revision", "back to this revision, not to the one before"),
     short('t', lone("tty", "in a terminal")),
