@@ -156,9 +156,10 @@ pub const FAULTS: Group = Group {
             names: &["full", "relieve"],
             usage: "full NODE memory|disk|pids, relieve NODE",
             about: "it takes no more Pods, or again",
-            more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\nUntil \
-                then Pods still come, and are refused. With disk or pids full all are refused, with memory only those that ask for nothing.\nWithout memory or disk it evicts the Pods that run, one every ten\n\
-                seconds, those first that use more than they ask for.\n",
+            more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\n\
+                   Until then Pods still come, and are refused: all of them, or without memory those that ask for nothing.\n\
+                   Without memory or disk it evicts the Pods that run, one every ten seconds, those first that use more than\n\
+                   they ask for.\n",
             run: Stops(step),
         },
         Command {

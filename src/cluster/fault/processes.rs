@@ -154,7 +154,7 @@ impl Cluster {
         self.with_kubelet(node, |kubelet| kubelet.skew_clock((seconds * 1e9) as i64))?;
         let follows = match seconds < 0.0 {
             true => {
-                "the node-lifecycle controller takes a Lease for renewed only if its time has grown, so it doubts a node that went back by more than 50 s, between its kubelet's reports"
+                "a Lease counts as renewed only if its time has grown, so a node that goes back by more than 50 s is doubted"
             }
             false => {
                 "nothing follows: the node-lifecycle controller measures by its own clock how long a Lease stays as it is"
