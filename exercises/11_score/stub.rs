@@ -2,7 +2,7 @@
 //!
 //! Two plugins of the scheduler. TaintToleration: a taint keeps off every Pod that does not tolerate it, if its effect is
 //! NoSchedule or NoExecute; PreferNoSchedule only costs points, if the Pod does not tolerate it: of 100 points
-//! `100 × such taints ÷ the most that any node has that is left` are taken off. LeastAllocated: the share of cpu and of
+//! `100 × such taints ÷ the most that any node still possible has` are taken off, nothing if none has any. LeastAllocated: the share of cpu and of
 //! memory that would be free with the Pod there, in percent and never below 0, the mean of both.
 //!
 //! A node's score is three times the first and once the second, in whole numbers, rounded down at each division. A toleration

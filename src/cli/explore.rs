@@ -37,7 +37,7 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
 fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     let scenario = as_asked(arguments, scenario)?;
     let bound = bound(arguments, &scenario)?;
-    if let Some(error) = plan::unknown(&bound, &bugs::cluster(&scenario).component_names()) {
+    if let Some(error) = plan::unknown(&bound, bugs::cluster(&scenario)) {
         bail!(error);
     }
     let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;

@@ -274,7 +274,8 @@ impl View {
             }
         }
         let lines = told.lines().count();
-        if lines <= detail.facts {
+        // To say that one line is missing takes one.
+        if lines <= detail.facts.max(1) {
             return out.push_str(&told);
         }
         told.split_inclusive('\n').take(detail.facts).for_each(|line| out.push_str(line));

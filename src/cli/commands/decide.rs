@@ -156,7 +156,8 @@ pub const FAULTS: Group = Group {
             names: &["full", "relieve"],
             usage: "full NODE memory|disk|pids, relieve NODE",
             about: "it takes no more Pods, or again",
-            more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon, which becomes a taint that the scheduler heeds.\n\
+            more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon,\n\
+                   which becomes a taint that the scheduler heeds.\n\
                    Until then Pods still come, and are refused: all of them, or without memory those that ask for nothing.\n\
                    Without memory or disk it evicts the Pods that run, one every ten seconds, those first that use more than\n\
                    they ask for.\n",

@@ -1,7 +1,9 @@
 //! What a scenario says of how it is to be explored, and what must hold.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::cluster::Cluster;
 use crate::cluster::scenario::{Exploration, Scenario};
 use crate::debugger::properties::own::{Stated, read};
 use crate::debugger::properties::{SHARED, named};
@@ -27,15 +29,33 @@ pub fn bound(wanted: &Exploration) -> Result<Bound, String> {
     })
 }
 
-/// What is wrong with the places that a bound names, if any of them is none of these components. A search that looks nowhere
-/// would find nothing, and look like a proof.
-pub fn unknown(bound: &Bound, components: &[String]) -> Option<String> {
-    let mut places = bound.places.iter().chain(&bound.late_at);
-    let wrong = places.find(|place| !components.iter().any(|name| place.allows(name, None)))?;
-    let near = nearest(wrong.component(), components.iter().map(String::as_str));
-    let meant =
-        near.map_or_else(|| format!("there are {}", components.join(", ")), |name| format!("did you mean {name}?"));
-    Some(format!("there is no component {:?}; {meant}", wrong.component()))
+/// What is wrong with the places that a bound names, if any of them is none of the components of such a cluster. A search that
+/// looks nowhere would find nothing, and look like a proof. A component of a node that joins later is there at the end.
+pub fn unknown(bound: &Bound, mut cluster: Cluster) -> Option<String> {
+    let missing = |components: &[String]| {
+        let mut places = bound.places.iter().chain(&bound.late_at);
+        places.find(|place| !components.iter().any(|name| place.allows(name, None)))
+    };
+    missing(&cluster.component_names())?;
+    let _ = (0..bound.steps).find(|_| cluster.step().is_none());
+    let components = cluster.component_names();
+    let wrong = missing(&components)?.component();
+    let kinds = kinds_of(&components);
+    let meant = match nearest(wrong, components.iter().chain(&kinds).map(String::as_str)) {
+        Some(name) => format!("did you mean {name}?"),
+        None => format!("there are {}", kinds.join(", ")),
+    };
+    Some(format!("there is no component {wrong:?}; {meant}"))
+}
+
+/// The names, those of one kind on several nodes as one: `kubelet/*`.
+fn kinds_of(components: &[String]) -> Vec<String> {
+    let kinds = components.iter().map(|name| match name.split_once('/') {
+        Some((kind, _)) => format!("{kind}/*"),
+        None => name.clone(),
+    });
+    let kinds: BTreeSet<String> = kinds.collect();
+    kinds.into_iter().collect()
 }
 
 /// The kinds that are tried if none are named.

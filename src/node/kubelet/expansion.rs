@@ -32,7 +32,7 @@ pub fn with(variables: &[(String, String)], texts: Option<&Vec<String>>) -> Vec<
 /// The part of a volume that a mount shows, empty if it is all of it: `subPath`, or `subPathExpr` with the container's variables.
 ///
 /// # Errors
-/// Which variables have no value. Mirrors `ExpandContainerVolumeMounts`.
+/// Which variables have no value, or that it leads out of the volume. Mirrors `ExpandContainerVolumeMounts` and `makeMounts`.
 pub fn sub_path(mount: &VolumeMount, variables: &[(String, String)]) -> Result<String, String> {
     let Some(expression) = mount.sub_path_expr.as_deref().filter(|text| !text.is_empty()) else {
         return Ok(mount.sub_path.clone().unwrap_or_default());
@@ -47,7 +47,16 @@ pub fn sub_path(mount: &VolumeMount, variables: &[(String, String)]) -> Result<S
     };
     let path = expand(expression, value_of);
     let missing: Vec<String> = missing.into_iter().collect();
-    if missing.is_empty() { Ok(path) } else { Err(format!("missing value for {}", missing.join(", "))) }
+    if !missing.is_empty() {
+        return Err(format!("missing value for {}", missing.join(", ")));
+    }
+    if path.starts_with('/') {
+        return Err(format!("error SubPath `{path}` must not be an absolute path"));
+    }
+    if path.split('/').any(|part| part == "..") {
+        return Err(format!("unable to provision SubPath `{path}`: must not contain '..'"));
+    }
+    Ok(path)
 }
 
 /// Whether all paths in the container's volumes have the variables that they name.
@@ -74,6 +83,9 @@ mod tests {
         );
         assert_eq!(path(expression("logs/$(A)")), Ok("logs/a".to_owned()));
         assert_eq!(path(expression("$(E)/$(B)/$(A)")), Err("missing value for B, E".to_owned()));
+        let outside = "unable to provision SubPath `../a`: must not contain '..'";
+        assert_eq!(path(expression("../$(A)")), Err(outside.to_owned()));
+        assert!(path(expression("/$(A)")).is_err_and(|why| why.contains("must not be an absolute path")));
     }
 
     #[test]
