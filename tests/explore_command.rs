@@ -73,11 +73,25 @@ fn what_is_wrong_is_said() {
         (vec!["explore", "half-done", "--kinds", "explode"], "is no fault to try"),
         (vec!["explore", "half-done", "--property", "nothing"], "the scenario states"),
         (vec!["explore", "half-done", "--at", "x pots"], "there is no kind"),
+        (vec!["explore", "half-done", "--at", "nobody"], "there are apiextensions-apiserver, "),
+        (vec!["explore", "deployment", "--at", "kublet"], "did you mean kubelet/*?"),
+        (vec!["explore", "deployment", "--at", "kublet/node-1"], "did you mean kubelet/node-1?"),
+        (vec!["explore", "deployment", "--at", "kubelet/node-5"], "did you mean kubelet/node-"),
     ] {
         let output = kubestep(&folder, &words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");
         assert!(text(&output.stderr).contains(says), "{words:?}: {}", text(&output.stderr));
     }
+}
+
+#[test]
+fn a_node_that_joins_later_has_components() {
+    let words =
+        ["explore", "unschedulable", "--late", "0", "--faults", "1", "--kinds", "hold", "--at", "kubelet/node-5"];
+    let output = kubestep(&folder("explore-joins"), &words);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let found = text(&output.stdout);
+    assert!(found.contains("none breaks a property") && !found.starts_with("1 schedule,"), "{found}");
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub fn unknown(bound: &Bound, mut cluster: Cluster) -> Option<String> {
     let components = cluster.component_names();
     let wrong = missing(&components)?.component();
     let kinds = kinds_of(&components);
-    let meant = match nearest(wrong, components.iter().chain(&kinds).map(String::as_str)) {
+    let kind = || kinds.iter().find(|kind| nearest(wrong, [kind.trim_end_matches("/*")]).is_some());
+    let meant = match nearest(wrong, components.iter().map(String::as_str)).or_else(|| kind().map(String::as_str)) {
         Some(name) => format!("did you mean {name}?"),
         None => format!("there are {}", kinds.join(", ")),
     };
