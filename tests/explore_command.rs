@@ -73,10 +73,10 @@ fn what_is_wrong_is_said() {
         (vec!["explore", "half-done", "--kinds", "explode"], "is no fault to try"),
         (vec!["explore", "half-done", "--property", "nothing"], "the scenario states"),
         (vec!["explore", "half-done", "--at", "x pots"], "there is no kind"),
-        (vec!["explore", "half-done", "--at", "nobody"], "there are apiextensions-apiserver, "),
-        (vec!["explore", "deployment", "--at", "kublet"], "did you mean kubelet/*?"),
+        (vec!["explore", "half-done", "--at", "nobody"], "there are kube-apiserver, "),
+        (vec!["explore", "deployment", "--at", "kubelet"], "kubelet/* means them all"),
         (vec!["explore", "deployment", "--at", "kublet/node-1"], "did you mean kubelet/node-1?"),
-        (vec!["explore", "deployment", "--at", "kubelet/node-5"], "did you mean kubelet/node-"),
+        (vec!["explore", "deployment", "--at", "kubelet/node-5"], "there is no component"),
     ] {
         let output = kubestep(&folder, &words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");

@@ -75,7 +75,7 @@ impl Cluster {
     }
 
     /// What a name is told that is no component's.
-    pub(super) fn no_component(&self, word: &str) -> String {
+    pub fn no_component(&self, word: &str) -> String {
         let names = self.component_names();
         let known = || names.iter().map(String::as_str);
         match short_for(word, known()).as_slice() {

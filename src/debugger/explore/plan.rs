@@ -1,13 +1,11 @@
 //! What a scenario says of how it is to be explored, and what must hold.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::cluster::Cluster;
 use crate::cluster::scenario::{Exploration, Scenario};
 use crate::debugger::properties::own::{Stated, read};
 use crate::debugger::properties::{SHARED, named};
-use crate::object::nearest::nearest;
 
 use super::Bound;
 use super::fault::{FaultKind, Where};
@@ -38,25 +36,7 @@ pub fn unknown(bound: &Bound, mut cluster: Cluster) -> Option<String> {
     };
     missing(&cluster.component_names())?;
     let _ = (0..bound.steps).find(|_| cluster.step().is_none());
-    let components = cluster.component_names();
-    let wrong = missing(&components)?.component();
-    let kinds = kinds_of(&components);
-    let kind = || kinds.iter().find(|kind| nearest(wrong, [kind.trim_end_matches("/*")]).is_some());
-    let meant = match nearest(wrong, components.iter().map(String::as_str)).or_else(|| kind().map(String::as_str)) {
-        Some(name) => format!("did you mean {name}?"),
-        None => format!("there are {}", kinds.join(", ")),
-    };
-    Some(format!("there is no component {wrong:?}; {meant}"))
-}
-
-/// The names, those of one kind on several nodes as one: `kubelet/*`.
-fn kinds_of(components: &[String]) -> Vec<String> {
-    let kinds = components.iter().map(|name| match name.split_once('/') {
-        Some((kind, _)) => format!("{kind}/*"),
-        None => name.clone(),
-    });
-    let kinds: BTreeSet<String> = kinds.collect();
-    kinds.into_iter().collect()
+    missing(&cluster.component_names()).map(|wrong| cluster.no_component(wrong.component()))
 }
 
 /// The kinds that are tried if none are named.
