@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Node, PodStatus};
+use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
@@ -20,6 +20,7 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::failing::{Failing, Failure};
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, Pending, What};
 use kubestep::object::event::Event;
+use kubestep::object::pod::status::PodStatus;
 use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
 use kubestep::scheduler::framework::{Plugin, PreFilter};

@@ -15,10 +15,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::PodCondition;
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 
 use crate::object::budget::{self, DISRUPTION_TARGET};
+use crate::object::pod::status::PodCondition;
 use crate::object::pod::{has_ended, is_ready, phase};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Pod, Status};

@@ -13,12 +13,13 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus;
 use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
 use k8s_openapi::api::core::v1::{
     Container, NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
-    PodCondition, PodStatus, ReplicationControllerStatus, ResourceQuotaStatus,
+    ReplicationControllerStatus, ResourceQuotaStatus,
 };
 use k8s_openapi::api::networking::v1::{IngressLoadBalancerStatus, IngressStatus};
 use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
 use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
+use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::pod::{Spec, qos_class};
 use crate::object::time::Instant;
 use crate::object::{Object, Pod};

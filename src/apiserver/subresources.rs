@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{self as core, PodCondition};
+use k8s_openapi::api::core::v1::{self as core};
 
+use crate::object::pod::status::PodCondition;
 use crate::object::status::{Reason, aggregate};
 use crate::object::{Kind, Object, Pod, Status};
 

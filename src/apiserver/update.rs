@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, NodeCondition, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use crate::object::patch;
+use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::status::{Cause, Reason};
 use crate::object::{Kind, Object, Pod, Shared, Status};
 
@@ -322,7 +323,7 @@ fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
 fn pod_status(before: &PodStatus, sent: &Shared<PodStatus>, without: &[String]) -> Shared<PodStatus> {
     let mut after = sent.clone();
     let mut missing = missing_types(&before.conditions, &sent.conditions, |c: &PodCondition| &c.type_);
-    missing.retain(|condition| !without.contains(&condition.type_));
+    missing.retain(|condition| !without.iter().any(|type_| condition.type_ == *type_));
     if !missing.is_empty() {
         after.conditions.get_or_insert_default().extend(missing);
     }
@@ -336,7 +337,7 @@ fn pod_status(before: &PodStatus, sent: &Shared<PodStatus>, without: &[String]) 
 }
 
 /// The conditions that only others wrote: they come after the sender's.
-fn missing_types<C: Clone>(old: &Option<Vec<C>>, new: &Option<Vec<C>>, of: impl Fn(&C) -> &String) -> Vec<C> {
+fn missing_types<C: Clone>(old: &Option<Vec<C>>, new: &Option<Vec<C>>, of: impl Fn(&C) -> &str) -> Vec<C> {
     let sent = |condition: &&C| !new.iter().flatten().any(|there| of(there) == of(condition));
     old.iter().flatten().filter(sent).cloned().collect()
 }

@@ -101,7 +101,11 @@ impl Slices {
 fn endpoint(pod: &Pod) -> Option<Endpoint> {
     let status = pod.status.as_ref()?;
     let conditions = EndpointConditions { ready: Some(is_ready(pod)), ..EndpointConditions::default() };
-    Some(Endpoint { addresses: vec![status.pod_ip.clone()?], conditions: Some(conditions), ..Endpoint::default() })
+    Some(Endpoint {
+        addresses: vec![status.pod_ip.clone()?.into()],
+        conditions: Some(conditions),
+        ..Endpoint::default()
+    })
 }
 
 impl Controller for Slices {

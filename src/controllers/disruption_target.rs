@@ -1,12 +1,12 @@
 //! Saying of a Pod, before it is deleted, that it did not fail by itself. Mirrors `pkg/util/pod.PatchPodStatus` as the
 //! controllers that delete Pods use it.
 
-use k8s_openapi::api::core::v1::PodCondition;
 use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
 use crate::object::Pod;
 use crate::object::budget::DISRUPTION_TARGET;
+use crate::object::pod::status::PodCondition;
 use crate::object::time::Instant;
 
 /// Why a Pod is about to be ended.

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ContainerState, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use crate::client::Lister;
 use crate::engine::{Hub, Memory};
 use crate::object::pod::has_ended;
+use crate::object::pod::status::ContainerState;
 use crate::object::volume::{UsedClaim, claims_behind, made_for};
 use crate::object::{Key, Object, Pod, Resource};
 

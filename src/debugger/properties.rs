@@ -149,7 +149,7 @@ fn live_address(object: &Object) -> Option<(String, String, String)> {
     if on_host || has_ended(pod) || pod.metadata.deletion_timestamp.is_some() {
         return None;
     }
-    Some((status.pod_ip.clone()?, pod.metadata.uid.clone()?, pod.metadata.name.clone()?))
+    Some((status.pod_ip.clone()?.into(), pod.metadata.uid.clone()?, pod.metadata.name.clone()?))
 }
 
 /// The versions of objects that a step stored.
@@ -317,7 +317,7 @@ impl Property for RestartsGrow {
         let counts = |object: &Object| -> BTreeMap<String, i32> {
             let Object::Pod(pod) = object else { return BTreeMap::new() };
             let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
-            statuses.into_iter().flatten().map(|c| (c.name.clone(), c.restart_count)).collect()
+            statuses.into_iter().flatten().map(|c| (c.name.to_string(), c.restart_count)).collect()
         };
         for (_, old, new) in stored(step) {
             let (Some(old), Some(new)) = (old, new) else { continue };

@@ -444,8 +444,8 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     if has_ended(pod) && !is_kept || phase(pod) == "Unknown" && is(Slip::UnknownIsEnded) {
         return None;
     }
-    let address = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
-    let address = address.or(is(Slip::NoAddress).then(String::new))?;
+    let address = pod.status.as_ref().and_then(|status| status.pod_ip.as_deref());
+    let address = address.or(is(Slip::NoAddress).then_some(""))?;
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     let serving = match slip {
         Some(Slip::AllConditions) => !conditions.is_empty() && conditions.iter().all(|one| one.status == "True"),
@@ -463,7 +463,8 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     let serving = serving && !(terminating && is(Slip::GoingServesNot));
     let conditions = EndpointConditions { ready: Some(ready), serving: Some(serving), terminating: Some(terminating) };
     let all = pod.status.iter().flat_map(|status| status.pod_ips.iter().flatten());
-    let addresses = if is(Slip::AllAddresses) { all.map(|one| one.ip.clone()).collect() } else { vec![address] };
+    let addresses =
+        if is(Slip::AllAddresses) { all.map(|one| one.ip.to_string()).collect() } else { vec![address.to_owned()] };
     let conditions = Some(conditions).filter(|_| !is(Slip::NoConditions));
     Some(Endpoint { addresses, conditions, ..Endpoint::default() })
 }

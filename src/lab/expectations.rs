@@ -16,7 +16,7 @@ use crate::controllers::pods::is_active;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
 use crate::object::meta::controller_of;
-use crate::object::pod::{has_ended, is_ready, phase_of};
+use crate::object::pod::{has_ended, is_ready, phase};
 use crate::object::{Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -225,7 +225,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     let counts = |pod: &Pod| {
         is_active(pod)
             || is(Slip::CountsGoing) && !has_ended(pod)
-            || is(Slip::CountsSucceeded) && phase_of(pod.status.as_deref()) == "Succeeded"
+            || is(Slip::CountsSucceeded) && phase(pod) == "Succeeded"
     };
     let mut mine: Vec<Arc<Pod>> = its.iter().filter(|pod| counts(pod)).cloned().collect();
     let version = |pod: &Arc<Pod>| pod.metadata.resource_version.as_ref().and_then(|one| one.parse::<u64>().ok());

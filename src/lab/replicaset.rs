@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetStatus};
-use k8s_openapi::api::core::v1::{ContainerStatus, PodSpec};
+use k8s_openapi::api::core::v1::PodSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
@@ -15,7 +15,8 @@ use crate::controllers::pods::{is_active, pod_from_template};
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::pod::{is_ready, phase_of};
+use crate::object::pod::status::ContainerStatus;
+use crate::object::pod::{is_ready, phase};
 use crate::object::{Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -312,7 +313,7 @@ fn not_needed(set: &ReplicaSet, its: Vec<Pod>, mut mine: Vec<Pod>, wanted: usize
         _ => {}
     }
     mine.sort_by_key(|pod| match slip {
-        Some(Slip::RunningIsReady) => phase_of(pod.status.as_deref()) == "Running",
+        Some(Slip::RunningIsReady) => phase(pod) == "Running",
         _ => is_ready(pod) != (slip == Some(Slip::DeletesReady)),
     });
     mine.truncate(too_many);
@@ -415,10 +416,8 @@ fn counts(set: &ReplicaSet, pod: &Pod, slip: Option<Slip>) -> bool {
     };
     let active = match slip {
         Some(Slip::CountsTerminating) => is_active(&Pod { metadata: ObjectMeta::default(), ..pod.clone() }),
-        Some(Slip::CountsSucceeded) if phase_of(pod.status.as_deref()) == "Succeeded" => {
-            pod.metadata.deletion_timestamp.is_none()
-        }
-        Some(Slip::UnknownIsEnded) => is_active(pod) && phase_of(pod.status.as_deref()) != "Unknown",
+        Some(Slip::CountsSucceeded) if phase(pod) == "Succeeded" => pod.metadata.deletion_timestamp.is_none(),
+        Some(Slip::UnknownIsEnded) => is_active(pod) && phase(pod) != "Unknown",
         Some(Slip::TerminatedIsEnded) => {
             let mut containers = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
             let has_terminated =

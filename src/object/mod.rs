@@ -58,6 +58,7 @@ pub mod shared;
 pub mod status;
 pub mod taint;
 pub mod template;
+pub mod text;
 pub mod time;
 pub mod token;
 pub mod versions;

@@ -3,7 +3,7 @@
 //! Mirrors `k8s.io/kubernetes/pkg/api/v1/pod/util.go`.
 
 use k8s_openapi::Resource as _;
-use k8s_openapi::api::core::v1::{self as core, Container, ContainerPort, PodCondition, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::{self as core, Container, ContainerPort, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,8 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::shared::Shared;
 
 pub mod spec;
+pub mod status;
 
 pub use spec::Spec;
+pub use status::{PodCondition, PodStatus};
 
 /// A Pod: `k8s-openapi`'s, but its versions share the spec and status that they have in common, and Pods that were made
 /// alike share their spec. There are more Pods than anything else, each is written five times while it starts, and most of
@@ -29,7 +31,11 @@ pub struct Pod {
 
 impl From<core::Pod> for Pod {
     fn from(pod: core::Pod) -> Pod {
-        Pod { metadata: pod.metadata, spec: pod.spec.map(Spec::from), status: pod.status.map(Shared::from) }
+        Pod {
+            metadata: pod.metadata,
+            spec: pod.spec.map(Spec::from),
+            status: pod.status.map(|status| PodStatus::from(status).into()),
+        }
     }
 }
 
@@ -38,7 +44,7 @@ impl From<Pod> for core::Pod {
         core::Pod {
             metadata: pod.metadata,
             spec: pod.spec.map(PodSpec::from),
-            status: pod.status.map(Shared::into_inner),
+            status: pod.status.map(|status| status.into_inner().into()),
         }
     }
 }
@@ -92,12 +98,7 @@ use super::resources::pod_level;
 
 /// The Pod's phase, empty before it has one.
 pub fn phase(pod: &Pod) -> &str {
-    phase_of(pod.status.as_deref())
-}
-
-/// The phase that a status tells, empty before it has one.
-pub fn phase_of(status: Option<&PodStatus>) -> &str {
-    status.and_then(|status| status.phase.as_deref()).unwrap_or_default()
+    pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
 /// Whether a phase is one that a Pod never leaves.

@@ -76,6 +76,17 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
 #[derive(Debug, Default)]
 pub struct Last<T>(RefCell<Shared<T>>);
 
+impl<T> Last<T> {
+    /// The part, if it is the one that is wanted; else another is made.
+    pub fn or_make(&self, is_wanted: impl FnOnce(&T) -> bool, make: impl FnOnce() -> T) -> Shared<T> {
+        let mut last = self.0.borrow_mut();
+        if !is_wanted(&last) {
+            *last = make().into();
+        }
+        last.clone()
+    }
+}
+
 impl<T: PartialEq> Last<T> {
     /// The part, shared with the one before it if they are equal.
     pub fn share(&self, part: T) -> Shared<T> {

@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::PodCondition;
-
 use super::cache::Cache;
 use super::condition;
 use super::cycle::{Context, Decision, Outcome, schedule};
@@ -24,6 +22,7 @@ use super::volume_writes::Waiting;
 use crate::apiserver::request::Binding;
 use crate::client::{Client, EventType, Lister, Recorder};
 use crate::engine::{Memory, Note};
+use crate::object::pod::status::PodCondition;
 use crate::object::{Key, Pod};
 
 use super::evict::{DEFAULT_PREEMPTION, DefaultPreemption, Preempting};
@@ -269,10 +268,10 @@ impl Scheduler {
     /// PATCHes the condition into the pod's status, if it says anything new. The cycle waits for the answer.
     fn write_down(self: &Rc<Self>, key: &Key, pod: &Arc<Pod>, failure: Failure) {
         let new = PodCondition {
-            type_: "PodScheduled".to_owned(),
-            status: "False".to_owned(),
-            reason: Some(failure.reason.to_owned()),
-            message: Some(failure.message),
+            type_: "PodScheduled".into(),
+            status: "False".into(),
+            reason: Some(failure.reason.into()),
+            message: Some(failure.message.into()),
             observed_generation: pod.metadata.generation,
             ..PodCondition::default()
         };

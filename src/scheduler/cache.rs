@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::pod_info::PodInfo;
 use super::resources::Quantities;
 use super::snapshot::Snapshot;
-use crate::object::{Key, Pod};
+use crate::object::{Key, Pod, Shared};
 
 /// The scheduler's own book-keeping over its informers.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ pub fn asks_the_same(old: &Pod, new: &Pod) -> bool {
 }
 
 /// What the containers hold, as far as the kubelet has said.
-fn held(pod: &Pod) -> impl Iterator<Item = (&str, &Option<ResourceRequirements>, &Option<Quantities>)> {
+fn held(pod: &Pod) -> impl Iterator<Item = (&str, &Option<Shared<ResourceRequirements>>, &Option<Shared<Quantities>>)> {
     let status = pod.status.iter();
     let statuses = status.flat_map(|status| status.container_statuses.iter().chain(&status.init_container_statuses));
     let reported =

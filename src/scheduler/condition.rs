@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
 use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
 use crate::client::Client;
 use crate::engine::failing::REFUSED;
 use crate::object::patch::diff::diff_strategic;
+use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Pod, Status};
@@ -55,7 +55,7 @@ pub fn patch(pod: &Pod, mut condition: PodCondition, nominated: Option<&str>, no
         }
     }
     if let Some(node) = nominated {
-        new.nominated_node_name = (!node.is_empty()).then(|| node.to_owned());
+        new.nominated_node_name = (!node.is_empty()).then(|| node.into());
     }
     let patch = diff_strategic(Kind::Pod, &part(&old), &part(&new));
     patch.as_object().is_some_and(|fields| !fields.is_empty()).then_some(patch)

@@ -166,11 +166,11 @@ impl ClusterEvent {
 
     /// The pod that is gone, if it had a node or was promised one: no other leaves room behind.
     pub fn pod_that_left_room(&self) -> Option<&Arc<Pod>> {
-        let said = |node: Option<&String>| node.is_some_and(|node| !node.is_empty());
+        let said = |node: Option<&str>| node.is_some_and(|node| !node.is_empty());
         self.old_pod().filter(|pod| {
             self.kind == EventKind::AssignedPodDelete
-                && (said(pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref()))
-                    || said(pod.status.as_ref().and_then(|status| status.nominated_node_name.as_ref())))
+                && (said(pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()))
+                    || said(pod.status.as_ref().and_then(|status| status.nominated_node_name.as_deref())))
         })
     }
 

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::PodCondition;
 use serde_json::json;
 
 use super::attempt::Scheduler;
@@ -22,6 +21,7 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::{EventType, Lister, join_all};
 use crate::engine::Memory;
 use crate::object::budget::DISRUPTION_TARGET;
+use crate::object::pod::status::PodCondition;
 use crate::object::{Key, Pod, Status};
 
 /// The name of the plugin that makes room.
@@ -125,10 +125,10 @@ impl Scheduler {
         let current = self.pods.get(&victim.key).filter(|pod| pod.metadata.uid == victim.pod.metadata.uid);
         let pod = current.unwrap_or_else(|| victim.pod.clone());
         let target = PodCondition {
-            type_: DISRUPTION_TARGET.to_owned(),
-            status: "True".to_owned(),
-            reason: Some("PreemptionByScheduler".to_owned()),
-            message: Some(format!("{by}: preempting to accommodate a higher priority pod")),
+            type_: DISRUPTION_TARGET.into(),
+            status: "True".into(),
+            reason: Some("PreemptionByScheduler".into()),
+            message: Some(format!("{by}: preempting to accommodate a higher priority pod").into()),
             observed_generation: pod.metadata.generation,
             ..PodCondition::default()
         };

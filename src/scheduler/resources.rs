@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, ResourceRequirements};
+use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::object::Pod;
+use crate::object::pod::status::ContainerStatus;
 use crate::object::quantity::Amount;
 use crate::object::resources::is_pod_level;
 
@@ -187,7 +188,7 @@ fn held_by<'a>(pod: &'a Pod, container: &Container) -> Option<Vec<&'a Quantities
     }
     let status = container_status(pod, &container.name)?;
     let actuated = status.resources.as_ref()?.requests.as_ref();
-    Some([actuated, status.allocated_resources.as_ref()].into_iter().flatten().collect())
+    Some([actuated, status.allocated_resources.as_deref()].into_iter().flatten().collect())
 }
 
 /// Mirrors `IsPodResizeInfeasible`.

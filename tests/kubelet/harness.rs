@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, PodCondition, PodSpec, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, PodSpec, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use kubestep::apiserver::ApiServer;
@@ -23,6 +23,7 @@ use kubestep::node::cri::{
 use kubestep::node::disk::Disk;
 use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
+use kubestep::object::pod::status::PodCondition;
 use kubestep::object::{Kind, Object, Pod, Shared};
 
 /// What the API server says, once it does.
@@ -517,7 +518,7 @@ fn describe(request: &Request) -> String {
                 let container = status.container_statuses.iter().flatten().next();
                 let state = container.and_then(|c| c.state.as_ref()).map_or("-".to_owned(), |state| {
                     match (&state.waiting, &state.running, &state.terminated) {
-                        (Some(waiting), ..) => waiting.reason.clone().unwrap_or_default(),
+                        (Some(waiting), ..) => waiting.reason.clone().unwrap_or_default().into(),
                         (_, Some(_), _) => "running".into(),
                         (.., Some(end)) => format!("exit {}", end.exit_code),
                         _ => "-".into(),

@@ -372,7 +372,7 @@ fn readiness_follows_the_gates() {
         (ready.status, ready.message.unwrap_or_default())
     };
     let none = "corresponding condition of pod readiness gate \"example.com/on\" does not exist.";
-    assert_eq!(ready(&mut harness), ("False".to_owned(), none.to_owned()));
+    assert_eq!(ready(&mut harness), ("False".into(), none.into()));
     harness.turn_gate("web", "example.com/on", "True");
     harness.run(1_500);
     assert_eq!(harness.lines(), ["get pods default/web", "patch Running TTTTTT running gen=1"]);
@@ -380,7 +380,7 @@ fn readiness_follows_the_gates() {
     harness.turn_gate("web", "example.com/on", "False");
     harness.run(1_500);
     let closed = "the status of pod readiness gate \"example.com/on\" is not \"True\", but False";
-    assert_eq!(ready(&mut harness), ("False".to_owned(), closed.to_owned()));
+    assert_eq!(ready(&mut harness), ("False".into(), closed.into()));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The patch formats.
 
-use k8s_openapi::api::core::v1::{NodeStatus, PodStatus};
+use k8s_openapi::api::core::v1::NodeStatus;
 use serde_json::Value;
 
 use crate::object::Shared;
+use crate::object::pod::status::PodStatus;
 
 /// A change to an object. Values are the patch documents.
 #[derive(Clone, Debug)]

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
-
 use crate::object::Pod;
+use crate::object::pod::status::{PodCondition, PodStatus};
 
 /// Puts it back. Most writers leave nothing out, and what they sent stays shared.
 pub fn keep_what_is_left_out(new: &mut Arc<Pod>, old: &Pod) {

@@ -1,8 +1,7 @@
 //! What may change in a Pod once it is there. Mirrors `ValidatePodUpdate` and `ValidatePodStatusUpdate`.
 
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerStatus, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PodStatus,
-    Toleration,
+    Affinity, Container, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Toleration,
 };
 
 use super::diff;
@@ -11,8 +10,10 @@ use super::internal::Internal;
 use super::names::check_ip;
 use super::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
+use crate::object::pod::status::{ContainerStatus, PodStatus};
 use crate::object::pod::{could_restart_all, is_restarted};
 use crate::object::selector::names::check_subdomain;
+use crate::object::text::Text;
 
 const STATUS: Path = Path::new("status");
 const MAY_CHANGE: &str = "pod updates may not change fields other than \
@@ -186,7 +187,7 @@ pub fn pod_status(problems: &mut Problems, new: &Pod, old: &Pod) {
     let (after, before) = (PodStatus::default(), PodStatus::default());
     let (after, before) = (new.status.as_deref().unwrap_or(&after), old.status.as_deref().unwrap_or(&before));
     if before.qos_class.is_some() {
-        let shown = |class: &Option<String>| Json(class).shown();
+        let shown = |class: &Option<Text>| Json(class).shown();
         problems.immutable(&STATUS.child("qosClass"), &after.qos_class, &before.qos_class, shown);
     }
     if let Some(node) = after.nominated_node_name.as_deref().filter(|node| !node.is_empty()) {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, PodSpec, PodStatus, ResourceRequirements};
+use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::field::{Path, Problems};
 use super::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
+use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, qos_class};
 use crate::object::resources::amounts;
 

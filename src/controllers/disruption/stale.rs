@@ -7,12 +7,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::PodCondition;
-
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::LocalBoxFuture;
 use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::pod::has_ended;
+use crate::object::pod::status::PodCondition;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -70,8 +69,8 @@ fn unmarked(pod: &Pod, now: Instant) -> Pod {
     let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
     for mark in conditions.iter_mut().filter(|condition| condition.type_ == DISRUPTION_TARGET) {
         *mark = PodCondition {
-            type_: DISRUPTION_TARGET.to_owned(),
-            status: "False".to_owned(),
+            type_: DISRUPTION_TARGET.into(),
+            status: "False".into(),
             last_transition_time: Some(now.time()),
             observed_generation: pod.metadata.generation,
             ..PodCondition::default()

@@ -4,9 +4,9 @@
 use k8s_openapi::api::batch::v1::{
     JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyOnPodConditionsPattern, SuccessPolicy,
 };
-use k8s_openapi::api::core::v1::ContainerStatus;
 
 use super::indexes::Indexes;
+use crate::object::pod::status::ContainerStatus;
 use crate::object::{Key, Pod};
 
 /// What is to be done about a failed Pod.
@@ -52,7 +52,7 @@ fn failed_container(pod: &Pod, codes: &PodFailurePolicyOnExitCodesRequirement) -
     let fits = |code: i32| code != 0 && codes.values.contains(&code) == (codes.operator == "In");
     statuses.filter(meant).find_map(|status| {
         let code = status.state.as_ref()?.terminated.as_ref()?.exit_code;
-        fits(code).then(|| (status.name.clone(), code))
+        fits(code).then(|| (status.name.to_string(), code))
     })
 }
 
@@ -62,7 +62,7 @@ fn fitting_condition(pod: &Pod, patterns: &[PodFailurePolicyOnPodConditionsPatte
         pattern.type_ == type_ && pattern.status.as_deref().unwrap_or("True") == status
     };
     let found = conditions.iter().find(|c| patterns.iter().any(|pattern| fits(pattern, &c.type_, &c.status)));
-    found.map(|condition| condition.type_.clone())
+    found.map(|condition| condition.type_.clone()).map(Into::into)
 }
 
 /// What is said when one of the rules of the success policy holds. Before the first success none does, not even one that

@@ -4,10 +4,11 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus};
+use k8s_openapi::api::core::v1::Container;
 
 use crate::controllers::pods::{is_active, ready_since};
 use crate::object::Pod;
+use crate::object::pod::status::ContainerStatus;
 use crate::object::pod::{is_ready, phase};
 use crate::object::time::Instant;
 

@@ -11,12 +11,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::PodStatus;
-
 use super::workers::Stage;
 use super::{DEADLINE, Shared};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
+use crate::object::pod::status::PodStatus;
 use crate::object::time::Instant;
 
 /// The reason of status and Event.

@@ -66,7 +66,7 @@ impl Shared {
         let address = match (host_of(probe), known) {
             (Some(host), _) => host,
             _ if on_host => self.config.ip.clone(),
-            (_, Some(address)) => address,
+            (_, Some(address)) => address.into(),
             _ => match self.cri(CriRequest::ListPodSandbox { pod_uid: uid.to_owned() }).await? {
                 CriResponse::Sandboxes(sandboxes) => sandboxes.first().map(|s| s.ip.clone()).unwrap_or_default(),
                 _ => String::new(),

@@ -5,13 +5,12 @@
 
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
-
 use super::Shared;
 use super::status::phase;
 use super::workers::Stage;
 use crate::object::Pod;
 use crate::object::budget::DISRUPTION_TARGET;
+use crate::object::pod::status::{PodCondition, PodStatus};
 
 /// Why the kubelet ends a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +28,7 @@ impl Ending {
     pub fn tell(&self, status: &mut PodStatus, pod: &Pod) {
         status.phase = Some(phase::FAILED.into());
         status.reason = Some(self.reason.into());
-        status.message = Some(self.message.clone());
+        status.message = Some(self.message.as_str().into());
         if !self.is_disruption {
             return;
         }
@@ -39,7 +38,7 @@ impl Ending {
             type_: DISRUPTION_TARGET.into(),
             status: "True".into(),
             reason: Some("TerminationByKubelet".into()),
-            message: Some(self.message.clone()),
+            message: Some(self.message.as_str().into()),
             observed_generation: pod.metadata.generation,
             ..PodCondition::default()
         });

@@ -103,6 +103,7 @@ pub use node_status::NodeConfig;
 use backoff::Backoff;
 use pleg::Pleg;
 use status::manager::StatusManager;
+use status::sizes::Sizes;
 use workers::Worker;
 
 /// Wake: list the runtime.
@@ -189,9 +190,10 @@ pub struct Shared {
     started: Memory<Instant>,
     state: Memory<State>,
     rules: Rules,
-    /// The resolver that a sandbox was made with last, and the variables that a container was.
+    /// The resolver that a sandbox was made with last, the variables that a container was, and the sizes told last.
     resolver: Last<DnsConfig>,
     variables: Last<Vec<(String, String)>>,
+    sizes: Last<Sizes>,
 }
 
 /// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
@@ -272,6 +274,7 @@ impl Kubelet {
             config,
             resolver: Last::default(),
             variables: Last::default(),
+            sizes: Last::default(),
         };
         Kubelet { name: format!("kubelet/{}", shared.config.name), shared: Rc::new(shared), pods, node, services }
     }

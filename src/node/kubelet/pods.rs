@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, PodStatus};
+use k8s_openapi::api::core::v1::Node;
 
 use super::admission::{self, Rejection};
 use super::status::{conditions, phase};
@@ -18,6 +18,7 @@ use super::{Shared, eviction, resize, shutdown, sysctl};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
+use crate::object::pod::status::PodStatus;
 use crate::object::{Key, Pod, Resource};
 
 impl Shared {
@@ -147,8 +148,8 @@ impl Shared {
         self.recorder.event(pod, EventType::Warning, &rejection.reason, rejection.message.clone());
         let status = PodStatus {
             phase: Some(phase::FAILED.into()),
-            reason: Some(rejection.reason),
-            message: Some(format!("Pod was rejected: {}", rejection.message)),
+            reason: Some(rejection.reason.into()),
+            message: Some(format!("Pod was rejected: {}", rejection.message).into()),
             qos_class: pod.status.as_ref().and_then(|held| held.qos_class.clone()),
             observed_generation: pod.metadata.generation,
             ..PodStatus::default()

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe as Spec};
+use k8s_openapi::api::core::v1::{Container, Probe as Spec};
 
 use super::params::PROBE_TRIES;
 use super::probes::{Kind, Probe, Published, Step};
@@ -18,6 +18,7 @@ use super::workers::ProbeSlot;
 use super::{PROBE, Shared, restart_all};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
+use crate::object::pod::status::ContainerStatus;
 use crate::object::pod::{could_restart_all, is_final};
 
 impl Shared {

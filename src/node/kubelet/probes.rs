@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe as Spec};
+use k8s_openapi::api::core::v1::{Container, Probe as Spec};
 
 use super::params::RESTART_GRACE;
 use super::status::containers::runtime_id;
+use crate::object::pod::status::ContainerStatus;
 use crate::object::time::Instant;
 
 /// Which of a container's three probes.
@@ -222,7 +223,7 @@ pub fn is_adopted(status: &ContainerStatus, kubelet_began: Instant) -> bool {
 mod tests {
     use super::super::status::containers::RUNTIME_SCHEME;
     use super::*;
-    use k8s_openapi::api::core::v1::{ContainerState, ContainerStateRunning};
+    use crate::object::pod::status::{ContainerState, ContainerStateRunning};
 
     fn spec(success: i32, failure: i32) -> Spec {
         Spec { success_threshold: Some(success), failure_threshold: Some(failure), ..Spec::default() }
@@ -231,7 +232,7 @@ mod tests {
     fn status(id: &str, started: bool) -> ContainerStatus {
         let running = ContainerStateRunning { started_at: Some(Instant(0).time()) };
         ContainerStatus {
-            container_id: Some(format!("{RUNTIME_SCHEME}{id}")),
+            container_id: Some(format!("{RUNTIME_SCHEME}{id}").into()),
             state: Some(ContainerState { running: Some(running), ..ContainerState::default() }),
             started: Some(started),
             ..ContainerStatus::default()

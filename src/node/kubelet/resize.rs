@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, PodCondition, PodSpec, ResourceRequirements};
+use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 use serde_json::{Value, json};
 
 use super::actions::{Actions, Kill, Resized};
@@ -30,6 +30,7 @@ use super::workers::{Stage, Worker};
 use super::{RESIZE, Shared, State};
 use crate::client::recorder::EventType;
 use crate::object::pod::qos_class;
+use crate::object::pod::status::PodCondition;
 use crate::object::quantity::Amount;
 use crate::object::resources::{amounts, pod_requests};
 use crate::object::time::Instant;
@@ -145,7 +146,7 @@ impl Worker {
         if condition.message.as_deref() == Some(message) {
             return None;
         }
-        (condition.reason, condition.message) = (Some("Error".into()), Some(message.to_owned()));
+        (condition.reason, condition.message) = (Some("Error".into()), Some(message.into()));
         condition.observed_generation
     }
 }
@@ -219,7 +220,7 @@ impl Shared {
                     let generation = wanted.metadata.generation;
                     let pending = &mut worker.resize.get_or_insert_default().pending;
                     let same = |there: &PodCondition| {
-                        there.message.as_ref() == Some(&message) && there.observed_generation == generation
+                        there.message.as_deref() == Some(&message) && there.observed_generation == generation
                     };
                     if pending.as_ref().is_some_and(same) {
                         return true;
@@ -228,7 +229,7 @@ impl Shared {
                     let why = condition(RESIZE_PENDING, generation, now);
                     *pending = Some(PodCondition {
                         reason: Some(DEFERRED.into()),
-                        message: Some(message.clone()),
+                        message: Some(message.as_str().into()),
                         last_transition_time: since.or(why.last_transition_time),
                         ..why
                     });
@@ -364,7 +365,7 @@ fn other_size(pod: &Pod, container: &Container) -> Option<ResourceRequirements> 
     let mut all = status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
     let known = all.find(|s| s.name == container.name && s.resources.is_some())?;
     let size = ResourceRequirements {
-        requests: known.allocated_resources.clone(),
+        requests: known.allocated_resources.as_deref().cloned(),
         limits: known.resources.as_ref().and_then(|resources| resources.limits.clone()),
         claims: container.resources.as_ref().and_then(|resources| resources.claims.clone()),
     };

@@ -8,12 +8,13 @@
 //! Mirrors `ShouldAllContainersRestart`, `AllContainersRestartCleanedUp` (`pkg/kubelet/container/helpers.go`) and
 //! `getContainersToReset` (`pkg/kubelet/kuberuntime/kuberuntime_manager.go`).
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::runtime_pod::{RunState, RuntimePod};
 use super::status::conditions::ALL_RESTARTING;
 use super::status::containers::exit_code;
 use crate::object::pod::restarts_all;
+use crate::object::pod::status::{ContainerStatus, PodStatus};
 
 /// Why a container waits or has ended that was removed to be started anew.
 pub const REASON: &str = "RestartingAllContainers";

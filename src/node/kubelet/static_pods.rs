@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, PodStatus, Toleration};
+use k8s_openapi::api::core::v1::{Node, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::params::SYNC_PERIOD;
@@ -27,6 +27,7 @@ use crate::apiserver::defaults::set_defaults;
 use crate::apiserver::request::DeleteOptions;
 use crate::apiserver::validation::validate_create;
 use crate::client::informer::Change;
+use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, qos_class};
 use crate::object::{Key, Kind, Object, Pod, Resource, sha256};
 
@@ -230,7 +231,7 @@ fn read(text: &str, file: &str, node: &str) -> Option<Pod> {
     let always = Toleration { effect: Some(always.0), operator: Some(always.1), ..Toleration::default() };
     spec.tolerations.get_or_insert_default().push(always);
     let qos = Some(qos_class(&pod).to_owned());
-    let status = PodStatus { phase: Some(PENDING.to_owned()), qos_class: qos, ..PodStatus::default() };
+    let status = PodStatus { phase: Some(PENDING.into()), qos_class: qos.map(Into::into), ..PodStatus::default() };
     pod.status = Some(status.into());
     let pod = Arc::new(pod);
     let is_right = validate_create(&Object::Pod(pod.clone()), None).is_empty();

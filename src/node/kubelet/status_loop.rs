@@ -6,14 +6,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::PodStatus;
-
 use super::params::STATUS_SYNC_PERIOD;
 use super::status::manager::{Write, may_delete};
 use super::status::merge::{gone, merge, says_as_much};
 use super::workers::Stage;
 use super::{STATUS, Shared};
 use crate::apiserver::request::{DeleteOptions, Patch, StatusPatch};
+use crate::object::pod::status::PodStatus;
 use crate::object::{Pod, Status};
 
 impl Shared {

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, PodCondition, PodStatus};
+use k8s_openapi::api::core::v1::Container;
 
 use super::actions::{self, Actions, Failed, Kill};
 use super::params::TRANSIENT_BACK_OFF;
@@ -20,10 +20,12 @@ use super::probes::{Kind, is_adopted};
 use super::restart_all::Reset;
 use super::runtime_pod::{RuntimePod, RuntimeSandbox};
 use super::status::containers::runtime_id;
+use super::status::sizes::Sizes;
 use super::status::{self, Inputs, Probed, conditions};
 use super::workers::{End, Stage, Worker};
 use super::{Shared, active_deadline, resize, restart_all};
 use crate::client::recorder::EventType;
+use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use crate::object::pod::{could_restart_all, is_final, is_ready};
 use crate::object::time::Instant;
 use crate::object::{Pod, ephemeral};
@@ -97,6 +99,7 @@ impl Shared {
                 reasons: &worker.reasons,
                 terminal,
                 resize: worker.resize.as_deref(),
+                sizes: &Sizes::told(&self.sizes, &worker.pod, worker.resize.as_deref()),
                 overdue: active_deadline::is_over(&worker.pod, old, self.hub.now()),
                 host_ip: &self.config.ip,
                 probed: &probed,
@@ -298,7 +301,7 @@ impl Worker {
     /// Whether a running container has passed its startup probe, or has none. One of an earlier kubelet has if its status says
     /// so (`isContainerStarted`).
     fn has_started(&self, status: &ContainerStatus, old: Option<&ContainerStatus>) -> bool {
-        let slot = self.probes.get(&(status.name.clone(), Kind::Startup));
+        let slot = self.probes.get(&(status.name.to_string(), Kind::Startup));
         let known = slot.and_then(|slot| slot.probe.result(runtime_id(status)));
         known.unwrap_or_else(|| old.is_some_and(|old| old.started == Some(true)) || slot.is_none())
     }
@@ -306,7 +309,7 @@ impl Worker {
     /// Whether a container that has started has passed its readiness probe, or has none. One of an earlier kubelet stays ready
     /// if its pod is, until the probe says something (`setReadyStateOnKubeletRestart`).
     fn is_container_ready(&self, status: &ContainerStatus, kubelet_began: Instant) -> bool {
-        let slot = self.probes.get(&(status.name.clone(), Kind::Readiness));
+        let slot = self.probes.get(&(status.name.to_string(), Kind::Readiness));
         let known = slot.and_then(|slot| slot.probe.result(runtime_id(status)));
         let has_probe = || find(&self.pod, &status.name).is_some_and(|c| c.readiness_probe.is_some());
         let nobody_asks = slot.is_none();
@@ -319,7 +322,7 @@ impl Worker {
 
     /// Whether its readiness probe has anything to find out about a container.
     fn is_unproven(&self, status: &ContainerStatus) -> bool {
-        let slot = self.probes.get(&(status.name.clone(), Kind::Readiness));
+        let slot = self.probes.get(&(status.name.to_string(), Kind::Readiness));
         slot.is_some_and(|slot| slot.probe.result(runtime_id(status)) != Some(true))
     }
 

@@ -1,10 +1,11 @@
 //! Small values for the table tests.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use crate::object::Pod;
+use crate::object::pod::status::PodStatus;
 use crate::object::time::Instant;
 
 pub fn container(name: &str) -> Container {

@@ -55,6 +55,11 @@ impl Spec {
         alike
     }
 
+    /// Whether both keep one copy of what is not their own.
+    pub fn shares_with(&self, other: &Spec) -> bool {
+        self.shared.same(&other.shared)
+    }
+
     /// Whether both are one in memory, and what each has of its own is equal.
     pub fn same(&self, other: &Spec) -> bool {
         self.shared.same(&other.shared) && self.node_name == other.node_name && self.token_volume == other.token_volume

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 
 use serde_json::Value;
 
@@ -216,7 +217,7 @@ fn event_field<'a>(event: &'a Event, field: &str) -> Cow<'a, str> {
     value.as_deref().unwrap_or_default().into()
 }
 
-fn text(field: Option<&Option<String>>) -> Cow<'_, str> {
+fn text<T: Deref<Target = str>>(field: Option<&Option<T>>) -> Cow<'_, str> {
     field.and_then(Option::as_deref).unwrap_or_default().into()
 }
 

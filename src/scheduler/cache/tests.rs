@@ -54,7 +54,7 @@ fn a_preemption_can_see_when_a_pod_started() {
     let mut pod = bound("p", "x=y", 2, "a");
     cache.set_pod(Arc::new(pod.clone()));
     let start_time = Some(crate::object::time::Instant(5).time());
-    pod.status = Some(k8s_openapi::api::core::v1::PodStatus { start_time, ..Default::default() }.into());
+    pod.status = Some(crate::object::pod::status::PodStatus { start_time, ..Default::default() }.into());
     cache.set_pod(Arc::new(pod.clone()));
     let known = cache.snapshot.node_named("a").map(|node| node.pods[0].pod.status.clone());
     assert_eq!(known, Some(pod.status));

@@ -133,7 +133,7 @@ fn room_that_is_promised_is_left_free() {
     let snapshot = snapshot(vec![node("n1", "")], vec![]);
     let mut nominator = Nominator::default();
     let mut vip = pod("vip", "{priority: 100, containers: [{name: a, resources: {requests: {cpu: 3}}}]}");
-    vip.status.get_or_insert_default().nominated_node_name = Some("n1".to_owned());
+    vip.status.get_or_insert_default().nominated_node_name = Some("n1".into());
     let vip = info(vip);
     nominator.nominate(vip.clone(), "n1");
     let decide = |pod: &PodInfo| chosen(&decide_with(&snapshot, &nominator, pod, &mut 0), &snapshot);

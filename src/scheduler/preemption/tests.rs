@@ -113,7 +113,7 @@ fn a_pod_waits_for_its_victims_before_it_makes_more_room() {
     let snapshot =
         snapshot(vec![node("n", ""), node("other", "")], vec![(leaving, "n"), (running("b", 4, 0, 0), "other")]);
     let mut vip = wants_two();
-    vip.status.get_or_insert_default().nominated_node_name = Some("n".to_owned());
+    vip.status.get_or_insert_default().nominated_node_name = Some("n".into());
     let waiting = format!("{NO_CLAIMS}, preemption: not eligible due to a terminating pod on the nominated node.");
     assert_eq!(outcome(&snapshot, vip, Disruptions::new()), waiting);
 }

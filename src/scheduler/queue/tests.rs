@@ -69,7 +69,7 @@ fn room_given_up_is_news_to_those_of_no_higher_priority() {
     }
     (0..3).for_each(|_| drop(fail(&mut queue, "NodeResourcesFit", at(0))));
     let mut nominated = pod("nominated", "");
-    nominated.status.get_or_insert_default().nominated_node_name = Some("n".to_owned());
+    nominated.status.get_or_insert_default().nominated_node_name = Some("n".into());
     let event = ClusterEvent::pod_deleted(&Arc::new(nominated));
     assert_eq!(queue.move_up_to(5, &event, at(200), &Snapshot::default()), 2);
     assert_eq!(where_is(&queue, "high"), "unschedulable");

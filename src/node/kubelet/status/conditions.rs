@@ -4,7 +4,7 @@
 //! in front; times are filled in later, by [`super::merge::stamp`], because a condition's time changes only
 //! when its value does.
 
-use k8s_openapi::api::core::v1::{ContainerStatus, PodCondition, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::PodSpec;
 
 use super::super::resize::Resize;
 use super::super::restart::is_sidecar;
@@ -14,6 +14,7 @@ use super::containers::any_regular_started;
 use super::phase::{FAILED, SUCCEEDED};
 use crate::object::Pod;
 use crate::object::pod::could_restart_all;
+use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 
 /// The sandbox exists and has its network.
 pub const READY_TO_START: &str = "PodReadyToStartContainers";
@@ -173,7 +174,7 @@ fn because(type_: &str, reason: &str, message: String) -> PodCondition {
     if message.is_empty() {
         return condition(type_, true);
     }
-    PodCondition { reason: Some(reason.into()), message: Some(message), ..condition(type_, false) }
+    PodCondition { reason: Some(reason.into()), message: Some(message.into()), ..condition(type_, false) }
 }
 
 fn condition(type_: &str, value: bool) -> PodCondition {

@@ -5,19 +5,21 @@
 //! that should run could not be started.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{
-    Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
-    PodSpec, ResourceRequirements, VolumeMountStatus,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::object::pod::status::{
+    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
+    VolumeMountStatus,
+};
+use crate::object::text::Text;
 use crate::object::time::Instant;
 use crate::object::{Pod, ephemeral};
 
 use super::super::restart::{is_sidecar, should_start};
 use super::super::restart_all;
 use super::super::runtime_pod::{RunState, RuntimeContainer};
+use super::sizes::Size;
 use super::{Inputs, WaitingReason};
 
 /// The scheme of container ids, as the runtime calls itself.
@@ -61,10 +63,7 @@ fn all(
         let mut seen = inputs.runtime.containers.iter().filter(|c| c.name == container.name);
         let newest = seen.next();
         let mut status = match newest {
-            Some(newest) => {
-                let actual = inputs.resize.and_then(|resize| resize.actual(&container.name));
-                from_runtime(container, actual, newest, seen.next(), old)
-            }
+            Some(newest) => from_runtime(inputs.sizes.of_container(&container.name), newest, seen.next(), old),
             None => unseen(inputs, container, old, default_reason),
         };
         // One that has ended well is done, whether it will be started again (a sidecar) or not.
@@ -82,44 +81,35 @@ fn all(
 }
 
 /// A container that the runtime has: its state, and as last state the end of the one before it, which the runtime may have
-/// forgotten. `actual` is its size, if that is not the one which is allocated.
+/// forgotten.
 fn from_runtime(
-    container: &Container,
-    actual: Option<&ResourceRequirements>,
+    size: Size,
     newest: &RuntimeContainer,
     before: Option<&RuntimeContainer>,
     old: Option<&ContainerStatus>,
 ) -> ContainerStatus {
-    let requests = container.resources.as_ref().and_then(|r| r.requests.clone()).filter(|r| !r.is_empty());
-    let actual = actual.or(container.resources.as_ref());
-    let limits = actual.and_then(|r| r.limits.clone()).filter(|l| !l.is_empty());
-    let shown = actual.and_then(|r| r.requests.clone()).filter(|r| !r.is_empty()).map(|mut requests| {
-        // The kubelet asks the runtime for the memory in force, and a container without a memory request has 0.
-        requests.entry("memory".into()).or_insert_with(|| Quantity("0".into()));
-        requests
-    });
-    let container_id = Some(format!("{RUNTIME_SCHEME}{}", newest.id));
+    let container_id = Some(id_of(newest));
     let last_state = before.map(state).unwrap_or_else(|| known_end(old, &container_id));
     ContainerStatus {
-        name: newest.name.clone(),
-        image: newest.image.clone(),
-        image_id: newest.image_id.clone(),
+        name: newest.name.as_str().into(),
+        image: newest.image.as_str().into(),
+        image_id: newest.image_id.as_str().into(),
         restart_count: newest.restart_count.max(old.map_or(0, |old| old.restart_count)),
         state: Some(state(newest)),
         last_state: Some(last_state),
-        allocated_resources: requests,
-        resources: Some(ResourceRequirements { requests: shown, limits, ..ResourceRequirements::default() }),
+        allocated_resources: size.allocated,
+        resources: Some(size.in_force),
         container_id,
         ..ContainerStatus::default()
     }
 }
 
 /// What the status told last of the end of an earlier container than this.
-fn known_end(old: Option<&ContainerStatus>, id: &Option<String>) -> ContainerState {
+fn known_end(old: Option<&ContainerStatus>, id: &Option<Text>) -> ContainerState {
     let Some(old) = old else { return ContainerState::default() };
     let own = old.state.as_ref().filter(|_| old.container_id != *id);
     let mut ends = own.into_iter().chain(&old.last_state).filter_map(|state| state.terminated.as_ref());
-    ends.next().cloned().map(terminated).unwrap_or_default()
+    ends.next().cloned().map(|end| terminated(*end)).unwrap_or_default()
 }
 
 /// Whether a container of the pod proper has been made, so that initialization is over (`HasAnyRegularContainerCreated`).
@@ -152,11 +142,11 @@ fn state(container: &RuntimeContainer) -> ContainerState {
             message: some(&container.message),
             started_at: Some(began(container.started_at)),
             finished_at: Some(container.finished_at.time()),
-            container_id: Some(format!("{RUNTIME_SCHEME}{}", container.id)),
+            container_id: Some(id_of(container)),
             signal: None,
         }),
         RunState::Created | RunState::Unknown => {
-            ContainerState { waiting: Some(ContainerStateWaiting::default()), ..ContainerState::default() }
+            ContainerState { waiting: Some(ContainerStateWaiting::default().into()), ..ContainerState::default() }
         }
     }
 }
@@ -181,11 +171,11 @@ fn unseen(
     }
     let waiting = ContainerStateWaiting { reason: Some(default_reason.into()), message: None };
     let mut status = ContainerStatus {
-        name: container.name.clone(),
-        image: container.image.clone().unwrap_or_default(),
+        name: container.name.as_str().into(),
+        image: container.image.as_deref().unwrap_or_default().into(),
         restart_count: old.map_or(0, |old| old.restart_count),
         last_state: Some(old.and_then(|old| old.last_state.clone()).unwrap_or_default()),
-        state: Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() }),
+        state: Some(ContainerState { waiting: Some(waiting.into()), ..ContainerState::default() }),
         ..ContainerStatus::default()
     };
     if removed.is_some() {
@@ -208,12 +198,12 @@ fn unseen(
 
 /// A container that was removed to be started anew with all others.
 fn anew(status: ContainerStatus) -> ContainerStatus {
-    let (reason, message) = (Some(restart_all::REASON.to_owned()), Some(restart_all::MESSAGE.to_owned()));
+    let (reason, message) = (Some(restart_all::REASON.into()), Some(restart_all::MESSAGE.into()));
     let end = ContainerStateTerminated { exit_code: 137, reason, message, ..ContainerStateTerminated::default() };
     let waiting = ContainerStateWaiting { reason: end.reason.clone(), message: end.message.clone() };
     ContainerStatus {
         restart_count: status.restart_count + 1,
-        state: Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() }),
+        state: Some(ContainerState { waiting: Some(waiting.into()), ..ContainerState::default() }),
         last_state: Some(terminated(end)),
         ..status
     }
@@ -226,7 +216,7 @@ fn explain_waiting(status: &mut ContainerStatus, reason: Option<&WaitingReason>)
         status.last_state = Some(state);
     }
     let waiting = ContainerStateWaiting { reason: some(&reason.reason), message: some(&reason.message) };
-    status.state = Some(ContainerState { waiting: Some(waiting), ..ContainerState::default() });
+    status.state = Some(ContainerState { waiting: Some(waiting.into()), ..ContainerState::default() });
 }
 
 /// `volumeMounts`: what is mounted where, and that read-only is not recursive.
@@ -234,8 +224,8 @@ fn volume_mounts(pod: &Pod, container: &Container) -> Option<Vec<VolumeMountStat
     let spec = pod.spec.as_ref()?;
     let mounts = container.volume_mounts.as_ref().filter(|mounts| !mounts.is_empty())?;
     let mount = |m: &k8s_openapi::api::core::v1::VolumeMount| VolumeMountStatus {
-        mount_path: m.mount_path.clone(),
-        name: spec.name_of(&m.name).to_owned(),
+        mount_path: m.mount_path.as_str().into(),
+        name: spec.name_of(&m.name).into(),
         read_only: m.read_only,
         recursive_read_only: (m.read_only == Some(true)).then(|| "Disabled".into()),
         volume_status: None,
@@ -255,7 +245,7 @@ pub fn lost(message: &str) -> ContainerStateTerminated {
 
 /// The state of a container that has ended.
 pub fn terminated(end: ContainerStateTerminated) -> ContainerState {
-    ContainerState { terminated: Some(end), ..ContainerState::default() }
+    ContainerState { terminated: Some(end.into()), ..ContainerState::default() }
 }
 
 /// The exit code of a container that has ended.
@@ -278,6 +268,10 @@ pub fn any_regular_started(spec: &PodSpec, statuses: Option<&[ContainerStatus]>)
     spec.containers.iter().any(|c| statuses.iter().any(|s| s.name == c.name && started(s)))
 }
 
-fn some(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
+fn id_of(container: &RuntimeContainer) -> Text {
+    format!("{RUNTIME_SCHEME}{}", container.id).into()
+}
+
+fn some(text: &str) -> Option<Text> {
+    (!text.is_empty()).then(|| text.into())
 }

@@ -7,9 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::PodStatus;
-
 use super::{conditions, containers, merge};
+use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, has_ended};
 use crate::object::time::Instant;
 use crate::object::{Key, Pod, Shared};

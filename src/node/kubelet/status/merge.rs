@@ -2,7 +2,7 @@
 //!
 //! Mirrors `updateStatusInternal`, `mergePodStatus` and `TerminatePod` (`pkg/kubelet/status/status_manager.go`).
 
-use k8s_openapi::api::core::v1::{ContainerStatus, PodCondition, PodSpec, PodStatus};
+use k8s_openapi::api::core::v1::PodSpec;
 
 use super::super::params::TERMINATION_MESSAGES_MAX;
 use super::super::restart::is_sidecar;
@@ -11,6 +11,7 @@ use super::containers::{lost, terminated};
 use super::phase;
 use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::pod::is_final;
+use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use crate::object::time::Instant;
 use crate::object::{Pod, Shared};
 
@@ -36,7 +37,7 @@ pub fn shorten_messages(status: &mut PodStatus, pod: &Pod) {
         let states = [&mut container.state, &mut container.last_state].into_iter().flatten();
         for message in states.filter_map(|state| state.terminated.as_mut()?.message.as_mut()) {
             let end = (0..=room.min(message.len())).rev().find(|end| message.is_char_boundary(*end));
-            message.truncate(end.unwrap_or_default());
+            *message = message[..end.unwrap_or_default()].into();
         }
     }
 }
@@ -87,7 +88,7 @@ pub fn says_as_much(held: Option<&PodStatus>, merged: &PodStatus) -> bool {
 pub fn gone(held: Option<&PodStatus>, merged: &PodStatus) -> Vec<String> {
     let stays = |type_: &str| merged.conditions.iter().flatten().any(|c| c.type_ == type_);
     let own = held.map(|held| conditions_of(held, true)).unwrap_or_default();
-    own.into_iter().filter(|c| !stays(&c.type_)).map(|c| c.type_.clone()).collect()
+    own.into_iter().filter(|c| !stays(&c.type_)).map(|c| c.type_.to_string()).collect()
 }
 
 /// The kubelet's own conditions, or those of others.

@@ -7,6 +7,7 @@
 //! - [`containers`]: waiting, running or terminated, and the last state, for each container.
 //! - [`phase`]: Pending, Running, Succeeded or Failed.
 //! - [`conditions`]: PodReadyToStartContainers, Initialized, Ready, ContainersReady, PodScheduled.
+//! - [`sizes`]: what is set aside for each, and what is in force.
 //! - [`merge`]: the status as written, seen against what the API server holds.
 //! - [`manager`]: which statuses wait to be written.
 
@@ -15,12 +16,13 @@ pub mod containers;
 pub mod manager;
 pub mod merge;
 pub mod phase;
+pub mod sizes;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{ContainerStatus, HostIP, PodIP, PodSpec, PodStatus, ResourceRequirements};
+use k8s_openapi::api::core::v1::PodSpec;
 
 use super::active_deadline;
 use super::resize::Resize;
@@ -28,7 +30,8 @@ use super::restart::is_sidecar;
 use super::runtime_pod::RuntimePod;
 use crate::object::Pod;
 use crate::object::pod::is_final;
-use crate::object::resources::{pod_limits, pod_requests, quantities};
+use crate::object::pod::status::{ContainerStatus, HostIP, PodIP, PodStatus};
+use sizes::Sizes;
 
 /// Why the last attempt to start a container failed: an entry of the kubelet's reason cache
 /// (`pkg/kubelet/reason_cache.go`). It becomes the container's waiting reason in the *next* status.
@@ -70,6 +73,8 @@ pub struct Inputs<'a> {
     pub restarting: bool,
     /// What is known of its being made larger or smaller, if it is.
     pub resize: Option<&'a Resize>,
+    /// Its sizes.
+    pub sizes: &'a Sizes,
     /// The node's address.
     pub host_ip: &'a str,
     /// The probes' opinion of a running container; with it what the last status said of the same one.
@@ -93,24 +98,10 @@ pub fn generate(inputs: &Inputs) -> PodStatus {
     set_phase(&mut status, inputs, spec);
     apply_probes(&mut status, inputs, spec);
     set_addresses(&mut status, inputs, spec);
-    let allocated = quantities(&pod_requests(pod));
-    status.allocated_resources = (!allocated.is_empty()).then_some(allocated);
-    status.resources = Some(match inputs.resize {
-        None => resources_of(pod),
-        Some(resize) => resources_of(&resize.actual_pod(pod)),
-    });
+    status.allocated_resources = inputs.sizes.whole.allocated.clone();
+    status.resources = Some(inputs.sizes.whole.in_force.clone());
     status.conditions = Some(conditions::all(inputs, &status, spec));
     status
-}
-
-/// What all containers of a pod have together.
-fn resources_of(pod: &Pod) -> ResourceRequirements {
-    let (requests, limits) = (quantities(&pod_requests(pod)), quantities(&pod_limits(pod)));
-    ResourceRequirements {
-        requests: (!requests.is_empty()).then_some(requests),
-        limits: (!limits.is_empty()).then_some(limits),
-        ..ResourceRequirements::default()
-    }
 }
 
 /// The computed phase, except that Succeeded and Failed are never left again.
@@ -126,13 +117,13 @@ fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
         status.reason = inputs.old.reason.clone().or_else(|| api?.reason.clone());
         status.message = inputs.old.message.clone().or_else(|| api?.message.clone());
     }
-    status.phase = Some(phase.to_owned());
+    status.phase = Some(phase.into());
     // A container that ends well when it is stopped for that does not make it a success.
     let by_itself = sticky.is_some() && inputs.old.reason.as_deref() != Some(active_deadline::REASON);
     if inputs.overdue && !by_itself {
-        status.phase = Some(phase::FAILED.to_owned());
-        status.reason = Some(active_deadline::REASON.to_owned());
-        status.message = Some(active_deadline::MESSAGE.to_owned());
+        status.phase = Some(phase::FAILED.into());
+        status.reason = Some(active_deadline::REASON.into());
+        status.message = Some(active_deadline::MESSAGE.into());
     }
 }
 
@@ -163,12 +154,12 @@ fn apply_probes(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
 /// The node's address from the first status on; the pod's own once its sandbox has one. A kubelet that has restarted
 /// and finds no sandbox has none to tell of, whatever the API server holds.
 fn set_addresses(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
-    status.host_ip = Some(inputs.host_ip.to_owned());
-    status.host_ips = Some(vec![HostIP { ip: inputs.host_ip.to_owned() }]);
+    status.host_ip = Some(inputs.host_ip.into());
+    status.host_ips = Some(vec![HostIP { ip: inputs.host_ip.into() }]);
     let mut ips = inputs.runtime.ips.clone();
     if ips.is_empty() && spec.host_network == Some(true) {
         ips = vec![inputs.host_ip.to_owned()];
     }
-    status.pod_ip = ips.first().cloned();
-    status.pod_ips = (!ips.is_empty()).then(|| ips.into_iter().map(|ip| PodIP { ip }).collect());
+    status.pod_ip = ips.first().cloned().map(Into::into);
+    status.pod_ips = (!ips.is_empty()).then(|| ips.into_iter().map(|ip| PodIP { ip: ip.into() }).collect());
 }

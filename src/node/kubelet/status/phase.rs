@@ -3,11 +3,12 @@
 //! Mirrors `getPhase` (`pkg/kubelet/kubelet_pods.go`). It is computed from the containers' statuses alone, so a
 //! pod whose container crashes over and over stays Running: its container counts as stopped, not as waiting.
 
-use k8s_openapi::api::core::v1::{ContainerStatus, PodSpec};
+use k8s_openapi::api::core::v1::PodSpec;
 
 use super::super::restart::is_sidecar;
 use super::super::restart_all;
 use crate::object::pod::is_restarted;
+use crate::object::pod::status::ContainerStatus;
 
 /// Nothing has run yet, or something still waits.
 pub const PENDING: &str = "Pending";

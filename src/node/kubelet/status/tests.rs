@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus};
+use k8s_openapi::api::core::v1::Container;
 
 use super::super::ending::Ending;
 use super::super::runtime_pod::{RuntimeContainer, RuntimePod};
 use super::super::testing::{container, exited, pod, running, sandboxed};
 use super::*;
 use crate::object::Pod;
+use crate::object::pod::status::{ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus};
 use crate::object::time::Instant;
 
 fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, terminal: bool) -> PodStatus {
@@ -23,6 +24,7 @@ fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, t
         overdue,
         restarting: false,
         resize: None,
+        sizes: &Sizes::of(pod, None),
         host_ip: "172.18.0.11",
         probed: &probed,
     })
@@ -102,7 +104,7 @@ fn story(status: &ContainerStatus) -> String {
         let state = state.clone().unwrap_or_default();
         let waiting = state.waiting.map(|waiting| waiting.reason.unwrap_or_default());
         let ended = state.terminated.map(|end| format!("{} {}", end.exit_code, end.reason.unwrap_or_default()));
-        waiting.or(ended).unwrap_or_else(|| state.running.map_or("-", |_| "running").to_owned())
+        waiting.or(ended.map(Into::into)).unwrap_or_else(|| state.running.map_or("-", |_| "running").into())
     };
     format!("{}, before {}, {}", text(&status.state), text(&status.last_state), status.restart_count)
 }
@@ -205,6 +207,7 @@ fn a_pod_that_was_active_for_too_long_has_failed_and_stays_so() {
             overdue: true,
             restarting: false,
             resize: None,
+            sizes: &Sizes::of(&pod, None),
             host_ip,
             probed,
         })
@@ -254,7 +257,7 @@ fn a_terminal_phase_waits_until_nothing_can_run() {
 fn why_the_kubelet_ended_a_pod_is_told_with_its_end() {
     let mut pod = pod(&["web"]);
     let now = Instant(5_000_000_000);
-    let condition = |type_: &str, reason: &str| k8s_openapi::api::core::v1::PodCondition {
+    let condition = |type_: &str, reason: &str| crate::object::pod::status::PodCondition {
         type_: type_.into(),
         status: "True".into(),
         reason: Some(reason.into()),
@@ -270,7 +273,7 @@ fn why_the_kubelet_ended_a_pod_is_told_with_its_end() {
             Some(PodStatus { phase: Some("Running".into()), conditions: Some(held), ..PodStatus::default() }.into());
         let merged = merge::merge(&pod, &made.clone().into(), may_run, now);
         let first: Vec<_> = merged.conditions.iter().flatten().take(2).collect();
-        let text = |c: &k8s_openapi::api::core::v1::PodCondition| {
+        let text = |c: &crate::object::pod::status::PodCondition| {
             format!("{}/{}", c.type_, c.reason.as_deref().unwrap_or("-"))
         };
         first.into_iter().map(text).collect::<Vec<_>>().join(" ")
@@ -291,7 +294,7 @@ fn a_condition_that_others_add_is_nothing_to_put_right() {
     let mut made = status(&pod, &sandboxed(vec![running("web")]), &PodStatus::default(), &Reasons::new(), false);
     merge::stamp(&mut made, &PodStatus::default(), now);
     let mut held = made.clone();
-    let gate = k8s_openapi::api::core::v1::PodCondition { type_: "example.com/gate".into(), ..Default::default() };
+    let gate = crate::object::pod::status::PodCondition { type_: "example.com/gate".into(), ..Default::default() };
     held.conditions.get_or_insert_default().push(gate);
     let says_as_much = |pod: &Pod| {
         let merged = merge::merge(pod, &made.clone().into(), true, now);
@@ -362,8 +365,8 @@ fn many_containers_have_few_last_words_each() {
     let last_words = |containers: usize| {
         let names: Vec<String> = (0..containers).map(|n| format!("c{n}")).collect();
         let pod = pod(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        let terminated = ContainerStateTerminated { message: Some("é".repeat(2048)), ..Default::default() };
-        let state = Some(ContainerState { terminated: Some(terminated), ..ContainerState::default() });
+        let terminated = ContainerStateTerminated { message: Some("é".repeat(2048).into()), ..Default::default() };
+        let state = Some(ContainerState { terminated: Some(terminated.into()), ..ContainerState::default() });
         let container_statuses = Some(vec![ContainerStatus { state, ..ContainerStatus::default() }]);
         let mut status = PodStatus { container_statuses, ..PodStatus::default() };
         merge::shorten_messages(&mut status, &pod);
