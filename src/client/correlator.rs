@@ -5,8 +5,8 @@
 //! entries each, least recently used out first; here one, of objects, and the longest known goes first. Of ten different
 //! messages one is forgotten to make room for the next, there any, here the newest.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,9 +34,40 @@ const COMBINED: &str = "(combined from similar events): ";
 /// A recorder's memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Correlator {
-    objects: BTreeMap<Rc<str>, Known>,
+    objects: BTreeMap<Identity, Known>,
     /// The same objects, the longest known first.
-    order: VecDeque<Rc<str>>,
+    order: VecDeque<Identity>,
+}
+
+/// Which object an Event is about, whichever part of it. Mirrors `getSpamKey`, of which one recorder has only this.
+#[derive(Clone, Debug)]
+struct Identity(Shared<ObjectReference>);
+
+impl Identity {
+    /// What tells it from others, the uid first: nearly always it does so alone.
+    fn parts(&self) -> [&str; 4] {
+        [&self.0.uid, &self.0.name, &self.0.namespace, &self.0.kind].map(|part| part.as_deref().unwrap_or_default())
+    }
+}
+
+impl PartialEq for Identity {
+    fn eq(&self, other: &Identity) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for Identity {}
+
+impl PartialOrd for Identity {
+    fn partial_cmp(&self, other: &Identity) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Identity {
+    fn cmp(&self, other: &Identity) -> Ordering {
+        self.parts().cmp(&other.parts())
+    }
 }
 
 /// What was told of one object. Of most there is one message for each reason, and there are many: no list has room for more
@@ -56,8 +87,6 @@ struct Known {
 struct Series {
     type_: Option<Arc<str>>,
     reason: Option<Arc<str>>,
-    /// Different messages seen lately, but for the one that would make an aggregate.
-    messages: Vec<Arc<str>>,
     last: Instant,
     observed: Vec<Observed>,
 }
@@ -71,6 +100,8 @@ struct Observed {
     name: Box<str>,
     count: i32,
     first: Option<Time>,
+    /// Its message is one of those seen lately. Of two with one message only one says so.
+    is_recent: bool,
 }
 
 impl Correlator {
@@ -83,18 +114,12 @@ impl Correlator {
         } else {
             known.involved = event.involved_object.clone();
         }
-        let series = known.series(&event, now);
-        let message = event.message.clone().unwrap_or_default();
-        let combined = series.is_one_of_many(&message, now);
-        if combined {
-            event.message = Some(format!("{COMBINED}{message}").into());
-        }
-        series.observe(&mut event, (!combined).then_some(message));
+        known.series(&event, now).count(&mut event, now);
         known.take_token(now).then_some(event)
     }
 
     fn object(&mut self, involved: &Shared<ObjectReference>, now: Instant) -> &mut Known {
-        let id: Rc<str> = object_id(involved).into();
+        let id = Identity(involved.clone());
         if !self.objects.contains_key(&id) {
             self.order.push_back(id.clone());
             if self.order.len() > OBJECTS_MAX
@@ -127,7 +152,7 @@ impl Known {
         let at = found.unwrap_or_else(|| {
             let (type_, reason) = (event.type_.clone(), event.reason.clone());
             self.series.reserve_exact(1);
-            self.series.push(Series { type_, reason, messages: Vec::new(), last: now, observed: Vec::new() });
+            self.series.push(Series { type_, reason, last: now, observed: Vec::new() });
             self.series.len() - 1
         });
         &mut self.series[at]
@@ -135,52 +160,48 @@ impl Known {
 }
 
 impl Series {
-    /// Whether there are so many different messages that this one is told together with others. Mirrors `EventAggregate`.
-    fn is_one_of_many(&mut self, message: &Arc<str>, now: Instant) -> bool {
+    /// Counts the Event, which becomes the one that it repeats, or one that stands for many. Mirrors `EventAggregate` and
+    /// `eventObserve`.
+    fn count(&mut self, event: &mut Event, now: Instant) {
         if now - self.last > AGGREGATE_WITHIN {
-            self.messages.clear();
+            self.observed.iter_mut().for_each(|known| known.is_recent = false);
         }
         self.last = now;
-        if self.messages.iter().any(|known| known == message) {
-            return false;
+        let message = event.message.clone().unwrap_or_default();
+        let recent = || self.observed.iter().filter(|known| known.is_recent);
+        let is_known = recent().any(|known| known.message.as_ref() == Some(&message));
+        let is_one_of_many = !is_known && recent().count() + 1 >= AGGREGATE_AT;
+        if is_one_of_many {
+            event.message = Some(format!("{COMBINED}{message}").into());
         }
-        let many = self.messages.len() + 1 >= AGGREGATE_AT;
-        if !many {
-            self.messages.reserve_exact(1);
-            self.messages.push(message.clone());
-        }
-        many
+        let known = self.observe(event, (!is_one_of_many).then_some(message));
+        known.is_recent |= !is_known && !is_one_of_many;
     }
 
-    /// Counts the Event, which becomes the one that it repeats; none: its message stands for many. Mirrors `eventObserve`.
-    fn observe(&mut self, event: &mut Event, message: Option<Arc<str>>) {
+    /// The Event that came up before and now comes up again, or has come up now; none: its message stands for many.
+    fn observe(&mut self, event: &mut Event, message: Option<Arc<str>>) -> &mut Observed {
         let involved = &event.involved_object;
         let is_it = |known: &Observed| {
             known.message == message && (message.is_none() || known.involved.field_path == involved.field_path)
         };
-        match self.observed.iter_mut().find(|known| is_it(known)) {
-            Some(known) => {
+        match self.observed.iter().position(is_it) {
+            Some(at) => {
+                let known = &mut self.observed[at];
                 known.count += 1;
                 event.metadata.name = Some(known.name.to_string());
                 (event.count, event.first_timestamp) = (Some(known.count), known.first.clone());
+                known
             }
             None => {
-                let name = text(&event.metadata.name).into();
+                let name = event.metadata.name.as_deref().unwrap_or_default().into();
                 let (involved, first) = (involved.clone(), event.first_timestamp.clone());
+                let at = self.observed.len();
                 self.observed.reserve_exact(1);
-                self.observed.push(Observed { involved, message, name, count: 1, first });
+                self.observed.push(Observed { involved, message, name, count: 1, first, is_recent: false });
+                &mut self.observed[at]
             }
         }
     }
-}
-
-fn text(field: &Option<String>) -> &str {
-    field.as_deref().unwrap_or_default()
-}
-
-/// Mirrors `getSpamKey`, of which one recorder has only the part about the object.
-fn object_id(involved: &ObjectReference) -> String {
-    [text(&involved.kind), text(&involved.namespace), text(&involved.name), text(&involved.uid)].join("/")
 }
 
 #[cfg(test)]

@@ -168,19 +168,25 @@ impl Recorder {
 
     async fn send_all(&self) {
         loop {
-            let Some(event) = self.0.state.borrow_mut().outgoing.pop_front() else {
-                let mut state = self.0.state.borrow_mut();
-                state.sending = false;
-                // A node full of Pods that start at once needs room that it does not need again.
-                state.outgoing.shrink_to_fit();
-                return;
-            };
-            let now = self.0.client.now();
-            let event = self.0.state.borrow_mut().memory.correlate(event, now);
+            let Some(event) = self.next() else { return };
             if let Some(event) = event {
                 self.send(event).await;
             }
         }
+    }
+
+    /// What to send of the Event that waits longest, which may be nothing. None: none waits.
+    fn next(&self) -> Option<Option<Event>> {
+        let now = self.0.client.now();
+        let mut state = self.0.state.borrow_mut();
+        let event = state.outgoing.pop_front();
+        state.sending = event.is_some();
+        // Pods that all start at once need room that is not needed again.
+        if state.outgoing.len() < state.outgoing.capacity() / 4 {
+            let room = state.outgoing.len() * 2;
+            state.outgoing.shrink_to(room);
+        }
+        Some(state.memory.correlate(event?, now))
     }
 
     /// The first of its kind is a POST, the same again a PATCH. Errors are dropped, as the real recorder does.
