@@ -85,7 +85,7 @@ pub fn bridge(network: &NodeNetwork, words: &[&str]) -> Result<String, String> {
 }
 
 fn in_order(namespace: &Namespace) -> impl Iterator<Item = (&str, &Link)> {
-    let mut links: Vec<_> = namespace.links.iter().map(|(name, link)| (name.as_str(), &**link)).collect();
+    let mut links: Vec<_> = namespace.links.iter().map(|(name, link)| (name.as_str(), link)).collect();
     links.sort_by_key(|(_, link)| link.index);
     links.into_iter()
 }
@@ -142,7 +142,7 @@ fn peer(network: &NodeNetwork, link: &Link) -> String {
 
 fn other_end<'a>(network: &'a NodeNetwork, link: &Link) -> Option<&'a Link> {
     match &link.kind {
-        LinkKind::Veth { namespace, name } => network.namespace(namespace)?.links.get(name).map(|link| &**link),
+        LinkKind::Veth { namespace, name } => network.namespace(namespace)?.links.get(name),
         _ => None,
     }
 }

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use crate::node::netfilter::Netfilter;
 
 use super::ipnet::IpNet;
+use super::links::Links;
 
 /// All network namespaces of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,10 +18,6 @@ pub struct NodeNetwork {
     /// Those with a name, by the path at which they are mounted.
     pub named: BTreeMap<String, Namespace>,
 }
-
-/// Links by name. Most namespaces have two, and a map has room for eleven: so that each takes the room it needs, they are
-/// beside it.
-pub type Links = BTreeMap<String, Box<Link>>;
 
 /// One network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +94,7 @@ impl Default for Namespace {
     /// With `lo`, down, as a new namespace has it.
     fn default() -> Namespace {
         let mut namespace = Namespace {
-            links: BTreeMap::new(),
+            links: Links::default(),
             routes: Vec::new(),
             netfilter: Netfilter::default(),
             ip_forward: false,
@@ -161,7 +158,7 @@ impl Namespace {
     pub fn add_link(&mut self, name: &str, kind: LinkKind, mac: String) -> &mut Link {
         let index = self.next_index;
         self.next_index += 1;
-        let link = Box::new(Link {
+        let link = Link {
             index,
             kind,
             mac,
@@ -171,15 +168,13 @@ impl Namespace {
             hairpin: false,
             promiscuous: false,
             addresses: Vec::new(),
-        });
-        let slot = self.links.entry(name.to_owned()).or_insert_with(|| link.clone());
-        *slot = link;
-        slot
+        };
+        self.links.insert(name, link)
     }
 
     fn remove_link(&mut self, name: &str) -> Option<Link> {
         self.routes.retain(|route| route.device != name);
-        self.links.remove(name).map(|link| *link)
+        self.links.remove(name)
     }
 
     /// Sets a link up. `lo` gets its address by that.

@@ -17,7 +17,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use crate::engine::ActorId;
-use crate::node::cni::netns::{Link, LinkKind, Links, Namespace, NodeNetwork};
+use crate::node::cni::links::Links;
+use crate::node::cni::netns::{Link, LinkKind, Namespace, NodeNetwork};
 use crate::node::netfilter::{
     Hook, Packet, Passed, Payload, Protocol, RejectWith, Surroundings, Table, Tuple, Unreachable, Verdict,
 };
@@ -362,8 +363,7 @@ impl Kernel<'_> {
         }
         let own = own?;
         let gateway = own.gateway.and_then(v4);
-        let source =
-            own.source.and_then(v4).or_else(|| there.links.get(&own.device).and_then(|link| first_address(link)));
+        let source = own.source.and_then(v4).or_else(|| there.links.get(&own.device).and_then(first_address));
         let to = if own.destination.prefix == 0 { "default".to_owned() } else { own.destination.to_string() };
         let via = gateway.map_or(String::new(), |gateway| format!(" via {gateway}"));
         let text = format!("{to}{via} dev {}", own.device);
@@ -398,7 +398,7 @@ impl Kernel<'_> {
     }
 
     fn link(&self, namespace: &str, device: &str) -> Option<&Link> {
-        self.network.namespace(namespace)?.links.get(device).map(|link| &**link)
+        self.network.namespace(namespace)?.links.get(device)
     }
 
     fn has_address(&self, namespace: &str, device: &str, address: Ipv4Addr) -> bool {
@@ -443,7 +443,7 @@ impl crate::node::netfilter::Host for Addresses<'_> {
     }
 
     fn address_of(&self, interface: &str) -> Option<Ipv4Addr> {
-        self.links.get(interface).and_then(|link| first_address(link))
+        self.links.get(interface).and_then(first_address)
     }
 }
 
