@@ -84,6 +84,7 @@ use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
 use cache::Cache;
 use leases::{Lease, LeaseManager};
+use managed_fields::Writers;
 use managed_fields::Written;
 use managed_fields::templates::Templates;
 use request::{Answer, Body, Request, Response, Subresource, Verb};
@@ -117,6 +118,7 @@ pub struct ApiServer {
     policies: Policies,
     webhooks: Webhooks,
     templates: Templates,
+    writers: Writers,
     siblings: Siblings,
     leases: LeaseManager,
     /// Who admits new Pods, if it is not the shipped plugins.
@@ -205,6 +207,7 @@ impl ApiServer {
             policies: Policies::default(),
             webhooks: Webhooks::default(),
             templates: Templates::default(),
+            writers: Writers::default(),
             siblings: Siblings::default(),
             leases: LeaseManager::default(),
             pod_plugin: None,
@@ -407,13 +410,15 @@ impl ApiServer {
             if old.map_or(0, |entry| entry.mod_revision) != expected {
                 return Err(Status::modified(kind, &name));
             }
-            handling.tried = Some(managed_fields::after(&self.definitions, old, &object, written, now));
+            handling.tried =
+                Some(managed_fields::after(&self.definitions, &mut self.writers, old, &object, written, now));
             return Ok(object);
         }
         self.claim_addresses(handling, expected, &object)?;
         let object = object.in_version(self.definitions.storage(kind));
-        let definitions = &self.definitions;
-        let history = |old: Option<&Entry>, new: &Object| managed_fields::after(definitions, old, new, written, now);
+        let (definitions, writers) = (&self.definitions, &mut self.writers);
+        let history =
+            |old: Option<&Entry>, new: &Object| managed_fields::after(definitions, writers, old, new, written, now);
         let (lease, granted) = self.leases.lease_for(&mut self.store, kind, now);
         handling.granted = granted.or(handling.granted);
         let change =

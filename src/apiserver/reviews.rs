@@ -47,7 +47,7 @@ impl ApiServer {
         create::clear_system_metadata(&mut asked);
         create::place_in_namespace(&mut asked, &handling.request.namespace)?;
         let written = self.written_by_create(handling, &mut asked);
-        let history = managed_fields::after(&self.definitions, None, &asked, written, handling.now);
+        let history = managed_fields::after(&self.definitions, &mut self.writers, None, &asked, written, handling.now);
         self.mutate(handling, None, &mut asked, None)?;
         asked.meta_mut().managed_fields = Some(self.managers(&history).entries());
         validate(&asked)?;

@@ -15,13 +15,14 @@
 //! types that they have in OpenAPI.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::Value;
 
-use crate::object::fields::history::Run;
-use crate::object::fields::{BuiltIn, History, Managed, Managers, Operation, Set, Write, Writer};
+use crate::object::fields::history::{Before, Run};
+use crate::object::fields::{BuiltIn, History, Managers, Operation, Set, Write, Writer};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 use crate::store::Entry;
@@ -36,6 +37,9 @@ pub mod apply;
 pub mod shapes;
 pub mod templates;
 pub mod typed;
+
+/// How many writers are remembered.
+const WRITERS_MAX: usize = 256;
 
 /// What a write says of who manages what.
 #[derive(Clone)]
@@ -73,9 +77,30 @@ impl Request {
     }
 }
 
+/// Everybody who wrote lately: what they write has them in common.
+#[derive(Clone, Default)]
+pub struct Writers(Rc<BTreeSet<Rc<Writer>>>);
+
+impl Writers {
+    fn shared(&mut self, writer: Writer) -> Rc<Writer> {
+        if let Some(known) = self.0.get(&writer) {
+            return known.clone();
+        }
+        // Whoever has saved the server goes on with the writers of then.
+        let writers = Rc::make_mut(&mut self.0);
+        if writers.len() >= WRITERS_MAX {
+            writers.clear();
+        }
+        let writer = Rc::new(writer);
+        writers.insert(writer.clone());
+        writer
+    }
+}
+
 /// The history of an object after a write of it.
 pub(super) fn after(
     definitions: &Definitions,
+    writers: &mut Writers,
     old: Option<&Entry>,
     new: &Object,
     written: Written,
@@ -85,10 +110,11 @@ pub(super) fn after(
     match written {
         Written::ByNobody => before,
         Written::Known(managers) => History::known(managers),
-        Written::Fields(by, fields) => History::known(Managers(vec![Managed { by, at: Some(now.time()), fields }])),
+        Written::Fields(by, fields) => History::made(writers.shared(by), now, fields),
         Written::By(by, sent) => {
             let new = sent.unwrap_or_else(|| new.clone());
-            let run = Run { by, at: now, old: old.map(|entry| entry.value.clone()), new };
+            let old = old.map(|entry| Before::Object(entry.value.clone()));
+            let run = Run { by: writers.shared(by), at: now, old, new };
             before.and(run, &|managers, run| play(definitions, managers, run))
         }
     }
@@ -96,11 +122,12 @@ pub(super) fn after(
 
 /// What a row of writes makes of who manages what.
 fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
-    let kind = run.new.kind();
+    let (old, new) = run.compared();
+    let kind = new.kind();
     let has_status = definitions.of(kind).is_none_or(|version| version.has_status);
     let ignored = shapes::reset_fields(kind, &run.by.subresource, has_status);
     let write = Write { by: &run.by, at: run.at.time(), ignored: &ignored };
-    let (old, new) = (shapes::whole(kind, run.old.as_ref()), shapes::whole(kind, Some(&run.new)));
+    let (old, new) = (shapes::whole(kind, old.as_ref()), shapes::whole(kind, Some(&new)));
     update(definitions, managers, kind, (&old, &new), &write)
 }
 
@@ -141,7 +168,7 @@ impl ApiServer {
         let entries = new.meta_mut().managed_fields.take().unwrap_or_default();
         let sent = if by.subresource.is_empty() { sent_managers(&entries) } else { None };
         let Some(managers) = sent else { return Written::By(by, None) };
-        let run = Run { by, at: handling.now, old: Some(old.clone()), new: new.clone() };
+        let run = Run::of(by, handling.now, Some(old.clone()), new.clone());
         Written::Known(play(&self.definitions, &managers, &run))
     }
 
@@ -153,7 +180,7 @@ impl ApiServer {
             None => Vec::new(),
         };
         if let Some(managers) = sent_managers(&entries).filter(|managers| !managers.is_empty()) {
-            let run = Run { by, at: handling.now, old: None, new: object.clone() };
+            let run = Run::of(by, handling.now, None, object.clone());
             return Written::Known(play(&self.definitions, &managers, &run));
         }
         if let Object::Pod(pod) = &*object

@@ -10,34 +10,120 @@
 use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::managers::{Managers, Writer};
-use crate::object::Object;
+use super::managers::{Managed, Managers, Writer};
+use super::set::Set;
+use crate::object::pod::PodStatus;
 use crate::object::time::Instant;
+use crate::object::{Object, Pod, Shared};
 
 /// How many rows of writes are remembered before the older ones are worked out.
 const RUNS_MAX: usize = 8;
 
 /// Who has written an object.
 #[derive(Clone, Default)]
-pub struct History(Option<Rc<Link>>);
+pub struct History(Past);
 
-enum Link {
+#[derive(Clone, Default)]
+enum Past {
+    #[default]
+    Nothing,
     Known(Rc<Managers>),
-    Wrote { run: Run, before: History, runs: usize, known: OnceCell<Rc<Managers>> },
+    Made(Rc<Made>),
+    Wrote(Rc<Wrote>),
+}
+
+/// An object was created with fields that are known.
+struct Made {
+    by: Rc<Writer>,
+    at: Instant,
+    fields: Rc<Set>,
+}
+
+struct Wrote {
+    run: Run,
+    earlier: Option<Rc<Earlier>>,
+    known: OnceCell<Rc<Managers>>,
+}
+
+struct Earlier {
+    history: History,
+    /// How many rows of writes are remembered in it.
+    runs: usize,
 }
 
 /// Writes of one manager with none of another between them.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Who wrote.
-    pub by: Writer,
+    pub by: Rc<Writer>,
     /// When last.
     pub at: Instant,
     /// What was there before; none: the object was created.
-    pub old: Option<Object>,
+    pub old: Option<Before>,
     /// What was written last.
     pub new: Object,
+}
+
+/// What was there before a row of writes.
+#[derive(Clone, Debug)]
+pub enum Before {
+    /// All of it.
+    Object(Object),
+    /// The status of a Pod of which nothing else was written.
+    Status(Shared<PodStatus>),
+}
+
+impl Run {
+    /// A write of all that there is.
+    pub fn of(by: Writer, at: Instant, old: Option<Object>, new: Object) -> Run {
+        Run { by: by.into(), at, old: old.map(Before::Object), new }
+    }
+
+    /// What was there before, and what was written, as far as the two can differ.
+    pub fn compared(&self) -> (Option<Object>, Object) {
+        match (&self.old, &self.new) {
+            (Some(Before::Status(old)), Object::Pod(new)) => {
+                let only = |status| Object::Pod(Arc::new(Pod { status, ..Pod::default() }));
+                (Some(only(Some(old.clone()))), only(new.status.clone()))
+            }
+            (Some(Before::Object(old)), new) => (Some(old.clone()), new.clone()),
+            (Some(Before::Status(_)) | None, new) => (None, new.clone()),
+        }
+    }
+
+    /// The same, but without what was not written of the version before.
+    fn slim(mut self) -> Run {
+        if let (Some(Before::Object(Object::Pod(old))), Object::Pod(new)) = (&self.old, &self.new)
+            && let Some(status) = old.status.as_ref().filter(|_| differ_in_status_alone(old, new))
+        {
+            self.old = Some(Before::Status(status.clone()));
+        }
+        self
+    }
+
+    /// Both as one row, if one manager wrote both. A row of which only statuses are kept cannot go on with more than that.
+    fn followed_by(&self, next: &Run) -> Option<Run> {
+        let widens = matches!((&self.old, &next.old), (Some(Before::Status(_)), Some(Before::Object(_))));
+        (self.by == next.by && !widens).then(|| Run { old: self.old.clone(), ..next.clone() })
+    }
+}
+
+/// Whether a write of a status left everything else as it was.
+fn differ_in_status_alone(old: &Pod, new: &Pod) -> bool {
+    let (a, b) = (&old.metadata, &new.metadata);
+    let same_spec = match (&old.spec, &new.spec) {
+        (Some(old), Some(new)) => old.same(new),
+        (old, new) => old.is_none() && new.is_none(),
+    };
+    same_spec
+        && a.labels == b.labels
+        && a.annotations == b.annotations
+        && a.finalizers == b.finalizers
+        && a.owner_references == b.owner_references
+        && a.deletion_timestamp == b.deletion_timestamp
+        && a.deletion_grace_period_seconds == b.deletion_grace_period_seconds
 }
 
 /// What a row of writes makes of who manages what.
@@ -46,34 +132,55 @@ pub type Play<'a> = &'a dyn Fn(&Managers, &Run) -> Managers;
 impl History {
     /// It is known who manages what.
     pub fn known(managers: Managers) -> History {
-        History((!managers.is_empty()).then(|| Rc::new(Link::Known(Rc::new(managers)))))
+        History(if managers.is_empty() { Past::Nothing } else { Past::Known(managers.into()) })
+    }
+
+    /// The object was created with these fields.
+    pub fn made(by: Rc<Writer>, at: Instant, fields: Rc<Set>) -> History {
+        History(Past::Made(Made { by, at, fields }.into()))
     }
 
     /// The same, and then another write.
     #[must_use]
-    pub fn and(&self, mut run: Run, play: Play) -> History {
-        let (mut before, mut runs) = (self.clone(), 1);
-        match self.0.as_deref() {
-            Some(Link::Wrote { run: last, before: earlier, runs: so_far, .. })
-                if last.by == run.by && run.old.as_ref().is_some_and(|old| old.same(&last.new)) =>
-            {
-                run.old.clone_from(&last.old);
-                (before, runs) = (earlier.clone(), *so_far);
-            }
-            Some(Link::Wrote { runs: so_far, .. }) if *so_far < RUNS_MAX => runs = so_far + 1,
-            Some(Link::Wrote { .. }) => before = History::known(Managers::clone(&self.managers(play))),
-            Some(Link::Known(_)) | None => {}
-        }
-        History(Some(Rc::new(Link::Wrote { run, before, runs, known: OnceCell::new() })))
+    pub fn and(&self, run: Run, play: Play) -> History {
+        let last = match &self.0 {
+            Past::Wrote(last) => Some(last),
+            _ => None,
+        };
+        let goes_on = last.filter(|last| matches!(&run.old, Some(Before::Object(old)) if old.same(&last.run.new)));
+        let run = run.slim();
+        let (run, earlier) = match goes_on.and_then(|last| Some((last.run.followed_by(&run)?, last))) {
+            Some((both, last)) => (both, last.earlier.clone()),
+            None => (run, self.as_earlier(play).map(Rc::new)),
+        };
+        History(Past::Wrote(Wrote { run, earlier, known: OnceCell::new() }.into()))
+    }
+
+    /// What comes before the next row of writes. If there are too many of them it is worked out.
+    fn as_earlier(&self, play: Play) -> Option<Earlier> {
+        let runs = match &self.0 {
+            Past::Nothing => return None,
+            Past::Known(_) | Past::Made(_) => 0,
+            Past::Wrote(last) => 1 + last.earlier.as_ref().map_or(0, |earlier| earlier.runs),
+        };
+        Some(match runs {
+            RUNS_MAX.. => Earlier { history: History(Past::Known(self.managers(play))), runs: 0 },
+            _ => Earlier { history: self.clone(), runs },
+        })
     }
 
     /// Who manages what.
     pub fn managers(&self, play: Play) -> Rc<Managers> {
-        match self.0.as_deref() {
-            None => Rc::default(),
-            Some(Link::Known(managers)) => managers.clone(),
-            Some(Link::Wrote { run, before, known, .. }) => {
-                known.get_or_init(|| Rc::new(play(&before.managers(play), run))).clone()
+        match &self.0 {
+            Past::Nothing => Rc::default(),
+            Past::Known(managers) => managers.clone(),
+            Past::Made(made) => {
+                let (by, fields) = (Writer::clone(&made.by), made.fields.clone());
+                Managers(vec![Managed { by, at: Some(made.at.time()), fields }]).into()
+            }
+            Past::Wrote(last) => {
+                let before = || last.earlier.as_ref().map(|earlier| earlier.history.managers(play)).unwrap_or_default();
+                last.known.get_or_init(|| play(&before(), &last.run).into()).clone()
             }
         }
     }

@@ -44,7 +44,7 @@ pub enum Operation {
 }
 
 /// Whose fields: the same program is another manager when it applies, and at each endpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Writer {
     /// `kubectl`, `kube-controller-manager` …
     pub manager: Cow<'static, str>,
