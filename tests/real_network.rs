@@ -235,7 +235,7 @@ fn lay_cables(host: &Host, pods_range: Cidr, pods: &[&str]) {
         link.master = Some("cni0".into());
         link.hairpin = true;
         network.root.set_up(&format!("veth{pod}"));
-        network.named.insert(path(pod), inside);
+        network.named.insert(path(pod), inside.into());
         let sockets = &mut host.sockets.borrow_mut();
         sockets.owners.insert(path(pod), Owner { pod: (*pod).to_owned(), ..Owner::default() });
         let (name, since) = ((*pod).to_owned(), Instant::default());
@@ -372,14 +372,14 @@ impl Real {
     fn machine(&self, node: &str, host: &Host, world: &World) {
         self.exec(node, &["sysctl", "-qw", "net.ipv4.ip_forward=1"]);
         let network = host.network.borrow();
-        for (name, link) in &network.root.links {
+        for (name, link) in network.root.links.iter() {
             match &link.kind {
                 LinkKind::Bridge => self.ip(&["link", "add", name, "type", "bridge"], node),
                 LinkKind::Device if name == VXLAN_DEVICE => self.overlay(node, host, world),
                 _ => {}
             }
         }
-        for (name, link) in &network.root.links {
+        for (name, link) in network.root.links.iter() {
             let LinkKind::Veth { namespace, name: peer } = &link.kind else { continue };
             let pod = namespace.rsplit('/').next().unwrap_or_default();
             let inside = self.name(pod);

@@ -42,6 +42,9 @@ impl EventType {
 /// Less than any message takes, so that names follow the order of what happened.
 const AHEAD_MAX: u64 = 4096;
 
+/// How many messages are remembered.
+const MESSAGES_MAX: usize = 8;
+
 /// A component's event recorder. Clones share it.
 #[derive(Clone)]
 pub struct Recorder(Rc<Inner>);
@@ -63,6 +66,8 @@ struct State {
     memory: Correlator,
     /// Types and reasons of Events, each once: there are few.
     words: BTreeSet<Arc<str>>,
+    /// The messages told last: of many objects the same is told.
+    messages: VecDeque<Arc<str>>,
     last_nanos: u64,
 }
 
@@ -74,6 +79,18 @@ impl State {
         let word: Arc<str> = word.into();
         self.words.insert(word.clone());
         word
+    }
+
+    fn message(&mut self, message: String) -> Arc<str> {
+        if let Some(known) = self.messages.iter().find(|known| ***known == *message) {
+            return known.clone();
+        }
+        if self.messages.len() == MESSAGES_MAX {
+            self.messages.pop_front();
+        }
+        let message: Arc<str> = message.into();
+        self.messages.push_back(message.clone());
+        message
     }
 }
 
@@ -150,7 +167,7 @@ impl Recorder {
             reporter: self.0.reporter.clone(),
             type_: Some(state.word(type_.word())),
             reason: Some(state.word(reason)),
-            message: Some(message.into()),
+            message: Some(state.message(message)),
             first_timestamp: Some(now.time()),
             last_timestamp: Some(now.time()),
             count: Some(1),

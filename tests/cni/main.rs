@@ -190,14 +190,14 @@ fn check_finds_what_is_broken() {
     let host = bench.cluster.host("node-1").expect("it is on");
     let inside = |change: &dyn Fn(&mut Namespace)| {
         let mut network = host.network.borrow_mut();
-        network.named.get_mut(&netns).map(change);
+        network.namespace_mut(&netns).map(change);
     };
     let before = host.network.borrow().named[&netns].clone();
     inside(&|there| there.routes.clear());
     assert!(bench.check().is_err_and(|error| error.contains("oute")), "{:?}", bench.check());
     inside(&|there| *there = Namespace::default());
     assert!(bench.check().is_err_and(|error| error.contains("eth0")), "{:?}", bench.check());
-    inside(&|there| *there = before.clone());
+    inside(&|there| *there = (*before).clone());
     assert_eq!(bench.check(), Ok(()));
     bench.on_node(&["rm", "/var/lib/cni/networks/kubestep/10.244.0.2"]).unwrap();
     let told = format!("host-local: Failed to find address added by container {id}");

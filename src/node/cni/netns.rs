@@ -15,8 +15,8 @@ use super::links::Links;
 pub struct NodeNetwork {
     /// The node's own.
     pub root: Namespace,
-    /// Those with a name, by the path at which they are mounted.
-    pub named: BTreeMap<String, Namespace>,
+    /// Those with a name, by the path at which they are mounted. They are beside the map, whose nodes are half empty.
+    pub named: BTreeMap<String, Box<Namespace>>,
 }
 
 /// One network namespace.
@@ -141,12 +141,12 @@ impl NodeNetwork {
 
     /// A namespace by its path; the empty path is the node's own.
     pub fn namespace_mut(&mut self, path: &str) -> Option<&mut Namespace> {
-        if path.is_empty() { Some(&mut self.root) } else { self.named.get_mut(path) }
+        if path.is_empty() { Some(&mut self.root) } else { self.named.get_mut(path).map(|named| &mut **named) }
     }
 
     /// A namespace by its path; the empty path is the node's own.
     pub fn namespace(&self, path: &str) -> Option<&Namespace> {
-        if path.is_empty() { Some(&self.root) } else { self.named.get(path) }
+        if path.is_empty() { Some(&self.root) } else { self.named.get(path).map(|named| &**named) }
     }
 }
 
@@ -225,7 +225,7 @@ mod tests {
         let mut network = NodeNetwork::new("172.18.0.10/16".parse().unwrap());
         let before = network.root.clone();
         let path = "/var/run/netns/cni-1";
-        network.named.insert(path.into(), Namespace::default());
+        network.named.insert(path.into(), Box::default());
         let end = |namespace: &str, name: &str| LinkKind::Veth { namespace: namespace.into(), name: name.into() };
         network.root.add_link("veth1", end(path, "eth0"), mac(b"1"));
         network.named.get_mut(path).unwrap().add_link("eth0", end("", "veth1"), mac(b"2"));

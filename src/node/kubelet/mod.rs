@@ -199,8 +199,8 @@ pub struct Shared {
 /// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
 #[derive(Clone, Default)]
 struct State {
-    /// By pod uid.
-    workers: BTreeMap<String, Worker>,
+    /// By pod uid. They are beside the map, whose nodes are half empty.
+    workers: BTreeMap<String, Box<Worker>>,
     /// The uids of those that are there because a file asks for them.
     statics: BTreeSet<String>,
     /// The objects that stand for such pods, and for such as there were.

@@ -112,7 +112,7 @@ impl Shared {
         if verdict.is_err() {
             worker.stage = Stage::Finished;
         }
-        self.state.borrow_mut().workers.insert(uid.clone(), worker);
+        self.state.borrow_mut().workers.insert(uid.clone(), worker.into());
         if let Err(rejection) = verdict {
             self.reject(&pod, rejection);
             return;

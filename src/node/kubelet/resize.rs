@@ -155,7 +155,7 @@ impl Shared {
     /// Remembers a pod that is to have another size.
     pub(super) fn note_size(&self, uid: &str) {
         let mut state = self.state.borrow_mut();
-        if state.workers.get(uid).is_some_and(Worker::is_to_be_resized) {
+        if state.workers.get(uid).is_some_and(|worker| worker.is_to_be_resized()) {
             state.resizing.insert(uid.to_owned());
         }
     }

@@ -275,7 +275,7 @@ impl Shared {
 
     fn uid_of(&self, pod: &Key) -> Result<String, RpcError> {
         let state = self.state.borrow();
-        let of_pod = |worker: &&super::Worker| Key::of_meta(&worker.pod.metadata) == *pod;
+        let of_pod = |worker: &&Box<super::Worker>| Key::of_meta(&worker.pod.metadata) == *pod;
         let uid = state.workers.values().find(of_pod).and_then(|worker| worker.pod.metadata.uid.clone());
         uid.ok_or_else(|| cri::error("NotFound", "pod does not exist"))
     }

@@ -113,8 +113,8 @@ impl Hearing<'_> {
         let (tuple, noted) = (&packet.tuple, &packet.noted);
         asked(rule.source.as_ref(), |range| range.contains(tuple.source))
             && asked(rule.destination.as_ref(), |range| range.contains(tuple.destination))
-            && asked(rule.in_interface.as_ref(), |name| is_interface(name, &noted.in_interface))
-            && asked(rule.out_interface.as_ref(), |name| is_interface(name, &noted.out_interface))
+            && asked(rule.in_interface.as_deref(), |name| is_interface(name, &noted.in_interface))
+            && asked(rule.out_interface.as_deref(), |name| is_interface(name, &noted.out_interface))
             && asked(rule.protocol.as_ref(), |protocol| *protocol == tuple.protocol)
             && rule.matches.iter().all(|matching| self.holds(matching, packet, around))
     }

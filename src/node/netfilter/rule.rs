@@ -39,7 +39,7 @@ impl<T> Asked<T> {
     }
 }
 
-/// One rule. What is None is not asked for.
+/// One rule. What is None is not asked for. There are some for each Pod, and few name an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// `-s`.
@@ -47,9 +47,9 @@ pub struct Rule {
     /// `-d`.
     pub destination: Option<Asked<Cidr>>,
     /// `-i`; a trailing `+` stands for any ending.
-    pub in_interface: Option<Asked<String>>,
+    pub in_interface: Option<Box<Asked<String>>>,
     /// `-o`, in the same way.
-    pub out_interface: Option<Asked<String>>,
+    pub out_interface: Option<Box<Asked<String>>>,
     /// `-p`.
     pub protocol: Option<Asked<Protocol>>,
     /// `-m …`, in order; all must match.
@@ -234,13 +234,13 @@ impl Rule {
 
     /// `-i`.
     pub fn in_interface(mut self, name: impl Into<String>) -> Rule {
-        self.in_interface = Some(Asked::is(name.into()));
+        self.in_interface = Some(Asked::is(name.into()).into());
         self
     }
 
     /// `-o`.
     pub fn out_interface(mut self, name: impl Into<String>) -> Rule {
-        self.out_interface = Some(Asked::is(name.into()));
+        self.out_interface = Some(Asked::is(name.into()).into());
         self
     }
 

@@ -48,8 +48,8 @@ impl fmt::Display for Rule {
         let mut words = Vec::new();
         option(&mut words, "-s", self.source.as_ref(), |range| range.network().to_string());
         option(&mut words, "-d", self.destination.as_ref(), |range| range.network().to_string());
-        option(&mut words, "-i", self.in_interface.as_ref(), String::clone);
-        option(&mut words, "-o", self.out_interface.as_ref(), String::clone);
+        option(&mut words, "-i", self.in_interface.as_deref(), String::clone);
+        option(&mut words, "-o", self.out_interface.as_deref(), String::clone);
         option(&mut words, "-p", self.protocol.as_ref(), |protocol| protocol.as_str().to_owned());
         let protocol = self.protocol.as_ref().map_or(Protocol::Tcp, |protocol| protocol.value);
         words.extend(self.matches.iter().map(|matching| match_text(matching, protocol)));

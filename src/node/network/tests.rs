@@ -169,7 +169,7 @@ fn node(hub: &Hub, address: Ipv4Addr, pods_range: Cidr, mode: Mode, pods: &[&str
             let port = LinkKind::Veth { namespace: path(pod), name: "eth0".into() };
             network.root.add_link(&format!("veth{pod}"), port, mac(b"v")).master = Some("cni0".into());
             network.root.set_up(&format!("veth{pod}"));
-            network.named.insert(path(pod), inside);
+            network.named.insert(path(pod), inside.into());
         }
     }
     for pod in pods {

@@ -114,7 +114,7 @@ impl Networks {
     /// Makes a sandbox's namespace. Gives the path at which it is mounted.
     pub fn make_namespace(&self, id: &str) -> String {
         let path = netns(id);
-        self.host.network.borrow_mut().named.insert(path.clone(), self.fresh.clone());
+        self.host.network.borrow_mut().named.insert(path.clone(), self.fresh.clone().into());
         path
     }
 

@@ -59,7 +59,7 @@ impl Shared {
             let slot = worker.volumes.slots.get(index);
             slot.and_then(|slot| slot.behind.as_ref()?.spec.as_ref()).is_some_and(|spec| spec.csi.is_some())
         };
-        if self.state.borrow().workers.get(uid).is_some_and(of_driver) {
+        if self.state.borrow().workers.get(uid).is_some_and(|worker| of_driver(worker)) {
             self.look_again(uid, index);
         }
     }
