@@ -369,7 +369,7 @@ impl Property for AddsAreUndone {
             let Some(node) = engine.actor(*actor).and_then(|actor| actor.name().strip_prefix("cni/")) else { continue };
             let runtime = engine.find(&format!("containerd/{node}")).and_then(|runtime| engine.actor(runtime));
             let runtime = runtime.and_then(|runtime| runtime.as_any().downcast_ref::<Runtime>());
-            if !runtime.is_some_and(|runtime| runtime.with(|state| state.attached.contains(id))) {
+            if !runtime.is_some_and(|runtime| runtime.with(|state| state.attached.contains(id.as_str()))) {
                 return Err(format!("{run} was never undone on {node}"));
             }
         }

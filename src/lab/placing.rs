@@ -65,7 +65,7 @@ fn seen(pod: &SharedPod, runtime: &RuntimePod, failed: &Failed) -> Option<Seen> 
             RunState::Exited => State::Exited(last.exit_code),
             _ => return None,
         };
-        containers.insert(last.name.clone(), state);
+        containers.insert(last.name.to_string(), state);
     }
     let sandbox = match runtime.sandbox_needed(spec.host_network == Some(true)) {
         None => Sandbox::Ready,

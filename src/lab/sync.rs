@@ -399,10 +399,10 @@ mod tests {
                     State::Exited(code) => (RunState::Exited, *code),
                 };
                 RuntimeContainer {
-                    id: name.clone(),
-                    name: name.clone(),
+                    id: name.as_str().into(),
+                    name: name.as_str().into(),
                     // Nobody has changed what it runs.
-                    image: all().find(|c| c.name == *name).and_then(|c| c.image.clone()).unwrap_or_default(),
+                    image: all().find(|c| c.name == *name).and_then(|c| c.image.clone()).unwrap_or_default().into(),
                     state,
                     exit_code,
                     ..RuntimeContainer::default()

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::engine::{Message, RpcError};
 use crate::object::Shared;
+use crate::object::text::Text;
 use crate::object::time::Instant;
 
 /// `PodSandboxMetadata`, with what else identifies a pod to the runtime.
@@ -79,7 +80,7 @@ pub struct DnsConfig {
 #[serde(rename_all = "camelCase")]
 pub struct PodSandboxStatus {
     /// The runtime's id: 64 hex digits.
-    pub id: String,
+    pub id: Text,
     /// What it was made from.
     pub config: Shared<PodSandboxConfig>,
     /// `SANDBOX_READY`, or not any more.
@@ -178,21 +179,21 @@ pub enum ContainerState {
 #[serde(rename_all = "camelCase")]
 pub struct ContainerStatus {
     /// The runtime's id, without `containerd://`.
-    pub id: String,
+    pub id: Text,
     /// Its sandbox.
-    pub sandbox_id: String,
+    pub sandbox_id: Text,
     /// The Pod's uid, from the sandbox.
-    pub pod_uid: String,
+    pub pod_uid: Text,
     /// Its name in the Pod's spec.
-    pub name: String,
+    pub name: Text,
     /// How many came before it.
     pub attempt: u32,
     /// Where it is in its life.
     pub state: ContainerState,
     /// The image as the spec names it.
-    pub image: String,
+    pub image: Text,
     /// The image as the runtime knows it: `docker.io/library/nginx@sha256:…`.
-    pub image_ref: String,
+    pub image_ref: Text,
     /// When it was made.
     #[serde(serialize_with = "nanos")]
     pub created_at: Instant,
@@ -205,9 +206,9 @@ pub struct ContainerStatus {
     /// The process's exit code.
     pub exit_code: i32,
     /// `Completed`, `Error`, `OOMKilled`; empty while it runs.
-    pub reason: String,
+    pub reason: Text,
     /// What there is to say about its end.
-    pub message: String,
+    pub message: Text,
 }
 
 /// `Image`.
@@ -215,7 +216,7 @@ pub struct ContainerStatus {
 #[serde(rename_all = "camelCase")]
 pub struct Image {
     /// `docker.io/library/nginx@sha256:…`.
-    pub id: String,
+    pub id: Text,
     /// The names it was pulled by.
     pub repo_tags: Vec<String>,
     /// Bytes.
@@ -240,7 +241,7 @@ pub enum CriRequest {
     /// How is a sandbox?
     PodSandboxStatus {
         /// The sandbox.
-        id: String,
+        id: Text,
     },
     /// The sandboxes of a Pod, or (empty) all of them.
     ListPodSandbox {
@@ -250,43 +251,43 @@ pub enum CriRequest {
     /// Stop what runs in a sandbox and give its network back.
     StopPodSandbox {
         /// The sandbox.
-        id: String,
+        id: Text,
     },
     /// Forget a sandbox.
     RemovePodSandbox {
         /// The sandbox.
-        id: String,
+        id: Text,
     },
     /// Make a container in a sandbox.
     CreateContainer {
         /// The sandbox.
-        sandbox_id: String,
+        sandbox_id: Text,
         /// What to make.
         config: Shared<ContainerConfig>,
     },
     /// Start a container's process.
     StartContainer {
         /// The container.
-        id: String,
+        id: Text,
     },
     /// SIGTERM, and SIGKILL after the timeout.
     StopContainer {
         /// The container.
-        id: String,
+        id: Text,
         /// Seconds.
         timeout: i64,
     },
     /// Make a container larger or smaller while it runs.
     UpdateContainerResources {
         /// The container.
-        id: String,
+        id: Text,
         /// How much of the machine it may use from now on.
         linux: LinuxContainerResources,
     },
     /// Forget a container.
     RemoveContainer {
         /// The container.
-        id: String,
+        id: Text,
     },
     /// The containers of a Pod, or (empty) all of them.
     ListContainers {
@@ -296,13 +297,13 @@ pub enum CriRequest {
     /// How is a container?
     ContainerStatus {
         /// The container.
-        id: String,
+        id: Text,
     },
     /// Run a command in a container for somebody outside. In the real interface the answer is a URL at which what the
     /// command prints can be read as it comes; here it is all that it prints.
     Exec {
         /// The container.
-        id: String,
+        id: Text,
         /// The command.
         command: Vec<String>,
         /// What it reads.
@@ -311,7 +312,7 @@ pub enum CriRequest {
     /// Run a command in a container and wait for it: probes and hooks.
     ExecSync {
         /// The container.
-        id: String,
+        id: Text,
         /// The command.
         command: Vec<String>,
         /// Seconds after which it is given up; 0: never.
@@ -321,7 +322,7 @@ pub enum CriRequest {
     /// interface these are Exec and Attach.
     Open {
         /// The container.
-        id: String,
+        id: Text,
         /// The shell; empty: the process.
         command: Vec<String>,
         /// In a terminal: a shell says there that it waits.
@@ -338,7 +339,7 @@ pub enum CriRequest {
     /// here it is what the server at that port answers to these.
     PortForward {
         /// The sandbox.
-        id: String,
+        id: Text,
         /// The port.
         port: u16,
         /// What is sent there.
@@ -376,7 +377,7 @@ pub enum CriResponse {
         conditions: Vec<RuntimeCondition>,
     },
     /// To RunPodSandbox and CreateContainer: the new id.
-    Id(String),
+    Id(Text),
     /// To PodSandboxStatus.
     Sandbox(Shared<PodSandboxStatus>),
     /// To ListPodSandbox, newest first.
@@ -414,7 +415,7 @@ pub enum CriResponse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RelistWouldFind {
     /// The container.
-    pub id: String,
+    pub id: Text,
 }
 
 /// How a connection is to a shell that somebody types into.

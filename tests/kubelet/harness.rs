@@ -73,7 +73,7 @@ impl RuntimeActor {
             if let Some((id, ms, code)) = life {
                 hub.sleep(Duration::from_millis(ms)).await;
                 state.borrow_mut().end(&id, code, &hub);
-                let event = RelistWouldFind { id };
+                let event = RelistWouldFind { id: id.into() };
                 let _: RpcResult = hub.rpc(from, Rc::new(event)).await;
             }
         });
@@ -97,9 +97,9 @@ impl Runtime {
             CriRequest::RunPodSandbox(config) => {
                 let ip = format!("10.244.0.{}", self.sandboxes.len() + 2);
                 let (config, created_at) = (config.clone(), hub.now());
-                let sandbox = PodSandboxStatus { id: id.clone(), config, ready: true, created_at, ip };
+                let sandbox = PodSandboxStatus { id: id.as_str().into(), config, ready: true, created_at, ip };
                 self.sandboxes.insert(0, sandbox.into());
-                CriResponse::Id(id)
+                CriResponse::Id(id.into())
             }
             CriRequest::PodSandboxStatus { id } => {
                 let found = self.sandboxes.iter().find(|s| s.id == *id).cloned();
@@ -120,23 +120,23 @@ impl Runtime {
                 let sandbox = self.sandboxes.iter().find(|s| s.id == *sandbox_id);
                 let sandbox = sandbox.ok_or_else(|| error("NotFound", "no such sandbox"))?;
                 let status = ContainerStatus {
-                    id: id.clone(),
+                    id: id.as_str().into(),
                     sandbox_id: sandbox_id.clone(),
-                    pod_uid: sandbox.config.uid.clone(),
-                    name: config.name.clone(),
+                    pod_uid: sandbox.config.uid.as_str().into(),
+                    name: config.name.as_str().into(),
                     attempt: config.attempt,
                     state: ContainerState::ContainerCreated,
-                    image: config.image.clone(),
-                    image_ref: config.image.clone(),
+                    image: config.image.as_str().into(),
+                    image_ref: config.image.as_str().into(),
                     created_at: hub.now(),
                     started_at: Default::default(),
                     finished_at: Default::default(),
                     exit_code: 0,
-                    reason: String::new(),
-                    message: String::new(),
+                    reason: String::new().into(),
+                    message: String::new().into(),
                 };
                 self.containers.insert(0, status.into());
-                CriResponse::Id(id)
+                CriResponse::Id(id.into())
             }
             CriRequest::StartContainer { id } => {
                 for container in self.containers.iter_mut().filter(|c| c.id == *id) {
@@ -177,7 +177,7 @@ impl Runtime {
                 CriResponse::Exec { output, errors: String::new(), exit_code: i32::from(!there) }
             }
             CriRequest::ImageStatus { image } => CriResponse::Image(self.images.contains(image).then(|| Image {
-                id: image.clone(),
+                id: image.as_str().into(),
                 repo_tags: vec![image.clone()],
                 size: 75_497_472,
                 uid: None,
@@ -224,7 +224,7 @@ impl Runtime {
     fn life(&self, request: &CriRequest) -> Option<(String, u64, i32)> {
         let CriRequest::StartContainer { id } = request else { return None };
         let name = &self.containers.iter().find(|c| c.id == *id)?.name;
-        self.lives.get(name).map(|(ms, code)| (id.clone(), *ms, *code))
+        self.lives.get(name.as_str()).map(|(ms, code)| (id.to_string(), *ms, *code))
     }
 
     fn end(&mut self, id: &str, code: i32, hub: &Hub) {

@@ -44,7 +44,7 @@ impl Node {
     /// The id of what is made.
     fn make(&mut self, request: CriRequest) -> String {
         match self.call(request) {
-            Ok(CriResponse::Id(id)) => id,
+            Ok(CriResponse::Id(id)) => id.into(),
             other => panic!("{other:?}"),
         }
     }
@@ -57,14 +57,14 @@ fn nothing_starts_in_a_sandbox_that_was_stopped() {
         PodSandboxConfig { name: "web".into(), uid: "1".into(), host_network: true, ..PodSandboxConfig::default() };
     let sandbox = node.make(CriRequest::RunPodSandbox(pod.into()));
     node.call(CriRequest::PullImage { image: "nginx:1.27".into() }).unwrap();
-    node.call(CriRequest::StopPodSandbox { id: sandbox.clone() }).unwrap();
+    node.call(CriRequest::StopPodSandbox { id: sandbox.as_str().into() }).unwrap();
     let config = ContainerConfig { name: "web".into(), image: "nginx:1.27".into(), ..ContainerConfig::default() };
-    let id = node.make(CriRequest::CreateContainer { sandbox_id: sandbox.clone(), config: config.into() });
-    let error = node.call(CriRequest::StartContainer { id: id.clone() }).unwrap_err();
+    let id = node.make(CriRequest::CreateContainer { sandbox_id: sandbox.as_str().into(), config: config.into() });
+    let error = node.call(CriRequest::StartContainer { id: id.as_str().into() }).unwrap_err();
     let why = format!("sandbox container \"{sandbox}\" is not running");
     assert_eq!(error.to_string(), format!("rpc error: code = Unknown desc = {why}"));
-    let Ok(CriResponse::Container(status)) = node.call(CriRequest::ContainerStatus { id }) else {
+    let Ok(CriResponse::Container(status)) = node.call(CriRequest::ContainerStatus { id: id.into() }) else {
         panic!("it is gone")
     };
-    assert_eq!((status.exit_code, status.reason.as_str(), &status.message), (128, "StartError", &why));
+    assert_eq!((status.exit_code, status.reason.as_str(), status.message.as_str()), (128, "StartError", &*why));
 }

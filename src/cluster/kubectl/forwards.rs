@@ -19,6 +19,7 @@ use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::Forwarded;
 use crate::node::network::fabric::OUTSIDE;
 use crate::node::network::messages::{Close, Heard, Incoming};
+use crate::object::text::Text;
 
 use super::Kubectl;
 use super::verbs::connect::{ask, dial};
@@ -40,7 +41,7 @@ pub struct Forward {
     /// The kubelet that the connection goes to.
     pub kubelet: ActorId,
     /// The Pod's sandbox.
-    pub sandbox: String,
+    pub sandbox: Text,
 }
 
 /// What is answered to somebody who has connected to a port. Mirrors `handleConnection`.
@@ -51,7 +52,7 @@ pub async fn handle(incoming: Incoming, cx: &Kubectl) -> Heard {
     if dial(&forward.node, &forward.address, cx).ok() != Some(forward.kubelet) {
         return lost(forward.process, cx);
     }
-    let sent = Forwarded { sandbox: forward.sandbox, port: forward.remote, data };
+    let sent = Forwarded { sandbox: forward.sandbox.into(), port: forward.remote, data };
     match ask(forward.kubelet, sent, cx).await {
         Ok(CriResponse::Forwarded(said)) => Heard(said),
         Ok(_) => Heard(None),

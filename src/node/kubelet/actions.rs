@@ -10,6 +10,7 @@ use super::restart::{is_sidecar, restarts_after, should_start};
 use super::restart_all::Reset;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use crate::object::Pod;
+use crate::object::text::Text;
 
 /// The work of one sync, in the order in which it is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub struct Actions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kill {
     /// The runtime's id.
-    pub id: String,
+    pub id: Text,
     /// Its name in the Pod's spec.
     pub name: String,
     /// The text of the Killing event.
@@ -49,7 +50,7 @@ pub struct Kill {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resized {
     /// The runtime's id.
-    pub id: String,
+    pub id: Text,
     /// Its name in the Pod's spec.
     pub name: String,
     /// Whether its CPU changes.
@@ -235,7 +236,7 @@ fn kill_for_probe(what: &str, container: &Container, id: &str, probe: &str) -> K
     let why = format!("{what} {} failed {probe} probe", container.name);
     let spec = if probe == "startup" { &container.startup_probe } else { &container.liveness_probe };
     let grace = spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
-    Kill { id: id.to_owned(), name: container.name.clone(), why, grace }
+    Kill { id: id.into(), name: container.name.clone(), why, grace }
 }
 
 /// The containers that are started in a new sandbox: all but those that are to run until they have done well, and have. How

@@ -8,6 +8,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::object::text::Text;
+
 use super::params::GARBAGE_PERIOD;
 use super::runtime_pod::{RunState, RuntimePod};
 use super::{GARBAGE, Shared};
@@ -32,7 +34,7 @@ impl Shared {
         let Some(runtime) = self.runtime_of(uid) else { return };
         let record = self.state.borrow().pleg.record(uid);
         let ended = runtime.containers.iter().filter(|container| container.state == RunState::Exited);
-        let ended: Vec<String> = ended.map(|one| one.id.clone()).filter(|id| record.contains_key(id)).collect();
+        let ended: Vec<Text> = ended.map(|one| one.id.clone()).filter(|id| record.contains_key(id)).collect();
         if ended.is_empty() {
             return;
         }
@@ -42,7 +44,7 @@ impl Shared {
     }
 
     /// Removes containers. That they are gone is no news.
-    pub(super) async fn remove_ended(&self, uid: &str, containers: &[String]) {
+    pub(super) async fn remove_ended(&self, uid: &str, containers: &[Text]) {
         for id in containers {
             self.remove_container(id).await;
             self.state.borrow_mut().pleg.forget_container(uid, id);

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::runtime_pod::{RunState, RuntimePod};
 use super::{RELIST_TICK, Shared};
+use crate::object::text::Text;
 use crate::object::time::Instant;
 
 /// What the last relist saw, and who waits for the next.
@@ -34,7 +35,7 @@ pub struct Pleg {
 }
 
 /// The states of one pod's sandboxes and containers, by id.
-pub type Record = BTreeMap<String, Seen>;
+pub type Record = BTreeMap<Text, Seen>;
 
 /// A state as lists show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,12 +10,13 @@ use k8s_openapi::api::core::v1::Container;
 use super::runtime_pod::{RunState, RuntimePod};
 use crate::object::Pod;
 use crate::object::pod::is_restarted;
+use crate::object::text::Text;
 
 /// A run of a container that has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// The runtime's id.
-    pub id: String,
+    pub id: Text,
     /// 0: all went well.
     pub exit_code: i32,
     /// How long it ran.

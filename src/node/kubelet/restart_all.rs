@@ -15,6 +15,7 @@ use super::status::conditions::ALL_RESTARTING;
 use super::status::containers::exit_code;
 use crate::object::pod::restarts_all;
 use crate::object::pod::status::{ContainerStatus, PodStatus};
+use crate::object::text::Text;
 
 /// Why a container waits or has ended that was removed to be started anew.
 pub const REASON: &str = "RestartingAllContainers";
@@ -25,7 +26,7 @@ pub const MESSAGE: &str = "The container is removed because RestartAllContainers
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reset {
     /// The runtime's id.
-    pub id: String,
+    pub id: Text,
     /// Its name in the Pod's spec.
     pub name: String,
     /// It has to be stopped first.
@@ -74,7 +75,7 @@ pub fn resets(spec: &PodSpec, runtime: &RuntimePod) -> Vec<Reset> {
         for there in runtime.containers.iter().filter(|there| there.name == container.name) {
             let kill = there.state != RunState::Exited;
             let list = if !kill && restarts_all(container, there.exit_code) { &mut began } else { &mut others };
-            list.push(Reset { id: there.id.clone(), name: there.name.clone(), kill });
+            list.push(Reset { id: there.id.clone(), name: there.name.to_string(), kill });
         }
     }
     others.append(&mut began);
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_began_it_goes_last() {
-        let reset = |name: &str, kill| Reset { id: format!("{name}-id"), name: name.into(), kill };
+        let reset = |name: &str, kill| Reset { id: format!("{name}-id").into(), name: name.into(), kill };
         let runtime = sandboxed(vec![exited("trigger", 42), running("other")]);
         assert_eq!(resets(&spec(), &runtime), [reset("other", true), reset("trigger", false)]);
         assert!(!is_cleaned_up(&spec(), &runtime));

@@ -121,7 +121,7 @@ impl Shared {
         id: &str,
         size: Option<&ResourceRequirements>,
     ) -> Result<(), RpcError> {
-        let (id, linux) = (id.to_owned(), linux::resources(pod, container, size, self.memory()));
+        let (id, linux) = (id.into(), linux::resources(pod, container, size, self.memory()));
         self.cri(CriRequest::UpdateContainerResources { id, linux }).await.map(|_| ())
     }
 
@@ -188,7 +188,7 @@ impl Shared {
         let Ok(CriResponse::Images(mut images)) = self.cri(CriRequest::ListImages).await else { return Vec::new() };
         images.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.repo_tags.cmp(&b.repo_tags)));
         let image = |image: cri::Image| {
-            let digest = image.id.contains('@').then(|| image.id.clone());
+            let digest = image.id.contains('@').then(|| image.id.to_string());
             let names = digest.into_iter().chain(image.repo_tags).collect();
             ContainerImage { names: Some(names), size_bytes: i64::try_from(image.size).ok() }
         };
@@ -204,7 +204,7 @@ impl Shared {
         }
         for container in self.list_containers(uid).await? {
             let seen = Seen::Container(run_state(container.state));
-            list.entry(container.pod_uid.clone()).or_default().insert(container.id.clone(), seen);
+            list.entry(container.pod_uid.to_string()).or_default().insert(container.id.clone(), seen);
         }
         Ok(list)
     }
@@ -339,7 +339,7 @@ fn run_state(state: ContainerState) -> RunState {
 
 fn id(response: CriResponse) -> Result<String, RpcError> {
     match response {
-        CriResponse::Id(id) => Ok(id),
+        CriResponse::Id(id) => Ok(id.into()),
         other => Err(unexpected(&other)),
     }
 }

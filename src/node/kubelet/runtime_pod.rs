@@ -6,6 +6,7 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
+use crate::object::text::Text;
 use crate::object::time::Instant;
 
 /// A pod's sandboxes and containers, dead ones included, each newest first.
@@ -25,7 +26,7 @@ pub struct RuntimePod {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuntimeSandbox {
     /// The runtime's id.
-    pub id: String,
+    pub id: Text,
     /// 0 for a pod's first sandbox.
     pub attempt: u32,
     /// `SANDBOX_READY`.
@@ -54,19 +55,19 @@ pub enum RunState {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuntimeContainer {
     /// The runtime's id, without `containerd://`.
-    pub id: String,
+    pub id: Text,
     /// The sandbox that it is, or was, in.
-    pub sandbox_id: String,
+    pub sandbox_id: Text,
     /// Its name in the pod's spec.
-    pub name: String,
+    pub name: Text,
     /// Where it is in its life.
     pub state: RunState,
     /// How many came before it: the CRI attempt.
     pub restart_count: i32,
     /// The image as the spec names it.
-    pub image: String,
+    pub image: Text,
     /// The image as the runtime knows it.
-    pub image_id: String,
+    pub image_id: Text,
     /// When it was made.
     pub created_at: Instant,
     /// When its process began; meaningless in state Created.
@@ -76,9 +77,9 @@ pub struct RuntimeContainer {
     /// The process's exit code.
     pub exit_code: i32,
     /// Why it ended, in the runtime's word: `Completed`, `Error`, `OOMKilled`.
-    pub reason: String,
+    pub reason: Text,
     /// What the runtime has to say about the end.
-    pub message: String,
+    pub message: Text,
 }
 
 impl RuntimePod {
@@ -96,14 +97,14 @@ impl RuntimePod {
     }
 
     /// The dead containers that another of the same name has died after.
-    pub fn superseded(&self) -> Vec<String> {
+    pub fn superseded(&self) -> Vec<Text> {
         let dead = || self.containers.iter().filter(|c| c.state == RunState::Exited);
         let newest = |dead_one: &&RuntimeContainer| dead().find(|c| c.name == dead_one.name).map(|c| &c.id);
         dead().filter(|c| newest(c) != Some(&c.id)).map(|c| c.id.clone()).collect()
     }
 
     /// The sandboxes that nothing is in any more, but for the newest. `is_there`: the runtime has this container still.
-    pub fn old_sandboxes(&self, is_there: impl Fn(&str) -> bool) -> Vec<String> {
+    pub fn old_sandboxes(&self, is_there: impl Fn(&str) -> bool) -> Vec<Text> {
         let all = self.containers.iter().filter(|container| is_there(&container.id));
         let is_used = |id: &str| all.clone().any(|container| container.sandbox_id == id);
         let old = self.sandboxes.iter().skip(1).filter(|sandbox| !sandbox.ready && !is_used(&sandbox.id));

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::Shared;
 use crate::engine::{ActorId, CallId, Message, RpcError, RpcResult};
 use crate::node::cri::{self, ContainerState, CriRequest, CriResponse, Interrupt, StreamEnded};
+use crate::object::text::Text;
 use crate::object::{self, Key};
 
 /// `POST /exec/NAMESPACE/POD/CONTAINER`.
@@ -89,7 +90,7 @@ pub struct PortForward {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forwarded {
     /// The sandbox at the other end.
-    pub sandbox: String,
+    pub sandbox: Text,
     /// The port there.
     pub port: u16,
     /// What is sent.
@@ -225,7 +226,7 @@ impl Shared {
 
     /// Connects somebody who types, who is told of the end.
     async fn connect(&self, id: &str, command: Vec<String>, tty: bool, from: ActorId) -> Result<CriResponse, RpcError> {
-        let answer = self.cri(CriRequest::Open { id: id.to_owned(), command, tty }).await?;
+        let answer = self.cri(CriRequest::Open { id: id.into(), command, tty }).await?;
         if let CriResponse::Stream(stream) = &answer {
             self.state.borrow_mut().streams.insert(stream.id, from);
         }

@@ -37,7 +37,7 @@ pub fn pod(containers: &[&str]) -> Pod {
 
 pub fn running(name: &str) -> RuntimeContainer {
     RuntimeContainer {
-        id: format!("{name}-id"),
+        id: format!("{name}-id").into(),
         sandbox_id: "sandbox".into(),
         name: name.into(),
         state: RunState::Running,

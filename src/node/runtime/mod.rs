@@ -31,6 +31,7 @@ use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message, Note
 use crate::node::cni::config::DIRECTORY;
 use crate::node::disk::Tree;
 use crate::node::host::{Host, PLUGINS};
+use crate::object::text::Text;
 use crate::object::time::Instant;
 use crate::object::{Key, Shared};
 
@@ -353,13 +354,13 @@ impl Inner {
     }
 
     /// A namespace for the sandbox, and its address there. What fails is undone.
-    async fn connect(&self, id: &str, config: &PodSandboxConfig) -> Result<String, RpcError> {
+    async fn connect(&self, id: &Text, config: &PodSandboxConfig) -> Result<String, RpcError> {
         let netns = self.networks.make_namespace(id);
         self.text(|| format!("network namespace {netns} for {}/{}", config.namespace, config.name));
         let error = match self.networks.attach(id, config).await {
             Ok(result) => match result.address_of("eth0") {
                 Some(ip) => {
-                    self.state.borrow_mut().attached.insert(id.to_owned());
+                    self.state.borrow_mut().attached.insert(id.clone());
                     return Ok(ip.address.to_string());
                 }
                 None => format!("failed to find network info for sandbox {id:?}"),
@@ -407,19 +408,19 @@ impl Inner {
         };
         let status = ContainerStatus {
             id: id.clone(),
-            sandbox_id: sandbox_id.to_owned(),
-            pod_uid: pod_uid.clone(),
-            name: config.name.clone(),
+            sandbox_id: sandbox.id.clone(),
+            pod_uid: pod_uid.as_str().into(),
+            name: config.name.as_str().into(),
             attempt: config.attempt,
             state: ContainerState::ContainerCreated,
-            image: config.image.clone(),
+            image: config.image.as_str().into(),
             image_ref: image.id.clone(),
             created_at: self.hub.now(),
             started_at: Instant::default(),
             finished_at: Instant::default(),
             exit_code: 0,
-            reason: String::new(),
-            message: String::new(),
+            reason: String::new().into(),
+            message: String::new().into(),
         };
         let mut plan = process::plan(config);
         if let Some(script) = state.script(&config.image) {
@@ -457,8 +458,8 @@ impl Inner {
         if let Some(why) = why {
             let status = &mut *container.status;
             (status.state, status.finished_at) = (ContainerState::ContainerExited, now);
-            (status.exit_code, status.reason) = (START_FAILED, "StartError".to_owned());
-            status.message.clone_from(&why);
+            (status.exit_code, status.reason) = (START_FAILED, "StartError".into());
+            status.message = why.as_str().into();
             return Err(cri::error("Unknown", why));
         }
         container.status.state = ContainerState::ContainerRunning;
@@ -506,7 +507,7 @@ impl Inner {
         stopped_by.into_iter().for_each(|call| self.hub.unpark(self.actor, call));
         self.text(|| format!("process of container {} ended with code {code}", &id[..13]));
         if let Some(kubelet) = self.kubelet.get() {
-            let ended = RelistWouldFind { id: id.to_owned() };
+            let ended = RelistWouldFind { id: id.into() };
             self.hub.tell_background(self.actor, kubelet, Rc::new(ended));
         }
         true
@@ -542,15 +543,15 @@ impl Inner {
         }
         let (uid, username) = image::user(image);
         let repo_tags = vec![image.to_owned()];
-        let pulled = Image { id: image.to_owned(), repo_tags, size: IMAGE_BYTES, uid, username: username.to_owned() };
+        let pulled = Image { id: image.into(), repo_tags, size: IMAGE_BYTES, uid, username: username.to_owned() };
         self.state.borrow_mut().images.insert(image.to_owned(), pulled);
         Ok(CriResponse::Pulled { image_ref: image.to_owned() })
     }
 
     /// 64 hex digits.
-    fn new_id(&self) -> String {
+    fn new_id(&self) -> Text {
         let [a, b, c, d] = self.hub.random(|random| [(); 4].map(|()| random.next_u64()));
-        format!("{a:016x}{b:016x}{c:016x}{d:016x}")
+        format!("{a:016x}{b:016x}{c:016x}{d:016x}").into()
     }
 
     fn text(&self, text: impl FnOnce() -> String) {

@@ -7,6 +7,7 @@ use crate::engine::{CallId, Memory, TimerId};
 use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
 use crate::node::disk::{Contents, Tree};
 use crate::object::Shared;
+use crate::object::text::Text;
 use crate::object::time::Instant;
 
 use super::process::Plan;
@@ -123,15 +124,15 @@ pub struct Container {
 #[derive(Clone, Debug)]
 pub struct State {
     /// By id.
-    pub sandboxes: BTreeMap<String, Shared<PodSandboxStatus>>,
+    pub sandboxes: BTreeMap<Text, Shared<PodSandboxStatus>>,
     /// By id.
-    pub containers: BTreeMap<String, Box<Container>>,
+    pub containers: BTreeMap<Text, Box<Container>>,
     /// Ids of sandboxes that are attached to a network.
-    pub attached: BTreeSet<String>,
+    pub attached: BTreeSet<Text>,
     /// Ids of a Pod's sandboxes, oldest first, by the Pod's uid.
-    pub sandboxes_of: BTreeMap<String, Vec<String>>,
+    pub sandboxes_of: BTreeMap<String, Vec<Text>>,
     /// Ids of a Pod's containers, oldest first, by the Pod's uid.
-    pub containers_of: BTreeMap<String, Vec<String>>,
+    pub containers_of: BTreeMap<String, Vec<Text>>,
     /// Pulled images by name.
     pub images: BTreeMap<String, Image>,
     /// How images behave, by name or by name without tag.
@@ -193,7 +194,7 @@ impl State {
         status.state = ContainerState::ContainerExited;
         status.exit_code = code;
         status.finished_at = now;
-        status.reason = reason.to_owned();
+        status.reason = reason.into();
         // What it would have printed later it will not.
         if let Some(key) = self.journal_key(id) {
             let mut journal = self.journal.borrow_mut();
@@ -201,7 +202,7 @@ impl State {
         }
         let last_words = self.last_words(id, code);
         if let Some(container) = self.containers.get_mut(id).filter(|_| !last_words.is_empty()) {
-            container.status.message = last_words;
+            container.status.message = last_words.into();
         }
         true
     }
@@ -257,7 +258,7 @@ impl State {
 
     fn is_last_of_its_name(&self, id: &str) -> bool {
         let Some(own) = self.containers.get(id).map(|container| &container.status) else { return false };
-        let of_pod = self.containers_of.get(&own.pod_uid).into_iter().flatten().filter(|other| *other != id);
+        let of_pod = self.containers_of.get(&*own.pod_uid).into_iter().flatten().filter(|other| *other != id);
         !of_pod.filter_map(|other| self.containers.get(other)).any(|other| other.status.name == own.name)
     }
 
@@ -269,9 +270,9 @@ impl State {
     }
 }
 
-fn forget(index: &mut BTreeMap<String, Vec<String>>, uid: &str, id: &str) {
+fn forget(index: &mut BTreeMap<String, Vec<Text>>, uid: &str, id: &str) {
     if let Some(ids) = index.get_mut(uid) {
-        ids.retain(|other| other != id);
+        ids.retain(|other| *other != *id);
         if ids.is_empty() {
             index.remove(uid);
         }

@@ -277,7 +277,7 @@ impl Inner {
         let typing = streams.get_mut(&stream)?;
         let shell = match &mut typing.to {
             To::Beside(shell) => *shell.take()?,
-            To::Process => containers.get_mut(&typing.container)?.shell.take()?,
+            To::Process => containers.get_mut(&*typing.container)?.shell.take()?,
         };
         let typing = typing.clone();
         drop(state);
@@ -292,7 +292,7 @@ impl Inner {
         match &mut typing.to {
             To::Beside(place) => *place = Some(shell.into()),
             To::Process => {
-                if let Some(container) = containers.get_mut(&typing.container) {
+                if let Some(container) = containers.get_mut(&*typing.container) {
                     container.shell = Some(shell);
                 }
             }
