@@ -21,3 +21,4 @@ pub mod policy;
 pub mod proxy;
 pub mod runtime;
 pub mod shell;
+pub mod small_map;

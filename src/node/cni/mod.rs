@@ -34,7 +34,6 @@ pub mod hash;
 pub mod ipnet;
 pub mod iproute;
 pub mod libcni;
-pub mod links;
 pub mod netns;
 pub mod plugins;
 pub mod result;

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::node::netfilter::Netfilter;
+use crate::node::small_map::SmallMap;
 
 use super::ipnet::IpNet;
-use super::links::Links;
 
 /// All network namespaces of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub struct NodeNetwork {
     /// Those with a name, by the path at which they are mounted. They are beside the map, whose nodes are half empty.
     pub named: BTreeMap<String, Box<Namespace>>,
 }
+
+/// Links by name.
+pub type Links = SmallMap<String, Link>;
 
 /// One network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,7 +172,7 @@ impl Namespace {
             promiscuous: false,
             addresses: Vec::new(),
         };
-        self.links.insert(name, link)
+        self.links.insert(name.to_owned(), link)
     }
 
     fn remove_link(&mut self, name: &str) -> Option<Link> {

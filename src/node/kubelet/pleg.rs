@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::runtime_pod::{RunState, RuntimePod};
 use super::{RELIST_TICK, Shared};
+use crate::node::small_map::SmallMap;
 use crate::object::text::Text;
 use crate::object::time::Instant;
 
@@ -35,7 +36,7 @@ pub struct Pleg {
 }
 
 /// The states of one pod's sandboxes and containers, by id.
-pub type Record = BTreeMap<Text, Seen>;
+pub type Record = SmallMap<Text, Seen>;
 
 /// A state as lists show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

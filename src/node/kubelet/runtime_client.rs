@@ -234,7 +234,7 @@ impl Shared {
             containers: Vec::with_capacity(of_containers),
             ..RuntimePod::default()
         };
-        for (id, seen) in record {
+        for (id, seen) in record.iter() {
             match seen {
                 Seen::Sandbox(_) => pod.sandboxes.extend(self.sandbox_status(id).await),
                 Seen::Container(_) => {

@@ -15,6 +15,8 @@
 
 use std::net::Ipv4Addr;
 
+use crate::object::text::Text;
+
 use super::cidr::Cidr;
 use super::packet::{Protocol, Unreachable};
 
@@ -62,7 +64,7 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// `-m comment`: matches everything.
-    Comment(String),
+    Comment(Text),
     /// `-m tcp`, or udp, sctp, alone: the rule must ask for the protocol, and that is all.
     OfProtocol,
     /// `-m tcp --sport`, or udp, sctp: first and last port. The rule must ask for the protocol.
@@ -251,7 +253,7 @@ impl Rule {
     }
 
     /// `-m comment --comment`.
-    pub fn comment(self, text: impl Into<String>) -> Rule {
+    pub fn comment(self, text: impl Into<Text>) -> Rule {
         self.and(Match::Comment(text.into()))
     }
 

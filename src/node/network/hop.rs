@@ -17,8 +17,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use crate::engine::ActorId;
-use crate::node::cni::links::Links;
-use crate::node::cni::netns::{Link, LinkKind, Namespace, NodeNetwork};
+use crate::node::cni::netns::{Link, LinkKind, Links, Namespace, NodeNetwork};
 use crate::node::netfilter::{
     Hook, Packet, Passed, Payload, Protocol, RejectWith, Surroundings, Table, Tuple, Unreachable, Verdict,
 };

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use serde::Deserialize;
 
 use crate::node::netfilter::{Cidr, Rule, Ruleset, Table, Target};
+use crate::object::text::Text;
 
 use super::super::exec::{CniError, Command};
 use super::super::hash::sha512_hex;
@@ -237,9 +238,10 @@ fn masquerade(machine: &mut Machine, config: &Config, id: &str, address: IpNet) 
     let multicast = Cidr::new([224, 0, 0, 0].into(), 4);
     rules.make_chain(Table::Nat, &chain);
     let subnet = Cidr::new(own, address.prefix);
-    let stay = Rule::new(Target::Accept).destination(subnet).comment(&comment);
-    let leave = Rule::new(Target::Masquerade { random_fully: false }).not_destination(multicast).comment(&comment);
-    let jump = jump_for(own, &chain, &comment);
+    let stay = Rule::new(Target::Accept).destination(subnet).comment(comment.clone());
+    let leave =
+        Rule::new(Target::Masquerade { random_fully: false }).not_destination(multicast).comment(comment.clone());
+    let jump = jump_for(own, &chain, comment);
     for (chain, rule) in [(&*chain, stay), (&*chain, leave), ("POSTROUTING", jump)] {
         rules.append(Table::Nat, chain, rule).map_err(|error| error.to_string())?;
     }
@@ -250,12 +252,12 @@ fn masquerade(machine: &mut Machine, config: &Config, id: &str, address: IpNet) 
     Ok(())
 }
 
-fn jump_for(own: std::net::Ipv4Addr, chain: &str, comment: &str) -> Rule {
+fn jump_for(own: std::net::Ipv4Addr, chain: &str, comment: Text) -> Rule {
     Rule::jump(chain).source(Cidr::host(own)).comment(comment)
 }
 
-fn comment(network: &str, id: &str) -> String {
-    format!("name: {network:?} id: {id:?}")
+fn comment(network: &str, id: &str) -> Text {
+    format!("name: {network:?} id: {id:?}").into()
 }
 
 /// A chain's name: 28 characters, the last of them from a hash (`pkg/utils`).
@@ -290,7 +292,7 @@ fn stop_masquerading(rules: &mut Ruleset, network: &str, id: &str, addresses: &[
     let (chain, comment) = (chain(network, id, ""), comment(network, id));
     for address in addresses {
         if let IpAddr::V4(own) = address.address {
-            rules.delete_rule(Table::Nat, "POSTROUTING", &jump_for(own, &chain, &comment));
+            rules.delete_rule(Table::Nat, "POSTROUTING", &jump_for(own, &chain, comment.clone()));
         }
     }
     // A chain that is jumped to from an address no longer known stays, as it does on a real node.

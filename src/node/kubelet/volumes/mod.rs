@@ -95,6 +95,8 @@ impl Shared {
         self.watch_sources(pod);
         let count = volumes_of(pod).count();
         let ready = self.with_volumes(uid, |volumes| {
+            // By itself a list takes room for four, and most pods have one volume.
+            volumes.slots.reserve_exact(count.saturating_sub(volumes.slots.len()));
             volumes.slots.resize_with(count, Slot::default);
             volumes.all_mounted()
         });
