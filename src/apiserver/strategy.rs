@@ -27,6 +27,7 @@ use crate::object::{Object, Pod};
 use super::apiextensions::{Version, definition};
 use super::defaults::NAME_LABEL;
 
+mod disabled;
 mod job;
 mod kinds;
 mod label_keys;
@@ -40,6 +41,7 @@ pub use kinds::{
 
 /// Before a create: the status is the server's, the generation 1.
 pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: Instant) {
+    disabled::drop_fields(object);
     if counts_generations(object.kind()) {
         object.meta_mut().generation = Some(1);
     } else if object.meta().generation.is_some() {
@@ -161,6 +163,7 @@ fn drop_max_unavailable(set: &mut StatefulSet) {
 
 /// Before an update of the main resource: the status stays, a change of what is asked for counts as a generation.
 pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Version>) {
+    disabled::drop_fields(new);
     let changed = match (&mut *new, old) {
         (Object::Pod(new), Object::Pod(old)) => {
             keep(new, |n| &mut n.status, &old.status);

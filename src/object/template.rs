@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::{Map, Value};
@@ -38,6 +39,20 @@ pub fn of(object: &Object) -> Option<(&'static str, &PodTemplateSpec)> {
         _ => None,
     };
     template.map(|template| ("spec.template", template))
+}
+
+/// The same template, to be changed.
+pub fn of_mut(object: &mut Object) -> Option<&mut PodTemplateSpec> {
+    match object {
+        Object::Deployment(o) => Arc::make_mut(o).spec.as_mut().map(|spec| &mut spec.template),
+        Object::ReplicaSet(o) => Arc::make_mut(o).spec.as_mut().and_then(|spec| spec.template.as_mut()),
+        Object::ReplicationController(o) => Arc::make_mut(o).spec.as_mut().and_then(|spec| spec.template.as_mut()),
+        Object::DaemonSet(o) => Arc::make_mut(o).spec.as_mut().map(|spec| &mut spec.template),
+        Object::StatefulSet(o) => Arc::make_mut(o).spec.as_mut().map(|spec| &mut spec.template),
+        Object::Job(o) => Arc::make_mut(o).spec.as_mut().map(|spec| &mut spec.template),
+        Object::CronJob(o) => Arc::make_mut(o).spec.job_template.spec.as_mut().map(|spec| &mut spec.template),
+        _ => None,
+    }
 }
 
 /// The hash of `template` as names carry it: `cc544bdcc`. `collision_count` of the owner's status makes another hash
