@@ -44,7 +44,7 @@ pub fn orphans_of(namespace: &str) -> String {
 }
 
 fn index_value(namespace: &str, kind: &str, name: &str, uid: &str) -> String {
-    format!("{namespace}/{kind}/{name}/{uid}")
+    [namespace, "/", kind, "/", name, "/", uid].concat()
 }
 
 /// The cached object that `owner` means, if it is still the same one. Mirrors `resolveControllerRef`.

@@ -129,7 +129,7 @@ impl<'a> Attributes<'a> {
         let group = if request.subresource == Some(Subresource::Metrics) { metrics::GROUP } else { info.group };
         let resource = match request.subresource {
             None | Some(Subresource::Metrics) => info.plural.into(),
-            Some(subresource) => format!("{}/{}", info.plural, subresource.as_str()).into(),
+            Some(subresource) => [info.plural, "/", subresource.as_str()].concat().into(),
         };
         let name = match (request.verb, request.name.as_str()) {
             (Verb::List | Verb::Watch | Verb::DeleteCollection, "") => {

@@ -188,7 +188,7 @@ impl Libcni {
         runtime: &RuntimeConf,
     ) -> Result<Rc<Value>, String> {
         let program = find(&self.host.disk, &plugin.plugin_type, PLUGINS)?;
-        let args: Vec<String> = runtime.args.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let args: Vec<String> = runtime.args.iter().map(|(key, value)| [key, "=", value].concat()).collect();
         let environment = Environment {
             command,
             container_id: runtime.container_id.clone(),

@@ -214,9 +214,9 @@ pub fn mac(seed: &[u8]) -> String {
     let hash = seed
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    let [_, _, first, rest @ ..] = hash.to_be_bytes();
-    let rest: Vec<String> = rest.iter().map(|byte| format!(":{byte:02x}")).collect();
-    format!("{:02x}{}", first & 0xfc | 0x02, rest.concat())
+    let [_, _, first, second, third, fourth, fifth, sixth] = hash.to_be_bytes();
+    let first = first & 0xfc | 0x02;
+    format!("{first:02x}:{second:02x}:{third:02x}:{fourth:02x}:{fifth:02x}:{sixth:02x}")
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ fn first_of(host: &Host) -> Result<Rc<NetworkList>, String> {
 pub fn netns(id: &str) -> String {
     let part = |from: usize, to: usize| id.get(from..to).unwrap_or_default();
     let (a, b, c, d, e) = (part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32));
-    format!("/var/run/netns/cni-{a}-{b}-{c}-{d}-{e}")
+    ["/var/run/netns/cni-", a, "-", b, "-", c, "-", d, "-", e].concat()
 }
 
 fn conf(id: &str, netns: &str, ifname: &str, config: &PodSandboxConfig) -> RuntimeConf {
