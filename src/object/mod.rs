@@ -1,8 +1,8 @@
 //! Objects: what a cluster stores and everybody talks about.
 //!
 //! A Kubernetes object is metadata (who it is), a spec (what should be) and a status (what was seen). Here the
-//! objects are the `k8s-openapi` structs themselves, the [`Pod`] apart. They are shared, never copied to look at: an
-//! [`Object`] is one reference-counted typed struct, and whoever changes one makes a new version of it.
+//! objects are the `k8s-openapi` structs themselves, the [`Pod`] and the [`event`] apart. They are shared, never copied to
+//! look at: an [`Object`] is one reference-counted typed struct, and whoever changes one makes a new version of it.
 //!
 //! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there. [`custom`]: kinds that
 //!   users define; [`definition`], [`discovery`]: how they define them, and how clients learn of them. [`versions`]:
@@ -13,7 +13,7 @@
 //! - [`explain`]: what fields there are, and what they mean.
 //! - [`fields`]: who manages which field, and what applying a configuration does.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
-//! - [`shared`]: parts that the versions of an object share.
+//! - [`shared`]: parts that the versions of an object share; [`text`]: texts of which there are many copies.
 //! - [`pod`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.

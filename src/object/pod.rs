@@ -1,5 +1,7 @@
 //! The Pod, and what its status says in a word: read by the API server, controllers, kubelet and debugger alike.
 //!
+//! - [`spec`]: of which Pods made alike keep one copy. [`status`]: small, and cheap to copy.
+//!
 //! Mirrors `k8s.io/kubernetes/pkg/api/v1/pod/util.go`.
 
 use k8s_openapi::Resource as _;
