@@ -36,7 +36,7 @@ pub struct PodSandboxConfig {
     pub host_network: bool,
     /// The Pod's labels, by key.
     #[serde(serialize_with = "as_map")]
-    pub labels: Box<[(String, String)]>,
+    pub labels: Shared<Vec<(String, String)>>,
     /// Ports that the containers declare.
     pub port_mappings: Vec<PortMapping>,
     /// What its `/etc/hosts` says beside the usual: address and names.

@@ -190,8 +190,9 @@ pub struct Shared {
     started: Memory<Instant>,
     state: Memory<State>,
     rules: Rules,
-    /// The resolver that a sandbox was made with last, the variables that a container was, and the sizes told last.
+    /// The resolver and the labels that a sandbox was made with last, the variables that a container was, and the sizes told last.
     resolver: Last<DnsConfig>,
+    labels: Last<Vec<(String, String)>>,
     variables: Last<Vec<(String, String)>>,
     sizes: Last<Sizes>,
 }
@@ -273,6 +274,7 @@ impl Kubelet {
             rules,
             config,
             resolver: Last::default(),
+            labels: Last::default(),
             variables: Last::default(),
             sizes: Last::default(),
         };

@@ -78,6 +78,7 @@ impl Shared {
             self.recorder.event(pod, EventType::Warning, "DNSConfigForming", message);
         }
         config.dns = self.resolver.share(config.dns.into_inner());
+        config.labels = self.labels.share(config.labels.into_inner());
         config.runtime_handler = self.runtime_handler(pod).await?;
         let request = CriRequest::RunPodSandbox(config.into());
         self.cri(request).await.and_then(id).map_err(|error| error.to_string())

@@ -26,6 +26,7 @@ pub(super) fn sandbox_config(
     };
     let alias = |alias: &HostAlias| (alias.ip.clone(), alias.hostnames.clone().unwrap_or_default());
     let domain = domain(pod, dns);
+    let labels = pod.metadata.labels.iter().flatten();
     Ok(PodSandboxConfig {
         name: part(&pod.metadata.name),
         namespace: part(&pod.metadata.namespace),
@@ -34,7 +35,7 @@ pub(super) fn sandbox_config(
         hostname: kernel_hostname(pod, hostname(pod, node), &domain)?,
         domain,
         host_network: spec.and_then(|s| s.host_network).unwrap_or(false),
-        labels: pod.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        labels: labels.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>().into(),
         port_mappings: ports.map(port).collect(),
         host_aliases: spec.and_then(|s| s.host_aliases.as_ref()).into_iter().flatten().map(alias).collect(),
         dns: resolver(pod, dns).into(),
