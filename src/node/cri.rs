@@ -23,7 +23,7 @@ pub struct PodSandboxConfig {
     /// The Pod's namespace.
     pub namespace: String,
     /// The Pod's uid.
-    pub uid: String,
+    pub uid: Text,
     /// 0 for the Pod's first sandbox.
     pub attempt: u32,
     /// The hostname inside.

@@ -37,7 +37,7 @@ fn inside(network: &NodeNetwork, path: &str, words: &[&str]) -> Result<String, S
         [name] | ["dev", name] | ["show" | "list" | "ls", name] | ["show" | "list" | "ls", "dev", name] => Some(*name),
         [word, ..] => return Err(format!("Command \"{word}\" is unknown, try \"ip {object} help\".")),
     };
-    if let Some(name) = device.filter(|name| !namespace.links.contains_key(*name)) {
+    if let Some(name) = device.filter(|name| !namespace.links.contains_key(name)) {
         return Err(format!("Device \"{name}\" does not exist."));
     }
     let links = || in_order(namespace).filter(|(name, _)| device.is_none_or(|device| device == *name));

@@ -32,7 +32,7 @@ pub struct Pleg {
     /// A container has ended after the relist under way began.
     pub exited: bool,
     /// State by id of every sandbox and container, by pod uid.
-    records: BTreeMap<String, Record>,
+    records: BTreeMap<Text, Record>,
 }
 
 /// The states of one pod's sandboxes and containers, by id.
@@ -49,10 +49,10 @@ pub enum Seen {
 
 impl Pleg {
     /// Takes a whole list in, and says which pods differ from the list before.
-    pub fn take(&mut self, list: BTreeMap<String, Record>, now: Instant) -> Vec<String> {
+    pub fn take(&mut self, list: BTreeMap<Text, Record>, now: Instant) -> Vec<Text> {
         let others = list.iter().filter(|(uid, record)| self.records.get(*uid) != Some(record)).map(|(uid, _)| uid);
         let gone = self.records.keys().filter(|uid| !list.contains_key(*uid));
-        let changed: BTreeSet<&String> = others.chain(gone).collect();
+        let changed: BTreeSet<&Text> = others.chain(gone).collect();
         let changed = changed.into_iter().cloned().collect();
         self.records = list;
         self.relisted = now;
@@ -60,8 +60,8 @@ impl Pleg {
     }
 
     /// Takes one pod's list in.
-    pub fn take_pod(&mut self, uid: &str, record: Record) {
-        self.records.insert(uid.to_owned(), record);
+    pub fn take_pod(&mut self, uid: Text, record: Record) {
+        self.records.insert(uid, record);
     }
 
     /// What the runtime has of the pod, as last listed.
@@ -75,7 +75,7 @@ impl Pleg {
     }
 
     /// Pods that the runtime has something of.
-    pub fn known(&self) -> Vec<String> {
+    pub fn known(&self) -> Vec<Text> {
         self.records.keys().cloned().collect()
     }
 
@@ -137,7 +137,7 @@ impl Shared {
         for uid in &changed {
             self.mark(uid);
         }
-        for uid in waiting.iter().filter(|uid| !changed.contains(uid)) {
+        for uid in waiting.iter().filter(|uid| !changed.iter().any(|other| *other == **uid)) {
             self.start_if_due(uid);
         }
         // Only now it is known what of them runs already.
@@ -156,9 +156,9 @@ impl Shared {
     /// The relist of one pod, right after a sync that did something.
     pub(super) async fn relist_pod(self: &Rc<Self>, uid: &str) {
         if let Ok(mut list) = self.list_runtime(Some(uid)).await {
-            let record = list.remove(uid).unwrap_or_default();
-            self.state.borrow_mut().pleg.take_pod(uid, record);
-            self.look_at(uid).await;
+            let (uid, record) = list.remove_entry(uid).unwrap_or_else(|| (uid.into(), Record::default()));
+            self.state.borrow_mut().pleg.take_pod(uid.clone(), record);
+            self.look_at(&uid).await;
         }
     }
 

@@ -26,6 +26,7 @@ use crate::node::cri::{
     PodSandboxStatus, RuntimeCondition,
 };
 use crate::object::quantity::Amount;
+use crate::object::text::Text;
 use crate::object::{self, Pod, Shared as Part};
 
 /// A command that was run in a container.
@@ -197,15 +198,15 @@ impl Shared {
     }
 
     /// ListPodSandbox and ListContainers, of one pod or of all: every id and its state, by pod uid.
-    pub(super) async fn list_runtime(&self, uid: Option<&str>) -> Result<BTreeMap<String, Record>, RpcError> {
-        let mut list: BTreeMap<String, Record> = BTreeMap::new();
+    pub(super) async fn list_runtime(&self, uid: Option<&str>) -> Result<BTreeMap<Text, Record>, RpcError> {
+        let mut list: BTreeMap<Text, Record> = BTreeMap::new();
         for sandbox in self.list_sandboxes(uid).await? {
             let seen = Seen::Sandbox(sandbox.ready);
             list.entry(sandbox.config.uid.clone()).or_default().insert(sandbox.id.clone(), seen);
         }
         for container in self.list_containers(uid).await? {
             let seen = Seen::Container(run_state(container.state));
-            list.entry(container.pod_uid.to_string()).or_default().insert(container.id.clone(), seen);
+            list.entry(container.pod_uid.clone()).or_default().insert(container.id.clone(), seen);
         }
         Ok(list)
     }

@@ -30,7 +30,7 @@ pub(super) fn sandbox_config(
     Ok(PodSandboxConfig {
         name: part(&pod.metadata.name),
         namespace: part(&pod.metadata.namespace),
-        uid: part(&pod.metadata.uid),
+        uid: pod.metadata.uid.as_deref().unwrap_or_default().into(),
         attempt,
         hostname: kernel_hostname(pod, hostname(pod, node), &domain)?,
         domain,

@@ -276,8 +276,9 @@ impl Shared {
 
     fn uid_of(&self, pod: &Key) -> Result<String, RpcError> {
         let state = self.state.borrow();
-        let of_pod = |worker: &&Box<super::Worker>| Key::of_meta(&worker.pod.metadata) == *pod;
-        let uid = state.workers.values().find(of_pod).and_then(|worker| worker.pod.metadata.uid.clone());
+        let mut workers = state.workers.values();
+        let worker = workers.find(|worker| Key::of_meta(&worker.pod.metadata) == *pod);
+        let uid = worker.and_then(|worker| worker.pod.metadata.uid.clone());
         uid.ok_or_else(|| cri::error("NotFound", "pod does not exist"))
     }
 }

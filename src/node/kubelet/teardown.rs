@@ -20,6 +20,7 @@ use crate::client::join_all;
 use crate::client::recorder::EventType;
 use crate::engine::RpcError;
 use crate::object::Pod;
+use crate::object::text::Text;
 use crate::object::time::Instant;
 
 impl Shared {
@@ -200,13 +201,13 @@ impl Shared {
     /// Containers in the runtime of pods that the API server does not know any more: what was deleted while no kubelet
     /// ran (`HandlePodCleanups`). Looked for once, when the first list of pods is there.
     pub(super) fn clean_up_orphans(self: &Rc<Self>) {
-        let orphans: Vec<String> = {
+        let orphans: Vec<Text> = {
             let mut state = self.state.borrow_mut();
             if state.waiting.is_some() || std::mem::replace(&mut state.agent.orphans_looked_for, true) {
                 return;
             }
             let workers = &state.workers;
-            state.pleg.known().into_iter().filter(|uid| !workers.contains_key(uid)).collect()
+            state.pleg.known().into_iter().filter(|uid| !workers.contains_key(&**uid)).collect()
         };
         for uid in orphans {
             let me = self.clone();

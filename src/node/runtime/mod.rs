@@ -409,7 +409,7 @@ impl Inner {
         let status = ContainerStatus {
             id: id.clone(),
             sandbox_id: sandbox.id.clone(),
-            pod_uid: pod_uid.as_str().into(),
+            pod_uid: pod_uid.clone(),
             name: config.name.as_str().into(),
             attempt: config.attempt,
             state: ContainerState::ContainerCreated,

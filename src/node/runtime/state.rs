@@ -36,7 +36,7 @@ pub type Journal = Memory<BTreeMap<(String, String), Log>>;
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     /// Whose container it is: a Pod of the same name is another Pod.
-    pub pod_uid: String,
+    pub pod_uid: Text,
     /// How many containers of its name came before it in the Pod, whose status calls that its restart count.
     pub attempt: u32,
     /// Lines, and when they are printed. Those that the process will print later are there already.
@@ -93,9 +93,9 @@ impl Log {
     }
 
     /// The log of the next attempt.
-    fn next(self, pod_uid: &str, attempt: u32, lines: Vec<(Instant, String)>) -> Log {
-        let before = (self.pod_uid == pod_uid).then_some(self.lines);
-        Log { pod_uid: pod_uid.to_owned(), attempt, lines, before, bytes: 0 }
+    fn next(self, pod_uid: &Text, attempt: u32, lines: Vec<(Instant, String)>) -> Log {
+        let before = (self.pod_uid == *pod_uid).then_some(self.lines);
+        Log { pod_uid: pod_uid.clone(), attempt, lines, before, bytes: 0 }
     }
 }
 
@@ -130,9 +130,9 @@ pub struct State {
     /// Ids of sandboxes that are attached to a network.
     pub attached: BTreeSet<Text>,
     /// Ids of a Pod's sandboxes, oldest first, by the Pod's uid.
-    pub sandboxes_of: BTreeMap<String, Vec<Text>>,
+    pub sandboxes_of: BTreeMap<Text, Vec<Text>>,
     /// Ids of a Pod's containers, oldest first, by the Pod's uid.
-    pub containers_of: BTreeMap<String, Vec<Text>>,
+    pub containers_of: BTreeMap<Text, Vec<Text>>,
     /// Pulled images by name.
     pub images: BTreeMap<String, Image>,
     /// How images behave, by name or by name without tag.
@@ -270,7 +270,7 @@ impl State {
     }
 }
 
-fn forget(index: &mut BTreeMap<String, Vec<Text>>, uid: &str, id: &str) {
+fn forget(index: &mut BTreeMap<Text, Vec<Text>>, uid: &str, id: &str) {
     if let Some(ids) = index.get_mut(uid) {
         ids.retain(|other| *other != *id);
         if ids.is_empty() {
