@@ -52,7 +52,7 @@ pub async fn handle(incoming: Incoming, cx: &Kubectl) -> Heard {
     if dial(&forward.node, &forward.address, cx).ok() != Some(forward.kubelet) {
         return lost(forward.process, cx);
     }
-    let sent = Forwarded { sandbox: forward.sandbox.into(), port: forward.remote, data };
+    let sent = Forwarded { sandbox: forward.sandbox, port: forward.remote, data };
     match ask(forward.kubelet, sent, cx).await {
         Ok(CriResponse::Forwarded(said)) => Heard(said),
         Ok(_) => Heard(None),
