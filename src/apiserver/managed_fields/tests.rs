@@ -135,6 +135,33 @@ fn updates_of_a_part_are_managed_apart() {
     assert_eq!(bench.managed(WEB), managed, "who changes nothing takes nothing");
 }
 
+/// Of writes of a Pod's status the statuses alone are remembered, until one writes more.
+#[test]
+fn a_row_of_statuses_is_managed_as_one() {
+    const POD: &str = "/api/v1/namespaces/default/pods/web";
+    let mut bench = Bench::new();
+    bench.send("POST", "/api/v1/namespaces/default/serviceaccounts", "", r#"{"metadata":{"name":"default"}}"#);
+    let pod = r#"{"metadata":{"name":"web"},"spec":{"containers":[{"name":"web","image":"nginx"}]}}"#;
+    assert_eq!(bench.send("POST", "/api/v1/namespaces/default/pods?fieldManager=me", "", pod).0, 201);
+    let mut tell = |change: &str| {
+        assert_eq!(bench.send("PATCH", &format!("{POD}/status?fieldManager=kubelet"), MERGE, change).0, 200);
+        let managed = bench.managed(POD);
+        assert_eq!(managed.len(), 2);
+        managed[1].clone()
+    };
+    let of = |fields: Value| ("kubelet/Update/status".to_owned(), fields);
+    tell(r#"{"status":{"phase":"Running","hostIP":"172.18.0.2"}}"#);
+    let told = tell(r#"{"status":{"podIP":"10.244.0.2"}}"#);
+    assert_eq!(told, of(json!({"f:status": {"f:hostIP": {}, "f:phase": {}, "f:podIP": {}}})));
+    let told = tell(r#"{"metadata":{"labels":{"app":"web"}},"status":{"reason":"Here"}}"#);
+    let status = json!({"f:hostIP": {}, "f:phase": {}, "f:podIP": {}, "f:reason": {}});
+    let labels = json!({"f:labels": {".": {}, "f:app": {}}});
+    assert_eq!(told, of(json!({"f:metadata": labels, "f:status": status})));
+    let told = tell(r#"{"status":{"podIP":null}}"#);
+    let status = json!({"f:hostIP": {}, "f:phase": {}, "f:reason": {}});
+    assert_eq!(told, of(json!({"f:metadata": labels, "f:status": status})));
+}
+
 #[test]
 fn applying_creates_changes_and_takes_away() {
     let mut bench = Bench::new();
