@@ -190,7 +190,8 @@ pub struct Shared {
     started: Memory<Instant>,
     state: Memory<State>,
     rules: Rules,
-    /// The resolver and the labels that a sandbox was made with last, the variables that a container was, and the sizes told last.
+    /// The resolver and the labels that a sandbox was made with last, the variables that a container was, and the sizes
+    /// that were told last.
     resolver: Last<DnsConfig>,
     labels: Last<Vec<(String, String)>>,
     variables: Last<Vec<(String, String)>>,
