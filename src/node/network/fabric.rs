@@ -26,6 +26,8 @@ pub const VXLAN_PORT: u16 = 8472;
 pub const VXLAN_DEVICE: &str = "flannel.1";
 /// The machine outside the cluster, which is also the nodes' way to everywhere.
 pub const OUTSIDE: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 1);
+/// The control plane's machine, on which the API server listens. It is no node.
+pub const CONTROL_PLANE: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 2);
 /// A web server somewhere on the internet; the machine outside answers for it.
 pub const EXAMPLE: (&str, Ipv4Addr) = ("example.com", Ipv4Addr::new(203, 0, 113, 80));
 
@@ -118,9 +120,10 @@ impl Fabric {
         self.0.borrow().machines.values().find(|(_, there)| there == name).map(|(kernel, _)| *kernel)
     }
 
-    /// The first machine of the cluster that is up, in the order of addresses.
+    /// The first node that is up, in the order of addresses.
     pub fn first_node(&self) -> Option<String> {
-        self.0.borrow().machines.iter().find(|(address, _)| **address != OUTSIDE).map(|(_, (_, name))| name.clone())
+        let is_node = |address: &Ipv4Addr| ![OUTSIDE, CONTROL_PLANE].contains(address);
+        self.0.borrow().machines.iter().find(|(address, _)| is_node(address)).map(|(_, (_, name))| name.clone())
     }
 
     /// The add-on's route for an address, if it is some node's Pod's.

@@ -124,6 +124,8 @@ pub struct Close(pub u16);
 pub struct Incoming {
     /// The port at which it listens.
     pub port: u16,
+    /// Who has connected, as the packets say it.
+    pub peer: Ipv4Addr,
     /// What came.
     pub data: String,
 }
@@ -190,7 +192,7 @@ impl Message for Incoming {
     }
 
     fn json(&self) -> Value {
-        json!({"port": self.port, "data": self.data})
+        json!({"port": self.port, "from": self.peer.to_string(), "data": self.data})
     }
 
     fn line(&self) -> String {

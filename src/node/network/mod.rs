@@ -18,7 +18,7 @@
 //! - [`addon`]: what stands on a machine before the first Pod comes.
 //! - [`kernel`]: the actor; clients' sockets, and what local processes ask of it. [`messages`]: what others ask of it.
 //! - [`sockets`]: who listens, on what, and `/etc/resolv.conf`.
-//! - [`dns`]: questions and answers.
+//! - [`dns`]: questions and answers. [`tls`]: who a server is.
 //! - `programs`: `curl`, `ping`, `nslookup`, `wget`, and the kubelet's probes.
 //!
 //! Must hold: a packet is in one place at a time; every packet ends in a socket or with a reason; on the way between
@@ -35,6 +35,7 @@ pub mod hop;
 pub mod kernel;
 pub mod messages;
 pub mod sockets;
+pub mod tls;
 
 pub mod programs;
 

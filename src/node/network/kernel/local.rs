@@ -63,7 +63,8 @@ impl Inner {
     /// The bytes of a connection go to the process that listens, and its answer comes back.
     pub(super) fn hand_over(self: &Rc<Self>, process: ActorId, namespace: String, packet: Packet, data: String) {
         let me = self.clone();
-        let incoming = Incoming { port: packet.tuple.destination_port, data };
+        let (port, peer) = (packet.tuple.destination_port, packet.tuple.source);
+        let incoming = Incoming { port, peer, data };
         self.hub.spawn(self.actor, format!("{} on {}", incoming.line(), self.name), async move {
             let heard = me.hub.rpc(process, Rc::new(incoming)).await.ok();
             let any: Option<&dyn Any> = heard.as_deref().map(|message| message as &dyn Any);

@@ -1,18 +1,20 @@
-//! `curl [-s] [-S] [-v] [-i] [-I] [-f] [-X METHOD] [-H HEADER] [-w FORMAT] [-m SECONDS] [--connect-timeout SECONDS] URL`,
-//! as curl 7.81 prints it.
+//! `curl [-s] [-S] [-v] [-i] [-I] [-f] [-k] [--cacert FILE] [-X METHOD] [-H HEADER] [-d TEXT] [-w FORMAT] [-m SECONDS]
+//! [--connect-timeout SECONDS] URL`, as curl 7.81 prints it.
 //!
-//! Left out: TLS, redirects (there are none to follow), uploads, keep-alive, of `-w` all but the status, and every other
-//! option.
+//! Left out: TLS with what is outside the cluster, redirects (there are none to follow), files that are uploaded, keep-alive,
+//! of `-w` all but the status, and every other option. A file with certificates is taken for the cluster's own: programs
+//! have only their words here, and see no files.
 
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::node::netfilter::{Packet, Payload, Protocol, Unreachable};
+use crate::node::netfilter::{Payload, Protocol, Unreachable};
 use crate::object::time::Instant;
 
 use super::super::kernel::{Inner, Socket};
-use super::{Terminal, resolve};
+use super::super::tls::{self, Broken};
+use super::{Terminal, is_public, resolve};
 
 /// Linux sends a SYN again after 1, 3, 7, 15, 31 and 63 seconds, and gives up after 127 (`tcp_syn_retries = 6`).
 const SYN_TRIES: u32 = 7;
@@ -30,8 +32,13 @@ struct Arguments {
     head: bool,
     discard: bool,
     fail: bool,
+    /// Whoever the server is.
+    insecure: bool,
+    /// The cluster's authority is trusted.
+    trusts: bool,
     method: String,
     headers: Vec<String>,
+    body: Option<String>,
     write_out: String,
     limit: Option<Duration>,
     connect_limit: Option<Duration>,
@@ -39,6 +46,7 @@ struct Arguments {
 }
 
 struct Url {
+    is_tls: bool,
     host: String,
     port: u16,
     path: String,
@@ -78,15 +86,18 @@ pub(super) fn url<'a>(words: &[&'a str]) -> Option<&'a str> {
     words.iter().copied().find(|word| *word == arguments.url && !into_file)
 }
 
-/// A page, printed to `terminal`, for somebody else than curl. Gives who answered, and the status: `200 OK`.
+/// A page, printed to `terminal`, for somebody else than curl, who does not care who the server is. Gives who answered, and
+/// the status: `200 OK`.
 pub(super) async fn get(
     kernel: &Rc<Inner>,
     namespace: &str,
     url: &str,
+    headers: Vec<String>,
     limit: Option<Duration>,
     terminal: &mut Terminal,
 ) -> Result<(Ipv4Addr, String), Failure> {
-    fetch(kernel, namespace, &Arguments { limit, url: url.to_owned(), ..Arguments::default() }, terminal).await
+    let arguments = Arguments { limit, headers, url: url.to_owned(), insecure: true, ..Arguments::default() };
+    fetch(kernel, namespace, &arguments, terminal).await
 }
 
 /// A connection and nothing more, for somebody else than curl. Gives who took it.
@@ -98,7 +109,8 @@ pub(super) async fn reach(
     connect_limit: Option<Duration>,
     terminal: &mut Terminal,
 ) -> Result<Ipv4Addr, Failure> {
-    let (start, url) = (kernel.hub.now(), Url { host: host.to_owned(), port, path: String::new() });
+    let url = Url { is_tls: false, host: host.to_owned(), port, path: String::new() };
+    let start = kernel.hub.now();
     let arguments = Arguments { connect_limit, ..Arguments::default() };
     let Some(addresses) = resolve::addresses(kernel, namespace, host).await else {
         terminal.unknown_host = Some(host.to_owned());
@@ -120,6 +132,11 @@ pub(super) async fn reach(
 /// Whether it is a URL that is understood here.
 pub(super) fn is_url(url: &str) -> bool {
     parse(url).is_ok()
+}
+
+/// Whether it is one that is asked for over TLS.
+pub(super) fn is_tls(url: &str) -> bool {
+    parse(url).is_ok_and(|url| url.is_tls)
 }
 
 /// Whom a URL names.
@@ -216,29 +233,27 @@ async fn exchange(
     start: Instant,
     terminal: &mut Terminal,
 ) -> Result<String, Failure> {
-    let method = match arguments.method.as_str() {
-        "" if arguments.head => "HEAD",
-        "" => "GET",
-        method => method,
-    };
-    let host = if url.port == 80 { url.host.clone() } else { format!("{}:{}", url.host, url.port) };
-    let headers: String = arguments.headers.iter().map(|header| format!("{header}\r\n")).collect();
-    let request = format!(
-        "{method} {} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: curl/7.81.0\r\nAccept: */*\r\n{headers}\r\n",
-        url.path
-    );
-    if arguments.verbose {
-        request.lines().for_each(|line| terminal.complain(&format!("> {line}\n")));
+    if url.is_tls {
+        let answer = ask(kernel, socket, &tls::hello(&url.host), arguments, start).await?;
+        let checked = match arguments.insecure {
+            true => tls::accept(&answer),
+            false => tls::check(&answer, &url.host, arguments.trusts),
+        };
+        if let Err(why) = checked {
+            socket.send(Payload::Fin);
+            return Err(broken(why, &url.host));
+        }
     }
-    let packet = ask(kernel, socket, &request, arguments, start).await?;
-    let Payload::Data(text) = packet.payload else {
-        return Err(match packet.payload {
-            Payload::Rst => Failure(56, "Recv failure: Connection reset by peer".into()),
-            _ => Failure(52, "Empty reply from server".into()),
-        });
-    };
+    let request = arguments.request(url);
+    if arguments.verbose {
+        let (head, _) = request.split_once("\r\n\r\n").unwrap_or((&request, ""));
+        head.lines().chain([""]).for_each(|line| terminal.complain(&format!("> {line}\n")));
+    }
+    let sent = if url.is_tls { tls::seal(&request) } else { request };
+    let text = ask(kernel, socket, &sent, arguments, start).await?;
+    let text = tls::open(&text).unwrap_or(&text);
     socket.send(Payload::Fin);
-    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
     if arguments.verbose {
         head.lines().for_each(|line| terminal.complain(&format!("< {line}\n")));
         terminal.complain("< \n");
@@ -264,6 +279,23 @@ async fn exchange(
     Ok(status.to_owned())
 }
 
+/// Why nothing is asked of a server that is not the right one.
+fn broken(why: Broken, host: &str) -> Failure {
+    const MORE: &str = "\nMore details here: https://curl.se/docs/sslcerts.html\n\ncurl failed to verify the legitimacy of the \
+                        server and therefore could not\nestablish a secure connection to it. To learn more about this \
+                        situation and\nhow to fix it, please visit the web page mentioned above.";
+    match why {
+        Broken::NotTls => Failure(35, "error:0A00010B:SSL routines::wrong version number".into()),
+        Broken::Untrusted => {
+            Failure(60, format!("SSL certificate problem: unable to get local issuer certificate{MORE}"))
+        }
+        Broken::OtherName => {
+            let why = format!("SSL: no alternative certificate subject name matches target host name '{host}'");
+            Failure(60, why + MORE)
+        }
+    }
+}
+
 /// Sends until something comes back.
 async fn ask(
     kernel: &Rc<Inner>,
@@ -271,13 +303,17 @@ async fn ask(
     request: &str,
     arguments: &Arguments,
     start: Instant,
-) -> Result<Packet, Failure> {
+) -> Result<String, Failure> {
     for attempt in 0..RESEND_TRIES {
         socket.send(Payload::Data(request.to_owned()));
         let patience = RESEND * 2_u32.saturating_pow(attempt).min(600);
         let left = arguments.limit.map(|limit| (start + limit) - kernel.hub.now());
         if let Some(packet) = socket.hear(left.map_or(patience, |left| patience.min(left))).await {
-            return Ok(packet);
+            return match packet.payload {
+                Payload::Data(text) => Ok(text),
+                Payload::Rst => Err(Failure(56, "Recv failure: Connection reset by peer".into())),
+                _ => Err(Failure(52, "Empty reply from server".into())),
+            };
         }
         if arguments.limit.is_some_and(|limit| kernel.hub.now() >= start + limit) {
             let ms = (kernel.hub.now() - start).as_millis();
@@ -288,6 +324,30 @@ async fn ask(
 }
 
 impl Arguments {
+    /// What is sent.
+    fn request(&self, url: &Url) -> String {
+        let method = match (self.method.as_str(), &self.body) {
+            ("", _) if self.head => "HEAD",
+            ("", Some(_)) => "POST",
+            ("", None) => "GET",
+            (method, _) => method,
+        };
+        let usual = if url.is_tls { 443 } else { 80 };
+        let host = if url.port == usual { url.host.clone() } else { format!("{}:{}", url.host, url.port) };
+        let own = |name: &str| self.headers.iter().any(|header| header.to_ascii_lowercase().starts_with(name));
+        let mut headers = vec![format!("Host: {host}")];
+        headers.extend((!own("user-agent:")).then(|| "User-Agent: curl/7.81.0".to_owned()));
+        headers.extend((!own("accept:")).then(|| "Accept: */*".to_owned()));
+        headers.extend(self.headers.iter().cloned());
+        if let Some(body) = &self.body {
+            headers.push(format!("Content-Length: {}", body.len()));
+            let form = "Content-Type: application/x-www-form-urlencoded";
+            headers.extend((!own("content-type:")).then(|| form.to_owned()));
+        }
+        let body = self.body.as_deref().unwrap_or_default();
+        format!("{method} {} HTTP/1.1\r\n{}\r\n\r\n{body}", url.path, headers.join("\r\n"))
+    }
+
     /// When it gives up connecting.
     fn connect_deadline(&self, start: Instant) -> Option<Instant> {
         [self.connect_limit, self.limit].into_iter().flatten().min().map(|limit| start + limit)
@@ -305,9 +365,12 @@ fn arguments(words: &[&str]) -> Result<Arguments, String> {
             "-o" | "--output" => found.discard = value()? == "/dev/null",
             "-X" | "--request" => value()?.clone_into(&mut found.method),
             "-H" | "--header" => found.headers.push(value()?.to_owned()),
+            "-d" | "--data" | "--data-raw" => found.body = Some(value()?.to_owned()),
+            "--cacert" => found.trusts = !value()?.is_empty(),
             "-w" | "--write-out" => value()?.clone_into(&mut found.write_out),
             "-A" | "--user-agent" | "--retry" | "--retry-delay" => drop(value()?),
-            "--location" | "--insecure" | "--no-progress-meter" => {}
+            "--location" | "--no-progress-meter" => {}
+            "--insecure" => found.insecure = true,
             "--silent" => found.silent = true,
             "--show-error" => found.show_errors = true,
             "--verbose" => found.verbose = true,
@@ -333,8 +396,9 @@ impl Arguments {
             'i' => self.include = true,
             'I' => self.head = true,
             'f' => self.fail = true,
-            // There is nowhere else to go, and nothing that TLS could complain of.
-            'L' | 'k' => {}
+            'k' => self.insecure = true,
+            // There is nowhere else to go.
+            'L' => {}
             other => return Err(format!("option -{other}: is unknown")),
         }
         Ok(())
@@ -347,21 +411,27 @@ fn seconds(flag: &str, value: &str) -> Result<Duration, String> {
 }
 
 fn parse(url: &str) -> Result<Url, Failure> {
-    let rest = match url.split_once("://") {
-        Some(("http", rest)) => rest,
+    let (is_tls, rest) = match url.split_once("://") {
+        Some(("http", rest)) => (false, rest),
+        Some(("https", rest)) if !is_public(host_of(rest)) => (true, rest),
         Some((scheme, _)) => {
             return Err(Failure(1, format!("Protocol \"{scheme}\" not supported or disabled in libcurl")));
         }
-        None => url,
+        None => (false, url),
     };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let (host, port) = authority.split_once(':').unwrap_or((authority, "80"));
+    let (host, port) = authority.split_once(':').unwrap_or((authority, if is_tls { "443" } else { "80" }));
     let wrong = |what: &str| Failure(3, format!("URL using bad/illegal format or missing URL: {what}"));
     let port = port.parse().map_err(|_| wrong("port number"))?;
     if host.is_empty() {
         return Err(wrong("no host"));
     }
-    Ok(Url { host: host.to_owned(), port, path: format!("/{path}") })
+    Ok(Url { is_tls, host: host.to_owned(), port, path: format!("/{path}") })
+}
+
+/// The host that a URL without its scheme begins with.
+fn host_of(rest: &str) -> &str {
+    rest.split(['/', ':']).next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -374,11 +444,12 @@ mod tests {
             ("web", "web", 80, "/"),
             ("10.96.0.10:8080/healthz", "10.96.0.10", 8080, "/healthz"),
             ("http://web.default.svc.cluster.local/a/b?c=d", "web.default.svc.cluster.local", 80, "/a/b?c=d"),
+            ("https://kubernetes.default.svc/version", "kubernetes.default.svc", 443, "/version"),
         ] {
             let url = parse(text).unwrap_or_else(|failure| panic!("{}", failure.1));
             assert_eq!((url.host.as_str(), url.port, url.path.as_str()), (host, port, path));
         }
-        for wrong in ["http://", "web:port", "https://web", ":80"] {
+        for wrong in ["http://", "web:port", "https://example.com", ":80"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

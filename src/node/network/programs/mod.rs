@@ -89,7 +89,7 @@ pub fn is_one(name: &str) -> bool {
     Program::named(name).is_some()
 }
 
-/// Whether a command asks others, as far as that is simulated: of a page over TLS it is not.
+/// Whether a command asks others, as far as that is simulated: of a page of the internet over TLS it is not.
 pub fn asks(name: &str, words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let url = match Program::named(name) {
@@ -131,15 +131,23 @@ pub(super) fn page(server: &str, machine: &str, packet: &Packet, request: &str, 
 }
 
 /// The words behind a status. Mirrors `net/http.StatusText` for what is common.
-fn reason(status: u16) -> &'static str {
+pub fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
         204 => "No Content",
         302 => "Found",
         400 => "Bad Request",
         401 => "Unauthorized",
         403 => "Forbidden",
         404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        409 => "Conflict",
+        410 => "Gone",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Entity",
         429 => "Too Many Requests",
         500 => "Internal Server Error",
         502 => "Bad Gateway",

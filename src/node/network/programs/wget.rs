@@ -1,4 +1,4 @@
-//! `wget [-q] [-T SECONDS] -O - URL`, as busybox's prints it. The connection is [`curl`]'s.
+//! `wget [-q] [-T SECONDS] [--header TEXT] -O - URL`, as busybox's prints it. The connection is [`curl`]'s.
 //!
 //! Left out: files (what came goes to standard output or nowhere), and every other option.
 
@@ -15,6 +15,7 @@ struct Arguments<'a> {
     discard: bool,
     output: Option<&'a str>,
     limit: Option<Duration>,
+    headers: Vec<String>,
     url: &'a str,
 }
 
@@ -47,7 +48,8 @@ async fn fetch(
     terminal: &mut Terminal,
 ) -> Result<(), String> {
     let mut page = Terminal::default();
-    let got = curl::get(kernel, namespace, arguments.url, arguments.limit, &mut page).await;
+    let headers = ["User-Agent: Wget".to_owned()].into_iter().chain(arguments.headers.iter().cloned()).collect();
+    let got = curl::get(kernel, namespace, arguments.url, headers, arguments.limit, &mut page).await;
     terminal.unknown_host = page.unknown_host.take();
     let (host, port) = curl::host_and_port(arguments.url).map_err(|_| format!("bad address '{}'", arguments.url))?;
     let say = |terminal: &mut Terminal, text: String| {
@@ -59,6 +61,9 @@ async fn fetch(
     let resolved = !matches!(got, Err(curl::Failure(curl::UNKNOWN_HOST, _)));
     if resolved {
         say(terminal, format!("Connecting to {host} ({address}:{port})\n"));
+        if curl::is_tls(arguments.url) {
+            terminal.complain("wget: note: TLS certificate validation not implemented\n");
+        }
     }
     let (_, status) = got.map_err(|curl::Failure(code, text)| match code {
         curl::UNKNOWN_HOST => format!("bad address '{host}'"),
@@ -95,10 +100,14 @@ fn arguments<'a>(words: &[&'a str]) -> Result<Arguments<'a>, String> {
             "-qO-" | "-qO/dev/null" => (found.quiet, found.output) = (true, Some(&word[3..])),
             "-O-" | "-O/dev/null" => found.output = Some(&word[2..]),
             "--spider" => found.spider = true,
+            "--header" => found.headers.push(value()?.to_owned()),
             "-T" => found.limit = Some(seconds(value()?)?),
+            option if option.starts_with("--header=") => found.headers.push(option[9..].to_owned()),
             option if option.starts_with("--timeout=") => found.limit = Some(seconds(&option[10..])?),
             option if option.starts_with('-') && option.len() > 1 => {
-                return Err(format!("unrecognized option '{option}'; -q, -O -, -T SECONDS and --spider are simulated"));
+                return Err(format!(
+                    "unrecognized option '{option}'; -q, -O -, -T SECONDS, --header and --spider are simulated"
+                ));
             }
             url => found.url = url,
         }
