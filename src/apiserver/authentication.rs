@@ -2,7 +2,8 @@
 //!
 //! Whatever reaches the API server over the network carries credentials: a client certificate, a bearer token, or
 //! nothing. Authentication turns them into a [`User`], a name and groups, and nothing after it looks at the credentials
-//! again. Every component has an identity of its own: the scheduler's certificate says `system:kube-scheduler`, a
+//! again. Components are connected from the beginning, each as the user that its credentials name; whoever comes by the
+//! network, to port 6443, shows a token or is anonymous. Every component has an identity of its own: the scheduler's certificate says `system:kube-scheduler`, a
 //! kubelet's `system:node:node-1` in the group `system:nodes`, each controller has a service account in `kube-system`,
 //! and the administrator's certificate puts its holder in `system:masters`, whom authorization never asks.
 //!
@@ -28,72 +29,18 @@ use crate::object::{Kind, Object, Status};
 
 use super::admission::Reader;
 use super::authorization::quoted;
-use super::request::User;
+use super::request::{Request, User};
 
-/// Everybody whose credentials were accepted is in this group.
-const AUTHENTICATED: &str = "system:authenticated";
-
-/// What a connection carries to say who it is.
-#[derive(Clone, Copy, Debug)]
-pub enum Credentials<'a> {
-    /// A client certificate: its subject's common name and organizations.
-    Certificate {
-        /// Becomes the user's name.
-        common_name: &'a str,
-        /// Become the user's groups.
-        organizations: &'a [&'a str],
-    },
-    /// `Authorization: Bearer …`.
-    Bearer(&'a str),
-    /// Nothing.
-    None,
-}
-
-/// The tokens that the API server knows by heart: the static token file.
-#[derive(Clone, Debug, Default)]
-pub struct Authenticator {
-    /// Users by token.
-    tokens: BTreeMap<String, User>,
-}
-
-impl Authenticator {
-    /// An authenticator that knows no token.
-    pub fn new() -> Authenticator {
-        Authenticator::default()
-    }
-
-    /// From now on `token` stands for `user`.
-    pub fn add_token(&mut self, token: impl Into<String>, user: User) {
-        self.tokens.insert(token.into(), user);
-    }
-
-    /// The user behind the credentials at this time, or the 401. `agent` is what the client calls itself.
-    pub fn authenticate(
-        &self,
-        credentials: Credentials,
-        agent: &str,
-        now: Instant,
-        reader: &dyn Reader,
-    ) -> Result<User, Status> {
-        let (name, mut groups) = match credentials {
-            Credentials::Certificate { common_name, organizations } => {
-                (common_name.to_owned(), organizations.iter().map(|group| (*group).to_owned()).collect())
-            }
-            Credentials::Bearer(token) => match self.tokens.get(token) {
-                Some(user) => (user.name.clone(), user.groups.clone()),
-                None => {
-                    let bearer = Bearer::of(token, &[ISSUER.to_owned()], now, reader).map_err(|_| unauthorized())?;
-                    let user = bearer.user(agent);
-                    (user.name, user.groups)
-                }
-            },
-            Credentials::None => return Ok(anonymous(agent)),
-        };
-        if !groups.iter().any(|group| group == AUTHENTICATED) {
-            groups.push(AUTHENTICATED.to_owned());
-        }
-        Ok(User { name, groups, agent: agent.into() })
-    }
+/// The user whom a request's token names; None: it has none, and the certificate of the connection has said who asks.
+///
+/// # Errors
+/// The 401: a token that is no good is not made up for by anything else.
+pub(super) fn by_token(request: &Request, now: Instant, reader: &dyn Reader) -> Result<Option<User>, Status> {
+    let Some(token) = &request.bearer else { return Ok(None) };
+    let bearer = Bearer::of(token, &[ISSUER.to_owned()], now, reader);
+    // It tells an attacker nothing: no details, no reason why.
+    let bearer = bearer.map_err(|_| Status::new(Reason::Unauthorized, "Unauthorized"))?;
+    Ok(Some(bearer.user(&request.user.agent)))
 }
 
 /// Who shows the token of a service account.
@@ -224,52 +171,27 @@ fn is_gone(object: &Object, now: Instant) -> bool {
     object.meta().deletion_timestamp.as_ref().is_some_and(|at| Instant::from_time(at) + LEEWAY < now)
 }
 
-/// Who asks without saying who they are.
-pub fn anonymous(agent: &str) -> User {
-    User { name: "system:anonymous".to_owned(), groups: vec!["system:unauthenticated".to_owned()], agent: agent.into() }
-}
-
-/// The 401. It tells an attacker nothing: no details, no reason why.
-fn unauthorized() -> Status {
-    Status::new(Reason::Unauthorized, "Unauthorized")
-}
-
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use serde_json::{Value, json};
 
     use super::*;
     use crate::apiserver::admission::testing::Objects;
 
+    /// A request that shows this.
+    fn shows(token: Option<&str>) -> Request {
+        let user = User::anonymous("curl");
+        Request { bearer: token.map(Into::into), ..Request::path(Rc::new(user), "/version") }
+    }
+
     #[test]
-    fn credentials_become_users() {
-        let mut authenticator = Authenticator::new();
-        authenticator.add_token("s3cret", User::service_account("kube-system", "job-controller", ""));
-        let certificate = Credentials::Certificate { common_name: "jane", organizations: &["developers"] };
-        let account = "system:serviceaccount:kube-system:job-controller";
-        let cases = [
-            (certificate, Ok(("jane", "developers,system:authenticated"))),
-            (
-                Credentials::Bearer("s3cret"),
-                Ok((account, "system:serviceaccounts,system:serviceaccounts:kube-system,system:authenticated")),
-            ),
-            (Credentials::None, Ok(("system:anonymous", "system:unauthenticated"))),
-            (Credentials::Bearer("nonsense"), Err((401, "Unauthorized"))),
-        ];
-        for (credentials, expected) in cases {
-            let got = authenticator.authenticate(credentials, "test", Instant(0), &Objects::default());
-            match expected {
-                Ok((name, groups)) => {
-                    let user = got.expect("the credentials are good");
-                    assert_eq!((user.name.as_str(), user.groups.join(",").as_str()), (name, groups));
-                }
-                Err((code, message)) => {
-                    let status = got.expect_err("the token is not known");
-                    assert_eq!((status.code, status.message.as_str()), (code, message));
-                    assert_eq!(status.details, None);
-                }
-            }
-        }
+    fn a_token_says_who_asks_and_a_wrong_one_is_refused() {
+        let nobody = by_token(&shows(None), Instant(0), &Objects::default()).expect("nothing is shown");
+        assert_eq!(nobody, None);
+        let refused = by_token(&shows(Some("nonsense")), Instant(0), &Objects::default()).expect_err("it is no token");
+        assert_eq!((refused.code, refused.message.as_str(), refused.details), (401, "Unauthorized", None));
     }
 
     /// What is bound to a Pod says which; what is not says nothing more than the account.
@@ -332,10 +254,10 @@ mod tests {
             ("another is in the Secret", &legacy, late, vec![account("u1"), secret("x")], false),
         ];
         for (what, token, now, objects, good) in cases {
-            let got = Authenticator::new().authenticate(Credentials::Bearer(token), "", *now, &Objects::parse(objects));
+            let got = by_token(&shows(Some(token)), *now, &Objects::parse(objects));
             assert_eq!(got.is_ok(), *good, "{what}");
-            if let Ok(user) = got {
-                assert_eq!(user.name, "system:serviceaccount:n:a", "{what}");
+            if let Ok(Some(user)) = got {
+                assert_eq!((user.name.as_str(), &*user.agent), ("system:serviceaccount:n:a", "curl"), "{what}");
             }
         }
     }

@@ -27,6 +27,7 @@
 //!
 //! Left out: aggregation (but for [`metrics`]), encryption at rest.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -268,7 +269,13 @@ impl ApiServer {
         reviews: Option<Reviews>,
     ) -> Handled {
         let served = request.kind;
-        let request = &*versions::internal(request);
+        let request = versions::internal(request);
+        let (request, refused) = match authentication::by_token(&request, now, &self.store) {
+            Ok(None) => (request, None),
+            Ok(Some(user)) => (Cow::Owned(Request { user: Rc::new(user), ..request.into_owned() }), None),
+            Err(status) => (request, Some(status)),
+        };
+        let request = &*request;
         let mut handling = Handling {
             request,
             served,
@@ -289,7 +296,7 @@ impl ApiServer {
         if let Some(warning) = registry::deprecation(request.kind) {
             handling.warnings.push(warning.to_owned());
         }
-        let outcome = self.authorize(&mut handling).and_then(|()| self.route(&mut handling));
+        let outcome = self.authorize(&mut handling, refused).and_then(|()| self.route(&mut handling));
         if let (Err(status), Some(watch)) = (&outcome, watch) {
             handling.fanout.push((watch, WatchEvent::Error(status.clone())));
         }
@@ -324,9 +331,15 @@ impl ApiServer {
         self.watchers.close(watch);
     }
 
-    fn authorize(&mut self, handling: &mut Handling) -> Result<(), Status> {
+    /// `refused`: the token that was shown is no good.
+    fn authorize(&mut self, handling: &mut Handling, refused: Option<Status>) -> Result<(), Status> {
+        if let Some(status) = refused {
+            handling.stage("authentication", || "the bearer token is no good".to_owned());
+            return Err(status);
+        }
         let user = &handling.request.user;
-        handling.stage("authentication", || format!("{} [{}]", user.name, user.groups.join(", ")));
+        let shown = if handling.request.bearer.is_some() { "bearer token → " } else { "" };
+        handling.stage("authentication", || format!("{shown}{} [{}]", user.name, user.groups.join(", ")));
         if let (true, Some(flow)) = (handling.stages.is_some(), flow_control::classify(handling.request)) {
             handling.stage("priority and fairness", || flow.to_string());
         }

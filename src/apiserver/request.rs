@@ -26,8 +26,10 @@ pub use verb::{Subresource, Verb};
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Who asks.
+    /// Who asks, by the certificate of the connection. Once it is authenticated: by the token, if there is one.
     pub user: Rc<User>,
+    /// `Authorization: Bearer …`: a token that says who asks.
+    pub bearer: Option<Rc<str>>,
     /// What for.
     pub verb: Verb,
     /// Of which kind.
@@ -48,7 +50,8 @@ impl Request {
     /// A request with nothing in it but what is given. A name that is empty means all objects of the kind.
     pub fn new(user: Rc<User>, verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        Request { user, verb, kind, subresource: None, namespace, name, body, options: Options::default() }
+        let options = Options::default();
+        Request { user, bearer: None, verb, kind, subresource: None, namespace, name, body, options }
     }
 
     /// A GET of a path that is no object's, with what stands behind its question mark. Its kind means nothing.

@@ -48,6 +48,8 @@ pub struct HttpRequest<'a> {
     pub body: &'a str,
     /// Who asks; none if the credentials are wrong.
     pub user: Option<Rc<User>>,
+    /// The token in the `Authorization` header, empty if there is none.
+    pub bearer: &'a str,
 }
 
 /// A request that made sense, and how its answer shall look.
@@ -95,7 +97,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     let (path, query) = http.target.split_once('?').unwrap_or((http.target, ""));
     let query = options::Query::parse(query);
     let Some(shape) = path::Shape::parse(path, known) else {
-        let request = Request::path(user.clone(), http.target);
+        let request = Request { bearer: bearer(http), ..Request::path(user.clone(), http.target) };
         let format = Format::Json;
         return match http.method {
             "GET" => Ok(Call { request, format, timeout_seconds: None }),
@@ -113,6 +115,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     let body = body::parse(http, &shape, verb, &query, &mut options).map_err(refuse)?;
     let mut request = Request {
         user: user.clone(),
+        bearer: bearer(http),
         verb,
         kind: shape.kind,
         subresource: shape.subresource,
@@ -123,6 +126,10 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     };
     name_from_selector(&mut request);
     Ok(Call { request, format, timeout_seconds: query.get("timeoutSeconds").and_then(|seconds| seconds.parse().ok()) })
+}
+
+fn bearer(http: &HttpRequest) -> Option<Rc<str>> {
+    (!http.bearer.is_empty()).then(|| http.bearer.into())
 }
 
 /// The answer as bytes. A watch that is open begins with status 200 and no body.

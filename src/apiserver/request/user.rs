@@ -66,6 +66,12 @@ impl User {
         User::new(name.to_owned(), &all, "user/kubectl")
     }
 
+    /// Whoever shows nothing to say who they are. Mirrors `authentication/request/anonymous`.
+    pub fn anonymous(agent: &str) -> User {
+        let groups = vec!["system:unauthenticated".to_owned()];
+        User { name: "system:anonymous".to_owned(), groups, agent: agent.into() }
+    }
+
     /// The person at the keyboard, who may do everything.
     pub fn admin() -> User {
         User::new("kubernetes-admin".to_owned(), &[MASTERS], "user/kubectl")
