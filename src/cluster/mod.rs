@@ -8,6 +8,7 @@ mod bootstrap;
 mod config;
 pub mod control_plane;
 pub mod fault;
+mod https;
 pub mod kubectl;
 mod kustomize;
 mod machine;
@@ -146,6 +147,7 @@ impl Cluster {
         if cluster.config.dns {
             cluster.install_dns();
         }
+        cluster.add_api_port();
         cluster.engine.begin();
         cluster.engine.keep_notes(true);
         cluster

@@ -9,16 +9,19 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::node::coredns::{self, CoreDns};
+use crate::node::disk::Disk;
 use crate::node::host::Host;
 use crate::node::kubelet::dns::ClusterDns;
-use crate::node::netfilter::Cidr;
-use crate::node::network::fabric::OUTSIDE;
+use crate::node::netfilter::{Cidr, Protocol};
+use crate::node::network::fabric::{CONTROL_PLANE, OUTSIDE};
+use crate::node::network::sockets::{Listener, Speaks};
 use crate::node::network::{KernelActor, addon};
 
 use crate::engine::{Note, Step};
 use crate::node::cni::config;
 use crate::object::Object;
 
+use super::https::{self, HttpsServer};
 use super::{Cluster, NodeConfig, kubectl};
 
 /// All Pods' addresses. The controller manager's /16 is enough for 256 nodes, and those after it follow.
@@ -39,6 +42,24 @@ impl Cluster {
         let kernel = KernelActor::new(hub, id, "outside", false, host, fabric);
         self.engine.add(Rc::new(kernel));
         self.fabric.plug(OUTSIDE, id, "outside");
+    }
+
+    /// The control plane's machine, with the port at which the API server listens.
+    pub(super) fn add_api_port(&mut self) {
+        let (hub, server) = (self.engine.hub().clone(), self.engine.next_actor());
+        self.engine.add(Rc::new(HttpsServer::new(hub.clone(), server)));
+        let host = Rc::new(Host::new(&hub, CONTROL_PLANE, Disk::new(&hub, https::MACHINE)));
+        let listener = Listener {
+            container: String::new(),
+            name: "kube-apiserver".to_owned(),
+            speaks: Speaks::Process(server),
+            since: hub.now(),
+            address: None,
+        };
+        host.sockets.borrow_mut().listen("", Protocol::Tcp, https::PORT, listener);
+        let id = self.engine.next_actor();
+        self.engine.add(Rc::new(KernelActor::new(hub, id, https::MACHINE, false, host, self.fabric.clone())));
+        self.fabric.plug(CONTROL_PLANE, id, https::MACHINE);
     }
 
     /// Plugs a node's machine into the switch.

@@ -98,14 +98,18 @@ impl Record {
         })?;
         let (code, answered_name, revision, error) = answered;
         let info = request.kind.info();
+        let (group, resource) = match &request.body {
+            Body::Path(_) => ("", ""),
+            _ => (info.group, info.plural),
+        };
         let name = [request.name.clone(), body_name(&request.body, code), answered_name];
         let mut call = Map::new();
         call.insert("seq".into(), json!(self.calls.len() + 1));
         call.insert("t_ms".into(), json!(self.milliseconds(step.time)));
         call.insert("component".into(), json!(&*request.user.agent));
         call.insert("verb".into(), json!(request.verb.as_str()));
-        call.insert("group".into(), json!(info.group));
-        call.insert("resource".into(), json!(info.plural));
+        call.insert("group".into(), json!(group));
+        call.insert("resource".into(), json!(resource));
         if let Some(subresource) = request.subresource {
             call.insert("subresource".into(), json!(subresource.as_str()));
         }

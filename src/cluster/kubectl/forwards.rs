@@ -46,7 +46,7 @@ pub struct Forward {
 
 /// What is answered to somebody who has connected to a port. Mirrors `handleConnection`.
 pub async fn handle(incoming: Incoming, cx: &Kubectl) -> Heard {
-    let Incoming { port, data } = incoming;
+    let Incoming { port, data, .. } = incoming;
     let Some(forward) = cx.forwards.borrow().get(&port).cloned() else { return Heard(None) };
     cx.line(format!("Handling connection for {port}"));
     if dial(&forward.node, &forward.address, cx).ok() != Some(forward.kubelet) {
