@@ -1,8 +1,8 @@
 //! The API over HTTP: raw requests to [`Request`]s, and [`Answer`]s to raw answers.
 //!
 //! Everything that the real server decides before and after the request handlers is here: which path is which kind,
-//! which method is which verb, what may be sent and accepted, and how an answer looks as bytes. No socket is; the
-//! front end that has one calls [`call`], hands the request to the API server, and sends what [`respond`] makes of
+//! which method is which verb, what may be sent and accepted, and how an answer looks as bytes. No socket is: who has a
+//! connection, or `kubectl --raw`, calls [`call`], hands the request to the API server, and sends what [`respond`] makes of
 //! the answer. A watch goes on with one [`watch_line`] an event.
 //!
 //! - [`path`]: which kind, object and part `/apis/apps/v1/namespaces/default/deployments/web/scale` is.

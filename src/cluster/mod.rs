@@ -3,6 +3,11 @@
 //! A run starts the way a real cluster does. The store is empty; the API server writes what it always writes first
 //! (namespaces, roles, priority classes); then controller manager, scheduler and nodes join, list, watch and settle.
 //! Only then does the user's part begin, and steps count from 1.
+//!
+//! - [`config`](Config), [`scenario`]: what there is to be. `bootstrap`, [`control_plane`], `machine`, `network`: how it comes
+//!   to be. `https`: the API server's port.
+//! - [`kubectl`], [`manifest`], `kustomize`: the client that people use. `user`, [`timeline`], [`shell`]: who types, and what.
+//! - [`fault`]: what goes wrong. [`webhook`]: programs that the API server asks. [`quiet`]: whether anything will happen yet.
 
 mod bootstrap;
 mod config;

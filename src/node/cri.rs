@@ -3,8 +3,7 @@
 //! Mirrors `k8s.io/cri-api/pkg/apis/runtime/v1`: the runtime service and the image service, with the fields that this
 //! cluster uses. The types travel as they are; they are printed as JSON only when somebody looks.
 //!
-//! Left out: streams of bytes, for which Exec, Attach and PortForward give a URL, metrics, checkpoints, user namespaces,
-//! resource updates.
+//! Left out: streams of bytes, for which Exec, Attach and PortForward give a URL, metrics, checkpoints, user namespaces.
 
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Metadata in use: keys, owners, conditions.
+//! Metadata in use: keys, owners.
 
 use std::fmt;
 use std::sync::Arc;

@@ -7,7 +7,7 @@
 //! - [`kinds`]: the table of kinds; adding a kind to the cluster starts with one row there. [`custom`]: kinds that
 //!   users define; [`definition`], [`discovery`]: how they define them, and how clients learn of them. [`versions`]:
 //!   kinds that are served in an older version too.
-//! - [`meta`]: names, keys, owners, conditions.
+//! - [`meta`]: names, keys, owners.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
 //! - [`explain`]: what fields there are, and what they mean.

@@ -26,7 +26,7 @@
 //! Claims that wait for a pod are decided with it ([`storage`], `volume_writes`), and bound before it is.
 //!
 //! Left out: DynamicResources but for its line in the message, NodeDeclaredFeatures, extenders, Permit and the waiting
-//! there, pod groups, opportunistic batching, leader election. The
+//! there, pod groups, opportunistic batching. Which of several schedulers works is settled in [`crate::client::leader`]. The
 //! sixteen workers that filter and score at once are one, so nodes are asked in order and the search stops exactly
 //! when enough have passed; equal best nodes are drawn by lot, where Kubernetes takes whichever its workers brought
 //! to the front.

@@ -32,7 +32,7 @@
 //! What files on the node ask for runs as well, whoever else is there ([`static_pods`]).
 //!
 //! Left out: cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]),
-//! device and resource managers, ephemeral volumes, the processes that an ephemeral container sees, room that a critical pod
+//! device and resource managers, CSI inline volumes, the processes that an ephemeral container sees, room that a critical pod
 //! makes for itself, image and disk garbage collection, credentials of
 //! registries, the periodic resync of pods in which nothing has changed (once a minute, `syncFrequency`). Watches of
 //! ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see

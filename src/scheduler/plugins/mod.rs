@@ -3,7 +3,7 @@
 //! Mirrors `pkg/scheduler/framework/plugins` and the order and weights of `apis/config/v1/default_plugins.go`.
 //! The plugins with an extension point of their own stand where that point is: PrioritySort is the order of
 //! [`queue`](super::queue)'s active queue, DefaultPreemption is [`preemption`](super::preemption), DefaultBinder is
-//! the binding in [`actor`](super::actor).
+//! `Scheduler::bind` in [`attempt`](super::attempt).
 
 use super::evict::DefaultPreemption;
 use super::profile::Entry;
