@@ -92,6 +92,31 @@ fn what_components_remember_can_be_saved() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Where time and chance must come from the engine, and the one file with a thread: that lives no longer than a call, which
+/// waits for it, and has a deeper stack.
+const WITHOUT_THREADS: &[&str] =
+    &["object", "store", "apiserver", "engine", "client", "controllers", "scheduler", "node", "cluster", "bugs"];
+const DEEP_STACK: &str = "src/apiserver/cel/parse.rs";
+
+#[test]
+fn the_core_has_no_threads_and_asks_no_environment() {
+    let mut wrong = Vec::new();
+    for file in sources(Path::new("src")) {
+        let Some((module, _)) = place_of(&file) else { continue };
+        if !WITHOUT_THREADS.contains(&module.as_str()) || file == Path::new(DEEP_STACK) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("a file just listed can be read");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (n, line) in (1..).zip(code.lines()).filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            if ["std::thread", "thread::spawn", "thread::scope", "env::var"].iter().any(|word| line.contains(word)) {
+                wrong.push(format!("{}:{n}: the core knows no thread and no environment", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let entries = fs::read_dir(folder).expect("tests run in the project's folder");
