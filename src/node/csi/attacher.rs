@@ -13,7 +13,6 @@ use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
 use serde_json::{Value, json};
 
-use super::provisioner::grpc;
 use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::Patch;
@@ -88,7 +87,7 @@ impl Attacher {
                 self.patch_status(&name, status).await.map_err(|status| status.to_string())
             }
             Ok(other) => Err(format!("unexpected response {other:?}")),
-            Err(error) => Err(grpc(&error)),
+            Err(error) => Err(error.to_string()),
         }
     }
 
@@ -96,7 +95,7 @@ impl Attacher {
         // A volume that is gone is disconnected.
         if let Ok((node_id, volume_id, _)) = self.parts(attachment) {
             let request = CsiRequest::ControllerUnpublishVolume { volume_id, node_id };
-            self.driver.call(request).await.map_err(|error| grpc(&error))?;
+            self.driver.call(request).await.map_err(|error| error.to_string())?;
         }
         let finalizers: Vec<&String> =
             attachment.metadata.finalizers.iter().flatten().filter(|name| *name != FINALIZER).collect();

@@ -23,7 +23,7 @@ use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER, ZONE};
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub, LocalBoxFuture, RpcError};
+use crate::engine::{ActorId, Hub, LocalBoxFuture};
 use crate::object::quantity::Amount;
 use crate::object::volume::{
     PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, claim_uid, class_of, reference_to, requested, volume_name,
@@ -125,7 +125,7 @@ impl Provisioner {
                 volume_for(claim, class, &name, &volume_id, capacity_bytes, &accessible_topology)
             }
             other => {
-                let why = other.err().map_or_else(|| "unexpected response".to_owned(), |error| grpc(&error));
+                let why = other.err().map_or_else(|| "unexpected response".to_owned(), |error| error.to_string());
                 let class = class.metadata.name.as_deref().unwrap_or_default();
                 let message = format!("failed to provision volume with StorageClass {class:?}: {why}");
                 tell(EventType::Warning, "ProvisioningFailed", message.clone());
@@ -163,7 +163,7 @@ impl Provisioner {
         let csi = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref());
         let volume_id = csi.map(|csi| csi.volume_handle.clone()).unwrap_or_default();
         if let Err(error) = self.driver.call(CsiRequest::DeleteVolume { volume_id }).await {
-            return fail(grpc(&error));
+            return fail(error.to_string());
         }
         match self.client.delete::<PersistentVolume>("", name, DeleteOptions::default()).await {
             Err(status) if status.is_not_found() => return Ok(()),
@@ -176,11 +176,6 @@ impl Provisioner {
             result => Ok(result.map(|_| ())?),
         }
     }
-}
-
-/// A gRPC error as Go prints it.
-pub(super) fn grpc(error: &RpcError) -> String {
-    format!("rpc error: code = {} desc = {}", error.code, error.message)
 }
 
 fn modes_of(claim: &PersistentVolumeClaim) -> Vec<String> {

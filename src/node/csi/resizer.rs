@@ -14,7 +14,6 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Persis
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
-use super::provisioner::grpc;
 use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::Patch;
@@ -139,7 +138,7 @@ impl Resizer {
         error: &RpcError,
         again: bool,
     ) -> Result<(), Error> {
-        let why = grpc(error);
+        let why = error.to_string();
         let infeasible = matches!(error.code, "OutOfRange" | "InvalidArgument" | "NotFound");
         if infeasible && !again {
             let condition = self.condition("ControllerResizeError", &format!("failed to expand pvc with {why}"));

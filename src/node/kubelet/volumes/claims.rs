@@ -129,7 +129,7 @@ impl Shared {
         match driver.call(request).await {
             Ok(_) => Ok(target_path),
             Err(error) => {
-                let why = grpc(&error);
+                let why = error.to_string();
                 Err(NotReady::Failed(format!("MountVolume.SetUp failed for volume {name:?} : {why}")))
             }
         }
@@ -192,7 +192,7 @@ impl Shared {
             device.staged = staged.is_ok();
         }
         self.retry_claims();
-        staged.map_err(|error| fail(grpc(&error)))
+        staged.map_err(|error| fail(error.to_string()))
     }
 
     async fn call_stage(
@@ -346,10 +346,6 @@ impl Shared {
 fn staging_path(csi: &CSIPersistentVolumeSource) -> String {
     let (driver, digest) = (&csi.driver, sha256::hex(&csi.volume_handle));
     format!("/var/lib/kubelet/plugins/kubernetes.io/csi/{driver}/{digest}/globalmount")
-}
-
-fn grpc(error: &RpcError) -> String {
-    format!("rpc error: code = {} desc = {}", error.code, error.message)
 }
 
 fn part(field: &Option<String>) -> String {
