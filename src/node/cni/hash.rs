@@ -1,4 +1,4 @@
-//! SHA-512 and SHA-256 (FIPS 180-4), of which network plugins and kube-proxy make short names of chains from long ids.
+//! SHA-512 (FIPS 180-4), of which network plugins make short names of chains from long ids.
 
 /// The digest of a text, in hexadecimal.
 pub fn sha512_hex(text: &str) -> String {
@@ -41,54 +41,6 @@ fn compress(state: &mut [u64; 8], block: &[u8]) {
         let choice = e & f ^ !e & g;
         let first = h.wrapping_add(mix_e).wrapping_add(choice).wrapping_add(*constant).wrapping_add(word);
         let mix_a = a.rotate_right(28) ^ a.rotate_right(34) ^ a.rotate_right(39);
-        let majority = a & b ^ a & c ^ b & c;
-        (h, g, f, e) = (g, f, e, d.wrapping_add(first));
-        (d, c, b, a) = (c, b, a, first.wrapping_add(mix_a).wrapping_add(majority));
-    }
-    for (word, more) in state.iter_mut().zip([a, b, c, d, e, f, g, h]) {
-        *word = word.wrapping_add(more);
-    }
-}
-
-/// The SHA-256 digest of a text.
-pub fn sha256(text: &str) -> [u8; 32] {
-    let mut state = INITIAL.map(upper_half);
-    let mut message = text.as_bytes().to_vec();
-    message.push(0x80);
-    message.resize((message.len() + 8).next_multiple_of(64) - 8, 0);
-    message.extend((8 * text.len() as u64).to_be_bytes());
-    for block in message.chunks_exact(64) {
-        compress_256(&mut state, block);
-    }
-    let mut digest = [0; 32];
-    for (bytes, word) in digest.chunks_exact_mut(4).zip(state) {
-        bytes.copy_from_slice(&word.to_be_bytes());
-    }
-    digest
-}
-
-/// SHA-256 takes 32 bits of the fractions of which SHA-512 takes 64.
-fn upper_half(fraction: u64) -> u32 {
-    (fraction >> 32) as u32
-}
-
-fn compress_256(state: &mut [u32; 8], block: &[u8]) {
-    let mut words = [0u32; 64];
-    for (word, bytes) in words.iter_mut().zip(block.chunks_exact(4)) {
-        *word = bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
-    }
-    for i in 16..64 {
-        let (before, after) = (words[i - 15], words[i - 2]);
-        let small = before.rotate_right(7) ^ before.rotate_right(18) ^ before >> 3;
-        let large = after.rotate_right(17) ^ after.rotate_right(19) ^ after >> 10;
-        words[i] = words[i - 16].wrapping_add(small).wrapping_add(words[i - 7]).wrapping_add(large);
-    }
-    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
-    for (constant, word) in CONSTANTS.map(upper_half).iter().zip(words) {
-        let mix_e = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
-        let choice = e & f ^ !e & g;
-        let first = h.wrapping_add(mix_e).wrapping_add(choice).wrapping_add(*constant).wrapping_add(word);
-        let mix_a = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
         let majority = a & b ^ a & c ^ b & c;
         (h, g, f, e) = (g, f, e, d.wrapping_add(first));
         (d, c, b, a) = (c, b, a, first.wrapping_add(mix_a).wrapping_add(majority));

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use crate::node::cni::hash::sha256;
 use crate::node::netfilter::Protocol;
+use crate::object::sha256;
 
 /// Characters of a hash that an iptables chain's name takes.
 const LEN: usize = 16;
@@ -45,7 +45,7 @@ impl PortName {
 /// The first characters of the base32 of the SHA-256 of a text.
 pub fn hash(text: &str, len: usize) -> String {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    let digest = sha256(text);
+    let digest = sha256::digest(text.as_bytes());
     let bit = |i: usize| digest.get(i / 8).map_or(0, |byte| byte >> (7 - i % 8) & 1);
     let five = |at: usize| (at..at + 5).fold(0, |value, i| value << 1 | usize::from(bit(i)));
     (0..len).map(|i| char::from(ALPHABET[five(5 * i)])).collect()
