@@ -1,9 +1,7 @@
 //! PersistentVolumeClaimResize: a claim may only grow if its class says that its volumes can. Mirrors
 //! `plugin/pkg/admission/storage/persistentvolume/resize`.
 
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-
-use crate::object::quantity::Amount;
+use crate::object::volume::{class_of, requested};
 use crate::object::{Kind, Object, Status};
 
 use super::{Attributes, forbidden};
@@ -14,26 +12,20 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
     else {
         return Ok(());
     };
-    if attributes.request.subresource.is_some() || size(new) <= size(old) {
+    if attributes.request.subresource.is_some() || requested(new) <= requested(old) {
         return Ok(());
     }
     let refuse = |why: &str| Err(forbidden(attributes.request, Some(object), why));
     if old.status.as_ref().and_then(|status| status.phase.as_deref()) != Some("Bound") {
         return refuse("Only bound persistent volume claims can be expanded");
     }
-    let class = old.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default();
-    match attributes.reader.get(Kind::StorageClass, "", class) {
+    match attributes.reader.get(Kind::StorageClass, "", class_of(old)) {
         Some(Object::StorageClass(class)) if class.allow_volume_expansion == Some(true) => Ok(()),
         _ => refuse(
             "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support \
              resize",
         ),
     }
-}
-
-fn size(claim: &PersistentVolumeClaim) -> Amount {
-    let requests = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
-    requests.and_then(|requests| requests.get("storage")).map(Amount::of).unwrap_or_default()
 }
 
 #[cfg(test)]
