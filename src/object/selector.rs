@@ -232,6 +232,12 @@ pub fn selects(selector: &LabelSelector, labels: Option<&Labels>) -> bool {
         })
 }
 
+/// Whether a typed selector has no condition, and so selects everything.
+pub fn is_empty(selector: &LabelSelector) -> bool {
+    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
+        && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
+}
+
 impl fmt::Display for Selector {
     /// The string form, as `status.selector` of a Scale and kubectl's tables have it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

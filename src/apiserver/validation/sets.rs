@@ -7,14 +7,14 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::object::selector::Selector;
+use crate::object::selector::{Selector, is_empty};
 
 use super::field::{Path, Problems};
 use super::internal::Internal;
 use super::metadata;
 use super::names::check_dns_label;
 use super::workload::{
-    amount, int_or_percent, is_empty, not_selected, pod_template, runs_forever, selector_text, template_metadata,
+    amount, int_or_percent, not_selected, pod_template, runs_forever, selector_text, template_metadata,
 };
 
 const SPEC: Path = Path::new("spec");

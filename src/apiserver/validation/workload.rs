@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::object::selector::{Labels, Selector};
+use crate::object::selector::{Labels, Selector, is_empty};
 
 use super::field::{Json, Path, Problems, Shown};
 use super::internal::Internal;
@@ -176,12 +176,6 @@ pub(super) fn template_metadata(problems: &mut Problems, path: &Path, template: 
         metadata::labels(problems, &path.child("labels"), meta.labels.as_ref());
         metadata::annotations(problems, &path.child("annotations"), meta.annotations.as_ref());
     }
-}
-
-/// Whether it selects by nothing.
-pub(super) fn is_empty(selector: &LabelSelector) -> bool {
-    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
-        && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
 }
 
 /// A selector as Go prints it.

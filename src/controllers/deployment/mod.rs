@@ -47,14 +47,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
-use crate::object::selector::{Selector, selects};
+use crate::object::selector::{Selector, is_empty, selects};
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
@@ -301,12 +301,6 @@ impl Deployments {
             }
         }
     }
-}
-
-/// Whether a selector has no condition, and so selects everything.
-fn is_empty(selector: &LabelSelector) -> bool {
-    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
-        && selector.match_expressions.as_ref().is_none_or(|expressions| expressions.is_empty())
 }
 
 impl Controller for Deployments {
