@@ -7,6 +7,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::apiserver::validation::field::below;
+
 use super::schema::{Additional, Schema};
 
 /// What every object has, whether its schema says so or not.
@@ -68,10 +70,6 @@ fn prune_fields(
         }
         true
     });
-}
-
-fn below(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// Null is nothing where it may not be a value; where there is a default, the default takes its place later.

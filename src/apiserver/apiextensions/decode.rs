@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::apiserver::validation::field::below;
 use crate::object::json::{Json, go_number};
 use crate::object::read::{self, Problem};
 use crate::object::{CustomObject, Object};
@@ -69,10 +70,10 @@ fn plain(json: &Json, path: &str, problems: &mut Vec<Problem>) -> Value {
         Json::Object(fields) => {
             let mut map = Map::new();
             for (name, value) in fields {
-                let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                let value = plain(value, &below, problems);
+                let path = below(path, name);
+                let value = plain(value, &path, problems);
                 if map.insert(name.clone(), value).is_some() {
-                    problems.push(Problem::Duplicate(below));
+                    problems.push(Problem::Duplicate(path));
                 }
             }
             Value::Object(map)

@@ -11,6 +11,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::apiserver::validation::field::below;
 use crate::object::status::Cause;
 
 use super::format;
@@ -71,10 +72,6 @@ fn repeated(items: &[Value], list: &ListType, path: &str) -> Vec<Cause> {
         field: format!("{path}[{i}]"),
     });
     causes.collect()
-}
-
-fn below(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// The JSON type of a value, in the validator's words.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::apiserver::apiextensions::Version;
 use crate::apiserver::decode;
+use crate::apiserver::validation::field::below;
 use crate::object::Kind;
 use crate::object::fields::Schema;
 use crate::object::fields::schema::step_to;
@@ -95,10 +96,6 @@ impl Walk {
         };
         self.wrong.push((path.to_owned(), why));
     }
-}
-
-fn below(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// What may be a number as well as a string.

@@ -60,6 +60,11 @@ impl fmt::Display for Path<'_> {
     }
 }
 
+/// The path to a field of what stands at `path`, where paths are texts already; an object itself stands at none.
+pub fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
 /// How a value is quoted in an error: texts quoted, numbers bare, all else as compact JSON.
 pub trait Shown {
     /// The text in the error.
