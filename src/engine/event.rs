@@ -4,7 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::apiserver::request::{Answer, Request};
 use crate::apiserver::watch::{WatchEvent, WatchId};
@@ -153,6 +154,11 @@ pub trait Message: Any + fmt::Debug {
     fn line(&self) -> String {
         self.method().to_owned()
     }
+}
+
+/// A message that knows how to be written, as JSON.
+pub fn printed<T: Serialize>(message: &T) -> Value {
+    serde_json::to_value(message).unwrap_or_else(|error| json!({ "unprintable": error.to_string() }))
 }
 
 /// Why such a call failed: a gRPC code and a text.

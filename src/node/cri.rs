@@ -8,6 +8,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::engine::event::printed;
 use crate::engine::{Message, RpcError};
 use crate::object::Shared;
 use crate::object::text::Text;
@@ -558,10 +559,6 @@ impl Message for StreamEnded {
     fn json(&self) -> Value {
         printed(self)
     }
-}
-
-fn printed<T: Serialize>(message: &T) -> Value {
-    serde_json::to_value(message).unwrap_or_else(|error| json!({ "unprintable": error.to_string() }))
 }
 
 fn as_map<S: serde::Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {

@@ -23,9 +23,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::engine::Message;
+use crate::engine::event::printed;
 
 pub mod attacher;
 pub mod backend;
@@ -213,8 +214,4 @@ impl Message for CsiResponse {
     fn json(&self) -> Value {
         printed(self)
     }
-}
-
-fn printed<T: Serialize>(message: &T) -> Value {
-    serde_json::to_value(message).unwrap_or_else(|error| json!({ "unprintable": error.to_string() }))
 }
