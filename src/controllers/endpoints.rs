@@ -126,7 +126,7 @@ impl EndpointsController {
             }
             (Ok(_), None) => Ok(()),
             // Nobody is left to read of it.
-            (Err(status), None) if status.has_cause("NamespaceTerminating") => Ok(()),
+            (Err(status), None) if status.is_namespace_terminating() => Ok(()),
             (Err(status), there) => {
                 self.tell(key, &wanted, there.is_none(), &status);
                 Err(status.into())

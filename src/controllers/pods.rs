@@ -16,7 +16,7 @@ use crate::object::meta::controller_of;
 use crate::object::pod::Spec;
 use crate::object::pod::{has_ended, is_ready, ready_condition};
 use crate::object::time::Instant;
-use crate::object::{Key, Object, Pod, Resource, Status};
+use crate::object::{Key, Object, Pod, Resource};
 
 /// The index that finds children by their controller. Its values are [`owned_by`] and [`orphans_of`].
 pub const BY_CONTROLLER: &str = "controller";
@@ -142,7 +142,7 @@ impl PodControl {
             }
             Err(status) => {
                 // In a namespace that is going away failures are expected and nobody is left to read of them.
-                if !is_namespace_terminating(&status) {
+                if !status.is_namespace_terminating() {
                     let message = format!("Error creating: {status}");
                     self.recorder.event(owner, EventType::Warning, "FailedCreate", message);
                 }
@@ -167,11 +167,6 @@ impl PodControl {
             }
         }
     }
-}
-
-/// Whether a creation failed because its namespace is being deleted.
-pub fn is_namespace_terminating(status: &Status) -> bool {
-    status.has_cause("NamespaceTerminating")
 }
 
 /// The Pod that `template` describes, owned by `controller` and named by the API server.

@@ -70,7 +70,7 @@ impl RootCa {
         let made = ConfigMap { metadata, data: Some(data()), ..ConfigMap::default() };
         match self.client.create(made).await {
             // The namespace is going, or gone: its going is when the ConfigMap was deleted.
-            Err(status) if status.is_not_found() || status.has_cause("NamespaceTerminating") => Ok(()),
+            Err(status) if status.is_not_found() || status.is_namespace_terminating() => Ok(()),
             Err(status) => Err(status.into()),
             Ok(_) => Ok(()),
         }

@@ -52,7 +52,7 @@ impl ServiceAccounts {
         };
         match self.client.create(ServiceAccount { metadata, ..ServiceAccount::default() }).await {
             // Nobody needs an account in a namespace that is going.
-            Err(status) if status.is_already_exists() || status.has_cause("NamespaceTerminating") => Ok(()),
+            Err(status) if status.is_already_exists() || status.is_namespace_terminating() => Ok(()),
             Err(status) => Err(status.into()),
             Ok(_) => Ok(()),
         }

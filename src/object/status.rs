@@ -79,6 +79,9 @@ impl Reason {
     }
 }
 
+/// The cause of a refusal to make anything in a namespace that is being deleted. Mirrors `NamespaceTerminatingCause`.
+pub const NAMESPACE_TERMINATING: &str = "NamespaceTerminating";
+
 /// One of several things wrong: `metav1.StatusCause`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cause {
@@ -222,6 +225,11 @@ impl Status {
     /// Whether the name is taken.
     pub fn is_already_exists(&self) -> bool {
         self.reason == Reason::AlreadyExists
+    }
+
+    /// Whether nothing can be made in the namespace any more, because it is being deleted.
+    pub fn is_namespace_terminating(&self) -> bool {
+        self.has_cause(NAMESPACE_TERMINATING)
     }
 
     /// Whether a cause of this type is among the details, as `apierrors.HasStatusCause` asks.

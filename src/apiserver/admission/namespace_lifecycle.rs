@@ -1,7 +1,7 @@
 //! NamespaceLifecycle: nothing lives in a namespace that is not there, nothing is born in one that is going, and three
 //! namespaces stay. Mirrors `k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle`.
 
-use crate::object::status::{Cause, Details};
+use crate::object::status::{Cause, Details, NAMESPACE_TERMINATING};
 use crate::object::{Kind, Object, Status};
 
 use super::{Attributes, forbidden};
@@ -28,7 +28,7 @@ pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Sta
     let details: &mut Details = status.details.get_or_insert_default();
     // Controllers look for this cause, and give up without complaint.
     details.causes.push(Cause {
-        reason: "NamespaceTerminating".into(),
+        reason: NAMESPACE_TERMINATING.into(),
         message: format!("namespace {name} is being terminated"),
         field: "metadata.namespace".into(),
     });
@@ -75,7 +75,7 @@ mod tests {
             going.message,
             "pods \"web-\" is forbidden: unable to create new content in namespace old because it is being terminated"
         );
-        assert!(going.has_cause("NamespaceTerminating"));
+        assert!(going.is_namespace_terminating());
     }
 
     #[test]

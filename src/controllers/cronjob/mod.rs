@@ -42,7 +42,7 @@ use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, zone};
 
 use super::job::conditions::{COMPLETE, FAILED, holding, is_finished};
-use super::pods::{BY_CONTROLLER, index_by_controller, is_namespace_terminating, owned_by};
+use super::pods::{BY_CONTROLLER, index_by_controller, owned_by};
 
 pub mod history;
 pub mod times;
@@ -317,7 +317,7 @@ impl CronJobs {
             }
             Err(status) => {
                 // In a namespace that is going away failures are expected and nobody is left to read of them.
-                if !is_namespace_terminating(&status) {
+                if !status.is_namespace_terminating() {
                     let message = format!("Error creating job: {status}");
                     self.recorder.event(cron_job, EventType::Warning, "FailedCreate", message);
                 }

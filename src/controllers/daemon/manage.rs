@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::{Error, EventType, join_all};
-use crate::controllers::pods::{is_active, is_available, is_namespace_terminating, slow_start};
+use crate::controllers::pods::{is_active, is_available, slow_start};
 use crate::object::meta::controller_ref;
 use crate::object::pod::{is_ready, phase};
 use crate::object::{Key, Kind, Pod};
@@ -131,7 +131,7 @@ impl DaemonSets {
                 match self.pod_control.create(set, &template, controller_ref(set)).await {
                     Ok(pod) => self.consistency.wrote(key, Kind::Pod, pod.metadata.resource_version.as_deref()),
                     // The namespace is going: nothing more is to be tried.
-                    Err(Error::Api(status)) if is_namespace_terminating(&status) => {}
+                    Err(Error::Api(status)) if status.is_namespace_terminating() => {}
                     Err(error) => return Err(error),
                 }
                 Ok(())

@@ -58,7 +58,7 @@ use crate::object::selector::{Selector, is_empty, selects};
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
-use super::pods::{self, BY_CONTROLLER, index_by_controller, is_namespace_terminating, orphans_of, owned_by};
+use super::pods::{self, BY_CONTROLLER, index_by_controller, orphans_of, owned_by};
 
 pub mod arithmetic;
 pub mod new_replica_set;
@@ -321,7 +321,7 @@ impl Controller for Deployments {
         Box::pin(async move {
             match self.sync(key).await {
                 // Nothing can be made in a namespace that is going away; trying again would not help.
-                Err(Error::Api(status)) if is_namespace_terminating(&status) => Ok(()),
+                Err(Error::Api(status)) if status.is_namespace_terminating() => Ok(()),
                 result => result,
             }
         })

@@ -7,7 +7,6 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, ReplicaSet, Replica
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::{Error, EventType};
-use crate::controllers::pods::is_namespace_terminating;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::template::{self, TEMPLATE_HASH};
 use crate::object::{Key, Kind, Status};
@@ -123,7 +122,7 @@ impl Deployments {
 
     /// Tells people, unless the namespace is going away. Gives the error back.
     async fn creation_failed(&self, d: &mut Deployment, name: &str, error: Status) -> Error {
-        if !is_namespace_terminating(&error) {
+        if !error.is_namespace_terminating() {
             let message = format!("Failed to create new replica set \"{name}\": {error}");
             if progress_deadline(d).is_some() {
                 self.set_progressing(d, "False", reason::CREATE_ERROR, message.clone());

@@ -234,7 +234,7 @@ pub async fn write(
         match client.create(slice).await {
             Ok(created) => tracker.wrote(key, &created),
             // In a namespace that is going away nothing can be made any more.
-            Err(status) if status.has_cause("NamespaceTerminating") => return Ok(()),
+            Err(status) if status.is_namespace_terminating() => return Ok(()),
             Err(status) => return Err(of_service("create", status)),
         }
     }

@@ -8,7 +8,7 @@ use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, ObjectFieldSelector, PodSpec};
 
 use crate::client::{Error, join_all};
-use crate::controllers::pods::{is_namespace_terminating, pod_from_template, slow_start};
+use crate::controllers::pods::{pod_from_template, slow_start};
 use crate::controllers::replicaset::rank::least_missed;
 use crate::object::meta::controller_ref;
 use crate::object::pod::is_ready;
@@ -113,7 +113,7 @@ impl Jobs {
                 match self.pod_control.create_pod(job, pod).await {
                     Ok(pod) => self.consistency.wrote(key, Kind::Pod, pod.metadata.resource_version.as_deref()),
                     // The Job is about to go with its namespace: nothing more is to be tried.
-                    Err(Error::Api(status)) if is_namespace_terminating(&status) => {}
+                    Err(Error::Api(status)) if status.is_namespace_terminating() => {}
                     Err(error) => return Err(error),
                 }
                 Ok(())

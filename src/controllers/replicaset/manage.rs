@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::{Error, join_all};
-use crate::controllers::pods::{BY_CONTROLLER, is_namespace_terminating, slow_start};
+use crate::controllers::pods::{BY_CONTROLLER, slow_start};
 use crate::controllers::service_pods::selected;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
@@ -60,7 +60,7 @@ impl<T: Replicated> ReplicaSets<T> {
                 Ok(pod) => self.wrote(key, Kind::Pod, pod.metadata.resource_version.as_deref()),
                 // No creation can succeed here any more, and the ReplicaSet is about to go: not an error. The
                 // expectation stays open, so that nothing more is tried.
-                Err(Error::Api(status)) if is_namespace_terminating(&status) => {}
+                Err(Error::Api(status)) if status.is_namespace_terminating() => {}
                 Err(error) => return Err(error),
             }
             Ok(())

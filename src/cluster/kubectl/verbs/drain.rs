@@ -169,7 +169,7 @@ impl Drain<'_> {
                     self.cx.complain(format!("{what} (will retry after 5s): {why}"));
                     self.cx.sleep(RETRY).await;
                 }
-                Err(Failure::Server { status, .. }) if status.has_cause("NamespaceTerminating") => {
+                Err(Failure::Server { status, .. }) if status.is_namespace_terminating() => {
                     if !text(pod, "metadata.deletionTimestamp").is_empty() {
                         break;
                     }
