@@ -101,7 +101,7 @@ pub fn next_availability_check<'a>(
 ) -> Option<Duration> {
     let available_at = pods.into_iter().filter_map(|pod| ready_since(pod)).map(|at| at + seconds(min_ready_seconds));
     // It may have become so meanwhile: then at once.
-    available_at.filter(|at| *at > counted).min().map(|at| if at > now { at - now } else { Duration::ZERO })
+    available_at.filter(|at| *at > counted).min().map(|at| at - now)
 }
 
 /// A count of seconds from an object; a negative one is none.

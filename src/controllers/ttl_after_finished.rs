@@ -81,7 +81,7 @@ fn remaining(job: &Job, now: Instant) -> Option<Duration> {
         return None;
     }
     let expires = Instant::from_time(ended.last_transition_time.as_ref()?) + Duration::from_secs(seconds.max(0) as u64);
-    Some(if expires > now { expires - now } else { Duration::ZERO })
+    Some(expires - now)
 }
 
 impl Controller for TtlAfterFinished {

@@ -23,7 +23,7 @@ impl Runner {
     /// Something has changed: says after how long to sync, unless that is settled already.
     pub fn request(&mut self, now: Instant) -> Option<Duration> {
         let earliest = self.last.map_or(now, |last| last + MIN_SYNC_PERIOD);
-        self.arm(now, if earliest > now { earliest - now } else { Duration::ZERO })
+        self.arm(now, earliest - now)
     }
 
     /// The sync failed: says after how long to try again.

@@ -95,7 +95,7 @@ struct Patience {
 
 impl Patience {
     fn left(&self, cx: &Kubectl) -> Duration {
-        Duration::from_nanos(self.end.0.saturating_sub(cx.client.now().0))
+        self.end - cx.client.now()
     }
 }
 
