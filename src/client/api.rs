@@ -217,6 +217,12 @@ impl Client {
         self.call(request, read_token)
     }
 
+    /// A request about all objects of a kind in a namespace. Gives the objects that it was answered with.
+    #[track_caller]
+    pub fn collection(&self, verb: Verb, kind: Kind, namespace: &str, body: Body) -> Call<Vec<Object>> {
+        self.call(Request::new(self.user.clone(), verb, kind, namespace, "", body), read_items)
+    }
+
     /// Any request, as kubectl sends it. The user is this client's.
     #[track_caller]
     pub fn request(&self, request: Request) -> Call<Answer> {
@@ -289,6 +295,13 @@ fn read_metrics(answer: Answer) -> Result<Vec<Metrics>, Status> {
     match answer.result? {
         Response::Metrics(metrics) => Ok(metrics),
         other => Err(Status::internal(&format!("expected metrics, got {other:?}"))),
+    }
+}
+
+fn read_items(answer: Answer) -> Result<Vec<Object>, Status> {
+    match answer.result? {
+        Response::List { items, .. } => Ok(items),
+        _ => Ok(Vec::new()),
     }
 }
 

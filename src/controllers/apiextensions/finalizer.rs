@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::apiserver::request::{Body, DeleteOptions, Request, Response, Verb};
+use crate::apiserver::request::{Body, DeleteOptions, Verb};
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::controllers::claim::aggregate;
 use crate::engine::LocalBoxFuture;
@@ -105,7 +105,7 @@ impl Finalizer {
         let mut errors = Vec::new();
         for namespace in namespaces {
             let body = Body::Delete(DeleteOptions::default());
-            errors.extend(self.collection(Verb::DeleteCollection, kind, namespace, body).await.err());
+            errors.extend(self.client.collection(Verb::DeleteCollection, kind, namespace, body).await.err());
         }
         if let Some(errors) = aggregate(errors.into_iter().map(Error::Api).collect()) {
             return failing("InstanceDeletionFailed", "could not issue all deletes", errors.to_string());
@@ -127,15 +127,7 @@ impl Finalizer {
     }
 
     async fn instances(&self, kind: Kind) -> Result<Vec<Object>, Status> {
-        self.collection(Verb::List, kind, "", Body::None).await
-    }
-
-    async fn collection(&self, verb: Verb, kind: Kind, namespace: &str, body: Body) -> Result<Vec<Object>, Status> {
-        let request = Request::new(self.client.user().clone(), verb, kind, namespace, "", body);
-        match self.client.request(request).await?.result? {
-            Response::List { items, .. } => Ok(items),
-            _ => Ok(Vec::new()),
-        }
+        self.client.collection(Verb::List, kind, "", Body::None).await
     }
 }
 

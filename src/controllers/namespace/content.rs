@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 
-use crate::apiserver::request::{Body, DeleteOptions, Propagation, Request, Response, Verb};
+use crate::apiserver::request::{Body, DeleteOptions, Propagation, Verb};
 use crate::object::discovery::group_rank;
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
-use crate::object::{Discovery, Kind, Object, Pod, Status};
+use crate::object::{Discovery, Kind, Pod, Status};
 
 use super::conditions::Conditions;
 use super::{NamespaceController, name_of};
@@ -89,7 +89,7 @@ impl NamespaceController {
         let name = name_of(namespace).to_owned();
         let deleted_at = namespace.metadata.deletion_timestamp.as_ref().map(Instant::from_time).unwrap_or_default();
         let (mut outcome, mut conditions) = (Outcome::default(), Conditions::default());
-        let discovery = match self.collection(Verb::List, Kind::CustomResourceDefinition, "", Body::None).await {
+        let discovery = match self.client.collection(Verb::List, Kind::CustomResourceDefinition, "", Body::None).await {
             Ok(definitions) => Discovery::of(&definitions),
             // What it does not know of it will find the next time.
             Err(status) => {
@@ -153,8 +153,8 @@ impl NamespaceController {
             left.estimate = self.grace_of_pods(namespace, deleted_at).await?;
         }
         let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-        self.collection(Verb::DeleteCollection, kind, namespace, Body::Delete(options)).await?;
-        let items = self.collection(Verb::List, kind, namespace, Body::None).await?;
+        self.client.collection(Verb::DeleteCollection, kind, namespace, Body::Delete(options)).await?;
+        let items = self.client.collection(Verb::List, kind, namespace, Body::None).await?;
         if items.is_empty() {
             left.estimate = 0;
             return Ok(());
@@ -182,15 +182,6 @@ impl NamespaceController {
         let longest = u64::try_from(longest).unwrap_or(0);
         let elapsed = self.client.now() - deleted_at;
         Ok(if elapsed >= Duration::from_secs(longest) { 0 } else { longest })
-    }
-
-    /// A request about all objects of a kind in a namespace, and the objects it was answered with.
-    async fn collection(&self, verb: Verb, kind: Kind, namespace: &str, body: Body) -> Result<Vec<Object>, Status> {
-        let request = Request::new(self.client.user().clone(), verb, kind, namespace, "", body);
-        match self.client.request(request).await?.result? {
-            Response::List { items, .. } => Ok(items),
-            _ => Ok(Vec::new()),
-        }
     }
 }
 
