@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::object::pod::has_ended;
+use crate::object::pod::{assigned_node, has_ended};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 
@@ -149,8 +149,7 @@ fn grace_period(object: &Object, options: &DeleteOptions) -> i64 {
     if pod.metadata.deletion_timestamp.is_some() {
         return asked.unwrap_or(0).min(pod.metadata.deletion_grace_period_seconds.unwrap_or(0));
     }
-    let assigned = pod.spec.as_ref().is_some_and(|s| s.node_name.as_deref().is_some_and(|n| !n.is_empty()));
-    if !assigned || has_ended(pod) {
+    if assigned_node(pod).is_none() || has_ended(pod) {
         return 0;
     }
     let own = pod.spec.as_ref().and_then(|s| s.termination_grace_period_seconds).unwrap_or(30);

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::object::metrics::{GROUP, Load, Metrics, Usage};
-use crate::object::pod::{is_ready, phase};
+use crate::object::pod::{assigned_node, is_ready, phase};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
@@ -127,7 +127,7 @@ impl Look<'_> {
             Some(Instant::from_time(running.started_at.as_ref()?) + RESOLUTION <= self.then)
         };
         let all = spec.containers.iter().all(|container| asked_twice(&container.name) == Some(true));
-        if phase(pod) != "Running" || !all || !self.answers(spec.node_name.as_deref()?) {
+        if phase(pod) != "Running" || !all || !self.answers(assigned_node(pod)?) {
             return None;
         }
         let names = spec.containers.iter().map(|container| container.name.clone()).enumerate();
@@ -176,9 +176,8 @@ impl Look<'_> {
         let mut nodes: BTreeMap<String, Usage> = BTreeMap::new();
         for object in Reader::list(&self.server.store, Kind::Pod, "") {
             let Object::Pod(pod) = &object else { continue };
-            let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
-            if let (Some(node), Some(metrics)) = (node, self.at_pod(pod)) {
-                let used = nodes.entry(node).or_default();
+            if let (Some(node), Some(metrics)) = (assigned_node(pod), self.at_pod(pod)) {
+                let used = nodes.entry(node.to_owned()).or_default();
                 *used = [*used, metrics.total()].into_iter().sum();
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{self as core};
 
+use crate::object::pod::assigned_node;
 use crate::object::pod::status::PodCondition;
 use crate::object::status::{Reason, aggregate};
 use crate::object::{Kind, Object, Pod, Status};
@@ -88,10 +89,9 @@ impl ApiServer {
             return Err(Status::not_found(Kind::Pod, &request.name));
         };
         let container = container.map_or(Ok(""), |name| container_of(&pod, name))?.to_owned();
-        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
-        if node.is_empty() {
+        let Some(node) = assigned_node(&pod) else {
             return Err(Status::bad_request(format!("pod {} does not have a host assigned", request.name)));
-        }
+        };
         let Object::Node(host) = self.stored(Kind::Node, "", node)? else {
             return Err(Status::not_found(Kind::Node, node));
         };
@@ -183,11 +183,10 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
     if pod.metadata.deletion_timestamp.is_some() {
         return refuse(format!("pod {} is being deleted, cannot be assigned to a host", old.name()));
     }
-    let spec = pod.spec.as_ref();
-    if let Some(node) = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()) {
+    if let Some(node) = assigned_node(pod) {
         return refuse(format!("pod {} is already assigned to node \"{node}\"", old.name()));
     }
-    if spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty()) {
+    if pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty()) {
         return refuse(format!("pod {} has non-empty .spec.schedulingGates", old.name()));
     }
     let mut pod = pod.clone();

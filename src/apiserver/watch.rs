@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::object::pod::assigned_node;
 use crate::object::selector::Selector;
 use crate::object::selector::fields::FieldSelector;
 use crate::object::{Kind, Object, Status};
@@ -196,7 +197,7 @@ impl Watchers {
 /// A Pod's node. It never changes once set, so the new state alone finds every watch that saw the old one.
 fn node_of(object: &Object) -> Option<&str> {
     match object {
-        Object::Pod(pod) => pod.spec.as_ref()?.node_name.as_deref(),
+        Object::Pod(pod) => assigned_node(pod),
         _ => None,
     }
 }

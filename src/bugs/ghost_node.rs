@@ -19,6 +19,7 @@ use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue,
 use crate::cluster::Parts;
 use crate::controllers::ControllerManager;
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::pod::assigned_node;
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::FEW;
@@ -58,9 +59,9 @@ impl SmallScheduler {
     }
 
     async fn sync(&self, key: Key) -> Result<(), Error> {
-        let Some(pod) = self.pods.get(&key).filter(|pod| node_of(pod).is_none()) else { return Ok(()) };
+        let Some(pod) = self.pods.get(&key).filter(|pod| assigned_node(pod).is_none()) else { return Ok(()) };
         let pods = self.pods.list();
-        let on = |node: &str| pods.iter().filter(|pod| node_of(pod) == Some(node)).count();
+        let on = |node: &str| pods.iter().filter(|pod| assigned_node(pod) == Some(node)).count();
         let best = self.nodes.borrow().iter().min_by_key(|node| on(node)).cloned();
         let Some(node) = best else { return Err(Error::Other("0 nodes are available".to_owned())) };
         if self.careful
@@ -74,10 +75,6 @@ impl SmallScheduler {
         let binding = Binding { uid: pod.metadata.uid.clone(), node, ..Binding::default() };
         Ok(self.client.bind(key.namespace(), key.name(), binding).await?)
     }
-}
-
-fn node_of(pod: &Pod) -> Option<&str> {
-    pod.spec.as_ref()?.node_name.as_deref().filter(|node| !node.is_empty())
 }
 
 impl Controller for SmallScheduler {

@@ -51,6 +51,7 @@ use crate::node::policy::{self, PolicyAgent};
 use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::ImageScript;
+use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
@@ -425,7 +426,7 @@ impl Cluster {
     fn node_of(&self, pod: &Key) -> Option<String> {
         let stored = Reader::get(&self.engine.api.store, Kind::Pod, pod.namespace(), pod.name())?;
         let Object::Pod(stored) = stored else { return None };
-        stored.spec.as_ref()?.node_name.clone()
+        assigned_node(&stored).map(str::to_owned)
     }
 
     /// The runtime of that node.

@@ -21,7 +21,7 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::pod::{address_of, is_ready};
+use crate::object::pod::{address_of, assigned_node, is_ready};
 use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::service_pods::{
@@ -242,7 +242,7 @@ fn address(service: &Service, pod: &Pod) -> EndpointAddress {
     EndpointAddress {
         ip: address_of(pod).unwrap_or_default().to_owned(),
         hostname: hostname_of(pod, service),
-        node_name: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()),
+        node_name: assigned_node(pod).map(str::to_owned),
         target_ref: Some(target_ref(pod)),
     }
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
 use crate::client::{Client, Error};
-use crate::object::{Object, Pod, Status};
+use crate::object::pod::assigned_node;
+use crate::object::{Object, Status};
 
 /// The node answers, but says that it is not ready.
 pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -29,11 +30,6 @@ const BACKOFF: Duration = Duration::from_millis(100);
 pub fn node_of(object: &Object) -> Vec<String> {
     let Object::Pod(pod) = object else { return Vec::new() };
     assigned_node(pod).map(str::to_owned).into_iter().collect()
-}
-
-/// The node a Pod is bound to.
-pub fn assigned_node(pod: &Pod) -> Option<&str> {
-    pod.spec.as_ref()?.node_name.as_deref().filter(|node| !node.is_empty())
 }
 
 /// A taint without a value.

@@ -34,13 +34,13 @@ use k8s_openapi::api::core::v1::Node;
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
 use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::pod::phase;
+use crate::object::pod::{assigned_node, phase};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::disruption_target::{self, Disruption};
 use super::node_lifecycle::health::condition;
-use super::node_taints::{self, BY_NODE, assigned_node, is_out_of_service};
+use super::node_taints::{self, BY_NODE, is_out_of_service};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

@@ -15,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -123,21 +124,17 @@ impl Claims {
 /// Whether the Pod has a node and uses the claim. One that was made for the Pod holds it no longer when the Pod has shut
 /// down, for its kubelet has only to take it off the list. Mirrors `podUsesPVC`.
 fn uses(pod: &Pod, claim: &PersistentVolumeClaim) -> bool {
-    has_node(pod) && uses_of(pod, claim).any(|used| !(used.ephemeral && is_shut_down(pod)))
+    assigned_node(pod).is_some() && uses_of(pod, claim).any(|used| !(used.ephemeral && is_shut_down(pod)))
 }
 
 /// Whether nothing can come off the list on account of this Pod: it has a node and has not ended there.
 fn may_hold(pod: &Pod) -> bool {
-    has_node(pod) && !is_terminated(pod)
+    assigned_node(pod).is_some() && !is_terminated(pod)
 }
 
 /// Mirrors `podIsShutDown`.
 fn is_shut_down(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some() && pod.metadata.deletion_grace_period_seconds == Some(0)
-}
-
-fn has_node(pod: &Pod) -> bool {
-    pod.spec.as_ref().is_some_and(|spec| spec.node_name.as_deref().is_some_and(|node| !node.is_empty()))
 }
 
 impl Controller for Claims {

@@ -31,12 +31,13 @@ use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::pod::assigned_node;
 use crate::object::taint::tolerates;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::disruption_target::{self, Disruption};
-use super::node_taints::{self, BY_NODE, assigned_node};
+use super::node_taints::{self, BY_NODE};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

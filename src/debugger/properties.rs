@@ -9,7 +9,7 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{ActorId, Engine, Note, Step, What};
 use crate::node::cni::exec::{Command, PluginRun};
 use crate::node::runtime::Runtime;
-use crate::object::pod::{has_ended, is_final};
+use crate::object::pod::{assigned_node, has_ended, is_final};
 use crate::object::{Kind, Object};
 
 mod autoscaling;
@@ -162,7 +162,7 @@ fn stored(step: &Step) -> impl Iterator<Item = (u64, Option<&Object>, Option<&Ob
 
 fn node_of(object: &Object) -> Option<&str> {
     match object {
-        Object::Pod(pod) => pod.spec.as_ref()?.node_name.as_deref().filter(|node| !node.is_empty()),
+        Object::Pod(pod) => assigned_node(pod),
         _ => None,
     }
 }

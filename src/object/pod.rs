@@ -113,6 +113,16 @@ pub fn has_ended(pod: &Pod) -> bool {
     is_final(phase(pod))
 }
 
+/// The node that the Pod is assigned to; None before it has one. Mirrors `assignedPod` of the scheduler.
+pub fn assigned_node(pod: &Pod) -> Option<&str> {
+    pod.spec.as_ref()?.node_name.as_deref().filter(|node| !node.is_empty())
+}
+
+/// The node on which room is being made for the Pod; None if there is none.
+pub fn nominated_node(pod: &Pod) -> Option<&str> {
+    pod.status.as_ref()?.nominated_node_name.as_deref().filter(|node| !node.is_empty())
+}
+
 /// The Pod's IPv4 address.
 pub fn address_of(pod: &Pod) -> Option<&str> {
     let status = pod.status.as_ref()?;

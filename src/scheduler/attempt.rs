@@ -22,6 +22,7 @@ use super::volume_writes::Waiting;
 use crate::apiserver::request::Binding;
 use crate::client::{Client, EventType, Lister, Recorder};
 use crate::engine::{Memory, Note};
+use crate::object::pod::assigned_node;
 use crate::object::pod::status::PodCondition;
 use crate::object::{Key, Pod};
 
@@ -317,7 +318,7 @@ impl Drop for Busy {
 
 /// Whether the pod has no node yet.
 pub(super) fn is_unassigned(pod: &Pod) -> bool {
-    pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_none_or(str::is_empty)
+    assigned_node(pod).is_none()
 }
 
 fn truncated(message: &str) -> String {

@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::pod_info::PodInfo;
 use super::resources::Quantities;
 use super::snapshot::Snapshot;
+use crate::object::pod::assigned_node;
 use crate::object::{Key, Pod, Shared};
 
 /// The scheduler's own book-keeping over its informers.
@@ -58,7 +59,7 @@ impl Cache {
 
     /// The informer has a pod on a node, new or changed. It wins over what was assumed.
     pub fn set_pod(&mut self, pod: Arc<Pod>) {
-        let Some(node) = pod.spec.as_ref().and_then(|spec| spec.node_name.clone()) else { return };
+        let Some(node) = assigned_node(&pod).map(str::to_owned) else { return };
         let key = Key::of_meta(&pod.metadata);
         if let Some(placed) = self.pods.get_mut(&key)
             && placed.node == node

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{Node, Toleration};
 use super::cache::asks_the_same;
 use super::resources::{Quantities, pod_requests};
 use crate::client::Change;
+use crate::object::pod::{assigned_node, nominated_node};
 use crate::object::quantity::Amount;
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -166,12 +167,8 @@ impl ClusterEvent {
 
     /// The pod that is gone, if it had a node or was promised one: no other leaves room behind.
     pub fn pod_that_left_room(&self) -> Option<&Arc<Pod>> {
-        let said = |node: Option<&str>| node.is_some_and(|node| !node.is_empty());
-        self.old_pod().filter(|pod| {
-            self.kind == EventKind::AssignedPodDelete
-                && (said(pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()))
-                    || said(pod.status.as_ref().and_then(|status| status.nominated_node_name.as_deref())))
-        })
+        let left_room = |pod: &&Arc<Pod>| assigned_node(pod).or_else(|| nominated_node(pod)).is_some();
+        self.old_pod().filter(|_| self.kind == EventKind::AssignedPodDelete).filter(left_room)
     }
 
     /// The node before the change, if the event is about a node.

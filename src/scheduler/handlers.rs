@@ -13,6 +13,7 @@ use super::labels::Matcher;
 use super::pod_info::PodInfo;
 use crate::client::Change;
 use crate::engine::{Note, Queued};
+use crate::object::pod::nominated_node;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -112,7 +113,7 @@ impl State {
             return if leaves { self.forget(&key, now) } else { 0 };
         }
         self.queue.update(old, new.clone(), now, &self.cache.snapshot);
-        let (was, is) = (nominated(old), nominated(new));
+        let (was, is) = (nominated_node(old), nominated_node(new));
         if (was, is) == (None, None) {
             self.nominator.refresh(new);
         } else {
@@ -128,7 +129,7 @@ impl State {
         if is_unassigned(pod) {
             return match self.cache.is_assumed(&key) {
                 true => self.forget(&key, now),
-                false if self.is_ours(pod) && nominated(pod).is_some() => self.room_given_up(pod, now),
+                false if self.is_ours(pod) && nominated_node(pod).is_some() => self.room_given_up(pod, now),
                 false => 0,
             };
         }
@@ -199,7 +200,7 @@ impl State {
     }
 
     fn follow_nomination(&mut self, pod: &Arc<Pod>) {
-        match nominated(pod) {
+        match nominated_node(pod) {
             Some(node) => self.nominator.nominate(Arc::new(PodInfo::new(pod.clone())), node),
             None => self.nominator.remove(&Key::of_meta(&pod.metadata)),
         }
@@ -213,11 +214,6 @@ impl State {
     fn move_all(&mut self, event: &ClusterEvent, now: Instant) -> usize {
         self.queue.move_all(event, now, &self.cache.snapshot)
     }
-}
-
-fn nominated(pod: &Pod) -> Option<&str> {
-    let node = pod.status.as_ref()?.nominated_node_name.as_deref()?;
-    (!node.is_empty()).then_some(node)
 }
 
 fn labels_of(object: &Object) -> Option<super::labels::Labels> {

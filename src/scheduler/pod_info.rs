@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{PodAffinityTerm, WeightedPodAffinityTerm};
 use super::labels::{Labels, Matcher};
 use super::resources::{Resources, non_zero_requests, pod_requests};
 use crate::object::host_port::HostPort;
-use crate::object::pod::Spec;
+use crate::object::pod::{Spec, nominated_node};
 use crate::object::{Key, Pod};
 
 /// A pod and what follows from its spec.
@@ -101,8 +101,7 @@ impl PodInfo {
 
     /// The node a preemption made room on for this pod, if any.
     pub fn nominated_node(&self) -> Option<&str> {
-        let name = self.pod.status.as_ref()?.nominated_node_name.as_deref()?;
-        (!name.is_empty()).then_some(name)
+        nominated_node(&self.pod)
     }
 }
 

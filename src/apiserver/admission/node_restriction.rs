@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Node;
 
 use crate::apiserver::authorization::node::{NODE_LEASES, node_of};
 use crate::apiserver::request::{Body, Request, Subresource};
-use crate::object::pod::MIRROR;
+use crate::object::pod::{MIRROR, assigned_node};
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, Reader, forbidden};
@@ -185,7 +185,7 @@ fn labels_of(labels: &Option<BTreeMap<String, String>>) -> &BTreeMap<String, Str
 }
 
 fn is_bound(pod: &Pod, node: &str) -> bool {
-    pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()) == Some(node)
+    assigned_node(pod) == Some(node)
 }
 
 #[cfg(test)]

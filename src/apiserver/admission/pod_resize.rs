@@ -2,6 +2,7 @@
 //! kubelet says. Mirrors `plugin/pkg/admission/podresize`.
 
 use crate::apiserver::request::Subresource;
+use crate::object::pod::assigned_node;
 use crate::object::quantity::Amount;
 use crate::object::resources::pod_requests;
 use crate::object::{Kind, Object, Status};
@@ -11,9 +12,9 @@ use super::{Attributes, forbidden};
 /// A change of the sizes of a bound Pod's containers.
 pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> {
     let Object::Pod(pod) = object else { return Ok(()) };
-    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
+    let Some(node) = assigned_node(pod) else { return Ok(()) };
     let unchanged = attributes.old.is_none_or(|old| old.meta().generation == pod.metadata.generation);
-    if attributes.request.subresource != Some(Subresource::Resize) || node.is_empty() || unchanged {
+    if attributes.request.subresource != Some(Subresource::Resize) || unchanged {
         return Ok(());
     }
     let refuse = |why: &str| Err(forbidden(attributes.request, Some(object), why));

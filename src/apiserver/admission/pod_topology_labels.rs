@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::apiserver::request::Binding;
+use crate::object::pod::assigned_node;
 use crate::object::{Kind, Object, Status};
 
 use super::{Attributes, Reader};
@@ -21,8 +22,7 @@ pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Sta
         return Ok(());
     }
     let Object::Pod(pod) = object else { return Ok(()) };
-    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).filter(|node| !node.is_empty());
-    let labels = node.map(|node| topology_of(&node, attributes.reader)).unwrap_or_default();
+    let labels = assigned_node(pod).map(|node| topology_of(node, attributes.reader)).unwrap_or_default();
     if !labels.is_empty() {
         object.meta_mut().labels.get_or_insert_default().extend(labels);
     }

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Request, Subresource, User, Verb};
+use crate::object::pod::assigned_node;
 use crate::object::volume::claims_behind;
 use crate::object::{Kind, Object, Pod};
 
@@ -230,8 +231,7 @@ fn is_read(verb: Verb) -> bool {
 /// The Pod and its node, if it has one.
 fn bound_pod(object: &Object) -> Option<(&str, &Pod)> {
     let Object::Pod(pod) = object else { return None };
-    let node = pod.spec.as_ref()?.node_name.as_deref().filter(|node| !node.is_empty())?;
-    Some((node, pod))
+    Some((assigned_node(pod)?, pod))
 }
 
 /// What a Pod names. Mirrors `podutil.VisitPodSecretNames` and its like.

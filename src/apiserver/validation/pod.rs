@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::Pod;
+use crate::object::pod::assigned_node;
 use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::container::{self, Around};
@@ -28,7 +29,7 @@ pub fn pod(problems: &mut Problems, pod: &Pod) {
         problems.forbidden(&SPEC.child("ephemeralContainers"), "cannot be set on create");
     }
     let gated = spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty());
-    if gated && spec.node_name.as_deref().is_some_and(|name| !name.is_empty()) {
+    if gated && assigned_node(pod).is_some() {
         problems.forbidden(&SPEC.child("nodeName"), "cannot be set until all schedulingGates have been cleared");
     }
 }

@@ -35,11 +35,12 @@ use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
 use crate::object::{Key, Kind, Object, Pod};
 
-use super::node_taints::{self, BY_NODE, assigned_node, is_out_of_service};
+use super::node_taints::{self, BY_NODE, is_out_of_service};
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
 
 /// The row of this controller.

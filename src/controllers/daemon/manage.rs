@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::client::{Error, EventType, join_all};
 use crate::controllers::pods::{is_active, is_available, slow_start};
 use crate::object::meta::controller_ref;
-use crate::object::pod::{is_ready, phase};
+use crate::object::pod::{assigned_node, is_ready, phase};
 use crate::object::{Key, Kind, Pod};
 
 use super::nodes::{Fit, fit, is_updated, pinned, template};
@@ -156,6 +156,5 @@ impl DaemonSets {
 fn stranded(context: &Sync, by_node: &std::collections::BTreeMap<String, Vec<Arc<Pod>>>) -> Vec<Arc<Pod>> {
     let there: BTreeSet<&str> = context.nodes.iter().filter_map(|node| node.metadata.name.as_deref()).collect();
     let gone = by_node.iter().filter(|(node, _)| !there.contains(node.as_str())).flat_map(|(_, pods)| pods);
-    let unbound = |pod: &&Arc<Pod>| pod.spec.as_ref().is_none_or(|spec| spec.node_name.is_none());
-    gone.filter(unbound).cloned().collect()
+    gone.filter(|pod| assigned_node(pod).is_none()).cloned().collect()
 }

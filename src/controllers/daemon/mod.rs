@@ -41,7 +41,7 @@ use crate::client::{
 };
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::meta::controller_of;
-use crate::object::pod::is_ready;
+use crate::object::pod::{assigned_node, is_ready};
 use crate::object::selector::Selector;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
@@ -156,7 +156,7 @@ impl DaemonSets {
             Claimer { client: &self.client, owner: &**set, selector: &selector, finalizers: &[], patched: &patched };
         let mut pods = claimer.claim(candidates).await?;
         pods.sort_by_key(|pod| {
-            let unassigned = pod.spec.as_ref().is_none_or(|spec| spec.node_name.is_none());
+            let unassigned = assigned_node(pod).is_none();
             (unassigned, pod.metadata.creation_timestamp.clone().map(|at| at.0), pod.metadata.name.clone())
         });
         let mut by_node: BTreeMap<String, Vec<Arc<Pod>>> = BTreeMap::new();

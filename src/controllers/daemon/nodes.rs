@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{
 use crate::controllers::history::REVISION_HASH;
 use crate::controllers::node_taints::taints_of;
 use crate::object::Pod;
+use crate::object::pod::assigned_node;
 use crate::object::selector::nodes::Required;
 use crate::object::taint::tolerates;
 
@@ -120,11 +121,10 @@ pub fn pinned(mut template: PodTemplateSpec, node: &str) -> PodTemplateSpec {
 
 /// The node that the Pod is on or is made for. Mirrors `GetTargetNodeName`.
 pub fn node_of(pod: &Pod) -> Option<&str> {
-    let spec = pod.spec.as_ref()?;
-    if let Some(node) = spec.node_name.as_deref().filter(|node| !node.is_empty()) {
+    if let Some(node) = assigned_node(pod) {
         return Some(node);
     }
-    let affinity = spec.affinity.as_ref()?.node_affinity.as_ref()?;
+    let affinity = pod.spec.as_ref()?.affinity.as_ref()?.node_affinity.as_ref()?;
     let terms = &affinity.required_during_scheduling_ignored_during_execution.as_ref()?.node_selector_terms;
     let fields = terms.iter().flat_map(|term| term.match_fields.iter().flatten());
     let by_name = |field: &&NodeSelectorRequirement| field.key == "metadata.name" && field.operator == "In";

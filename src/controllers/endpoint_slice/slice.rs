@@ -16,7 +16,7 @@ use crate::controllers::service_pods::{
     HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
 };
 use crate::object::Pod;
-use crate::object::pod::{address_of, is_ready};
+use crate::object::pod::{address_of, assigned_node, is_ready};
 
 /// Where a node says in which zone it is.
 pub const ZONE: &str = "topology.kubernetes.io/zone";
@@ -27,7 +27,7 @@ pub fn endpoint(pod: &Pod, node: Option<&Node>, service: &Service) -> Endpoint {
     let (serving, terminating) = (is_ready(pod), pod.metadata.deletion_timestamp.is_some());
     let ready = publishes_not_ready(service) || (serving && !terminating);
     let zone = node.and_then(|node| node.metadata.labels.as_ref()?.get(ZONE).cloned());
-    let node_name = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
+    let node_name = assigned_node(pod).map(str::to_owned);
     Endpoint {
         addresses: address_of(pod).map(str::to_owned).into_iter().collect(),
         conditions: Some(EndpointConditions {
@@ -141,7 +141,7 @@ pub fn desired(
         let ports = ports(service, pod);
         let group: &mut Group =
             groups.entry(ports_key(&ports)).or_insert_with(|| Group { ports, endpoints: Vec::new() });
-        let name = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
+        let name = assigned_node(pod).unwrap_or_default();
         let node = node(name);
         if node.is_none() && !publishes_not_ready(service) {
             skipped.push(format!(

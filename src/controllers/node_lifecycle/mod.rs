@@ -38,10 +38,11 @@ use k8s_openapi::api::core::v1::{Node, Taint};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
-use super::node_taints::{self, BY_NODE, NOT_READY, UNREACHABLE, assigned_node, taint};
+use super::node_taints::{self, BY_NODE, NOT_READY, UNREACHABLE, taint};
 
 pub mod health;
 mod look;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::client::{Error, EventType};
+use crate::object::pod::assigned_node;
 use crate::object::{Key, Pod};
 
 use super::{Monitor, not_ready};
-use crate::controllers::node_taints::assigned_node;
 
 impl Monitor {
     /// Makes the condition Ready of each Pod False, one after the other.

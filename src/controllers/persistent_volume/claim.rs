@@ -10,6 +10,7 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use crate::client::{Error, EventType};
 use crate::controllers::pods::is_active;
 use crate::controllers::volumes::{PODS_BY_CLAIM, annotation};
+use crate::object::pod::assigned_node;
 use crate::object::volume::{
     BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_PROVISIONER, claim_key, class_of, is_promised_to,
     volume_name,
@@ -109,10 +110,7 @@ impl Binder {
 
     fn tell_why_it_waits(&self, claim: &PersistentVolumeClaim) {
         let key = Key::of_meta(&claim.metadata).to_string();
-        let unscheduled = |pod: &&Arc<Pod>| {
-            is_active(pod)
-                && pod.spec.as_ref().is_none_or(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty())
-        };
+        let unscheduled = |pod: &&Arc<Pod>| is_active(pod) && assigned_node(pod).is_none();
         let pods = self.pods.by_index(PODS_BY_CLAIM, &key);
         let names: Vec<&str> = pods.iter().filter(unscheduled).filter_map(|pod| pod.metadata.name.as_deref()).collect();
         let (reason, message) = match names.as_slice() {

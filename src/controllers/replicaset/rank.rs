@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Container;
 use crate::controllers::pods::{is_active, ready_since};
 use crate::object::Pod;
 use crate::object::pod::status::ContainerStatus;
-use crate::object::pod::{is_ready, phase};
+use crate::object::pod::{assigned_node, is_ready, phase};
 use crate::object::time::Instant;
 
 /// What a Pod's deletion costs, as people see it: an int32, lower goes first.
@@ -107,7 +107,7 @@ fn compare(a: &Pod, b: &Pod, related: &Related, now: Instant) -> Ordering {
 }
 
 fn node(pod: &Pod) -> &str {
-    pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default()
+    assigned_node(pod).unwrap_or_default()
 }
 
 fn phase_order(pod: &Pod) -> u8 {

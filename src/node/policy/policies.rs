@@ -14,7 +14,7 @@ use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer};
 use crate::client::informer::Change;
 use crate::node::netfilter::{self, Cidr, Netfilter, Rule, RulesetError, State, Table};
 use crate::node::proxy::names::hash;
-use crate::object::pod::{address_of, has_ended};
+use crate::object::pod::{address_of, assigned_node, has_ended};
 use crate::object::selector::selects;
 use crate::object::{Key, Object, Pod};
 
@@ -120,7 +120,7 @@ impl Policies {
     }
 
     fn is_here(&self, pod: &Pod) -> bool {
-        pod.spec.as_ref().is_some_and(|spec| spec.node_name.as_ref() == Some(&self.node))
+        assigned_node(pod) == Some(self.node.as_str())
     }
 
     /// The policies that select a Pod and isolate it in a direction, in the order of their names.

@@ -1,5 +1,6 @@
 //! NodeName: a pod that names its node runs there or nowhere. Mirrors `plugins/nodename/node_name.go`.
 
+use crate::object::pod::assigned_node;
 use crate::scheduler::events::EventKind;
 use crate::scheduler::framework::{Filter, Plugin, PreFilter, Rejection, Verdict};
 use crate::scheduler::node_info::NodeInfo;
@@ -21,8 +22,8 @@ impl Plugin for NodeName {
     }
 
     fn pre_filter<'a>(&'a self, pod: &'a PodInfo, _snapshot: &'a Snapshot) -> PreFilter<'a> {
-        match pod.spec().and_then(|spec| spec.node_name.as_deref()) {
-            None | Some("") => PreFilter::Skip,
+        match assigned_node(&pod.pod) {
+            None => PreFilter::Skip,
             Some(name) => PreFilter::Ask(Box::new(Named(name))),
         }
     }

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use crate::object::pod::assigned_node;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{
     Code, Filter, Hint, Plugin, Point, PreFilter, PreScore, Reason, Rejection, Score, Verdict,
@@ -72,8 +73,7 @@ impl Plugin for NodeResourcesFit {
 /// An assigned pod now asks for less of something this pod wants.
 fn freed(pod: &PodInfo, event: &ClusterEvent) -> bool {
     let (Some(old), Some(new)) = (event.old_pod(), event.new_pod()) else { return false };
-    let assigned = new.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_some_and(|node| !node.is_empty());
-    assigned && grew(&pod.requests, &pod_requests(new), &pod_requests(old))
+    assigned_node(new).is_some() && grew(&pod.requests, &pod_requests(new), &pod_requests(old))
 }
 
 /// The node, if empty, would take the pod, and has more than before of something the pod wants.

@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{Node, TopologySpreadConstraint};
 use super::taint_toleration::{tolerations, untolerated};
 use crate::object::Pod;
 use crate::object::meta::controller_of;
+use crate::object::pod::assigned_node;
 use crate::object::selector::nodes::Required;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Hint, Plugin, Point, PreFilter, PreScore};
@@ -233,10 +234,9 @@ fn has_every_key(node: &NodeInfo, constraints: &[Constraint]) -> bool {
 /// relabelled, or tolerates more and a constraint asks for that. Mirrors `isSchedulableAfterPodChange`.
 fn hint_of_pod(pod: &PodInfo, event: &ClusterEvent, constraints: &[Constraint]) -> Hint {
     let involved = |other: &&Arc<Pod>| {
-        let on_node =
-            other.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).is_some_and(|node| !node.is_empty());
         event.is_about(&pod.key)
-            || (on_node && other.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace())
+            || (assigned_node(other).is_some()
+                && other.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace())
     };
     if event.old_pod().into_iter().chain(event.new_pod()).any(|other| !involved(&other)) {
         return Hint::QueueSkip;
