@@ -17,6 +17,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::{Parts, Program};
 use crate::engine::LocalBoxFuture;
+use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object};
 
 use super::FEW;
@@ -54,7 +55,7 @@ impl Buckets {
 
     async fn sync(&self, key: Key) -> Result<(), Error> {
         let Some(bucket) = self.records.get(&key) else { return Ok(()) };
-        let ours = bucket.metadata.finalizers.iter().flatten().any(|name| name == FINALIZER);
+        let ours = has_finalizer(&bucket.metadata, FINALIZER);
         let cloud = Key::new(key.namespace(), &format!("cloud-{}", key.name()));
         match (bucket.metadata.deletion_timestamp.is_some(), ours) {
             (true, false) => Ok(()),

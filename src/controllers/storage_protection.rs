@@ -15,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::meta::has_finalizer;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
@@ -207,7 +208,7 @@ impl Controller for Volumes {
 /// The metadata that the object should have: with the finalizer while it lives, without when it is being deleted. None
 /// if it has it.
 fn wanted(meta: &ObjectMeta, finalizer: &str) -> Option<ObjectMeta> {
-    let there = meta.finalizers.iter().flatten().any(|name| name == finalizer);
+    let there = has_finalizer(meta, finalizer);
     if there != meta.deletion_timestamp.is_some() {
         return None;
     }

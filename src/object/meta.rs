@@ -81,6 +81,11 @@ pub fn controller_ref<T: Resource>(owner: &T) -> OwnerReference {
     }
 }
 
+/// Whether the object has this finalizer.
+pub fn has_finalizer(meta: &ObjectMeta, finalizer: &str) -> bool {
+    meta.finalizers.iter().flatten().any(|there| there == finalizer)
+}
+
 /// The metadata of an object's `Scale`.
 pub fn scale_metadata(meta: &ObjectMeta) -> ObjectMeta {
     ObjectMeta {

@@ -1,6 +1,7 @@
 //! StorageObjectInUseProtection: volumes and claims are born with a finalizer, which the protection controllers take
 //! away when nobody uses them. Mirrors `plugin/pkg/admission/storage/storageobjectinuseprotection`.
 
+use crate::object::meta::has_finalizer;
 use crate::object::{Object, Status};
 
 use super::Attributes;
@@ -20,9 +21,8 @@ pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Sta
     if !attributes.is_create() {
         return Ok(());
     }
-    let finalizers = object.meta_mut().finalizers.get_or_insert_default();
-    if !finalizers.iter().any(|there| there == finalizer) {
-        finalizers.push(finalizer.to_owned());
+    if !has_finalizer(object.meta(), finalizer) {
+        object.meta_mut().finalizers.get_or_insert_default().push(finalizer.to_owned());
     }
     Ok(())
 }

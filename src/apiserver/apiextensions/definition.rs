@@ -18,6 +18,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use crate::apiserver::validation::field::{Json, Path, Problems};
 use crate::apiserver::validation::names::check_dns_1035_label;
 use crate::object::definition::{CLEANUP, is_true, set_condition};
+use crate::object::meta::has_finalizer;
 use crate::object::selector::names::check_subdomain;
 use crate::object::time::Instant;
 
@@ -57,9 +58,8 @@ pub fn note_storage_version(definition: &mut CustomResourceDefinition) {
 
 /// What the first DELETE writes: the finalizer, and a condition that says what is about to happen.
 pub fn prepare_for_deletion(definition: &mut CustomResourceDefinition, now: Instant) {
-    let finalizers = definition.metadata.finalizers.get_or_insert_default();
-    if !finalizers.iter().any(|there| there == CLEANUP) {
-        finalizers.push(CLEANUP.into());
+    if !has_finalizer(&definition.metadata, CLEANUP) {
+        definition.metadata.finalizers.get_or_insert_default().push(CLEANUP.into());
     }
     const WHY: &str = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
     set_condition(definition, "Terminating", true, "InstanceDeletionPending", WHY, now);

@@ -12,6 +12,7 @@ use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister
 use crate::controllers::claim::aggregate;
 use crate::engine::LocalBoxFuture;
 use crate::object::definition::{CLEANUP, is_true, kind_of, preferred, set_condition};
+use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object, Status};
 
 use super::unless_late;
@@ -138,7 +139,7 @@ const LATE: &str = "context deadline exceeded";
 
 fn is_due(definition: &CustomResourceDefinition) -> bool {
     let meta = &definition.metadata;
-    meta.deletion_timestamp.is_some() && meta.finalizers.iter().flatten().any(|finalizer| finalizer == CLEANUP)
+    meta.deletion_timestamp.is_some() && has_finalizer(meta, CLEANUP)
 }
 
 fn without_terminating(object: &Object) -> Object {

@@ -8,9 +8,10 @@ use serde_json::json;
 
 use crate::apiserver::request::Propagation;
 use crate::client::Error;
+use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object};
 
-use super::graph::{Identity, Node, Uid, has_finalizer, owners_of};
+use super::graph::{Identity, Node, Uid, owners_of};
 use super::requests::{Unreachable, claimed_owner};
 use super::{DELETE, FOREGROUND, GarbageCollector, ORPHAN, key};
 

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::object::Object;
+pub use crate::object::meta::has_finalizer;
 
 use super::absent::AbsentOwners;
 use super::{FOREGROUND, ORPHAN};
@@ -309,11 +310,6 @@ fn set(set: &mut BTreeSet<Uid>, uid: &Uid, member: bool) {
     } else {
         set.remove(uid);
     }
-}
-
-/// Whether the object has this finalizer.
-pub fn has_finalizer(meta: &ObjectMeta, finalizer: &str) -> bool {
-    meta.finalizers.iter().flatten().any(|there| there == finalizer)
 }
 
 fn blocks(reference: &OwnerReference) -> bool {

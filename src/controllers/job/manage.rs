@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, ObjectFieldSelector, PodS
 use crate::client::{Error, join_all};
 use crate::controllers::pods::{pod_from_template, slow_start};
 use crate::controllers::replicaset::rank::least_missed;
-use crate::object::meta::controller_ref;
+use crate::object::meta::{controller_ref, has_finalizer};
 use crate::object::pod::is_ready;
 use crate::object::{Kind, Pod, Status};
 
@@ -192,9 +192,8 @@ pub fn wanted(spec: &JobSpec, succeeded: i32, active: i32) -> i32 {
 
 fn new_pod(sync: &Sync) -> Pod {
     let mut pod = pod_from_template(&sync.spec.template, &sync.job.metadata, controller_ref(&sync.job));
-    let finalizers = pod.metadata.finalizers.get_or_insert_default();
-    if !finalizers.iter().any(|finalizer| finalizer == TRACKING) {
-        finalizers.push(TRACKING.into());
+    if !has_finalizer(&pod.metadata, TRACKING) {
+        pod.metadata.finalizers.get_or_insert_default().push(TRACKING.into());
     }
     pod
 }

@@ -45,7 +45,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::meta::controller_of;
+use crate::object::meta::{controller_of, has_finalizer};
 use crate::object::selector::Selector;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
@@ -272,7 +272,7 @@ fn is_managed_elsewhere(job: &Job) -> bool {
 
 /// Whether the Pod's end is still to be counted.
 fn is_tracked(pod: &Pod) -> bool {
-    pod.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == TRACKING)
+    has_finalizer(&pod.metadata, TRACKING)
 }
 
 fn uid_of(pod: &Pod) -> &str {

@@ -18,6 +18,7 @@ use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue};
 use crate::engine::{ActorId, Hub, LocalBoxFuture};
+use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object, Status};
 
 /// The process's name and service account.
@@ -57,7 +58,7 @@ impl Attacher {
         let Some(attachment) = self.attachments.get(&key).filter(|a| a.spec.attacher == DRIVER) else { return Ok(()) };
         let attached = attachment.status.as_ref().is_some_and(|status| status.attached);
         let leaving = attachment.metadata.deletion_timestamp.is_some();
-        let held = attachment.metadata.finalizers.iter().flatten().any(|name| name == FINALIZER);
+        let held = has_finalizer(&attachment.metadata, FINALIZER);
         let done = match (leaving, attached, held) {
             (false, false, _) => self.attach(&attachment).await.map_err(|why| ("attachError", why)),
             (true, _, true) => self.detach(&attachment).await.map_err(|why| ("detachError", why)),
@@ -135,7 +136,7 @@ impl Attacher {
 
 fn with_finalizer(attachment: &VolumeAttachment) -> Vec<String> {
     let mut finalizers = attachment.metadata.finalizers.clone().unwrap_or_default();
-    if !finalizers.iter().any(|name| name == FINALIZER) {
+    if !has_finalizer(&attachment.metadata, FINALIZER) {
         finalizers.push(FINALIZER.to_owned());
     }
     finalizers
