@@ -3,6 +3,8 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
+use super::pod::is_sidecar;
+
 /// A port of the node itself: a pod with a `hostPort` takes it from all others there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostPort {
@@ -17,8 +19,7 @@ pub struct HostPort {
 impl HostPort {
     /// Those that a pod's containers and sidecars want. Mirrors `GetHostPorts`.
     pub fn of(spec: &PodSpec) -> Vec<HostPort> {
-        let inits = spec.init_containers.iter().flatten();
-        let sidecars = inits.filter(|container| container.restart_policy.as_deref() == Some("Always"));
+        let sidecars = spec.init_containers.iter().flatten().filter(|init| is_sidecar(init));
         let ports = spec.containers.iter().chain(sidecars).flat_map(|container| container.ports.iter().flatten());
         ports
             .filter_map(|port| {

@@ -136,10 +136,16 @@ pub const MIRROR: &str = "kubernetes.io/config.mirror";
 /// The action of a rule that starts all containers of the Pod anew.
 const RESTART_ALL: &str = "RestartAllContainers";
 
+/// Whether an init container is a sidecar: one that runs beside all that start after it. Mirrors
+/// `podutil.IsRestartableInitContainer`.
+pub fn is_sidecar(init: &Container) -> bool {
+    init.restart_policy.as_deref() == Some("Always")
+}
+
 /// The number of a port that one of the Pod's containers has under this name, with this protocol (`TCP`).
 pub fn container_port(pod: &Pod, name: &str, protocol: &str) -> Option<i32> {
     let spec = pod.spec.as_ref()?;
-    let sidecars = spec.init_containers.iter().flatten().filter(|c| c.restart_policy.as_deref() == Some("Always"));
+    let sidecars = spec.init_containers.iter().flatten().filter(|init| is_sidecar(init));
     let declared = spec.containers.iter().chain(sidecars).flat_map(|container| container.ports.iter().flatten());
     let same = |there: &&ContainerPort| {
         there.name.as_deref() == Some(name) && there.protocol.as_deref().unwrap_or("TCP") == protocol

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use super::pod::is_sidecar;
 use super::quantity::Amount;
 use crate::object::Pod;
 
@@ -123,7 +124,7 @@ fn of_containers(pod: &Pod, of: List) -> ResourceList {
     let (mut sidecars, mut peak) = (ResourceList::new(), ResourceList::new());
     for container in spec.init_containers.iter().flatten() {
         let mut beside = of(container.resources.as_ref());
-        if container.restart_policy.as_deref() == Some("Always") {
+        if is_sidecar(container) {
             add(&mut running, &beside);
             add(&mut sidecars, &beside);
             raise(&mut peak, &sidecars);

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::object::Pod;
+use crate::object::pod::is_sidecar;
 use crate::object::pod::status::ContainerStatus;
 use crate::object::quantity::Amount;
 use crate::object::resources::is_pod_level;
@@ -132,7 +133,7 @@ fn total(pod: &Pod, missing: Missing) -> Resources {
     let mut init_peak = Resources::default();
     for container in spec.init_containers.iter().flatten() {
         let requests = container_requests(pod, container, missing);
-        if container.restart_policy.as_deref() == Some("Always") {
+        if is_sidecar(container) {
             running.add(&requests);
             sidecars.add(&requests);
             init_peak.raise_to(&sidecars);
@@ -183,7 +184,7 @@ fn container_requests(pod: &Pod, container: &Container, missing: Missing) -> Res
 /// that end are past that. Mirrors `determineContainerReqs`.
 fn held_by<'a>(pod: &'a Pod, container: &Container) -> Option<Vec<&'a Quantities>> {
     let is_init = pod.spec.as_ref()?.init_containers.iter().flatten().any(|init| init.name == container.name);
-    if is_init && container.restart_policy.as_deref() != Some("Always") {
+    if is_init && !is_sidecar(container) {
         return None;
     }
     let status = container_status(pod, &container.name)?;

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::Pod;
-use crate::object::pod::assigned_node;
+use crate::object::pod::{assigned_node, is_sidecar};
 use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::container::{self, Around};
@@ -184,8 +184,7 @@ pub(super) fn unique(problems: &mut Problems, path: &Path, container: &Container
 
 /// Init containers end before the next starts, so they have no probes; sidecars (restartPolicy Always) run on.
 fn init_container(problems: &mut Problems, path: &Path, one: &Container, grace: i64) {
-    let sidecar = one.restart_policy.as_deref() == Some("Always");
-    if sidecar {
+    if is_sidecar(one) {
         return handler::handlers(problems, path, one, grace);
     }
     const WHY: &str = "may not be set for init containers without restartPolicy=Always";

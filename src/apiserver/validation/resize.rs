@@ -9,7 +9,7 @@ use super::field::{Path, Problems};
 use super::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
 use crate::object::pod::status::PodStatus;
-use crate::object::pod::{MIRROR, qos_class};
+use crate::object::pod::{MIRROR, is_sidecar, qos_class};
 use crate::object::resources::amounts;
 
 /// What can be changed.
@@ -99,9 +99,8 @@ fn sizes(problems: &mut Problems, new: &PodSpec, old: &PodSpec) {
         if !differ_in_size_alone(new, old) {
             problems.forbidden(&path, "only cpu and memory resources for init or sidecar containers are mutable");
         }
-        let is_sidecar = new.restart_policy.as_deref() == Some("Always");
         let restarts = new.resize_policy.iter().flatten().any(|policy| policy.restart_policy == "RestartContainer");
-        if new != old && !is_sidecar && restarts {
+        if new != old && !is_sidecar(new) && restarts {
             const WHY: &str = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
             problems.forbidden(&path, WHY);
         }

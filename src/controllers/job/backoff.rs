@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::object::Pod;
-use crate::object::pod::ready_condition;
+use crate::object::pod::{is_sidecar, ready_condition};
 use crate::object::time::Instant;
 
 const FIRST: Duration = Duration::from_secs(10);
@@ -64,9 +64,8 @@ pub fn finished_at(pod: &Pod) -> Instant {
 fn containers_ended(pod: &Pod) -> Option<Instant> {
     let status = pod.status.as_ref()?;
     let init_containers = pod.spec.as_ref().and_then(|spec| spec.init_containers.as_deref()).unwrap_or_default();
-    let is_sidecar =
-        |name: &str| init_containers.iter().any(|c| c.name == name && c.restart_policy.as_deref() == Some("Always"));
-    let sidecars = status.init_container_statuses.iter().flatten().filter(|status| is_sidecar(&status.name));
+    let of_sidecar = |name: &str| init_containers.iter().any(|init| init.name == name && is_sidecar(init));
+    let sidecars = status.init_container_statuses.iter().flatten().filter(|status| of_sidecar(&status.name));
     let all = status.container_statuses.iter().flatten().chain(sidecars);
     let ends = all.map(|status| status.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref());
     ends.collect::<Option<Vec<_>>>()?.into_iter().map(Instant::from_time).max()

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::object::Pod;
 use crate::object::metrics::Metrics;
-use crate::object::pod::{phase, ready_condition};
+use crate::object::pod::{is_sidecar, phase, ready_condition};
 use crate::object::quantity::Amount;
 use crate::object::resources::{is_pod_level, pod_requests};
 use crate::object::time::Instant;
@@ -214,8 +214,8 @@ fn requests(pods: &[Arc<Pod>], resource: &str, container: &str) -> Result<BTreeM
             requests.insert(name, request.milli_value());
             continue;
         }
-        let sidecars = spec.iter().flat_map(|spec| spec.init_containers.iter().flatten());
-        let sidecars = sidecars.filter(|c| c.restart_policy.as_deref() == Some("Always"));
+        let inits = spec.iter().flat_map(|spec| spec.init_containers.iter().flatten());
+        let sidecars = inits.filter(|init| is_sidecar(init));
         let containers = spec.iter().flat_map(|spec| &spec.containers).chain(sidecars);
         let mut sum = 0;
         for there in containers.filter(|there| container.is_empty() || there.name == container) {

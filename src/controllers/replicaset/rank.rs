@@ -4,12 +4,10 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Container;
-
 use crate::controllers::pods::{is_active, ready_since};
 use crate::object::Pod;
 use crate::object::pod::status::ContainerStatus;
-use crate::object::pod::{assigned_node, is_ready, phase};
+use crate::object::pod::{assigned_node, is_ready, is_sidecar, phase};
 use crate::object::time::Instant;
 
 /// What a Pod's deletion costs, as people see it: an int32, lower goes first.
@@ -147,8 +145,8 @@ fn max_restarts(pod: &Pod) -> (i32, i32) {
     let max = |statuses: &[&ContainerStatus]| statuses.iter().map(|status| status.restart_count).max().unwrap_or(0);
     let regular: Vec<_> = status.container_statuses.iter().flatten().collect();
     let init_containers = pod.spec.as_ref().and_then(|spec| spec.init_containers.as_deref()).unwrap_or_default();
-    let is_sidecar = |c: &&Container| c.restart_policy.as_deref() == Some("Always");
-    let sidecars: Vec<&str> = init_containers.iter().filter(is_sidecar).map(|c| c.name.as_str()).collect();
+    let sidecars = init_containers.iter().filter(|init| is_sidecar(init)).map(|init| init.name.as_str());
+    let sidecars: Vec<&str> = sidecars.collect();
     let init_statuses = status.init_container_statuses.iter().flatten();
     let of_sidecars: Vec<_> = init_statuses.filter(|status| sidecars.contains(&status.name.as_str())).collect();
     (max(&regular), max(&of_sidecars))

@@ -6,10 +6,11 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::restart::{is_sidecar, restarts_after, should_start};
+use super::restart::{restarts_after, should_start};
 use super::restart_all::Reset;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use crate::object::Pod;
+use crate::object::pod::is_sidecar;
 use crate::object::text::Text;
 
 /// The work of one sync, in the order in which it is done.

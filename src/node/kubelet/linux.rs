@@ -9,10 +9,9 @@ use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::eviction::is_critical;
-use super::restart::is_sidecar;
 use crate::node::cri::LinuxContainerResources;
 use crate::object::Pod;
-use crate::object::pod::qos_class;
+use crate::object::pod::{is_sidecar, qos_class};
 use crate::object::quantity::Amount;
 use crate::object::resources::{pod_level, requests_of_containers};
 

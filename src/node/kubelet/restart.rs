@@ -47,11 +47,6 @@ pub fn restarts_after(pod: &Pod, container: &Container, exit_code: i32) -> bool 
     is_restarted(pod.spec.as_deref().and_then(|spec| spec.restart_policy.as_deref()), container, exit_code)
 }
 
-/// An init container that runs beside the others: a sidecar (`podutil.IsRestartableInitContainer`).
-pub fn is_sidecar(container: &Container) -> bool {
-    container.restart_policy.as_deref() == Some("Always")
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{container, exited, pod, running};

@@ -12,7 +12,6 @@ use super::Shared;
 use super::hooks::Hook;
 use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN};
 use super::probes::Kind;
-use super::restart::is_sidecar;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use super::start::field_path;
 use super::workers::End;
@@ -20,6 +19,7 @@ use crate::client::join_all;
 use crate::client::recorder::EventType;
 use crate::engine::RpcError;
 use crate::object::Pod;
+use crate::object::pod::is_sidecar;
 use crate::object::text::Text;
 use crate::object::time::Instant;
 

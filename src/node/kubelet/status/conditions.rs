@@ -7,14 +7,13 @@
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::super::resize::Resize;
-use super::super::restart::is_sidecar;
 use super::super::restart_all;
 use super::Inputs;
 use super::containers::any_regular_started;
 use super::phase::{FAILED, SUCCEEDED};
 use crate::object::Pod;
-use crate::object::pod::could_restart_all;
 use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
+use crate::object::pod::{could_restart_all, is_sidecar};
 
 /// The sandbox exists and has its network.
 pub const READY_TO_START: &str = "PodReadyToStartContainers";

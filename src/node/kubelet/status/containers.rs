@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::object::pod::is_sidecar;
 use crate::object::pod::status::{
     ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
     VolumeMountStatus,
@@ -16,7 +17,7 @@ use crate::object::text::Text;
 use crate::object::time::Instant;
 use crate::object::{Pod, ephemeral};
 
-use super::super::restart::{is_sidecar, should_start};
+use super::super::restart::should_start;
 use super::super::restart_all;
 use super::super::runtime_pod::{RunState, RuntimeContainer};
 use super::sizes::Size;

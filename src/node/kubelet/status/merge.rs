@@ -5,13 +5,12 @@
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::super::params::TERMINATION_MESSAGES_MAX;
-use super::super::restart::is_sidecar;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
 use super::phase;
 use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::pod::is_final;
 use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
+use crate::object::pod::{is_final, is_sidecar};
 use crate::object::time::Instant;
 use crate::object::{Pod, Shared};
 

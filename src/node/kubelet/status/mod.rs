@@ -26,11 +26,10 @@ use k8s_openapi::api::core::v1::PodSpec;
 
 use super::active_deadline;
 use super::resize::Resize;
-use super::restart::is_sidecar;
 use super::runtime_pod::RuntimePod;
 use crate::object::Pod;
-use crate::object::pod::is_final;
 use crate::object::pod::status::{ContainerStatus, HostIP, PodIP, PodStatus};
+use crate::object::pod::{is_final, is_sidecar};
 use sizes::Sizes;
 
 /// Why the last attempt to start a container failed: an entry of the kubelet's reason cache

@@ -5,10 +5,9 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-use super::super::restart::is_sidecar;
 use super::super::restart_all;
-use crate::object::pod::is_restarted;
 use crate::object::pod::status::ContainerStatus;
+use crate::object::pod::{is_restarted, is_sidecar};
 
 /// Nothing has run yet, or something still waits.
 pub const PENDING: &str = "Pending";
