@@ -18,7 +18,7 @@ use crate::object::pod::{assigned_node, is_ready, phase};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Kind, Object, Pod, Status, node};
 
 use super::admission::Reader;
 use super::request::{Response, Verb};
@@ -187,8 +187,7 @@ impl Look<'_> {
     /// Whether the node's kubelet answers.
     fn answers(&self, node: &str) -> bool {
         let Some(Object::Node(node)) = Reader::get(&self.server.store, Kind::Node, "", node) else { return false };
-        let mut conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-        conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+        node::is_ready(&node)
     }
 }
 

@@ -34,12 +34,12 @@ use k8s_openapi::api::core::v1::Node;
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::node::is_ready;
 use crate::object::pod::{assigned_node, phase};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::disruption_target::{self, Disruption};
-use super::node_lifecycle::health::condition;
 use super::node_taints::{self, BY_NODE, is_out_of_service};
 
 /// The row of this controller.
@@ -268,8 +268,7 @@ impl PodGc {
 
     fn node_changed(&self, node: &Node) {
         let name = node.metadata.name.clone().unwrap_or_default();
-        let ready = condition(node, "Ready").is_some_and(|ready| ready.status == "True");
-        if ready || !is_out_of_service(node) {
+        if is_ready(node) || !is_out_of_service(node) {
             self.state.borrow_mut().out_of_service.remove(&name);
         } else if self.state.borrow_mut().out_of_service.insert(name) {
             self.expect_look();

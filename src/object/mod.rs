@@ -14,7 +14,7 @@
 //! - [`fields`]: who manages which field, and what applying a configuration does.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`shared`]: parts that the versions of an object share; [`text`]: texts of which there are many copies.
-//! - [`pod`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
+//! - [`pod`], [`node`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
@@ -44,6 +44,7 @@ pub mod kinds;
 pub mod meta;
 pub mod metrics;
 pub mod nearest;
+pub mod node;
 pub mod patch;
 pub mod pod;
 pub mod quantity;

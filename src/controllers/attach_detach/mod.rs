@@ -35,6 +35,7 @@ use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::node::is_ready;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
@@ -262,7 +263,7 @@ impl AttachDetach {
         };
         if mounted && !node.as_deref().is_some_and(is_out_of_service) {
             let left = UNMOUNT_WAIT_MAX.saturating_sub(now - since);
-            if node.as_deref().is_some_and(is_healthy) || !left.is_zero() {
+            if node.as_deref().is_some_and(is_ready) || !left.is_zero() {
                 // A healthy node will say when it is done; one that is not, has its time.
                 self.queue.add_after_background(key.clone(), left.max(Duration::from_secs(1)));
                 return Ok(());
@@ -371,11 +372,6 @@ fn is_in_use(node: &Node, volume: &PersistentVolume) -> bool {
     node.status.iter().flat_map(|status| status.volumes_in_use.iter().flatten()).any(|there| *there == name)
 }
 
-fn is_healthy(node: &Node) -> bool {
-    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    { conditions }.any(|condition| condition.type_ == "Ready" && condition.status == "True")
-}
-
 impl Controller for AttachDetach {
     fn on_change(&self, change: &Change) {
         match change {
@@ -427,7 +423,5 @@ fn says_the_same(old: &Node, new: &Node) -> bool {
     let volumes = |node: &Node| {
         node.status.as_ref().map(|status| (status.volumes_in_use.clone(), status.volumes_attached.clone()))
     };
-    volumes(old) == volumes(new)
-        && is_healthy(old) == is_healthy(new)
-        && is_out_of_service(old) == is_out_of_service(new)
+    volumes(old) == volumes(new) && is_ready(old) == is_ready(new) && is_out_of_service(old) == is_out_of_service(new)
 }

@@ -13,9 +13,9 @@ use k8s_openapi::api::core::v1::{Node, Service};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints, EndpointSlice, ForZone};
 
 use crate::client::EventType;
-use crate::controllers::node_lifecycle::health::condition;
 use crate::engine::{Hub, Memory};
 use crate::object::Key;
+use crate::object::node::is_ready;
 use crate::object::quantity::Amount;
 
 use super::pack::Plan;
@@ -294,10 +294,6 @@ fn for_zone(name: String) -> EndpointHints {
 
 fn ready(endpoint: &Endpoint) -> bool {
     endpoint.conditions.as_ref().is_some_and(|conditions| conditions.ready == Some(true))
-}
-
-fn is_ready(node: &Node) -> bool {
-    condition(node, "Ready").is_some_and(|ready| ready.status == "True")
 }
 
 fn zone_of(node: &Node) -> Option<&str> {

@@ -6,6 +6,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 
+pub use crate::object::node::condition;
 use crate::object::time::Instant;
 
 /// `--node-monitor-grace-period`: so long a node may be silent.
@@ -78,11 +79,6 @@ impl NodeHealth {
     pub fn wrote(&mut self, node: &Node) {
         self.ready = condition(node, "Ready").map(|c| (c.last_heartbeat_time.clone(), c.status.clone()));
     }
-}
-
-/// One condition of a node.
-pub fn condition<'a>(node: &'a Node, type_: &str) -> Option<&'a NodeCondition> {
-    node.status.as_ref()?.conditions.as_ref()?.iter().find(|condition| condition.type_ == type_)
 }
 
 /// The node with all the kubelet's conditions Unknown.

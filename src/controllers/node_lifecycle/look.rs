@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{Node, ObjectReference};
 
 use crate::client::{EventType, join_all};
 use crate::controllers::node_taints::{self, BY_NODE, NOT_READY, UNREACHABLE, taint};
+use crate::object::node::condition;
 use crate::object::{Key, Status};
 
 use super::Monitor;
@@ -109,7 +110,7 @@ impl Monitor {
         let observed = current.clone().unwrap_or_else(|| "Unknown".to_owned());
         if silent {
             let changed = health::with_unknown_conditions(node, now);
-            if health::condition(&changed, "Ready") != health::condition(node, "Ready") {
+            if condition(&changed, "Ready") != condition(node, "Ready") {
                 let stored = self.client.update_status(changed).await?;
                 if let Some(health) = self.state.borrow_mut().health.get_mut(name(node)) {
                     health.wrote(&stored);

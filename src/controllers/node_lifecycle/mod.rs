@@ -38,6 +38,7 @@ use k8s_openapi::api::core::v1::{Node, Taint};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+use crate::object::node::condition;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
@@ -177,7 +178,7 @@ impl Monitor {
         for zone in zones {
             while let Some(name) = self.with_zone(&zone, |zone, now| zone.take(now)).flatten() {
                 let Some(node) = self.nodes.get(&Key::new("", &name)) else { continue };
-                let ready = health::condition(&node, "Ready").map(|condition| condition.status.as_str());
+                let ready = condition(&node, "Ready").map(|condition| condition.status.as_str());
                 let Some((add, opposite)) = self.no_execute_taints(&node, ready) else { continue };
                 if node_taints::swap(&self.client, &node, vec![add], &[opposite]).await.is_err() {
                     self.with_zone(&zone, |zone, _| zone.put_back(name));
