@@ -22,6 +22,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::ephemeral;
 use crate::object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
+use crate::object::well_known::RBAC;
 use crate::object::{Object, Pod};
 
 use super::apiextensions;
@@ -36,7 +37,6 @@ const FILE_MODE: i32 = 0o644;
 const AFFINITY_SECONDS: i32 = 10_800;
 /// The label of each namespace with its name.
 pub const NAME_LABEL: &str = "kubernetes.io/metadata.name";
-const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Fills in what the sender left out.
 pub fn set_defaults(object: &mut Object) {
@@ -407,9 +407,9 @@ fn lacks_group(role: &RoleRef, subjects: Option<&[Subject]>) -> bool {
 
 /// Mirrors `pkg/apis/rbac/v1/defaults.go`.
 fn binding_defaults(role: &mut RoleRef, subjects: Option<&mut [Subject]>) {
-    or_text(&mut role.api_group, RBAC_GROUP);
+    or_text(&mut role.api_group, RBAC);
     for subject in subjects.into_iter().flatten().filter(|subject| matches!(subject.kind.as_str(), "User" | "Group")) {
-        or_text(&mut subject.api_group, RBAC_GROUP);
+        or_text(&mut subject.api_group, RBAC);
     }
 }
 

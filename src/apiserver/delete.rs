@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use crate::object::pod::{assigned_node, has_ended};
 use crate::object::time::Instant;
+use crate::object::well_known::{FOREGROUND, ORPHAN};
 use crate::object::{Kind, Object, Status};
 
 use super::admission::webhook::waiting;
 use super::admission::{self, Attributes};
 use super::request::{Body, DeleteOptions, Propagation, Response};
 use super::{ApiServer, Handling, Outcome, strategy};
-
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
 
 impl ApiServer {
     pub(super) fn delete(&mut self, handling: &mut Handling) -> Outcome {

@@ -22,6 +22,7 @@ use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::pod::{Spec, qos_class};
 use crate::object::time::Instant;
+use crate::object::well_known::KUBERNETES;
 use crate::object::{Object, Pod};
 
 use super::apiextensions::{Version, definition};
@@ -92,8 +93,8 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
             namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..NamespaceStatus::default() });
             let spec = namespace.spec.get_or_insert_with(NamespaceSpec::default);
             let finalizers = spec.finalizers.get_or_insert_default();
-            if !finalizers.iter().any(|f| f == "kubernetes") {
-                finalizers.push("kubernetes".into());
+            if !finalizers.iter().any(|f| f == KUBERNETES) {
+                finalizers.push(KUBERNETES.into());
             }
             // Defaults could not know a name that was only just made up.
             let name = namespace.metadata.name.clone().unwrap_or_default();

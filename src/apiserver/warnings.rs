@@ -16,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::object::quantity::Amount;
+use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
 use super::validation::names::check_dns_label;
@@ -151,10 +152,10 @@ fn doubled<'a>(values: impl Iterator<Item = &'a str>, mut say: impl FnMut(usize,
 /// What a label of nodes is called today, if it once was called so. Mirrors `GetNodeLabelDeprecatedMessage`.
 fn deprecated_label(key: &str) -> Option<String> {
     let (since, instead) = match key {
-        "beta.kubernetes.io/arch" => ("1.14", "kubernetes.io/arch"),
-        "beta.kubernetes.io/os" => ("1.14", "kubernetes.io/os"),
-        "failure-domain.beta.kubernetes.io/region" => ("1.17", "topology.kubernetes.io/region"),
-        "failure-domain.beta.kubernetes.io/zone" => ("1.17", "topology.kubernetes.io/zone"),
+        "beta.kubernetes.io/arch" => ("1.14", ARCH),
+        "beta.kubernetes.io/os" => ("1.14", OS),
+        REGION_BETA => ("1.17", REGION),
+        ZONE_BETA => ("1.17", ZONE),
         "beta.kubernetes.io/instance-type" => ("1.17", "node.kubernetes.io/instance-type"),
         _ => return None,
     };

@@ -18,10 +18,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, Error, Lister, Queue, Registration};
 use crate::cluster::Parts;
-use crate::controllers::endpoint_slice::SERVICE_NAME;
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_ref;
 use crate::object::pod::is_ready;
+use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::shipped_with;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::apiserver::request::{Request, User};
 use crate::engine::Engine;
 use crate::object::time::Instant;
+use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Kind, Object};
 
 /// Where the API server listens, on the network of the nodes.
@@ -78,7 +79,7 @@ fn own_service(now: Instant) -> Vec<Object> {
         ),
         (
             Kind::EndpointSlice,
-            json!({"metadata": metadata(json!({"kubernetes.io/service-name": "kubernetes"})),
+            json!({"metadata": metadata(json!({SERVICE_NAME: "kubernetes"})),
                 "addressType": "IPv4", "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}],
                 "endpoints": [{"addresses": [API_SERVER_IP], "conditions": {"ready": true}}]}),
         ),

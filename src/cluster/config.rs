@@ -16,6 +16,7 @@ use crate::node::cni::plugins::host_local::Ipam;
 use crate::node::kubelet::{self, actions::Compute, restart::Restarts};
 use crate::node::network::Mode;
 use crate::node::proxy::chooser::Chooser;
+use crate::object::well_known::{REGION, ZONE};
 use crate::scheduler::actor::KubeScheduler;
 use crate::scheduler::configuration::ProfileList;
 use crate::scheduler::profile::Profile;
@@ -153,11 +154,8 @@ impl NodeConfig {
     /// Node number `n`, counted from 1: 4 cores, 8 GiB, 110 Pods, in one of three zones.
     pub fn numbered(n: usize) -> NodeConfig {
         let zone = ["zone-a", "zone-b", "zone-c"][(n - 1) % 3];
-        let labels = BTreeMap::from([
-            ("topology.kubernetes.io/zone".to_owned(), zone.to_owned()),
-            ("topology.kubernetes.io/region".to_owned(), "region-1".to_owned()),
-        ]);
-        NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels }
+        let labels = [(ZONE, zone), (REGION, "region-1")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels: labels.into() }
     }
 
     /// The number in the node's name, 1 if it has none.

@@ -53,6 +53,7 @@ use crate::node::runtime::Runtime;
 use crate::node::runtime::state::ImageScript;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
+use crate::object::well_known::ZONE;
 use crate::object::{Key, Kind, Object};
 
 use bootstrap::{bootstrap, write_as_server};
@@ -362,7 +363,7 @@ impl Cluster {
         let id = self.engine.next_actor();
         let runtime = self.engine.add(Rc::new(Runtime::new(hub.clone(), id, &node.name, host.clone(), cni)));
         let driver = self.storage.clone().map(|backend| {
-            let (id, zone) = (self.engine.next_actor(), node.labels.get(csi::ZONE).map_or("", String::as_str));
+            let (id, zone) = (self.engine.next_actor(), node.labels.get(ZONE).map_or("", String::as_str));
             self.engine.add(Rc::new(NodePlugin::new(hub.clone(), id, backend, &node.name, zone, disk.clone())))
         });
         let id = self.engine.next_actor();

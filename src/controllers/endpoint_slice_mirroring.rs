@@ -16,12 +16,13 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_ref;
+use crate::object::well_known::{LAST_APPLIED, SERVICE_NAME};
 use crate::object::{Key, Kind, Object};
 
 use super::endpoint_slice::pack::{Labels, Plan, identity};
 use super::endpoint_slice::tracker::Tracker;
 use super::endpoint_slice::{
-    BY_SERVICE, FIRST_RETRY, MANAGED_BY, SERVICE_NAME, index_by_service, index_value, slice, watch_slices, write,
+    BY_SERVICE, FIRST_RETRY, MANAGED_BY, index_by_service, index_value, slice, watch_slices, write,
 };
 use super::service_pods::LAST_CHANGE;
 
@@ -156,7 +157,7 @@ fn says_the_same(there: &EndpointSlice, wanted: &EndpointSlice) -> bool {
 
 /// All but those that say something of the Endpoints object only.
 fn annotations(endpoints: &Endpoints) -> Option<Labels> {
-    const OWN: [&str; 2] = ["kubectl.kubernetes.io/last-applied-configuration", LAST_CHANGE];
+    const OWN: [&str; 2] = [LAST_APPLIED, LAST_CHANGE];
     let mut annotations = endpoints.metadata.annotations.clone().unwrap_or_default();
     annotations.retain(|key, _| !OWN.contains(&key.as_str()));
     (!annotations.is_empty()).then_some(annotations)

@@ -9,15 +9,9 @@ use serde_json::{Value, json};
 use crate::apiserver::request::Patch;
 use crate::client::{Client, Error};
 use crate::object::pod::assigned_node;
+use crate::object::well_known::OUT_OF_SERVICE;
+pub use crate::object::well_known::{NOT_READY, UNREACHABLE};
 use crate::object::{Object, Status};
-
-/// The node answers, but says that it is not ready.
-pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
-/// Nothing is heard of the node.
-pub const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
-
-/// The node is off, people say, and what it held may be given to others.
-const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 
 /// The name of the index of Pods by their node, which the controllers of nodes share.
 pub const BY_NODE: &str = "spec.nodeName";

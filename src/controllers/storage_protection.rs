@@ -18,6 +18,7 @@ use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::meta::has_finalizer;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
+use crate::object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 use crate::object::{Key, Kind, Object, Pod};
 
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
@@ -39,9 +40,6 @@ pub const VOLUMES: Registration = Registration {
     max_retries: None,
     new: &|context| Rc::new(Volumes::new(context)),
 };
-
-const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
-const VOLUME_FINALIZER: &str = "kubernetes.io/pv-protection";
 
 /// Keys are claims.
 struct Claims {
@@ -93,7 +91,7 @@ impl Claims {
     /// Mirrors `processPVC`.
     async fn release(&self, key: &Key, since: Option<Instant>) -> Result<(), Error> {
         let Some(claim) = self.claims.get(key) else { return Ok(()) };
-        let Some(metadata) = wanted(&claim.metadata, CLAIM_FINALIZER) else { return Ok(()) };
+        let Some(metadata) = wanted(&claim.metadata, CLAIM_PROTECTION) else { return Ok(()) };
         if claim.metadata.deletion_timestamp.is_some() && self.is_used(key, &claim, since).await? {
             return Ok(());
         }
@@ -144,7 +142,7 @@ impl Controller for Claims {
             Change::Deleted(Object::PersistentVolumeClaim(_)) => {}
             Change::Added(Object::PersistentVolumeClaim(claim))
             | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
-                if wanted(&claim.metadata, CLAIM_FINALIZER).is_some() =>
+                if wanted(&claim.metadata, CLAIM_PROTECTION).is_some() =>
             {
                 self.enqueue(change.key());
             }
@@ -178,7 +176,7 @@ impl Volumes {
 
     async fn sync(&self, key: Key) -> Result<(), Error> {
         let Some(volume) = self.volumes.get(&key) else { return Ok(()) };
-        let Some(metadata) = wanted(&volume.metadata, VOLUME_FINALIZER) else { return Ok(()) };
+        let Some(metadata) = wanted(&volume.metadata, VOLUME_PROTECTION) else { return Ok(()) };
         if volume.metadata.deletion_timestamp.is_some() && is_bound(&volume) {
             return Ok(());
         }
@@ -194,7 +192,7 @@ impl Controller for Volumes {
     fn on_change(&self, change: &Change) {
         if let Change::Added(Object::PersistentVolume(volume))
         | Change::Updated { new: Object::PersistentVolume(volume), .. } = change
-            && wanted(&volume.metadata, VOLUME_FINALIZER).is_some()
+            && wanted(&volume.metadata, VOLUME_PROTECTION).is_some()
         {
             self.queue.add(change.key());
         }

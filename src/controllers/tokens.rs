@@ -26,6 +26,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::token::{self, Bounds, Claims};
+use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
 use crate::object::{Key, Kind, Object, Status};
 
 use super::root_ca::CERTIFICATE;
@@ -39,7 +40,6 @@ pub const REGISTRATION: Registration = Registration {
     new: &|context| Rc::new(Tokens::new(context)),
 };
 
-const TYPE: &str = "kubernetes.io/service-account-token";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
 const CA: &str = "ca.crt";
@@ -187,7 +187,7 @@ impl Tokens {
 }
 
 fn is_token(secret: &Secret) -> bool {
-    secret.type_.as_deref() == Some(TYPE)
+    secret.type_.as_deref() == Some(SERVICE_ACCOUNT_TOKEN)
 }
 
 fn annotation<'a>(secret: &'a Secret, name: &str) -> &'a str {

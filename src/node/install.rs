@@ -6,6 +6,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::Object;
+use crate::object::well_known::RBAC;
 
 /// Verbs, API group and resources, each as a list with commas.
 pub type Rule = (&'static str, &'static str, &'static str);
@@ -19,8 +20,7 @@ pub fn role(role: &str, account: &str, rules: &[Rule]) -> [Object; 2] {
         namespace: Some("kube-system".into()),
         api_group: None,
     };
-    let group = "rbac.authorization.k8s.io".to_owned();
-    let role_ref = RoleRef { api_group: Some(group), kind: "ClusterRole".into(), name: role.into() };
+    let role_ref = RoleRef { api_group: Some(RBAC.into()), kind: "ClusterRole".into(), name: role.into() };
     let (metadata, subjects) = (named(account), Some(vec![subject]));
     [
         Object::ClusterRole(Arc::new(ClusterRole { metadata: named(role), rules, ..Default::default() })),

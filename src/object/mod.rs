@@ -21,6 +21,7 @@
 //! - [`nearest`]: what was meant by a word that nobody knows.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`template`]: which objects make Pods, and the hash by which a Pod template is known; [`taint`]: which Pods bear one.
+//! - [`well_known`]: labels, taints and finalizers by which components know one another's marks.
 //! - [`random`]: where generated names and uids come from.
 //!
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
@@ -64,6 +65,7 @@ pub mod time;
 pub mod token;
 pub mod versions;
 pub mod volume;
+pub mod well_known;
 pub mod zone;
 
 pub use custom::{CustomKind, CustomObject};

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Service};
 
+use crate::object::well_known::{REGION, ZONE};
+
 use super::classes::PodClasses;
 use super::labels::{Labels, Matcher};
 use super::node_info::{ImageId, KeyId, NodeId, NodeInfo, PairId};
@@ -287,7 +289,6 @@ impl Snapshot {
 /// Region and zone as one text. Mirrors `utilnode.GetZoneKey`.
 fn zone_of(node: &Node) -> String {
     let label = |key| node.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map_or("", String::as_str);
-    let region = label("topology.kubernetes.io/region");
-    let zone = label("topology.kubernetes.io/zone");
+    let (region, zone) = (label(REGION), label(ZONE));
     if region.is_empty() && zone.is_empty() { String::new() } else { format!("{region}:\u{0}:{zone}") }
 }

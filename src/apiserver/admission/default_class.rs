@@ -7,12 +7,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use crate::object::well_known::DEFAULT_STORAGE_CLASS;
 use crate::object::{Kind, Object, Status};
 
 use super::{Attributes, Reader};
 
-/// Marks the default class of storage.
-const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 /// Marks the default class of Ingresses.
 const IS_DEFAULT_INGRESS: &str = "ingressclass.kubernetes.io/is-default-class";
 /// How a claim named its class before there was a field for it.
@@ -28,7 +27,7 @@ pub fn of_storage(attributes: &mut Attributes, object: &mut Object) -> Result<()
     if !attributes.is_create() || named || annotated {
         return Ok(());
     }
-    if let Some(class) = newest_default(attributes.reader, Kind::StorageClass, IS_DEFAULT) {
+    if let Some(class) = newest_default(attributes.reader, Kind::StorageClass, DEFAULT_STORAGE_CLASS) {
         Arc::make_mut(claim).spec.get_or_insert_default().storage_class_name = Some(class);
     }
     Ok(())
@@ -70,7 +69,8 @@ mod tests {
     fn a_claim_without_a_class_gets_the_newest_default() {
         let class = |name: &str, created: &str, default: &str| {
             json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "a.b",
-                "metadata": {"name": name, "creationTimestamp": created, "annotations": {IS_DEFAULT: default}}})
+                "metadata": {"name": name, "creationTimestamp": created,
+                    "annotations": {DEFAULT_STORAGE_CLASS: default}}})
         };
         let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
         let none = Objects::parse(&[class("plain", late, "false")]);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Toleration;
 
+use crate::object::well_known::{NOT_READY, UNREACHABLE};
 use crate::object::{Object, Status};
 
 use super::Attributes;
@@ -12,7 +13,7 @@ use super::Attributes;
 /// `--default-not-ready-toleration-seconds` and `--default-unreachable-toleration-seconds`.
 const TOLERATION_SECONDS: i64 = 300;
 
-const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+const TAINTS: [&str; 2] = [NOT_READY, UNREACHABLE];
 
 /// Adds to a Pod the two tolerations that it lacks.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {

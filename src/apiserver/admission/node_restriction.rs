@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::Node;
 use crate::apiserver::authorization::node::{NODE_LEASES, node_of};
 use crate::apiserver::request::{Body, Request, Subresource};
 use crate::object::pod::{MIRROR, assigned_node};
+use crate::object::well_known::{ARCH, HOSTNAME, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, Reader, forbidden};
@@ -18,15 +19,15 @@ use super::{Attributes, Reader, forbidden};
 /// Labels that a kubelet may set about itself, besides those outside of kubernetes.io and k8s.io.
 /// Mirrors `kubeletapis.KubeletLabels`.
 const OWN_LABELS: &[&str] = &[
-    "kubernetes.io/hostname",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
+    HOSTNAME,
+    ZONE,
+    REGION,
+    ZONE_BETA,
+    REGION_BETA,
     "node.kubernetes.io/instance-type",
     "beta.kubernetes.io/instance-type",
-    "kubernetes.io/os",
-    "kubernetes.io/arch",
+    OS,
+    ARCH,
     "beta.kubernetes.io/os",
     "beta.kubernetes.io/arch",
 ];

@@ -5,6 +5,7 @@ use crate::apiserver::request::Subresource;
 use crate::object::pod::assigned_node;
 use crate::object::quantity::Amount;
 use crate::object::resources::pod_requests;
+use crate::object::well_known::OS;
 use crate::object::{Kind, Object, Status};
 
 use super::{Attributes, forbidden};
@@ -34,7 +35,7 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
     if !too_much.is_empty() {
         return refuse(&format!("node didn't have enough allocatable resources: {}", too_much.join("; ")));
     }
-    match there.metadata.labels.as_ref().and_then(|labels| labels.get("kubernetes.io/os")).map(String::as_str) {
+    match there.metadata.labels.as_ref().and_then(|labels| labels.get(OS)).map(String::as_str) {
         Some("linux") => Ok(()),
         os => {
             let os = os.unwrap_or_default();

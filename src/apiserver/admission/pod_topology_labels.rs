@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use crate::apiserver::request::Binding;
 use crate::object::pod::assigned_node;
+use crate::object::well_known::{REGION, ZONE};
 use crate::object::{Kind, Object, Status};
 
 use super::{Attributes, Reader};
 
-const COPIED: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+const COPIED: [&str; 2] = [ZONE, REGION];
 
 /// The labels of the binding's node go with it; binding writes them onto the Pod.
 pub fn admit_binding(binding: &mut Binding, reader: &dyn Reader) {

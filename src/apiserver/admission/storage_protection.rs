@@ -2,20 +2,16 @@
 //! away when nobody uses them. Mirrors `plugin/pkg/admission/storage/storageobjectinuseprotection`.
 
 use crate::object::meta::has_finalizer;
+use crate::object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 use crate::object::{Object, Status};
 
 use super::Attributes;
 
-/// On a claim, while a Pod uses it.
-pub const CLAIM: &str = "kubernetes.io/pvc-protection";
-/// On a volume, while it is bound to a claim.
-pub const VOLUME: &str = "kubernetes.io/pv-protection";
-
 /// A new volume or claim.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {
     let finalizer = match object {
-        Object::PersistentVolume(_) => VOLUME,
-        Object::PersistentVolumeClaim(_) => CLAIM,
+        Object::PersistentVolume(_) => VOLUME_PROTECTION,
+        Object::PersistentVolumeClaim(_) => CLAIM_PROTECTION,
         _ => return Ok(()),
     };
     if !attributes.is_create() {
@@ -37,9 +33,9 @@ mod tests {
     #[test]
     fn volumes_and_claims_are_born_protected() {
         for (kind, own, expected) in [
-            ("PersistentVolume", json!([]), json!([VOLUME])),
-            ("PersistentVolumeClaim", json!(["a/b"]), json!(["a/b", CLAIM])),
-            ("PersistentVolumeClaim", json!([CLAIM]), json!([CLAIM])),
+            ("PersistentVolume", json!([]), json!([VOLUME_PROTECTION])),
+            ("PersistentVolumeClaim", json!(["a/b"]), json!(["a/b", CLAIM_PROTECTION])),
+            ("PersistentVolumeClaim", json!([CLAIM_PROTECTION]), json!([CLAIM_PROTECTION])),
             ("ConfigMap", json!(["a/b"]), json!(["a/b"])),
         ] {
             let manifest = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "finalizers": own}});

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Taint;
 
+use crate::object::well_known::NOT_READY;
 use crate::object::{Object, Status};
 
 use super::Attributes;
-
-const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
 /// Adds the taint to a Node that is created.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {

@@ -15,11 +15,10 @@ use k8s_openapi::api::rbac::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use crate::object::Object;
+use crate::object::well_known::RBAC;
 
 /// Verbs, API groups and resources, each separated by commas; the core group is empty.
 type Rule = (&'static str, &'static str, &'static str);
-
-const GROUP: &str = "rbac.authorization.k8s.io";
 
 const READ: &str = "get,list,watch";
 const WRITE: &str = "create,delete,deletecollection,patch,update";
@@ -65,7 +64,7 @@ const EDIT: &[Rule] = &[
 
 const ADMIN: &[Rule] = &[
     ("create", "authorization.k8s.io", "localsubjectaccessreviews"),
-    ("create,delete,deletecollection,get,list,patch,update,watch", GROUP, "roles,rolebindings"),
+    ("create,delete,deletecollection,get,list,patch,update,watch", RBAC, "roles,rolebindings"),
 ];
 
 /// A role's name, its rules, and the kinds and names of those who have it.
@@ -196,7 +195,7 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             EVENTS,
         ],
     ),
-    ("clusterrole-aggregation-controller", &[("escalate,get,list,patch,update,watch", GROUP, "clusterroles")]),
+    ("clusterrole-aggregation-controller", &[("escalate,get,list,patch,update,watch", RBAC, "clusterroles")]),
     (
         "cronjob-controller",
         &[
@@ -448,7 +447,7 @@ fn cluster_role_bindings() -> Vec<Object> {
 }
 
 fn cluster_binding(name: &str, subjects: Vec<Subject>) -> Object {
-    let role_ref = RoleRef { api_group: Some(GROUP.into()), kind: "ClusterRole".into(), name: name.into() };
+    let role_ref = RoleRef { api_group: Some(RBAC.into()), kind: "ClusterRole".into(), name: name.into() };
     Object::ClusterRoleBinding(Arc::new(ClusterRoleBinding {
         metadata: meta("", name),
         role_ref,
@@ -468,7 +467,7 @@ fn leader_binding(component: &str) -> Object {
     let name = format!("system::leader-locking-{component}");
     Object::RoleBinding(Arc::new(RoleBinding {
         metadata: meta("kube-system", &name),
-        role_ref: RoleRef { api_group: Some(GROUP.into()), kind: "Role".into(), name },
+        role_ref: RoleRef { api_group: Some(RBAC.into()), kind: "Role".into(), name },
         subjects: Some(vec![subject("User", &format!("system:{component}"))]),
     }))
 }
@@ -490,7 +489,7 @@ fn url_rule(urls: &[&str]) -> PolicyRule {
 }
 
 fn subject(kind: &str, name: &str) -> Subject {
-    Subject { api_group: Some(GROUP.into()), kind: kind.into(), name: name.into(), namespace: None }
+    Subject { api_group: Some(RBAC.into()), kind: kind.into(), name: name.into(), namespace: None }
 }
 
 fn account(name: &str) -> Subject {

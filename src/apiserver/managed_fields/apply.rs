@@ -12,12 +12,11 @@ use crate::apiserver::{ApiServer, Handling, Outcome};
 use crate::object::fields::compare::{compare, set_of};
 use crate::object::fields::{BuiltIn, Managers, Operation, Refused, Schema, Set, Write, Writer};
 use crate::object::status::{Cause, Details, Reason};
+use crate::object::well_known::LAST_APPLIED;
 use crate::object::{Kind, Object, Status};
 
 use super::{Written, shapes, typed};
 
-/// Where `kubectl apply` without `--server-side` keeps what it applied last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The manager for which the server looks after that annotation.
 const KUBECTL: &str = "kubectl";
 /// Whoever wrote an object that has no managers when somebody applies to it.

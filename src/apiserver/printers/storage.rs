@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::object::well_known::DEFAULT_STORAGE_CLASS;
+
 use super::cells::{created, name};
 use super::fields::{at, flag, int, list, plain, text};
 
@@ -67,7 +69,7 @@ pub(super) fn claim_cells(claim: &Value, now: Timestamp) -> Vec<Value> {
 
 /// Whether a class is the default one.
 pub fn is_default(class: &Value) -> bool {
-    at(class, "metadata.annotations").get("storageclass.kubernetes.io/is-default-class").is_some_and(|v| v == "true")
+    at(class, "metadata.annotations").get(DEFAULT_STORAGE_CLASS).is_some_and(|v| v == "true")
 }
 
 pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {

@@ -7,6 +7,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use crate::object::event::Event;
 use crate::object::json;
 use crate::object::selector::names::check_label_key;
+use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
 
 use super::field::{Json, Path, Problems, Shown};
 use super::names::check_config_key;
@@ -76,7 +77,7 @@ pub fn secret(problems: &mut Problems, secret: &Secret) {
     }
     let has = |key: &str| secret.data.as_ref().is_some_and(|data| data.contains_key(key));
     let needs: &[&str] = match secret.type_.as_deref().unwrap_or_default() {
-        "kubernetes.io/service-account-token" => {
+        SERVICE_ACCOUNT_TOKEN => {
             const ACCOUNT: &str = "kubernetes.io/service-account.name";
             let annotation = secret.metadata.annotations.as_ref().and_then(|annotations| annotations.get(ACCOUNT));
             if annotation.is_none_or(|name| name.is_empty()) {

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 
 use crate::object::Object;
 use crate::object::selector::names::{check_label_key, check_label_value};
+use crate::object::well_known::{FOREGROUND, KUBERNETES, ORPHAN};
 
 use super::field::{Json, Path, Problems, Shown};
 use super::names::{check_dns_label, check_object_name};
@@ -16,9 +17,7 @@ use super::names::{check_dns_label, check_object_name};
 /// The most bytes that the annotations of an object may have.
 const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 /// Finalizers that Kubernetes itself gives, the only ones without a domain.
-const STANDARD_FINALIZERS: &[&str] = &["kubernetes", ORPHAN, FOREGROUND];
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
+const STANDARD_FINALIZERS: &[&str] = &[KUBERNETES, ORPHAN, FOREGROUND];
 const METADATA: Path = Path::new("metadata");
 
 /// The metadata of a new object.

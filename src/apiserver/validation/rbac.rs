@@ -3,11 +3,10 @@
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
 
 use crate::object::selector::names::check_subdomain;
+use crate::object::well_known::RBAC;
 
 use super::field::{Json, Path, Problems};
 use super::internal::Internal;
-
-const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// What a Role or ClusterRole allows. Mirrors `ValidatePolicyRule`.
 pub fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
@@ -44,8 +43,8 @@ pub fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
 pub fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namespaced: bool) {
     let path = Path::new("roleRef");
     let group = role.api_group.as_deref().unwrap_or_default();
-    if group != GROUP {
-        problems.not_supported(&path.child("apiGroup"), group, &[GROUP]);
+    if group != RBAC {
+        problems.not_supported(&path.child("apiGroup"), group, &[RBAC]);
     }
     let kinds: &[&str] = if namespaced { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
     if !kinds.contains(&role.kind.as_str()) {
@@ -85,8 +84,8 @@ fn subject(problems: &mut Problems, path: &Path, subject: &Subject, namespaced: 
             }
         }
         "User" | "Group" => {
-            if group != GROUP {
-                problems.not_supported(&path.child("apiGroup"), group, &[GROUP]);
+            if group != RBAC {
+                problems.not_supported(&path.child("apiGroup"), group, &[RBAC]);
             }
         }
         other => problems.not_supported(&path.child("kind"), other, &["ServiceAccount", "User", "Group"]),

@@ -16,6 +16,9 @@ use crate::object::Pod;
 use crate::object::pod::assigned_node;
 use crate::object::selector::nodes::Required;
 use crate::object::taint::tolerates;
+use crate::object::well_known::{
+    DISK_PRESSURE, MEMORY_PRESSURE, NETWORK_UNAVAILABLE, NOT_READY, PID_PRESSURE, UNREACHABLE, UNSCHEDULABLE,
+};
 
 /// How often the template has changed, on the Pods; the older way to tell from which one they are.
 pub const TEMPLATE_GENERATION: &str = "pod-template-generation";
@@ -73,19 +76,19 @@ pub fn template(set: &DaemonSet, hash: &str) -> PodTemplateSpec {
 /// A machine's own programs stay on it while it is ill. Mirrors `AddOrUpdateDaemonPodTolerations`.
 fn add_tolerations(spec: &mut PodSpec) {
     const ALWAYS: [(&str, &str); 6] = [
-        ("not-ready", "NoExecute"),
-        ("unreachable", "NoExecute"),
-        ("disk-pressure", "NoSchedule"),
-        ("memory-pressure", "NoSchedule"),
-        ("pid-pressure", "NoSchedule"),
-        ("unschedulable", "NoSchedule"),
+        (NOT_READY, "NoExecute"),
+        (UNREACHABLE, "NoExecute"),
+        (DISK_PRESSURE, "NoSchedule"),
+        (MEMORY_PRESSURE, "NoSchedule"),
+        (PID_PRESSURE, "NoSchedule"),
+        (UNSCHEDULABLE, "NoSchedule"),
     ];
-    let network = ("network-unavailable", "NoSchedule");
+    let network = (NETWORK_UNAVAILABLE, "NoSchedule");
     let on_host = spec.host_network == Some(true);
     let tolerations = spec.tolerations.get_or_insert_default();
     for (taint, effect) in ALWAYS.into_iter().chain(on_host.then_some(network)) {
         let new = Toleration {
-            key: Some(format!("node.kubernetes.io/{taint}")),
+            key: Some(taint.into()),
             operator: Some("Exists".into()),
             effect: Some(effect.into()),
             ..Toleration::default()

@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::arithmetic::{max_replicas as most, wanted};
 use crate::object::template::TEMPLATE_HASH;
+use crate::object::well_known::LAST_APPLIED;
 
 /// Which rollout of the Deployment this is, counted from 1; the Deployment carries its newest.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -23,14 +24,7 @@ pub const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
 pub const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
 
 /// Annotations that are the Deployment's own and are not copied to ReplicaSets.
-const NOT_COPIED: &[&str] = &[
-    "kubectl.kubernetes.io/last-applied-configuration",
-    REVISION,
-    REVISION_HISTORY,
-    DESIRED_REPLICAS,
-    MAX_REPLICAS,
-    ROLLBACK_TO,
-];
+const NOT_COPIED: &[&str] = &[LAST_APPLIED, REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS, ROLLBACK_TO];
 
 /// A longer revision history loses its oldest entries.
 const REVISION_HISTORY_LEN_MAX: usize = 2000;
@@ -212,8 +206,7 @@ mod tests {
 
     #[test]
     fn a_new_replica_set_is_annotated() {
-        let d =
-            deployment(json!({"note": "x", REVISION: "7", "kubectl.kubernetes.io/last-applied-configuration": "{}"}));
+        let d = deployment(json!({"note": "x", REVISION: "7", LAST_APPLIED: "{}"}));
         let mut new = ObjectMeta::default();
         assert!(set_new_replica_set(&d, &mut new, 2, false));
         let want = json!({"note": "x", REVISION: "2", DESIRED_REPLICAS: "4", MAX_REPLICAS: "5"});

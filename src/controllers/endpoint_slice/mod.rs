@@ -42,6 +42,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::LocalBoxFuture;
 use crate::object::meta::{controller_of, controller_ref};
+use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object, Pod, Status};
 
 use super::claim::aggregate;
@@ -65,8 +66,6 @@ pub const REGISTRATION: Registration = Registration {
     new: &|context| Rc::new(EndpointSlices::new(context)),
 };
 
-/// Whose slice it is.
-pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// Which controller keeps it.
 pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 /// The index of slices by Service and controller: [`index_value`].

@@ -11,15 +11,13 @@ use k8s_openapi::api::discovery::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::pack::Labels;
-use super::{MANAGED_BY, SERVICE_NAME, topology};
+use super::{MANAGED_BY, topology};
 use crate::controllers::service_pods::{
     HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
 };
 use crate::object::Pod;
 use crate::object::pod::{address_of, assigned_node, is_ready};
-
-/// Where a node says in which zone it is.
-pub const ZONE: &str = "topology.kubernetes.io/zone";
+use crate::object::well_known::{SERVICE_NAME, ZONE};
 
 /// A Pod as an endpoint of the Service. Ready and on its way out exclude each other, unless the Service publishes
 /// everything; `serving` says whether it still answers.

@@ -17,9 +17,9 @@ use crate::engine::{Hub, Memory};
 use crate::object::Key;
 use crate::object::node::is_ready;
 use crate::object::quantity::Amount;
+use crate::object::well_known::ZONE;
 
 use super::pack::Plan;
-use super::slice::ZONE;
 
 /// By which share a zone's endpoints may have more to do than others'.
 const OVERLOAD_MAX: f64 = 0.2;

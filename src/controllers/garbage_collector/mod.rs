@@ -44,6 +44,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Queue, Recorder, Registration};
 use crate::engine::{LocalBoxFuture, Memory};
+pub use crate::object::well_known::{FOREGROUND, ORPHAN};
 use crate::object::{Discovery, Key, Kind};
 
 pub mod absent;
@@ -66,11 +67,6 @@ pub const REGISTRATION: Registration = Registration {
     max_retries: None,
     new: &|context| Rc::new(GarbageCollector::new(context)),
 };
-
-/// The finalizer of an object whose dependents shall stay. `metav1.FinalizerOrphanDependents`.
-pub const ORPHAN: &str = "orphan";
-/// The finalizer of an object whose dependents go first. `metav1.FinalizerDeleteDependents`.
-pub const FOREGROUND: &str = "foregroundDeletion";
 
 /// Every kind but Events.
 const WATCHED: [Kind; Kind::ALL.len() - 1] = {

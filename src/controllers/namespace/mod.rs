@@ -30,6 +30,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use crate::client::informer::Change;
 use crate::client::{Call, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::LocalBoxFuture;
+use crate::object::well_known::KUBERNETES;
 use crate::object::{Key, Kind, Object, Status};
 
 pub mod conditions;
@@ -44,8 +45,6 @@ pub const REGISTRATION: Registration = Registration {
     new: &|context| Rc::new(NamespaceController::new(context)),
 };
 
-/// What this controller takes out of a Namespace's spec. `corev1.FinalizerKubernetes`.
-const FINALIZER: &str = "kubernetes";
 const TERMINATING: &str = "Terminating";
 
 /// `namespaceDeletionGracePeriod`: API servers that have not heard of the deletion may still let objects in.
@@ -163,7 +162,7 @@ fn mark_terminating(client: &Client, namespace: &Namespace) -> Option<Call<Arc<N
 fn finalize(client: &Client, namespace: &Namespace) -> Option<Call<Arc<Namespace>>> {
     let mut finalized = namespace.clone();
     finalized.status = None;
-    finalized.spec.get_or_insert_default().finalizers.get_or_insert_default().retain(|name| name != FINALIZER);
+    finalized.spec.get_or_insert_default().finalizers.get_or_insert_default().retain(|name| name != KUBERNETES);
     Some(client.finalize(finalized))
 }
 

@@ -41,9 +41,12 @@ use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::node::condition;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
+use crate::object::well_known::{
+    DISK_PRESSURE, MEMORY_PRESSURE, NETWORK_UNAVAILABLE, NOT_READY, PID_PRESSURE, UNREACHABLE, UNSCHEDULABLE,
+};
 use crate::object::{Key, Kind, Object, Pod};
 
-use super::node_taints::{self, BY_NODE, NOT_READY, UNREACHABLE, taint};
+use super::node_taints::{self, BY_NODE, taint};
 
 pub mod health;
 mod look;
@@ -217,12 +220,11 @@ fn no_execute_taints(ready: Option<&str>) -> Option<(Taint, Taint)> {
 const CONDITION_TAINTS: &[(&str, &str, &str)] = &[
     ("Ready", "False", NOT_READY),
     ("Ready", "Unknown", UNREACHABLE),
-    ("MemoryPressure", "True", "node.kubernetes.io/memory-pressure"),
-    ("DiskPressure", "True", "node.kubernetes.io/disk-pressure"),
-    ("NetworkUnavailable", "True", "node.kubernetes.io/network-unavailable"),
-    ("PIDPressure", "True", "node.kubernetes.io/pid-pressure"),
+    ("MemoryPressure", "True", MEMORY_PRESSURE),
+    ("DiskPressure", "True", DISK_PRESSURE),
+    ("NetworkUnavailable", "True", NETWORK_UNAVAILABLE),
+    ("PIDPressure", "True", PID_PRESSURE),
 ];
-const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// The NoSchedule taints that the node lacks, and those that it should no longer have. Other people's taints are theirs.
 fn no_schedule_difference(node: &Node) -> (Vec<Taint>, Vec<Taint>) {

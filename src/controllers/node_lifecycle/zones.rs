@@ -7,6 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Node;
 
 use crate::object::time::Instant;
+use crate::object::well_known::{REGION, ZONE};
 
 /// `--node-eviction-rate` 0.1 a second.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -43,8 +44,8 @@ pub fn state_of(ready: usize, not_ready: usize) -> ZoneState {
 /// The zone of a node: its region and zone labels. Mirrors `GetZoneKey`.
 pub fn zone_of(node: &Node) -> String {
     let label = |name: &str| node.metadata.labels.as_ref().and_then(|labels| labels.get(name)).cloned();
-    let region = label("topology.kubernetes.io/region").unwrap_or_default();
-    format!("{region}/{}", label("topology.kubernetes.io/zone").unwrap_or_default())
+    let region = label(REGION).unwrap_or_default();
+    format!("{region}/{}", label(ZONE).unwrap_or_default())
 }
 
 /// The nodes of a zone that are to be tainted NoExecute, one by one, not too fast.

@@ -15,11 +15,10 @@ use crate::object::volume::{
     BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_PROVISIONER, claim_key, class_of, is_promised_to,
     volume_name,
 };
+use crate::object::well_known::DEFAULT_STORAGE_CLASS;
 use crate::object::{Key, Pod};
 
 use super::{BETA_STORAGE_PROVISIONER, Binder, copy, matching};
-
-const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 
 /// Provisioners that once were built into Kubernetes, and the drivers that have taken their place. Mirrors
 /// `k8s.io/csi-translation-lib`.
@@ -98,7 +97,8 @@ impl Binder {
         if claim.spec.as_ref().is_some_and(|spec| spec.storage_class_name.is_some()) {
             return Ok(false);
         }
-        let classes = self.classes.list().into_iter().filter(|class| annotation(&**class, IS_DEFAULT) == "true");
+        let classes =
+            self.classes.list().into_iter().filter(|class| annotation(&**class, DEFAULT_STORAGE_CLASS) == "true");
         let newest = |c: &Arc<StorageClass>| (Reverse(c.metadata.creation_timestamp.clone()), c.metadata.name.clone());
         let Some(default) = classes.min_by_key(newest) else { return Ok(false) };
         let mut new = copy(claim);

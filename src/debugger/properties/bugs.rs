@@ -14,6 +14,7 @@ use crate::node::runtime::Runtime;
 use crate::object::meta::controller_of;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
+use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object};
 
 use super::{Property, node_of, stored};
@@ -286,7 +287,7 @@ impl Property for OneSliceAnAddress {
 }
 
 fn service_of(slice: &Object) -> Option<&String> {
-    slice.meta().labels.as_ref()?.get("kubernetes.io/service-name")
+    slice.meta().labels.as_ref()?.get(SERVICE_NAME)
 }
 
 fn addresses_of(slice: &Object) -> BTreeSet<&str> {

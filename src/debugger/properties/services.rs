@@ -19,6 +19,7 @@ use crate::node::proxy::runner::MIN_SYNC_PERIOD;
 use crate::node::runtime::Runtime;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;
+use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object, Pod};
 
 /// Where an endpoint that a slice calls ready is said to be, a process listens. Looked at when the slice is written,
@@ -266,7 +267,7 @@ fn is_local(engine: &Engine, service: &Key) -> bool {
 
 fn service_name(slice: &EndpointSlice) -> Option<&str> {
     let labels = slice.metadata.labels.as_ref();
-    labels.and_then(|labels| labels.get("kubernetes.io/service-name")).map(String::as_str)
+    labels.and_then(|labels| labels.get(SERVICE_NAME)).map(String::as_str)
 }
 
 /// No connection is sent to a Pod before it has been ready once.

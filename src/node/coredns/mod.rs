@@ -25,6 +25,7 @@ use crate::client::{Informer, Lister, Selection};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcResult};
 use crate::node::network::dns::{Answer, Code, Question, RecordType};
 use crate::node::network::{Asked, Told};
+use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object};
 
 pub mod zone;
@@ -37,8 +38,6 @@ pub const CLUSTER_IP: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 10);
 const BY_ADDRESS: &str = "ip";
 /// The index of EndpointSlices by Service: `namespace/name`.
 const BY_SERVICE: &str = "service";
-/// The label that names a slice's Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// The server's process.
 pub struct CoreDns {

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::backend::Backend;
-use super::{CsiRequest, CsiResponse, DRIVER, ZONE};
+use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
 use crate::node::cri::error;
 use crate::node::disk::{Contents, Disk};
+use crate::object::well_known::ZONE;
 
 /// Making or destroying a volume takes this long.
 const CREATE: Duration = Duration::from_millis(800);

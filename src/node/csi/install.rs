@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::{DRIVER, attacher, provisioner, resizer};
 use crate::node::install::{Rule, named, role};
 use crate::object::Object;
+use crate::object::well_known::DEFAULT_STORAGE_CLASS;
 
 const EVENTS: Rule = ("create,list,patch,update,watch", "", "events");
 
@@ -36,7 +37,7 @@ const RESIZER: &[Rule] = &[
 
 /// The class of claims that name none, as kind and minikube have one.
 pub fn default_class() -> Object {
-    let annotation = ("storageclass.kubernetes.io/is-default-class".to_owned(), "true".to_owned());
+    let annotation = (DEFAULT_STORAGE_CLASS.to_owned(), "true".to_owned());
     let metadata = ObjectMeta { annotations: Some(BTreeMap::from([annotation])), ..named("standard") };
     Object::StorageClass(Arc::new(StorageClass {
         metadata,

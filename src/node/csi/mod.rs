@@ -38,8 +38,6 @@ pub mod sidecar;
 
 /// The name of the driver: provisioner in classes, attacher in attachments.
 pub const DRIVER: &str = "disk.csi.kubestep.dev";
-/// The label and topology key that says where a volume of this driver can be used.
-pub const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// What is asked of a driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

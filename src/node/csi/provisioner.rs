@@ -20,7 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::sidecar::{Driver, Sidecar};
-use super::{CsiRequest, CsiResponse, DRIVER, ZONE};
+use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
 use crate::engine::{ActorId, Hub, LocalBoxFuture};
@@ -28,6 +28,7 @@ use crate::object::quantity::Amount;
 use crate::object::volume::{
     PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, claim_uid, class_of, reference_to, requested, volume_name,
 };
+use crate::object::well_known::ZONE;
 use crate::object::{Key, Kind, Object};
 
 /// The process's name and service account.

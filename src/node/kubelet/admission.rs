@@ -7,22 +7,18 @@ use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 
 use super::eviction::{self, is_critical};
 use super::node_status::Health;
-use crate::object::Pod;
 use crate::object::host_port::HostPort;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
 use crate::object::resources::{ResourceList, add, is_extended, pod_requests};
 use crate::object::selector::nodes::Required;
 use crate::object::taint::tolerates;
+use crate::object::{Pod, well_known};
 
 /// The resources that are looked at before all others, in this order.
 const FIRST_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 /// The operating system of every node here.
 const OS: &str = "linux";
-/// Where labels say which one it is.
-const OS_LABEL: &str = "kubernetes.io/os";
-/// What the node gets that is short of memory.
-const MEMORY_TAINT: &str = "node.kubernetes.io/memory-pressure";
 
 /// The reason that may have gone meanwhile.
 pub const NODE_AFFINITY: &str = "NodeAffinity";
@@ -55,7 +51,7 @@ pub fn under_pressure(health: &Health, pod: &Pod) -> Result<(), Rejection> {
         return Ok(());
     }
     if pressures == ["MemoryPressure"] {
-        let taint = Taint { key: MEMORY_TAINT.into(), effect: "NoSchedule".into(), ..Taint::default() };
+        let taint = Taint { key: well_known::MEMORY_PRESSURE.into(), effect: "NoSchedule".into(), ..Taint::default() };
         let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
         if qos_class(pod) != "BestEffort" || tolerations.iter().any(|toleration| tolerates(toleration, &taint)) {
             return Ok(());
@@ -69,7 +65,7 @@ pub fn under_pressure(health: &Health, pod: &Pod) -> Result<(), Rejection> {
 /// the scheduler.
 fn is_for_this_system(pod: &Pod, spec: &PodSpec) -> Result<(), Rejection> {
     let refuse = |reason: &str, message: &str| Err(Rejection { reason: reason.into(), message: message.into() });
-    let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(OS_LABEL));
+    let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(well_known::OS));
     if label.is_some_and(|label| label != OS) {
         let message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label";
         return refuse("PodOSSelectorNodeLabelDoesNotMatch", message);
@@ -215,7 +211,7 @@ mod tests {
         let others = [pod(serde_json::json!({"ports": port("127.0.0.1")}))];
         let requests = |name: &str, amount: &str| serde_json::json!({"requests": {name: amount}});
         let mut labelled = pod(serde_json::json!({}));
-        labelled.metadata.labels = Some([(OS_LABEL.to_owned(), "windows".to_owned())].into());
+        labelled.metadata.labels = Some([(well_known::OS.to_owned(), "windows".to_owned())].into());
         let said = admit(&node, others.iter(), &labelled).unwrap_err();
         assert_eq!(said.reason, "PodOSSelectorNodeLabelDoesNotMatch");
         for (spec, reason) in [

@@ -19,6 +19,7 @@ use super::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
 use crate::node::host::Shortage;
 use crate::object::resources::is_extended;
 use crate::object::time::Instant;
+use crate::object::well_known::{ARCH, HOSTNAME, OS};
 
 /// What a node is made of: the machine and the kubelet's flags.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,11 +99,11 @@ impl Health {
 /// The Node the kubelet registers.
 pub fn initial(config: &NodeConfig, runtime_version: &str, health: &Health, now: Instant) -> Node {
     let mut labels = config.labels.clone();
-    for (key, value) in [("kubernetes.io/arch", "amd64"), ("kubernetes.io/os", "linux")] {
+    for (key, value) in [(ARCH, "amd64"), (OS, "linux")] {
         labels.insert(key.into(), value.into());
         labels.insert(format!("beta.{key}"), value.into());
     }
-    labels.insert("kubernetes.io/hostname".into(), config.name.clone());
+    labels.insert(HOSTNAME.into(), config.name.clone());
     let annotation = ("volumes.kubernetes.io/controller-managed-attach-detach".to_owned(), "true".to_owned());
     Node {
         metadata: ObjectMeta {

@@ -42,6 +42,7 @@ use crate::client::{Client, EventType, Informer, Recorder, Selection};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
 use crate::node::host::Host;
 use crate::node::netfilter::{Cidr, Netfilter, RulesetError};
+use crate::object::well_known::{SERVICE_NAME, ZONE};
 use crate::object::{Key, Kind, Object};
 
 pub mod chooser;
@@ -73,8 +74,6 @@ const BURST: u32 = 10;
 /// What this proxy is not for: Services of other proxies, and slices that are for DNS only.
 const OTHER_PROXY: &str = "!service.kubernetes.io/service-proxy-name";
 const ITS_SLICES: &str = "!service.kubernetes.io/service-proxy-name,!service.kubernetes.io/headless";
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
-const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Where all Pods' addresses lie: `--cluster-cidr`.
 pub const PODS: Cidr = Cidr { address: std::net::Ipv4Addr::new(10, 244, 0, 0), prefix: 16 };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, Taint};
 
 use super::taint_toleration::{tolerates, tolerations};
+use crate::object::well_known::UNSCHEDULABLE;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
 use crate::scheduler::node_info::NodeInfo;
@@ -12,7 +13,6 @@ use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) were unschedulable";
-const TAINT: &str = "node.kubernetes.io/unschedulable";
 
 /// The plugin.
 pub struct NodeUnschedulable;
@@ -50,7 +50,7 @@ impl Filter for NotCordoned {
 
 /// Cordoning also taints the node; who tolerates that taint may stay, as DaemonSet pods do.
 fn tolerates_cordon(pod: &PodInfo) -> bool {
-    let taint = Taint { key: TAINT.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
+    let taint = Taint { key: UNSCHEDULABLE.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
     tolerates(tolerations(pod), &taint)
 }
 

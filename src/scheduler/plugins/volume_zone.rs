@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::PersistentVolume;
 
 use crate::object::volume::{class_of, volume_name};
+use crate::object::well_known::{REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Key, Object};
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
@@ -15,10 +16,6 @@ use crate::scheduler::snapshot::Snapshot;
 use crate::scheduler::storage::{Storage, named_claims_of, not_found};
 
 const CONFLICT: &str = "node(s) had no available volume zone";
-const ZONE: &str = "topology.kubernetes.io/zone";
-const REGION: &str = "topology.kubernetes.io/region";
-const ZONE_BETA: &str = "failure-domain.beta.kubernetes.io/zone";
-const REGION_BETA: &str = "failure-domain.beta.kubernetes.io/region";
 const LABELS: [&str; 4] = [ZONE_BETA, REGION_BETA, ZONE, REGION];
 
 /// The plugin.

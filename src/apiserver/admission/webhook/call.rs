@@ -13,14 +13,13 @@ use k8s_openapi::api::discovery::v1::Endpoint;
 use serde_json::Value;
 
 use crate::apiserver::admission::Reader;
+use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Kind, Object};
 
 use super::hook::Hook;
 
 /// The port where nothing is said.
 pub const PORT: i32 = 443;
-/// Says of an EndpointSlice which Service it is of.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// One question to one webhook.
 #[derive(Clone, Debug)]

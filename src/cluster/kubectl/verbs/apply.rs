@@ -11,11 +11,11 @@ use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::describe::LAST_APPLIED;
 use crate::cluster::kubectl::print::fields::{map, text};
 use crate::cluster::manifest::Manifest;
 use crate::object::patch::{three_way_merge, three_way_strategic};
 use crate::object::selector::Selector;
+use crate::object::well_known::LAST_APPLIED;
 use crate::object::{Kind, versions};
 
 const MANAGER: &str = "kubectl-client-side-apply";

@@ -7,9 +7,9 @@ use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::describe::LAST_APPLIED;
 use crate::cluster::kubectl::print::fields::{at, text};
 use crate::cluster::kubectl::print::yaml;
+use crate::object::well_known::LAST_APPLIED;
 
 /// The text that is kept, if one is.
 fn kept(object: &Value) -> Option<&str> {

@@ -13,6 +13,7 @@ use crate::cluster::kubectl::print::ingress;
 use crate::cluster::kubectl::print::service::ready_endpoints;
 use crate::object::Kind;
 use crate::object::pod::MIRROR;
+use crate::object::well_known::SERVICE_NAME;
 
 /// `kubectl describe`.
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -77,7 +78,7 @@ async fn related(kind: Kind, object: &Value, with_events: bool, cx: &Kubectl) ->
         related.pods = cx.list(Kind::Pod, namespace, Options::default()).await?.items;
     }
     if kind == Kind::Service {
-        let label_selector = format!("kubernetes.io/service-name={}", text(object, "metadata.name"));
+        let label_selector = format!("{SERVICE_NAME}={}", text(object, "metadata.name"));
         let options = Options { label_selector, limit: 500, ..Options::default() };
         related.slices = cx.list(Kind::EndpointSlice, namespace, options).await?.items;
     }

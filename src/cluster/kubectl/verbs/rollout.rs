@@ -13,9 +13,10 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
 use crate::cluster::kubectl::client::Stream;
-use crate::cluster::kubectl::print::describe::{LAST_APPLIED, template_of, template_page};
+use crate::cluster::kubectl::print::describe::{template_of, template_page};
 use crate::cluster::kubectl::print::fields::{at, flag, int, list, selector, text};
 use crate::object::Kind;
+use crate::object::well_known::LAST_APPLIED;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";

@@ -11,10 +11,10 @@ use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::describe::LAST_APPLIED;
 use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::manifest::Manifest;
 use crate::object::fields::{Set, Step};
+use crate::object::well_known::LAST_APPLIED;
 
 /// Who applies, unless `--field-manager` says something else.
 pub const MANAGER: &str = "kubectl";

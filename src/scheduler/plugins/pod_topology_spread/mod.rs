@@ -15,6 +15,7 @@ use crate::object::Pod;
 use crate::object::meta::controller_of;
 use crate::object::pod::assigned_node;
 use crate::object::selector::nodes::Required;
+use crate::object::well_known::{HOSTNAME, ZONE};
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Hint, Plugin, Point, PreFilter, PreScore};
 use crate::scheduler::labels::{Labels, Matcher};
@@ -24,9 +25,6 @@ use crate::scheduler::snapshot::Snapshot;
 
 mod filter;
 mod score;
-
-const HOSTNAME: &str = "kubernetes.io/hostname";
-const ZONE: &str = "topology.kubernetes.io/zone";
 
 const HARD: &str = "DoNotSchedule";
 const SOFT: &str = "ScheduleAnyway";

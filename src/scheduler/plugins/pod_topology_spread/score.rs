@@ -142,7 +142,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scheduler::plugins::pod_topology_spread::{PodTopologySpread, ZONE};
+    use crate::object::well_known::ZONE;
+    use crate::scheduler::plugins::pod_topology_spread::PodTopologySpread;
     use crate::scheduler::plugins::testing::{filter_reasons, scores};
     use crate::scheduler::testing::{labelled, node, snapshot};
 

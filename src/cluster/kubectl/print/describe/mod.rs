@@ -27,6 +27,7 @@ use super::duration::since;
 use super::fields::{at, int, list, map, or_none, plain, text, time};
 use super::tabs;
 use crate::object::Kind;
+use crate::object::well_known::LAST_APPLIED;
 
 /// What a page shows beside the object itself; kubectl asks for each of them.
 #[derive(Clone, Debug, Default)]
@@ -221,9 +222,6 @@ pub fn event_age(event: &Value, now: Timestamp) -> String {
         _ => first,
     }
 }
-
-/// The annotation in which `kubectl apply` keeps the manifest.
-pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 fn shorten(text: &str, length: usize) -> String {
     match text.char_indices().nth(length) {

@@ -5,9 +5,7 @@ use serde_json::Value;
 use super::super::fields::{at, flag, int, labels, list, long_time, map, plain, selector, text};
 use super::Page;
 use crate::object::base64;
-
-/// The type of a Secret that holds a service account's token.
-const TOKEN: &str = "kubernetes.io/service-account-token";
+use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
 
 /// Name, namespace, labels and annotations, with which most pages begin.
 pub(super) fn head(page: &mut Page, object: &Value) {
@@ -80,7 +78,7 @@ pub(super) fn describe_secret(page: &mut Page, secret: &Value) {
     page.line(format!("\nType:\t{}\n\nData\n====", text(secret, "type")));
     for (key, value) in map(secret, "data") {
         let shown = match key.as_str() {
-            "token" if text(secret, "type") == TOKEN => decoded(value),
+            "token" if text(secret, "type") == SERVICE_ACCOUNT_TOKEN => decoded(value),
             _ => format!("{} bytes", decoded_size(value)),
         };
         page.field(key, shown);

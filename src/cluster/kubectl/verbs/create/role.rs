@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, one_kind};
 use crate::cluster::kubectl::calls::Failure;
+use crate::object::well_known::RBAC;
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 
@@ -117,10 +118,10 @@ pub fn binding(kind: &str, name: &str, args: &Args) -> Result<Value, Failure> {
         ("RoleBinding", "", "") | ("RoleBinding", _, _) if args.has("role") == args.has("clusterrole") => {
             return Err(Failure::text("exactly one of clusterrole or role must be specified"));
         }
-        (_, role, "") => json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role}),
-        (_, _, role) => json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}),
+        (_, role, "") => json!({"apiGroup": RBAC, "kind": "Role", "name": role}),
+        (_, _, role) => json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": role}),
     };
-    let person = |kind: &'static str| move |name: String| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name});
+    let person = |kind: &'static str| move |name: String| json!({"apiGroup": RBAC, "kind": kind, "name": name});
     let mut subjects: Vec<Value> = split(args.values("user")).into_iter().map(person("User")).collect();
     subjects.extend(split(args.values("group")).into_iter().map(person("Group")));
     for account in split(args.values("serviceaccount")) {

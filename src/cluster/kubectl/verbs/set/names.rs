@@ -8,6 +8,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::object::Kind;
+use crate::object::well_known::RBAC;
 
 /// `kubectl set serviceaccount KIND/NAME ACCOUNT`. It is sent even if it changes nothing.
 pub(super) async fn service_account(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -46,7 +47,6 @@ pub(super) async fn selector(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// `kubectl set subject rolebinding/NAME --user=NAME --group=NAME --serviceaccount=NAMESPACE:NAME`: who has a role, too.
 pub(super) async fn subject(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    const GROUP: &str = "rbac.authorization.k8s.io";
     let sorted = |flag| {
         let mut names: Vec<&str> = args.values(flag).iter().flat_map(|names| names.split(',')).collect();
         names.sort_unstable();
@@ -55,7 +55,7 @@ pub(super) async fn subject(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     };
     let mut subjects = Vec::new();
     for (flag, kind) in [("user", "User"), ("group", "Group")] {
-        subjects.extend(sorted(flag).iter().map(|name| json!({"apiGroup": GROUP, "kind": kind, "name": name})));
+        subjects.extend(sorted(flag).iter().map(|name| json!({"apiGroup": RBAC, "kind": kind, "name": name})));
     }
     for account in sorted("serviceaccount") {
         let named = account.split_once(':').filter(|(_, name)| !name.is_empty() && !name.contains(':'));
