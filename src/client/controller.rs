@@ -8,6 +8,7 @@ use crate::object::{Key, Kind, Object, Resource, Status};
 
 use super::api::Client;
 use super::informer::{Change, Informer, Lister};
+use super::informers::Informers;
 use super::queue::Queue;
 use super::recorder::Recorder;
 
@@ -76,7 +77,7 @@ pub struct ControllerContext<'a> {
     /// The controller's queue.
     pub queue: Queue,
     /// The process's informers, shared by its controllers.
-    pub informers: &'a [Informer],
+    pub informers: &'a Informers,
 }
 
 impl ControllerContext<'_> {
@@ -96,7 +97,7 @@ impl ControllerContext<'_> {
     }
 
     fn informer(&self, kind: Kind) -> &Informer {
-        let found = self.informers.iter().find(|informer| informer.kind() == kind);
+        let found = self.informers.of(kind);
         found.unwrap_or_else(|| panic!("{} reads {kind}s, so its row must name that kind", self.queue.name()))
     }
 }

@@ -213,9 +213,12 @@ impl Informer {
         self.replace(BTreeMap::new(), revision)
     }
 
-    /// Whether a wake to list again is for this informer.
-    pub fn relists_at(&self, key: &str) -> bool {
-        matches!(&*self.reflector.borrow(), Reflector::Idle) && *wake_key(self.selection.kind) == *key
+    /// A wake to list again: opens the watch once more, if the wake is for this informer.
+    pub fn relist(&self, key: &str) {
+        let is_idle = matches!(&*self.reflector.borrow(), Reflector::Idle);
+        if is_idle && *wake_key(self.selection.kind) == *key {
+            self.start();
+        }
     }
 
     /// Takes one watch event: changes the cache, and returns what handlers are to be told.

@@ -5,7 +5,8 @@
 //! to the API server.
 //!
 //! - [`api`]: [`Client`], whose calls are the `.await`s at which a reconcile may be interrupted.
-//! - [`informer`]: reflector, delta queue and indexed cache of one kind; [`Lister`] reads it.
+//! - [`informer`]: reflector, delta queue and indexed cache of one kind; [`Lister`] reads it. [`Informers`] are those of one
+//!   process.
 //! - [`queue`]: de-duplicating, delaying, rate-limited work queue.
 //! - [`recorder`]: Events, sent without waiting.
 //! - [`leader`]: of several processes one works.
@@ -21,6 +22,7 @@ pub mod api;
 pub mod controller;
 mod correlator;
 pub mod informer;
+pub mod informers;
 pub mod leader;
 pub mod limiter;
 pub mod queue;
@@ -29,5 +31,6 @@ pub mod recorder;
 pub use api::{Call, Client, List, join_all};
 pub use controller::{Controller, ControllerContext, Error, Make, Registration};
 pub use informer::{Change, Informer, Lister, Selection};
+pub use informers::Informers;
 pub use queue::Queue;
 pub use recorder::{EventType, Recorder};

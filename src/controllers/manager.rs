@@ -10,7 +10,7 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
 use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, Informer, Queue, Recorder, Registration, Selection,
+    Change, Client, Controller, ControllerContext, Error, Informer, Informers, Queue, Recorder, Registration, Selection,
 };
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
 use crate::object::{Discovery, Key, Kind, Object};
@@ -46,7 +46,7 @@ pub struct ControllerManager {
     name: &'static str,
     hub: Hub,
     actor: ActorId,
-    informers: Vec<Informer>,
+    informers: Informers,
     /// Informers of kinds that users have defined, for controllers that watch the definitions.
     defined: Memory<BTreeMap<Kind, Informer>>,
     user: Rc<User>,
@@ -110,8 +110,7 @@ impl ControllerManager {
         let mut kinds: Vec<Kind> = table.iter().flat_map(|row| row.watches).copied().collect();
         kinds.sort_unstable();
         kinds.dedup();
-        let watch = |kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(kind));
-        let informers: Vec<Informer> = kinds.into_iter().map(watch).collect();
+        let informers = Informers::of_kinds(hub, actor, &user, kinds);
         let slots = table.iter().map(|row| Slot::new(row, &informers, || new_client(row))).collect();
         let defined = hub.memory(BTreeMap::new());
         ControllerManager { name, hub: hub.clone(), actor, informers, defined, user, slots }
@@ -134,7 +133,7 @@ impl ControllerManager {
     }
 
     fn notify(&self, watch: WatchId, event: WatchEvent) {
-        let informer = self.informers.iter().find(|informer| informer.owns(watch)).cloned();
+        let informer = self.informers.of_watch(watch).cloned();
         let defined = || self.defined.borrow().values().find(|informer| informer.owns(watch)).cloned();
         let Some(informer) = informer.or_else(defined) else { return };
         for change in informer.on_event(event) {
@@ -187,7 +186,7 @@ impl ControllerManager {
     /// A worker that is free takes a key and reconciles it.
     fn work(&self, name: &str) {
         let Some(slot) = self.slots.iter().find(|slot| slot.registration.name == name) else { return };
-        let filled = |kind: &Kind| self.informers.iter().any(|i| i.kind() == *kind && i.has_synced());
+        let filled = |kind: &Kind| self.informers.of(*kind).is_some_and(Informer::has_synced);
         if !slot.registration.watches.iter().all(filled) {
             self.hub.wake(self.actor, WORK, name, SYNC_POLL);
             return;
@@ -209,7 +208,7 @@ impl ControllerManager {
 }
 
 impl Slot {
-    fn new(row: &'static Registration, informers: &[Informer], new_client: impl Fn() -> Client) -> Slot {
+    fn new(row: &'static Registration, informers: &Informers, new_client: impl Fn() -> Client) -> Slot {
         // Events go through a client, and so a rate limit, of their own.
         let (client, of_events) = (new_client(), new_client());
         let queue = Queue::new(client.hub().clone(), client.actor(), row.name);
@@ -296,9 +295,7 @@ impl Actor for ControllerManager {
     }
 
     fn start(&self) {
-        for informer in &self.informers {
-            informer.start();
-        }
+        self.informers.start();
     }
 
     fn deliver(&self, delivery: Delivery) {
@@ -307,10 +304,8 @@ impl Actor for ControllerManager {
             Delivery::Wake { what: WORK, key } => self.work(&key),
             Delivery::Wake { what: READY, key } => self.ready(&key),
             Delivery::Wake { what: RELIST, key } => {
-                let defined: Vec<Informer> = self.defined.borrow().values().cloned().collect();
-                if let Some(informer) = self.informers.iter().chain(&defined).find(|i| i.relists_at(&key)) {
-                    informer.start();
-                }
+                self.informers.relist(&key);
+                self.defined.borrow().values().for_each(|informer| informer.relist(&key));
             }
             Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
         }

@@ -12,7 +12,7 @@ use super::volume_writes::DEADLINE;
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
-use crate::client::{Client, Informer, Selection};
+use crate::client::{Client, Informer, Informers, Selection};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Table};
 use crate::object::{Key, Kind};
 
@@ -44,7 +44,7 @@ const OTHER_KINDS: &[Kind] = &[
 pub struct KubeScheduler {
     hub: Hub,
     actor: ActorId,
-    informers: Vec<Informer>,
+    informers: Informers,
     scheduler: Rc<Scheduler>,
 }
 
@@ -57,9 +57,8 @@ impl KubeScheduler {
         let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);
         let selections = std::iter::once(Selection::fields(Kind::Pod, LIVE_PODS))
             .chain(OTHER_KINDS.iter().map(|kind| Selection::all(*kind)));
-        let informers: Vec<Informer> =
-            selections.map(|selection| Informer::new(hub.clone(), actor, user.clone(), selection)).collect();
-        let scheduler = Rc::new(Scheduler::new(client(), &client(), informers[0].lister(), profiles));
+        let informers = Informers::new(&hub, actor, &user, selections);
+        let scheduler = Rc::new(Scheduler::new(client(), &client(), informers.lister(), profiles));
         KubeScheduler { hub, actor, informers, scheduler }
     }
 
@@ -81,15 +80,14 @@ impl KubeScheduler {
     }
 
     fn notify(&self, watch: WatchId, event: WatchEvent) {
-        let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
-        for change in informer.on_event(event) {
+        for change in self.informers.on_event(watch, event) {
             self.scheduler.on_change(&change);
         }
     }
 
     /// One cycle, if all caches are filled.
     fn cycle(&self) {
-        if self.informers.iter().all(Informer::has_synced) {
+        if self.informers.has_synced() {
             self.scheduler.start_cycle();
         } else {
             self.scheduler.timers.arm_cycle(&self.hub, self.actor, SYNC_POLL);
@@ -98,10 +96,7 @@ impl KubeScheduler {
 
     fn wake(&self, what: &'static str, key: &str) {
         if what == RELIST {
-            if let Some(informer) = self.informers.iter().find(|informer| informer.kind().info().plural == key) {
-                informer.start();
-            }
-            return;
+            return self.informers.relist(key);
         }
         self.scheduler.timers.went_off(what);
         let now = self.hub.now();
@@ -121,7 +116,7 @@ impl Actor for KubeScheduler {
     }
 
     fn start(&self) {
-        self.informers.iter().for_each(Informer::start);
+        self.informers.start();
     }
 
     fn deliver(&self, delivery: Delivery) {

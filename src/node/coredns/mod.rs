@@ -19,9 +19,8 @@ use k8s_openapi::api::core::v1::{Namespace, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use crate::apiserver::request::User;
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
-use crate::client::{Informer, Lister, Selection};
+use crate::client::{Informer, Informers, Lister};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcResult};
 use crate::node::network::dns::{Answer, Code, Question, RecordType};
 use crate::node::network::{Asked, Told};
@@ -43,7 +42,7 @@ const BY_SERVICE: &str = "service";
 pub struct CoreDns {
     hub: Hub,
     actor: ActorId,
-    informers: Vec<Informer>,
+    informers: Informers,
     cache: Cache,
 }
 
@@ -59,13 +58,11 @@ impl CoreDns {
     pub fn new(hub: Hub, actor: ActorId) -> CoreDns {
         let user = Rc::new(User::service_account("kube-system", "coredns", "coredns"));
         let kinds = [Kind::Service, Kind::Namespace, Kind::EndpointSlice];
-        let informer = |kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(kind));
-        let informers: Vec<Informer> = kinds.into_iter().map(informer).collect();
-        informers[0].add_index(BY_ADDRESS, cluster_ips);
-        informers[2].add_index(BY_SERVICE, service_of);
-        informers[2].add_index(BY_ADDRESS, endpoint_ips);
-        let cache =
-            Cache { services: informers[0].lister(), namespaces: informers[1].lister(), slices: informers[2].lister() };
+        let informers = Informers::of_kinds(&hub, actor, &user, kinds);
+        informers.add_index::<Service>(BY_ADDRESS, cluster_ips);
+        informers.add_index::<EndpointSlice>(BY_SERVICE, service_of);
+        informers.add_index::<EndpointSlice>(BY_ADDRESS, endpoint_ips);
+        let cache = Cache { services: informers.lister(), namespaces: informers.lister(), slices: informers.lister() };
         CoreDns { hub, actor, informers, cache }
     }
 
@@ -75,7 +72,7 @@ impl CoreDns {
     }
 
     fn answer(&self, question: &Question) -> Answer {
-        if !self.informers.iter().all(Informer::has_synced) {
+        if !self.informers.has_synced() {
             return Answer { code: Code::ServFail, records: Vec::new() };
         }
         let mut answer = zone::answer(question, &self.cache);
@@ -103,12 +100,6 @@ impl CoreDns {
         let reply: RpcResult = Ok(Rc::new(Told(answer)) as Rc<dyn Message>);
         self.hub.reply(self.actor, from, call, "DNS query", reply);
     }
-
-    fn notify(&self, watch: WatchId, event: WatchEvent) {
-        if let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) {
-            informer.on_event(event);
-        }
-    }
 }
 
 impl Actor for CoreDns {
@@ -117,17 +108,13 @@ impl Actor for CoreDns {
     }
 
     fn start(&self) {
-        self.informers.iter().for_each(Informer::start);
+        self.informers.start();
     }
 
     fn deliver(&self, delivery: Delivery) {
         match delivery {
-            Delivery::Notification { watch, event } => self.notify(watch, event),
-            Delivery::Wake { what: RELIST, key } => {
-                if let Some(informer) = self.informers.iter().find(|informer| informer.kind().info().plural == &*key) {
-                    informer.start();
-                }
-            }
+            Delivery::Notification { watch, event } => _ = self.informers.on_event(watch, event),
+            Delivery::Wake { what: RELIST, key } => self.informers.relist(&key),
             Delivery::Rpc { call, from, message } => {
                 let any: &dyn Any = &*message;
                 if let Some(Asked(question)) = any.downcast_ref::<Asked>() {

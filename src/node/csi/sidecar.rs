@@ -11,7 +11,7 @@ use crate::apiserver::request::User;
 use crate::client::controller::{Controller, ControllerContext};
 use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
-use crate::client::{Client, Error, Informer, Queue, Recorder, Selection};
+use crate::client::{Client, Error, Informers, Queue, Recorder};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, RpcError};
 use crate::node::cri::error;
 use crate::object::{Key, Kind};
@@ -27,7 +27,7 @@ pub struct Sidecar {
     name: &'static str,
     hub: Hub,
     actor: ActorId,
-    informers: Vec<Informer>,
+    informers: Informers,
     queue: Queue,
     controller: Rc<dyn Controller>,
     busy: Memory<usize>,
@@ -69,8 +69,7 @@ impl Sidecar {
         new: impl FnOnce(&ControllerContext) -> Rc<dyn Controller>,
     ) -> Sidecar {
         let user = Rc::new(User::service_account("kube-system", name, name));
-        let watch = |kind: &Kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(*kind));
-        let informers: Vec<Informer> = kinds.iter().map(watch).collect();
+        let informers = Informers::of_kinds(&hub, actor, &user, kinds.iter().copied());
         let client = || Client::new(hub.clone(), actor, user.clone(), QPS, BURST);
         let queue = Queue::new(hub.clone(), actor, name);
         let recorder = Recorder::new(client(), events, "");
@@ -82,7 +81,7 @@ impl Sidecar {
 
     /// A worker that is free takes a key.
     fn work(&self) {
-        if !self.informers.iter().all(Informer::has_synced) || self.busy.get() >= WORKERS {
+        if !self.informers.has_synced() || self.busy.get() >= WORKERS {
             return;
         }
         let Some(key) = self.queue.take() else { return };
@@ -107,13 +106,13 @@ impl Actor for Sidecar {
     }
 
     fn start(&self) {
-        self.informers.iter().for_each(Informer::start);
+        self.informers.start();
     }
 
     fn deliver(&self, delivery: Delivery) {
         match delivery {
             Delivery::Notification { watch, event } => {
-                let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
+                let Some(informer) = self.informers.of_watch(watch) else { return };
                 let first = !informer.has_synced();
                 for change in informer.on_event(event) {
                     self.controller.on_change(&change);
@@ -129,9 +128,7 @@ impl Actor for Sidecar {
                     self.queue.ready(&Key::parse(key));
                 }
             }
-            Delivery::Wake { what: RELIST, key } => {
-                self.informers.iter().filter(|i| i.kind().info().plural == &*key).for_each(Informer::start);
-            }
+            Delivery::Wake { what: RELIST, key } => self.informers.relist(&key),
             Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
         }
     }

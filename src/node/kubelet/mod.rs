@@ -353,11 +353,7 @@ impl Kubelet {
     }
 
     fn relist(&self, plural: &str) {
-        for informer in self.informers() {
-            if informer.kind().info().plural == plural {
-                informer.start();
-            }
-        }
+        self.informers().into_iter().for_each(|informer| informer.relist(plural));
         self.shared.watch_objects_again(plural);
     }
 }

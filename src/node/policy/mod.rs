@@ -32,7 +32,7 @@ use std::time::Duration;
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
-use crate::client::{Informer, Selection};
+use crate::client::{Informer, Informers};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
 use crate::node::host::Host;
 use crate::node::install;
@@ -64,7 +64,7 @@ pub struct PolicyAgent {
     hub: Hub,
     actor: ActorId,
     host: Rc<Host>,
-    informers: Vec<Informer>,
+    informers: Informers,
     state: Memory<State>,
 }
 
@@ -80,13 +80,13 @@ impl PolicyAgent {
     /// The agent of the node of this name, on its machine.
     pub fn new(hub: Hub, actor: ActorId, node: &str, host: Rc<Host>) -> PolicyAgent {
         let user = Rc::new(User::service_account("kube-system", ACCOUNT, ACCOUNT));
-        let informer = |kind| Informer::new(hub.clone(), actor, user.clone(), Selection::all(kind));
+        let kinds = [Kind::NetworkPolicy, Kind::Pod, Kind::Namespace];
         let state = State { policies: Policies::new(node), due: false };
         PolicyAgent {
             name: format!("{ACCOUNT}/{node}"),
             actor,
             host,
-            informers: [Kind::NetworkPolicy, Kind::Pod, Kind::Namespace].into_iter().map(informer).collect(),
+            informers: Informers::of_kinds(&hub, actor, &user, kinds),
             state: hub.memory(state),
             hub,
         }
@@ -98,13 +98,11 @@ impl PolicyAgent {
     }
 
     fn notify(&self, watch: WatchId, event: WatchEvent) {
-        let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
         let mut state = self.state.borrow_mut();
-        for change in informer.on_event(event) {
+        for change in self.informers.on_event(watch, event) {
             state.policies.note(&change);
         }
-        let synced = self.informers.iter().all(Informer::has_synced);
-        if synced && state.policies.has_changed() && !state.due {
+        if self.informers.has_synced() && state.policies.has_changed() && !state.due {
             state.due = true;
             self.hub.wake(self.actor, SYNC, "", SYNC_DELAY);
         }
@@ -133,17 +131,14 @@ impl Actor for PolicyAgent {
     }
 
     fn start(&self) {
-        self.informers.iter().for_each(Informer::start);
+        self.informers.start();
     }
 
     fn deliver(&self, delivery: Delivery) {
         match delivery {
             Delivery::Notification { watch, event } => self.notify(watch, event),
             Delivery::Wake { what: SYNC, .. } => self.sync(),
-            Delivery::Wake { what: RELIST, key } => {
-                let informer = self.informers.iter().find(|informer| informer.kind().info().plural == &*key);
-                informer.into_iter().for_each(Informer::start);
-            }
+            Delivery::Wake { what: RELIST, key } => self.informers.relist(&key),
             Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
         }
     }

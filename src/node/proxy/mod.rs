@@ -38,7 +38,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use crate::apiserver::request::User;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::{Change, RELIST};
-use crate::client::{Client, EventType, Informer, Recorder, Selection};
+use crate::client::{Client, EventType, Informer, Informers, Recorder, Selection};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
 use crate::node::host::Host;
 use crate::node::netfilter::{Cidr, Netfilter, RulesetError};
@@ -85,7 +85,7 @@ pub struct KubeProxy {
     actor: ActorId,
     host: Rc<Host>,
     recorder: Recorder,
-    informers: Vec<Informer>,
+    informers: Informers,
     state: Memory<State>,
     /// Who chooses among endpoints, if it is not [`portal`].
     chooser: Option<Rc<Chooser>>,
@@ -110,7 +110,6 @@ impl KubeProxy {
             Selection::labels(Kind::EndpointSlice, ITS_SLICES),
             Selection::fields(Kind::Node, format!("metadata.name={node}")),
         ];
-        let informer = |selection| Informer::new(hub.clone(), actor, user.clone(), selection);
         let here = Location { node: node.to_owned(), ..Location::default() };
         let state = State { proxier: Proxier { here, ..Proxier::default() }, runner: Runner::default() };
         KubeProxy {
@@ -118,7 +117,7 @@ impl KubeProxy {
             actor,
             host,
             recorder: Recorder::new(client, "kube-proxy", ""),
-            informers: selections.into_iter().map(informer).collect(),
+            informers: Informers::new(&hub, actor, &user, selections),
             state: hub.memory(state),
             chooser: None,
             hub,
@@ -147,22 +146,18 @@ impl KubeProxy {
     }
 
     fn notify(&self, watch: WatchId, event: WatchEvent) {
-        let Some(informer) = self.informers.iter().find(|informer| informer.owns(watch)) else { return };
-        let was_synced = self.has_synced();
+        let was_synced = self.informers.has_synced();
         let mut changed = false;
-        for change in informer.on_event(event) {
+        for change in self.informers.on_event(watch, event) {
             changed |= self.state.borrow_mut().proxier.note(&change);
         }
-        if self.has_synced() && (changed || !was_synced) {
+        let is_synced = self.informers.has_synced();
+        if is_synced && (changed || !was_synced) {
             self.request_sync();
         }
-        if !was_synced && self.has_synced() {
+        if !was_synced && is_synced {
             self.hub.wake_background(self.actor, FULL_SYNC, "", runner::FULL_SYNC_PERIOD);
         }
-    }
-
-    fn has_synced(&self) -> bool {
-        self.informers.iter().all(Informer::has_synced)
     }
 
     fn request_sync(&self) {
@@ -199,10 +194,7 @@ impl KubeProxy {
                 self.request_sync();
                 self.hub.wake_background(self.actor, FULL_SYNC, "", runner::FULL_SYNC_PERIOD);
             }
-            RELIST => {
-                let informer = self.informers.iter().find(|informer| informer.kind().info().plural == key);
-                informer.into_iter().for_each(Informer::start);
-            }
+            RELIST => self.informers.relist(key),
             _ => {}
         }
     }
@@ -214,7 +206,7 @@ impl Actor for KubeProxy {
     }
 
     fn start(&self) {
-        self.informers.iter().for_each(Informer::start);
+        self.informers.start();
         let node = Some(self.state.borrow().proxier.here.node.clone());
         let involved =
             ObjectReference { kind: Some("Node".to_owned()), name: node.clone(), uid: node, ..Default::default() };
