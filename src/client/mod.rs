@@ -10,7 +10,8 @@
 //! - [`queue`]: de-duplicating, delaying, rate-limited work queue.
 //! - [`recorder`]: Events, sent without waiting.
 //! - [`leader`]: of several processes one works.
-//! - [`controller`]: the trait that every controller implements.
+//! - [`controller`]: the trait that every controller implements; [`worker`]: who takes its keys from the queue, and what
+//!   becomes of them.
 //!
 //! Must hold: the cache is changed before anyone is told; a key is never worked on twice at once; a cache may be old,
 //! and nothing here hides that.
@@ -27,6 +28,7 @@ pub mod leader;
 pub mod limiter;
 pub mod queue;
 pub mod recorder;
+pub mod worker;
 
 pub use api::{Call, Client, List, join_all};
 pub use controller::{Controller, ControllerContext, Error, Make, Registration};
@@ -34,3 +36,4 @@ pub use informer::{Change, Informer, Lister, Selection};
 pub use informers::Informers;
 pub use queue::Queue;
 pub use recorder::{EventType, Recorder};
+pub use worker::Workers;

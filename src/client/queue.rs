@@ -70,6 +70,14 @@ impl Queue {
         &self.0.name
     }
 
+    pub(super) fn hub(&self) -> &Hub {
+        &self.0.hub
+    }
+
+    pub(super) fn actor(&self) -> ActorId {
+        self.0.actor
+    }
+
     /// Looks at the queue's state.
     pub fn with<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.0.state.borrow())

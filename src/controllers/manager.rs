@@ -10,10 +10,10 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
 use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, Informer, Informers, Queue, Recorder, Registration, Selection,
+    Change, Client, ControllerContext, Informer, Informers, Queue, Recorder, Registration, Selection, Workers,
 };
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
-use crate::object::{Discovery, Key, Kind, Object};
+use crate::object::{Discovery, Kind, Object};
 
 use super::apiextensions;
 
@@ -35,12 +35,6 @@ fn limits_of(name: &str, qps: u32, burst: u32) -> (u32, u32) {
 /// How often a controller looks whether its caches are filled, before it starts to work.
 const SYNC_POLL: Duration = Duration::from_millis(100);
 
-/// What looking at one listed object costs a worker, and how many it looks at for nothing. The recorded controller
-/// manager spends about this much on each Pod of a large ReplicaSet. While it does, changes pile up behind its key and
-/// are worked off together: without that, n Pods would cost n reconciles of n Pods each.
-const LOOK: Duration = Duration::from_micros(2);
-const FREE_LOOKS: u64 = 100;
-
 /// kube-controller-manager, or an operator: informers, and controllers that share them.
 pub struct ControllerManager {
     name: &'static str,
@@ -56,11 +50,7 @@ pub struct ControllerManager {
 /// One controller and its workers.
 struct Slot {
     registration: &'static Registration,
-    queue: Queue,
-    controller: Rc<dyn Controller>,
-    busy: Memory<usize>,
-    /// How many objects were listed from each cache that it reads.
-    reads: Vec<Memory<u64>>,
+    workers: Workers,
 }
 
 impl ControllerManager {
@@ -123,13 +113,13 @@ impl ControllerManager {
 
     /// Its controllers' queues.
     pub fn queues(&self) -> impl Iterator<Item = &Queue> {
-        self.slots.iter().map(|slot| &slot.queue)
+        self.slots.iter().map(|slot| &slot.workers.queue)
     }
 
     /// What one of its controllers remembers, for a person; none if it has no such controller.
     pub fn look(&self, controller: &str) -> Option<Vec<String>> {
-        let slot = self.slots.iter().find(|slot| slot.registration.name == controller)?;
-        Some(slot.controller.look())
+        let slot = self.slot(controller)?;
+        Some(slot.workers.controller.look())
     }
 
     fn notify(&self, watch: WatchId, event: WatchEvent) {
@@ -150,7 +140,7 @@ impl ControllerManager {
     fn tell(&self, kind: Kind, change: &Change) {
         let row = if matches!(kind, Kind::Custom(_)) { Kind::CustomResourceDefinition } else { kind };
         let wants = |slot: &&Slot| [row, kind].iter().any(|kind| slot.registration.watches.contains(kind));
-        self.slots.iter().filter(wants).for_each(|slot| slot.controller.on_change(change));
+        self.slots.iter().filter(wants).for_each(|slot| slot.workers.controller.on_change(change));
     }
 
     /// A definition has come, changed or gone: so does the informer of its kind.
@@ -183,26 +173,25 @@ impl ControllerManager {
         }
     }
 
-    /// A worker that is free takes a key and reconciles it.
+    fn slot(&self, name: &str) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.registration.name == name)
+    }
+
+    /// A controller has something to do: it is done as soon as its caches are filled.
     fn work(&self, name: &str) {
-        let Some(slot) = self.slots.iter().find(|slot| slot.registration.name == name) else { return };
+        let Some(slot) = self.slot(name) else { return };
         let filled = |kind: &Kind| self.informers.of(*kind).is_some_and(Informer::has_synced);
-        if !slot.registration.watches.iter().all(filled) {
+        if slot.registration.watches.iter().all(filled) {
+            slot.workers.work();
+        } else {
             self.hub.wake(self.actor, WORK, name, SYNC_POLL);
-            return;
-        }
-        if slot.busy.get() >= slot.registration.workers {
-            return;
-        }
-        if let Some(key) = slot.queue.take() {
-            slot.start(&self.hub, self.actor, key);
         }
     }
 
     fn ready(&self, wake: &str) {
-        let Some((name, key)) = wake.split_once(' ') else { return };
-        if let Some(slot) = self.slots.iter().find(|slot| slot.registration.name == name) {
-            slot.queue.ready(&Key::parse(key));
+        let name = wake.split(' ').next().unwrap_or_default();
+        if let Some(slot) = self.slot(name) {
+            slot.workers.ready(wake);
         }
     }
 }
@@ -217,23 +206,9 @@ impl Slot {
         let context = ControllerContext { client, recorder, queue: queue.clone(), informers };
         let watched = informers.iter().filter(|informer| row.watches.contains(&informer.kind()));
         let reads = watched.map(|informer| informer.reads().clone()).collect();
-        Slot { registration: row, queue, controller: (row.new)(&context), busy, reads }
-    }
-
-    fn start(&self, hub: &Hub, actor: ActorId, key: Key) {
-        let (queue, controller) = (self.queue.clone(), self.controller.clone());
-        let (busy, max_retries) = (self.busy.clone(), self.registration.max_retries);
-        let (reads, before, hub_of_worker) = (self.reads.clone(), looks(&self.reads), hub.clone());
-        busy.set(busy.get() + 1);
-        hub.spawn(actor, format!("{} {key}", self.registration.name), async move {
-            let result = controller.reconcile(key.clone()).await;
-            let looked = looks(&reads) - before;
-            if looked > FREE_LOOKS {
-                hub_of_worker.sleep(LOOK.saturating_mul(looked as u32)).await;
-            }
-            busy.set(busy.get() - 1);
-            settle(&queue, &key, result, max_retries);
-        });
+        let controller = (row.new)(&context);
+        let workers = Workers { queue, controller, count: row.workers, max_retries: row.max_retries, reads, busy };
+        Slot { registration: row, workers }
     }
 }
 
@@ -271,22 +246,6 @@ fn event_source(name: &'static str) -> &'static str {
         "expand-controller" => "volume_expand",
         name => name,
     }
-}
-
-/// How many objects were listed from these caches so far.
-fn looks(reads: &[Memory<u64>]) -> u64 {
-    reads.iter().map(Memory::get).sum()
-}
-
-/// What becomes of a key after its reconcile.
-fn settle(queue: &Queue, key: &Key, result: Result<(), Error>, max_retries: Option<u32>) {
-    match result {
-        Ok(()) => queue.forget(key),
-        Err(_) if max_retries.is_some_and(|max| queue.num_requeues(key) >= max) => queue.forget(key),
-        Err(Error::Unchanged(_)) => queue.add_rate_limited_background(key.clone()),
-        Err(_) => queue.add_rate_limited(key.clone()),
-    }
-    queue.done(key);
 }
 
 impl Actor for ControllerManager {

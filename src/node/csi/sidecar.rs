@@ -11,10 +11,10 @@ use crate::apiserver::request::User;
 use crate::client::controller::{Controller, ControllerContext};
 use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
-use crate::client::{Client, Error, Informers, Queue, Recorder};
-use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, RpcError};
+use crate::client::{Client, Informers, Queue, Recorder, Workers};
+use crate::engine::{Actor, ActorId, Delivery, Hub, RpcError};
 use crate::node::cri::error;
-use crate::object::{Key, Kind};
+use crate::object::Kind;
 
 /// Requests a second of a sidecar, and how many at once.
 const QPS: u32 = 5;
@@ -28,9 +28,7 @@ pub struct Sidecar {
     hub: Hub,
     actor: ActorId,
     informers: Informers,
-    queue: Queue,
-    controller: Rc<dyn Controller>,
-    busy: Memory<usize>,
+    workers: Workers,
 }
 
 /// The driver, as a sidecar or a kubelet calls it.
@@ -75,28 +73,16 @@ impl Sidecar {
         let recorder = Recorder::new(client(), events, "");
         let context = ControllerContext { client: client(), recorder, queue: queue.clone(), informers: &informers };
         let controller = new(&context);
-        let busy = hub.memory(0);
-        Sidecar { name, hub, actor, informers, queue, controller, busy }
-    }
-
-    /// A worker that is free takes a key.
-    fn work(&self) {
-        if !self.informers.has_synced() || self.busy.get() >= WORKERS {
-            return;
-        }
-        let Some(key) = self.queue.take() else { return };
-        let (queue, controller, busy) = (self.queue.clone(), self.controller.clone(), self.busy.clone());
-        busy.set(busy.get() + 1);
-        self.hub.spawn(self.actor, format!("{} {key}", self.name), async move {
-            let result = controller.reconcile(key.clone()).await;
-            busy.set(busy.get() - 1);
-            match result {
-                Ok(()) => queue.forget(&key),
-                Err(Error::Unchanged(_)) => queue.add_rate_limited_background(key.clone()),
-                Err(_) => queue.add_rate_limited(key.clone()),
-            }
-            queue.done(&key);
-        });
+        let workers = Workers {
+            queue,
+            controller,
+            count: WORKERS,
+            max_retries: None,
+            // What it lists is little: that costs it no time.
+            reads: Vec::new(),
+            busy: hub.memory(0),
+        };
+        Sidecar { name, hub, actor, informers, workers }
     }
 }
 
@@ -115,19 +101,15 @@ impl Actor for Sidecar {
                 let Some(informer) = self.informers.of_watch(watch) else { return };
                 let first = !informer.has_synced();
                 for change in informer.on_event(event) {
-                    self.controller.on_change(&change);
+                    self.workers.controller.on_change(&change);
                 }
                 // What was queued before all caches were filled had no worker.
                 if first && informer.has_synced() {
                     self.hub.wake(self.actor, WORK, self.name, Default::default());
                 }
             }
-            Delivery::Wake { what: WORK, .. } => self.work(),
-            Delivery::Wake { what: READY, key } => {
-                if let Some((_, key)) = key.split_once(' ') {
-                    self.queue.ready(&Key::parse(key));
-                }
-            }
+            Delivery::Wake { what: WORK, .. } if self.informers.has_synced() => self.workers.work(),
+            Delivery::Wake { what: READY, key } => self.workers.ready(&key),
             Delivery::Wake { what: RELIST, key } => self.informers.relist(&key),
             Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
         }
