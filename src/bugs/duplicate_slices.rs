@@ -28,11 +28,9 @@ use super::shipped_with;
 
 /// In the place of the EndpointSlice controller.
 const ROW: Registration = Registration {
-    name: "endpointslice-controller",
     watches: &[Kind::Service, Kind::Pod, Kind::EndpointSlice],
     workers: 5,
-    max_retries: None,
-    new: &|context| {
+    ..Registration::new("endpointslice-controller", &|context| {
         Rc::new(Slices {
             client: context.client.clone(),
             queue: context.queue.clone(),
@@ -40,7 +38,7 @@ const ROW: Registration = Registration {
             pods: context.lister(),
             slices: context.lister(),
         })
-    },
+    })
 };
 
 static CONTROLLERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_with(&ROW));

@@ -27,7 +27,7 @@ const NAME: &str = "bucket-operator";
 const FINALIZER: &str = "buckets.example.com/clean-up";
 
 const fn row(new: crate::client::Make) -> Registration {
-    Registration { name: NAME, watches: &[Kind::ConfigMap], workers: 1, max_retries: None, new }
+    Registration { watches: &[Kind::ConfigMap], ..Registration::new(NAME, new) }
 }
 
 static WRONG: &[Registration] = &[row(&|context| Buckets::with(false, context))];

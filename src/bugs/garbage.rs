@@ -39,7 +39,7 @@ const NAME: &str = "garbage-collector";
 static OTHERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_without("generic-garbage-collector"));
 
 const fn row(new: crate::client::Make) -> Registration {
-    Registration { name: NAME, watches: &[Kind::ReplicaSet, Kind::Pod], workers: 1, max_retries: None, new }
+    Registration { watches: &[Kind::ReplicaSet, Kind::Pod], ..Registration::new(NAME, new) }
 }
 
 static HASTY: &[Registration] = &[row(&|context| Collector::with(false, context))];

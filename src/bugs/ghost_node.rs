@@ -27,7 +27,7 @@ use super::FEW;
 const NAME: &str = "kube-scheduler";
 
 const fn row(new: crate::client::Make) -> Registration {
-    Registration { name: NAME, watches: &[Kind::Node, Kind::Pod], workers: 1, max_retries: None, new }
+    Registration { watches: &[Kind::Node, Kind::Pod], ..Registration::new(NAME, new) }
 }
 
 static WRONG: &[Registration] = &[row(&|context| SmallScheduler::with(false, context))];

@@ -25,7 +25,7 @@ use super::records::{field, is_a, look, set};
 const NAME: &str = "database-operator";
 
 const fn row(new: crate::client::Make) -> Registration {
-    Registration { name: NAME, watches: &[Kind::ConfigMap], workers: 1, max_retries: None, new }
+    Registration { watches: &[Kind::ConfigMap], ..Registration::new(NAME, new) }
 }
 
 static WRONG: &[Registration] = &[row(&|context| Databases::with(false, context))];

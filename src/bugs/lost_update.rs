@@ -23,7 +23,7 @@ use super::records::{field, is_a, set};
 const NAME: &str = "order-operator";
 
 const fn row(new: crate::client::Make) -> Registration {
-    Registration { name: NAME, watches: &[Kind::ConfigMap], workers: 2, max_retries: None, new }
+    Registration { watches: &[Kind::ConfigMap], workers: 2, ..Registration::new(NAME, new) }
 }
 
 static WRONG: &[Registration] = &[row(&|context| Orders::with(false, context))];

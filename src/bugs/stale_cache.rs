@@ -19,11 +19,9 @@ use super::shipped_with;
 
 /// In the place of the ReplicaSet controller.
 const ROW: Registration = Registration {
-    name: "replicaset-controller",
     watches: &[Kind::ReplicaSet, Kind::Pod],
     workers: 5,
-    max_retries: None,
-    new: &|context| Replicas::with(Guard::None, context),
+    ..Registration::new("replicaset-controller", &|context| Replicas::with(Guard::None, context))
 };
 
 static CONTROLLERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_with(&ROW));

@@ -25,13 +25,8 @@ const NAME: &str = "autoscaler";
 /// How many Pods the load needs.
 const NEEDED: i32 = 3;
 
-static TABLE: &[Registration] = &[Registration {
-    name: NAME,
-    watches: &[Kind::Deployment],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Autoscaler::with(context),
-}];
+static TABLE: &[Registration] =
+    &[Registration { watches: &[Kind::Deployment], ..Registration::new(NAME, &|context| Autoscaler::with(context)) }];
 
 /// A cluster with an autoscaler.
 pub fn parts() -> Parts {

@@ -50,7 +50,7 @@ pub type Make = &'static (dyn Fn(&ControllerContext) -> Rc<dyn Controller> + Syn
 /// One row of the table of controllers.
 #[derive(Clone, Copy)]
 pub struct Registration {
-    /// `deployment-controller`: queue, service account and user agent.
+    /// `deployment-controller`: queue and user agent.
     pub name: &'static str,
     /// The kinds whose changes it is told.
     pub watches: &'static [Kind],
@@ -58,8 +58,30 @@ pub struct Registration {
     pub workers: usize,
     /// After so many failures in a row a key is dropped; None: never.
     pub max_retries: Option<u32>,
+    /// The service account in kube-system that it acts as; None: it acts as the controller manager itself.
+    pub account: Option<&'static str>,
+    /// What it calls itself in its Events; history gave some a name of its own.
+    pub event_source: &'static str,
+    /// How many times as much as that of others its client may send: requests a second, and how many at once.
+    pub limits: (u32, u32),
     /// Makes the controller.
     pub new: Make,
+}
+
+impl Registration {
+    /// What most rows have in common: one name for everything, no more traffic than others, no key dropped; and one worker.
+    pub const fn new(name: &'static str, new: Make) -> Registration {
+        Registration {
+            name,
+            watches: &[],
+            workers: 1,
+            max_retries: None,
+            account: Some(name),
+            event_source: name,
+            limits: (1, 1),
+            new,
+        }
+    }
 }
 
 impl fmt::Debug for Registration {

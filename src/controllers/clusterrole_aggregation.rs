@@ -23,11 +23,9 @@ use crate::object::{Key, Kind, Object, selector};
 
 /// The row of the clusterrole-aggregation controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "clusterrole-aggregation-controller",
     watches: &[Kind::ClusterRole],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(ClusterRoleAggregation::new(context)),
+    ..Registration::new("clusterrole-aggregation-controller", &|context| Rc::new(ClusterRoleAggregation::new(context)))
 };
 
 /// The index of the ClusterRoles that gather; they have one value in common, the empty one.

@@ -28,11 +28,11 @@ use super::service_pods::LAST_CHANGE;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "endpointslicemirroring-controller",
     watches: &[Kind::Endpoints, Kind::EndpointSlice, Kind::Service],
     workers: 5,
     max_retries: Some(15),
-    new: &|context| Rc::new(Mirroring::new(context)),
+    event_source: "endpoint-slice-mirroring-controller",
+    ..Registration::new("endpointslicemirroring-controller", &|context| Rc::new(Mirroring::new(context)))
 };
 
 const ME: &str = "endpointslicemirroring-controller.k8s.io";

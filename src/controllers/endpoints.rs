@@ -31,11 +31,10 @@ use super::service_pods::{
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "endpoint-controller",
     watches: &[Kind::Service, Kind::Pod, Kind::Endpoints],
     workers: 5,
     max_retries: Some(15),
-    new: &|context| Rc::new(EndpointsController::new(context)),
+    ..Registration::new("endpoint-controller", &|context| Rc::new(EndpointsController::new(context)))
 };
 
 /// Marks what this controller writes.

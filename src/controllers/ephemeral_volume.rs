@@ -24,11 +24,10 @@ use super::volumes::{PODS_BY_CLAIM, claims_of};
 
 /// The row of the ephemeral volume controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "ephemeral-volume-controller",
     watches: &[Kind::Pod, Kind::PersistentVolumeClaim],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(EphemeralVolumes::new(context)),
+    event_source: "ephemeral_volume",
+    ..Registration::new("ephemeral-volume-controller", &|context| Rc::new(EphemeralVolumes::new(context)))
 };
 
 /// Keys are Pods.

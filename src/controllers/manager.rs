@@ -22,16 +22,6 @@ use super::apiextensions;
 const QPS: u32 = 20;
 const BURST: u32 = 30;
 
-/// The limits of one controller's client. The collector's deletion takes two calls, so it may send twice as many; emptying
-/// a Namespace takes two for each kind there is.
-fn limits_of(name: &str, qps: u32, burst: u32) -> (u32, u32) {
-    match name {
-        "generic-garbage-collector" => (2 * qps, burst),
-        "namespace-controller" => (20 * qps, 100 * burst),
-        _ => (qps, burst),
-    }
-}
-
 /// How often a controller looks whether its caches are filled, before it starts to work.
 const SYNC_POLL: Duration = Duration::from_millis(100);
 
@@ -68,8 +58,8 @@ impl ControllerManager {
         let (qps, burst) = limits.unwrap_or((QPS, BURST));
         let new_client = |row: &Registration| {
             let slower_by = slow.get(row.name).copied().unwrap_or_default();
-            let (qps, burst) = limits_of(row.name, qps, burst);
-            Client::new(hub.clone(), actor, Rc::new(user_of(row.name)), qps, burst).slower_by(slower_by)
+            let (qps, burst) = (row.limits.0 * qps, row.limits.1 * burst);
+            Client::new(hub.clone(), actor, Rc::new(user_of(row)), qps, burst).slower_by(slower_by)
         };
         ControllerManager::with("kube-controller-manager", &hub, actor, table, user, &new_client)
     }
@@ -201,7 +191,7 @@ impl Slot {
         // Events go through a client, and so a rate limit, of their own.
         let (client, of_events) = (new_client(), new_client());
         let queue = Queue::new(client.hub().clone(), client.actor(), row.name);
-        let recorder = Recorder::new(of_events, event_source(row.name), "");
+        let recorder = Recorder::new(of_events, row.event_source, "");
         let busy = client.hub().memory(0);
         let context = ControllerContext { client, recorder, queue: queue.clone(), informers };
         let watched = informers.iter().filter(|informer| row.watches.contains(&informer.kind()));
@@ -212,39 +202,11 @@ impl Slot {
     }
 }
 
-/// Whom a controller acts as. One makes the tokens of service accounts, and so cannot wait for its own.
-fn user_of(name: &'static str) -> User {
-    match name {
-        "tokens-controller" => User::component("system:kube-controller-manager", name),
-        name => User::service_account("kube-system", account_of(name), account_of(name)),
-    }
-}
-
-/// The service account a controller acts as: its own, but that three who work on Nodes share one, two who work on Jobs,
-/// and two who work on disruptions.
-pub fn account_of(name: &'static str) -> &'static str {
-    match name {
-        "node-lifecycle-controller" | "node-ipam-controller" | "taint-eviction-controller" => "node-controller",
-        "job-orphan-pods" => "job-controller",
-        "disruption-stale-pods" => "disruption-controller",
-        name => name,
-    }
-}
-
-/// What a controller calls itself in its Events; history gave some a name of its own.
-fn event_source(name: &'static str) -> &'static str {
-    match name {
-        "node-lifecycle-controller" => "node-controller",
-        "node-ipam-controller" => "cidrAllocator",
-        "endpointslice-controller" => "endpoint-slice-controller",
-        "endpointslicemirroring-controller" => "endpoint-slice-mirroring-controller",
-        "daemon-set-controller" => "daemonset-controller",
-        "generic-garbage-collector" => "garbage-collector-controller",
-        "disruption-controller" => "controllermanager",
-        "ephemeral-volume-controller" => "ephemeral_volume",
-        "persistent-volume-binder" => "persistentvolume-controller",
-        "expand-controller" => "volume_expand",
-        name => name,
+/// Whom a controller acts as.
+fn user_of(row: &Registration) -> User {
+    match row.account {
+        Some(account) => User::service_account("kube-system", account, account),
+        None => User::component("system:kube-controller-manager", row.name),
     }
 }
 

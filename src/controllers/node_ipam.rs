@@ -23,11 +23,11 @@ use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "node-ipam-controller",
     watches: &[Kind::Node],
     workers: 30,
-    max_retries: None,
-    new: &|context| Rc::new(RangeAllocator::new(context)),
+    account: Some("node-controller"),
+    event_source: "cidrAllocator",
+    ..Registration::new("node-ipam-controller", &|context| Rc::new(RangeAllocator::new(context)))
 };
 
 /// `--cluster-cidr=10.244.0.0/16`: the second number of the addresses.

@@ -44,11 +44,8 @@ use super::node_taints::{self, BY_NODE, is_out_of_service};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "pod-garbage-collector",
     watches: &[Kind::Pod, Kind::Node],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(PodGc::new(context, TERMINATED_MAX)),
+    ..Registration::new("pod-garbage-collector", &|context| Rc::new(PodGc::new(context, TERMINATED_MAX)))
 };
 
 /// Between one look and the next.

@@ -40,11 +40,9 @@ use crate::object::{Discovery, Key, Kind, Object};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "resourcequota-controller",
     watches: WATCHED,
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(QuotaController::new(context)),
+    ..Registration::new("resourcequota-controller", &|context| Rc::new(QuotaController::new(context)))
 };
 
 /// Between one count of everything and the next.

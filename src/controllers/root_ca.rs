@@ -17,11 +17,8 @@ use super::service_account::is_active;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "root-ca-cert-publisher",
     watches: &[Kind::Namespace, Kind::ConfigMap],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(RootCa::new(context)),
+    ..Registration::new("root-ca-cert-publisher", &|context| Rc::new(RootCa::new(context)))
 };
 
 /// The ConfigMap's name.

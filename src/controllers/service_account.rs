@@ -13,11 +13,8 @@ use crate::object::{Key, Kind};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "service-account-controller",
     watches: &[Kind::Namespace, Kind::ServiceAccount],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(ServiceAccounts::new(context)),
+    ..Registration::new("service-account-controller", &|context| Rc::new(ServiceAccounts::new(context)))
 };
 
 const ACCOUNT: &str = "default";

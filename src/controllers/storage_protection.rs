@@ -25,20 +25,14 @@ use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_
 
 /// The row of the controller of claims.
 pub const CLAIMS: Registration = Registration {
-    name: "pvc-protection-controller",
     watches: &[Kind::PersistentVolumeClaim, Kind::Pod],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(Claims::new(context)),
+    ..Registration::new("pvc-protection-controller", &|context| Rc::new(Claims::new(context)))
 };
 
 /// The row of the controller of volumes.
 pub const VOLUMES: Registration = Registration {
-    name: "pv-protection-controller",
     watches: &[Kind::PersistentVolume],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(Volumes::new(context)),
+    ..Registration::new("pv-protection-controller", &|context| Rc::new(Volumes::new(context)))
 };
 
 /// Keys are claims.

@@ -41,11 +41,10 @@ use super::node_taints::{self, BY_NODE};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "taint-eviction-controller",
     watches: &[Kind::Node, Kind::Pod],
     workers: 8,
-    max_retries: None,
-    new: &|context| Rc::new(TaintEviction::new(context)),
+    account: Some("node-controller"),
+    ..Registration::new("taint-eviction-controller", &|context| Rc::new(TaintEviction::new(context)))
 };
 
 /// How often an eviction is tried, and the pause between.

@@ -33,11 +33,12 @@ use super::root_ca::CERTIFICATE;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "tokens-controller",
     watches: &[Kind::ServiceAccount, Kind::Secret],
     workers: 5,
     max_retries: Some(10),
-    new: &|context| Rc::new(Tokens::new(context)),
+    // It makes the tokens of service accounts, and so cannot wait for its own.
+    account: None,
+    ..Registration::new("tokens-controller", &|context| Rc::new(Tokens::new(context)))
 };
 
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";

@@ -13,11 +13,9 @@ use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "ttl-controller",
     watches: &[Kind::Node],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(Ttl::new(context)),
+    ..Registration::new("ttl-controller", &|context| Rc::new(Ttl::new(context)))
 };
 
 const ANNOTATION: &str = "node.alpha.kubernetes.io/ttl";

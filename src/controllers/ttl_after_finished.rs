@@ -22,11 +22,9 @@ use super::job::conditions::{COMPLETE, FAILED, holding};
 
 /// The row of the TTL-after-finished controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "ttl-after-finished-controller",
     watches: &[Kind::Job],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(TtlAfterFinished::new(context)),
+    ..Registration::new("ttl-after-finished-controller", &|context| Rc::new(TtlAfterFinished::new(context)))
 };
 
 struct TtlAfterFinished {

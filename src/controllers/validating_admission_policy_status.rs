@@ -18,11 +18,9 @@ use crate::object::{Key, Kind};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "validatingadmissionpolicy-status-controller",
     watches: &[Kind::ValidatingAdmissionPolicy],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(PolicyStatus::new(context)),
+    ..Registration::new("validatingadmissionpolicy-status-controller", &|context| Rc::new(PolicyStatus::new(context)))
 };
 
 /// Keys are policies.

@@ -16,11 +16,10 @@ use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "expand-controller",
     watches: &[Kind::PersistentVolumeClaim],
     workers: 10,
-    max_retries: None,
-    new: &|context| Rc::new(Expand::new(context)),
+    event_source: "volume_expand",
+    ..Registration::new("expand-controller", &|context| Rc::new(Expand::new(context)))
 };
 
 /// Keys are claims.

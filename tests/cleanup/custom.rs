@@ -192,11 +192,10 @@ impl Controller for Sizes {
 }
 
 const SIZES: Registration = Registration {
-    name: "sizes",
     watches: &[],
-    workers: 1,
-    max_retries: None,
-    new: &|context: &ControllerContext| Rc::new(Sizes { client: context.client.clone(), queue: context.queue.clone() }),
+    ..Registration::new("sizes", &|context: &ControllerContext| {
+        Rc::new(Sizes { client: context.client.clone(), queue: context.queue.clone() })
+    })
 };
 
 #[test]

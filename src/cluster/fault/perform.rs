@@ -4,7 +4,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::client::Informer;
-use crate::controllers::manager::account_of;
 use crate::controllers::{ControllerManager, apiextensions};
 use crate::engine::control::Hold;
 use crate::node::kubelet::Kubelet;
@@ -204,7 +203,7 @@ impl Cluster {
     pub fn component_names(&self) -> Vec<String> {
         let processes = self.engine.actors().map(|(_, actor)| actor.name().to_owned());
         let controllers = self.config.parts.controllers.iter().chain(apiextensions::TABLE);
-        let controllers = controllers.flat_map(|row| [row.name, account_of(row.name)]).map(str::to_owned);
+        let controllers = controllers.flat_map(|row| [row.name, row.account.unwrap_or(row.name)]).map(str::to_owned);
         let servers = self.engine.servers().map(|(_, name)| name.to_owned());
         let mut names: Vec<String> = servers.chain(processes).collect();
         for name in controllers {

@@ -13,11 +13,8 @@ use super::unless_late;
 
 /// The row of the establishing controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "crd-establishing-controller",
     watches: &[Kind::CustomResourceDefinition],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(EstablishingController::new(context)),
+    ..Registration::new("crd-establishing-controller", &|context| Rc::new(EstablishingController::new(context)))
 };
 
 /// Keys are definitions.

@@ -19,11 +19,9 @@ use super::unless_late;
 
 /// The row of the finalizer.
 pub const REGISTRATION: Registration = Registration {
-    name: "crd-finalizer",
     watches: &[Kind::CustomResourceDefinition],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(Finalizer::new(context)),
+    ..Registration::new("crd-finalizer", &|context| Rc::new(Finalizer::new(context)))
 };
 
 /// How often, and how many times, it looks whether the objects are gone.

@@ -19,11 +19,8 @@ use super::name_of;
 
 /// The row of the naming controller. One worker, so that no two definitions are given a name at once.
 pub const REGISTRATION: Registration = Registration {
-    name: "crd-naming-condition-controller",
     watches: &[Kind::CustomResourceDefinition],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(NamingController::new(context)),
+    ..Registration::new("crd-naming-condition-controller", &|context| Rc::new(NamingController::new(context)))
 };
 
 /// Keys are definitions.

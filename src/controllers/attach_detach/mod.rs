@@ -46,7 +46,6 @@ use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "attachdetach-controller",
     watches: &[
         Kind::Pod,
         Kind::Node,
@@ -56,8 +55,7 @@ pub const REGISTRATION: Registration = Registration {
         Kind::CSIDriver,
     ],
     workers: 10,
-    max_retries: None,
-    new: &|context| Rc::new(AttachDetach::new(context)),
+    ..Registration::new("attachdetach-controller", &|context| Rc::new(AttachDetach::new(context)))
 };
 
 /// `ReconcilerMaxWaitForUnmountDuration`: how long an unhealthy node may keep a volume that nobody there wants.

@@ -51,11 +51,9 @@ use times::{Times, next_look};
 
 /// The row of the CronJob controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "cronjob-controller",
     watches: &[Kind::CronJob, Kind::Job],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(CronJobs::new(context)),
+    ..Registration::new("cronjob-controller", &|context| Rc::new(CronJobs::new(context)))
 };
 
 /// Which time a Job is for, in the CronJob's time zone.

@@ -62,11 +62,10 @@ use nodes::{Fit, fit};
 
 /// The row of the DaemonSet controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "daemon-set-controller",
     watches: &[Kind::DaemonSet, Kind::Pod, Kind::Node, Kind::ControllerRevision],
     workers: 2,
-    max_retries: None,
-    new: &|context| Rc::new(DaemonSets::new(context)),
+    event_source: "daemonset-controller",
+    ..Registration::new("daemon-set-controller", &|context| Rc::new(DaemonSets::new(context)))
 };
 
 /// When a Pod of a DaemonSet failed on a node last, and how long its successor has to wait.

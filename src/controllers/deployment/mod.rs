@@ -71,11 +71,10 @@ pub mod status;
 
 /// The row of the Deployment controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "deployment-controller",
     watches: &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod],
     workers: 5,
     max_retries: Some(15),
-    new: &|context| Rc::new(Deployments::new(context)),
+    ..Registration::new("deployment-controller", &|context| Rc::new(Deployments::new(context)))
 };
 
 /// The Deployment controller.

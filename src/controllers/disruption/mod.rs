@@ -57,7 +57,6 @@ use count::Count;
 
 /// The row of the disruption controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "disruption-controller",
     watches: &[
         Kind::PodDisruptionBudget,
         Kind::Pod,
@@ -67,9 +66,8 @@ pub const REGISTRATION: Registration = Registration {
         Kind::StatefulSet,
         Kind::CustomResourceDefinition,
     ],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(Disruptions::new(context)),
+    event_source: "controllermanager",
+    ..Registration::new("disruption-controller", &|context| Rc::new(Disruptions::new(context)))
 };
 
 /// A look that was put off goes through the rate limiter as well: what a key waits that has not failed.

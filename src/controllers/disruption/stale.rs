@@ -17,11 +17,9 @@ use crate::object::{Key, Kind, Object, Pod};
 
 /// The row of the part of the disruption controller that looks after stale marks.
 pub const REGISTRATION: Registration = Registration {
-    name: "disruption-stale-pods",
     watches: &[Kind::Pod],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(StaleMarks::new(context)),
+    account: Some("disruption-controller"),
+    ..Registration::new("disruption-stale-pods", &|context| Rc::new(StaleMarks::new(context)))
 };
 
 /// How long a Pod may be marked without being deleted. `stalePodDisruptionTimeout`.

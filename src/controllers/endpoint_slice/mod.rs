@@ -59,11 +59,11 @@ use tracker::Tracker;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "endpointslice-controller",
     watches: &[Kind::Service, Kind::Pod, Kind::Node, Kind::EndpointSlice],
     workers: 5,
     max_retries: Some(15),
-    new: &|context| Rc::new(EndpointSlices::new(context)),
+    event_source: "endpoint-slice-controller",
+    ..Registration::new("endpointslice-controller", &|context| Rc::new(EndpointSlices::new(context)))
 };
 
 /// Which controller keeps it.

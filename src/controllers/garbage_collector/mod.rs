@@ -61,11 +61,12 @@ use graph::{Effect, Graph, Identity};
 
 /// The row of the garbage collector.
 pub const REGISTRATION: Registration = Registration {
-    name: "generic-garbage-collector",
     watches: &WATCHED,
     workers: 20,
-    max_retries: None,
-    new: &|context| Rc::new(GarbageCollector::new(context)),
+    event_source: "garbage-collector-controller",
+    // A deletion takes two calls.
+    limits: (2, 1),
+    ..Registration::new("generic-garbage-collector", &|context| Rc::new(GarbageCollector::new(context)))
 };
 
 /// Every kind but Events.

@@ -69,11 +69,9 @@ use conditions::is_finished;
 
 /// The row of the Job controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "job-controller",
     watches: &[Kind::Job, Kind::Pod],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(Jobs::new(context)),
+    ..Registration::new("job-controller", &|context| Rc::new(Jobs::new(context)))
 };
 
 /// The finalizer that keeps a Pod until its Job has counted it.

@@ -19,11 +19,9 @@ use super::{is_managed_elsewhere, is_tracked};
 
 /// The row of the part of the Job controller that looks after orphans.
 pub const REGISTRATION: Registration = Registration {
-    name: "job-orphan-pods",
     watches: &[Kind::Job, Kind::Pod],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(Orphans::new(context)),
+    account: Some("job-controller"),
+    ..Registration::new("job-orphan-pods", &|context| Rc::new(Orphans::new(context)))
 };
 
 /// The controller of tracked Pods without a Job that tracks.

@@ -38,11 +38,11 @@ pub mod content;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "namespace-controller",
     watches: &[Kind::Namespace],
     workers: 10,
-    max_retries: None,
-    new: &|context| Rc::new(NamespaceController::new(context)),
+    // Emptying a Namespace takes two calls for each kind there is.
+    limits: (20, 100),
+    ..Registration::new("namespace-controller", &|context| Rc::new(NamespaceController::new(context)))
 };
 
 const TERMINATING: &str = "Terminating";

@@ -58,11 +58,11 @@ use zones::Zone;
 
 /// The row of this controller. The eight workers are those of the nodes' queue.
 pub const REGISTRATION: Registration = Registration {
-    name: "node-lifecycle-controller",
     watches: &[Kind::Node, Kind::Lease, Kind::Pod],
     workers: 8,
-    max_retries: None,
-    new: &|context| Rc::new(Monitor::new(context)),
+    account: Some("node-controller"),
+    event_source: "node-controller",
+    ..Registration::new("node-lifecycle-controller", &|context| Rc::new(Monitor::new(context)))
 };
 
 /// `--node-monitor-period`: between one look at all nodes and the next.

@@ -45,11 +45,9 @@ mod volume;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "persistent-volume-binder",
     watches: &[Kind::PersistentVolume, Kind::PersistentVolumeClaim, Kind::StorageClass, Kind::Pod],
-    workers: 1,
-    max_retries: None,
-    new: &|context| Rc::new(Binder::new(context)),
+    event_source: "persistentvolume-controller",
+    ..Registration::new("persistent-volume-binder", &|context| Rc::new(Binder::new(context)))
 };
 
 /// How often everything is looked at anew. `PVClaimBinderSyncPeriod`.

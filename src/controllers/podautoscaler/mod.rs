@@ -57,11 +57,9 @@ use status::{ABLE_TO_SCALE, SCALING_ACTIVE, SCALING_LIMITED, say};
 
 /// The row of the autoscaler.
 pub const REGISTRATION: Registration = Registration {
-    name: "horizontal-pod-autoscaler",
     watches: &[Kind::HorizontalPodAutoscaler, Kind::Pod, Kind::CustomResourceDefinition],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(Autoscalers::new(context)),
+    ..Registration::new("horizontal-pod-autoscaler", &|context| Rc::new(Autoscalers::new(context)))
 };
 
 /// How often each autoscaler is looked at. `--horizontal-pod-autoscaler-sync-period`.

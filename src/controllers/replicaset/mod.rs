@@ -64,20 +64,18 @@ use replicated::Replicated;
 
 /// The row of the ReplicaSet controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "replicaset-controller",
     watches: &[Kind::ReplicaSet, Kind::Pod],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(ReplicaSets::<ReplicaSet>::new(context)),
+    ..Registration::new("replicaset-controller", &|context| Rc::new(ReplicaSets::<ReplicaSet>::new(context)))
 };
 
 /// The row of the ReplicationController controller.
 pub const REPLICATION: Registration = Registration {
-    name: "replication-controller",
     watches: &[Kind::ReplicationController, Kind::Pod],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(ReplicaSets::<ReplicationController>::new(context)),
+    ..Registration::new("replication-controller", &|context| {
+        Rc::new(ReplicaSets::<ReplicationController>::new(context))
+    })
 };
 
 /// The controller of ReplicaSets, or of whatever else asks for Pods as they do.

@@ -62,11 +62,9 @@ use identity::ordinal_of;
 
 /// The row of the StatefulSet controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "statefulset-controller",
     watches: &[Kind::StatefulSet, Kind::Pod, Kind::ControllerRevision, Kind::PersistentVolumeClaim],
     workers: 5,
-    max_retries: None,
-    new: &|context| Rc::new(StatefulSets::new(context)),
+    ..Registration::new("statefulset-controller", &|context| Rc::new(StatefulSets::new(context)))
 };
 
 /// The controller of StatefulSets.

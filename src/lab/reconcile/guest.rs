@@ -51,11 +51,9 @@ impl Duty {
         let new =
             move |context: &ControllerContext| -> Rc<dyn Controller> { Rc::new(Guest::new(self, make(), context)) };
         Registration {
-            name: self.name,
             watches: watches.leak(),
             workers: self.workers,
-            max_retries: None,
-            new: Box::leak(Box::new(new)),
+            ..Registration::new(self.name, Box::leak(Box::new(new)))
         }
     }
 }
