@@ -18,7 +18,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, Error, Lister, Queue, Registration};
 use crate::cluster::Parts;
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_ref;
 use crate::object::pod::is_ready;
 use crate::object::well_known::SERVICE_NAME;
@@ -57,8 +56,17 @@ struct Slices {
     slices: Lister<EndpointSlice>,
 }
 
-impl Slices {
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Slices {
+    fn on_change(&self, change: &Change) {
+        if let Object::Service(_) = change.latest() {
+            return self.queue.add(change.key());
+        }
+        for service in self.services.list_namespace(change.key().namespace()) {
+            self.queue.add(Key::of_meta(&service.metadata));
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(service) = self.services.get(&key) else { return Ok(()) };
         let Some(selector) = service.spec.as_ref().and_then(|spec| spec.selector.as_ref()) else { return Ok(()) };
         let chosen = |pod: &Pod| {
@@ -104,19 +112,4 @@ fn endpoint(pod: &Pod) -> Option<Endpoint> {
         conditions: Some(conditions),
         ..Endpoint::default()
     })
-}
-
-impl Controller for Slices {
-    fn on_change(&self, change: &Change) {
-        if let Object::Service(_) = change.latest() {
-            return self.queue.add(change.key());
-        }
-        for service in self.services.list_namespace(change.key().namespace()) {
-            self.queue.add(Key::of_meta(&service.metadata));
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

@@ -16,7 +16,6 @@ use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::{Parts, Program};
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object};
 
@@ -52,8 +51,18 @@ impl Buckets {
         let (client, queue) = (context.client.clone(), context.queue.clone());
         Rc::new(Buckets { right, client, queue, records: context.lister() })
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Buckets {
+    fn on_change(&self, change: &Change) {
+        if let Object::ConfigMap(record) = change.latest()
+            && is_a(record, "bucket")
+        {
+            self.queue.add(change.key());
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(bucket) = self.records.get(&key) else { return Ok(()) };
         let ours = has_finalizer(&bucket.metadata, FINALIZER);
         let cloud = Key::new(key.namespace(), &format!("cloud-{}", key.name()));
@@ -76,7 +85,9 @@ impl Buckets {
             }
         }
     }
+}
 
+impl Buckets {
     /// Writes the finalizers, unless the record has changed or is gone.
     async fn set_finalizers(&self, key: &Key, bucket: &ConfigMap, names: &[&str]) -> Result<(), Error> {
         let version = &bucket.metadata.resource_version;
@@ -92,19 +103,5 @@ impl Buckets {
             Err(status) if !status.is_not_found() => Err(status.into()),
             _ => Ok(()),
         }
-    }
-}
-
-impl Controller for Buckets {
-    fn on_change(&self, change: &Change) {
-        if let Object::ConfigMap(record) = change.latest()
-            && is_a(record, "bucket")
-        {
-            self.queue.add(change.key());
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

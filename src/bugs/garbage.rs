@@ -28,7 +28,6 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::Parts;
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -69,20 +68,6 @@ impl Collector {
         let (client, queue) = (context.client.clone(), context.queue.clone());
         Rc::new(Collector { edge_triggered, client, queue, sets: context.lister(), pods: context.lister() })
     }
-
-    async fn sync(&self, key: Key) -> Result<(), Error> {
-        let Some(pod) = self.pods.get(&key) else { return Ok(()) };
-        let Some(owner) = controller_of(&pod.metadata) else { return Ok(()) };
-        let known = self.sets.get(&Key::new(key.namespace(), &owner.name));
-        if known.is_some_and(|set| set.metadata.uid.as_ref() == Some(&owner.uid)) {
-            return Ok(());
-        }
-        let options = DeleteOptions { uid: pod.metadata.uid.clone(), ..DeleteOptions::default() };
-        match self.client.delete::<Pod>(key.namespace(), key.name(), options).await {
-            Err(status) if !status.is_not_found() => Err(status.into()),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Controller for Collector {
@@ -99,7 +84,17 @@ impl Controller for Collector {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        let Some(pod) = self.pods.get(&key) else { return Ok(()) };
+        let Some(owner) = controller_of(&pod.metadata) else { return Ok(()) };
+        let known = self.sets.get(&Key::new(key.namespace(), &owner.name));
+        if known.is_some_and(|set| set.metadata.uid.as_ref() == Some(&owner.uid)) {
+            return Ok(());
+        }
+        let options = DeleteOptions { uid: pod.metadata.uid.clone(), ..DeleteOptions::default() };
+        match self.client.delete::<Pod>(key.namespace(), key.name(), options).await {
+            Err(status) if !status.is_not_found() => Err(status.into()),
+            _ => Ok(()),
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::Parts;
 use crate::controllers::ControllerManager;
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::pod::assigned_node;
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -57,24 +57,6 @@ impl SmallScheduler {
         let (client, queue, nodes) = (context.client.clone(), context.queue.clone(), context.memory(BTreeSet::new()));
         Rc::new(SmallScheduler { careful, client, queue, pods: context.lister(), nodes })
     }
-
-    async fn sync(&self, key: Key) -> Result<(), Error> {
-        let Some(pod) = self.pods.get(&key).filter(|pod| assigned_node(pod).is_none()) else { return Ok(()) };
-        let pods = self.pods.list();
-        let on = |node: &str| pods.iter().filter(|pod| assigned_node(pod) == Some(node)).count();
-        let best = self.nodes.borrow().iter().min_by_key(|node| on(node)).cloned();
-        let Some(node) = best else { return Err(Error::Other("0 nodes are available".to_owned())) };
-        if self.careful
-            && let Err(status) = self.client.get::<Node>("", &node).await
-        {
-            if status.is_not_found() {
-                self.nodes.borrow_mut().remove(&node);
-            }
-            return Err(status.into());
-        }
-        let binding = Binding { uid: pod.metadata.uid.clone(), node, ..Binding::default() };
-        Ok(self.client.bind(key.namespace(), key.name(), binding).await?)
-    }
 }
 
 impl Controller for SmallScheduler {
@@ -91,7 +73,21 @@ impl Controller for SmallScheduler {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        let Some(pod) = self.pods.get(&key).filter(|pod| assigned_node(pod).is_none()) else { return Ok(()) };
+        let pods = self.pods.list();
+        let on = |node: &str| pods.iter().filter(|pod| assigned_node(pod) == Some(node)).count();
+        let best = self.nodes.borrow().iter().min_by_key(|node| on(node)).cloned();
+        let Some(node) = best else { return Err(Error::Other("0 nodes are available".to_owned())) };
+        if self.careful
+            && let Err(status) = self.client.get::<Node>("", &node).await
+        {
+            if status.is_not_found() {
+                self.nodes.borrow_mut().remove(&node);
+            }
+            return Err(status.into());
+        }
+        let binding = Binding { uid: pod.metadata.uid.clone(), node, ..Binding::default() };
+        Ok(self.client.bind(key.namespace(), key.name(), binding).await?)
     }
 }

@@ -16,7 +16,6 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::{Parts, Program};
-use crate::engine::LocalBoxFuture;
 use crate::object::{Key, Kind, Object};
 
 use super::FEW;
@@ -50,8 +49,18 @@ impl Databases {
         let (client, queue) = (context.client.clone(), context.queue.clone());
         Rc::new(Databases { right, client, queue, records: context.lister() })
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Databases {
+    fn on_change(&self, change: &Change) {
+        if let Object::ConfigMap(record) = change.latest()
+            && is_a(record, "database")
+        {
+            self.queue.add(change.key());
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(database) = self.records.get(&key) else { return Ok(()) };
         let Some(wanted) = field(&database, "size") else { return Ok(()) };
         let part = |part: &str| Key::new(key.namespace(), &format!("{}-{part}", key.name()));
@@ -68,22 +77,10 @@ impl Databases {
         }
         Ok(())
     }
-
-    async fn has(&self, part: &Key, size: &str) -> Result<bool, Error> {
-        Ok(look(&self.client, part).await?.is_some_and(|part| field(&part, "size") == Some(size)))
-    }
 }
 
-impl Controller for Databases {
-    fn on_change(&self, change: &Change) {
-        if let Object::ConfigMap(record) = change.latest()
-            && is_a(record, "database")
-        {
-            self.queue.add(change.key());
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+impl Databases {
+    async fn has(&self, part: &Key, size: &str) -> Result<bool, Error> {
+        Ok(look(&self.client, part).await?.is_some_and(|part| field(&part, "size") == Some(size)))
     }
 }

@@ -14,7 +14,6 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::{Parts, Program};
-use crate::engine::LocalBoxFuture;
 use crate::object::{Key, Kind, Object};
 
 use super::FEW;
@@ -48,8 +47,18 @@ impl Orders {
         let (client, queue) = (context.client.clone(), context.queue.clone());
         Rc::new(Orders { right, client, queue, records: context.lister() })
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Orders {
+    fn on_change(&self, change: &Change) {
+        if let (Change::Added(_), Object::ConfigMap(record)) = (change, change.latest())
+            && is_a(record, "order")
+        {
+            self.queue.add(change.key());
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(order) = self.records.get(&key) else { return Ok(()) };
         if field(&order, "counted").is_some() {
             return Ok(());
@@ -65,19 +74,5 @@ impl Orders {
             set(&self.client, &Key::new(key.namespace(), "total"), "count", &more).await?;
         }
         set(&self.client, &key, "counted", "yes").await
-    }
-}
-
-impl Controller for Orders {
-    fn on_change(&self, change: &Change) {
-        if let (Change::Added(_), Object::ConfigMap(record)) = (change, change.latest())
-            && is_a(record, "order")
-        {
-            self.queue.add(change.key());
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

@@ -9,7 +9,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue};
 use crate::controllers::expectations::Expectations;
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::Spec;
 use crate::object::{Key, Object, Pod};
@@ -47,8 +46,20 @@ impl Replicas {
             expectations: Expectations::new(context.client.hub()),
         })
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Replicas {
+    fn on_change(&self, change: &Change) {
+        let Object::Pod(pod) = change.latest() else { return self.queue.add(change.key()) };
+        let Some(owner) = controller_of(&pod.metadata) else { return };
+        let owner = Key::new(change.key().namespace(), &owner.name);
+        if let Change::Added(_) = change {
+            self.expectations.creation_observed(&owner);
+        }
+        self.queue.add(owner);
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(set) = self.sets.get(&key) else { return Ok(()) };
         let seen = || self.guard == Guard::None || self.expectations.satisfied(&key, self.client.now());
         let missing = if self.guard == Guard::CountThenCheck {
@@ -73,7 +84,9 @@ impl Replicas {
         }
         Ok(())
     }
+}
 
+impl Replicas {
     /// How many Pods are missing, by the cache.
     fn missing(&self, set: &ReplicaSet) -> usize {
         let uid = set.metadata.uid.as_deref();
@@ -94,21 +107,5 @@ impl Replicas {
         };
         self.client.create(Pod { metadata, spec: template.spec.map(Spec::from), status: None }).await?;
         Ok(())
-    }
-}
-
-impl Controller for Replicas {
-    fn on_change(&self, change: &Change) {
-        let Object::Pod(pod) = change.latest() else { return self.queue.add(change.key()) };
-        let Some(owner) = controller_of(&pod.metadata) else { return };
-        let owner = Key::new(change.key().namespace(), &owner.name);
-        if let Change::Added(_) = change {
-            self.expectations.creation_observed(&owner);
-        }
-        self.queue.add(owner);
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

@@ -17,7 +17,6 @@ use crate::apiserver::request::Patch;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::Parts;
-use crate::engine::LocalBoxFuture;
 use crate::object::{Key, Kind};
 
 const NAME: &str = "autoscaler";
@@ -45,15 +44,6 @@ impl Autoscaler {
         let (client, queue) = (context.client.clone(), context.queue.clone());
         Rc::new(Autoscaler { client, queue, deployments: context.lister() })
     }
-
-    async fn sync(&self, key: Key) -> Result<(), Error> {
-        let Some(deployment) = self.deployments.get(&key) else { return Ok(()) };
-        if deployment.spec.as_ref().and_then(|spec| spec.replicas) != Some(NEEDED) {
-            let patch = Patch::Merge(json!({"spec": {"replicas": NEEDED}}));
-            self.client.patch::<Deployment>(key.namespace(), key.name(), patch).await?;
-        }
-        Ok(())
-    }
 }
 
 impl Controller for Autoscaler {
@@ -61,7 +51,12 @@ impl Controller for Autoscaler {
         self.queue.add(change.key());
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        let Some(deployment) = self.deployments.get(&key) else { return Ok(()) };
+        if deployment.spec.as_ref().and_then(|spec| spec.replicas) != Some(NEEDED) {
+            let patch = Patch::Merge(json!({"spec": {"replicas": NEEDED}}));
+            self.client.patch::<Deployment>(key.namespace(), key.name(), patch).await?;
+        }
+        Ok(())
     }
 }

@@ -13,7 +13,7 @@ use super::queue::Queue;
 use super::recorder::Recorder;
 
 /// A controller. Between reconciles it is plain data behind caches and a queue.
-pub trait Controller {
+pub trait Controller: Boxed {
     /// An informer's handler: computes keys and touches expectations, and calls no API.
     fn on_change(&self, change: &Change);
     /// What it remembers between reconciles beside its queue, as lines for a person; nothing unless that is worth a look.
@@ -21,7 +21,21 @@ pub trait Controller {
         Vec::new()
     }
     /// Brings the object behind `key` one step closer to what it asks for. An error puts the key back, later.
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>>;
+    fn reconcile(&self, key: Key) -> impl Future<Output = Result<(), Error>>
+    where
+        Self: Sized;
+}
+
+/// A reconcile of a controller of whatever type. A `dyn Controller` has it; nobody writes one.
+pub trait Boxed {
+    /// [`Controller::reconcile`] as a future that keeps the controller.
+    fn reconcile_boxed(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>>;
+}
+
+impl<C: Controller + 'static> Boxed for C {
+    fn reconcile_boxed(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
+        Box::pin(async move { self.reconcile(key).await })
+    }
 }
 
 /// Why a reconcile failed. The key is queued again, rate-limited.

@@ -43,7 +43,7 @@ impl Workers {
         let (reads, before, hub) = (self.reads.clone(), looks(&self.reads), self.queue.hub().clone());
         busy.set(busy.get() + 1);
         self.queue.hub().spawn(self.queue.actor(), format!("{} {key}", self.queue.name()), async move {
-            let result = controller.reconcile(key.clone()).await;
+            let result = controller.reconcile_boxed(key.clone()).await;
             let looked = looks(&reads) - before;
             if looked > FREE_LOOKS {
                 hub.sleep(LOOK.saturating_mul(looked as u32)).await;

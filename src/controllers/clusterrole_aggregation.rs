@@ -18,7 +18,6 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use serde_json::json;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::{Key, Kind, Object, selector};
 
 /// The row of the clusterrole-aggregation controller.
@@ -49,8 +48,16 @@ impl ClusterRoleAggregation {
         context.add_index::<ClusterRole>(GATHERS, index_by_gathers);
         ClusterRoleAggregation { client: context.client.clone(), queue: context.queue.clone(), roles: context.lister() }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for ClusterRoleAggregation {
+    fn on_change(&self, _change: &Change) {
+        for role in self.roles.by_index(GATHERS, "") {
+            self.queue.add(Key::of_meta(&role.metadata));
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(role) = self.roles.get(&key) else { return Ok(()) };
         let rules = gathered(&role, &self.roles.list());
         let has = role.rules.as_deref().unwrap_or_default();
@@ -81,16 +88,4 @@ fn gathered(role: &ClusterRole, all: &[Arc<ClusterRole>]) -> Vec<PolicyRule> {
         }
     }
     rules
-}
-
-impl Controller for ClusterRoleAggregation {
-    fn on_change(&self, _change: &Change) {
-        for role in self.roles.by_index(GATHERS, "") {
-            self.queue.add(Key::of_meta(&role.metadata));
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

@@ -14,7 +14,6 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_ref;
 use crate::object::well_known::{LAST_APPLIED, SERVICE_NAME};
 use crate::object::{Key, Kind, Object};
@@ -66,9 +65,25 @@ impl Mirroring {
             tracker: Tracker::new(context.client.hub()),
         }
     }
+}
+
+impl Controller for Mirroring {
+    fn on_change(&self, change: &Change) {
+        match change.latest() {
+            Object::Endpoints(endpoints) => {
+                let had = matches!(change, Change::Updated { old: Object::Endpoints(old), .. } if is_mirrored(old));
+                if is_mirrored(endpoints) || had {
+                    self.queue.add(change.key());
+                }
+            }
+            Object::Service(_) => self.queue.add(change.key()),
+            Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
+            _ => {}
+        }
+    }
 
     /// One reconcile. Mirrors `syncEndpoints`.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let slices = self.slices.by_index(BY_SERVICE, &index_value(&key, ME));
         let mirrored = self.endpoints.get(&key).filter(|endpoints| is_mirrored(endpoints));
         let hand_made = |service: &Arc<Service>| service.spec.as_ref().is_some_and(|spec| spec.selector.is_none());
@@ -189,26 +204,6 @@ fn port(port: &core::EndpointPort) -> EndpointPort {
         port: Some(port.port),
         protocol: port.protocol.clone(),
         app_protocol: port.app_protocol.clone(),
-    }
-}
-
-impl Controller for Mirroring {
-    fn on_change(&self, change: &Change) {
-        match change.latest() {
-            Object::Endpoints(endpoints) => {
-                let had = matches!(change, Change::Updated { old: Object::Endpoints(old), .. } if is_mirrored(old));
-                if is_mirrored(endpoints) || had {
-                    self.queue.add(change.key());
-                }
-            }
-            Object::Service(_) => self.queue.add(change.key()),
-            Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }
 

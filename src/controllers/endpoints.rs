@@ -20,7 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::pod::{address_of, assigned_node, is_ready};
 use crate::object::{Key, Kind, Object, Pod, Status};
 
@@ -68,9 +68,21 @@ impl EndpointsController {
             replaced: hub.memory(BTreeMap::new()),
         }
     }
+}
+
+impl Controller for EndpointsController {
+    fn on_change(&self, change: &Change) {
+        match change.latest() {
+            Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
+            Object::Service(_) => self.queue.add(change.key()),
+            // Only somebody else's deletion is worth a look.
+            Object::Endpoints(_) if matches!(change, Change::Deleted(_)) => self.queue.add(change.key()),
+            _ => {}
+        }
+    }
 
     /// One reconcile. Mirrors `syncService`.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(service) = self.service_pods.services.get(&key) else { return self.service_gone(&key).await };
         if selector_of(&service).is_none() {
             return Ok(());
@@ -108,7 +120,9 @@ impl EndpointsController {
         }
         self.write(&key, wanted, there).await
     }
+}
 
+impl EndpointsController {
     async fn write(&self, key: &Key, wanted: Endpoints, there: Option<Arc<Endpoints>>) -> Result<(), Error> {
         let written = match &there {
             None => self.client.create(wanted.clone()).await,
@@ -269,22 +283,6 @@ fn truncate(subsets: &mut [EndpointSubset]) -> bool {
         }
     }
     true
-}
-
-impl Controller for EndpointsController {
-    fn on_change(&self, change: &Change) {
-        match change.latest() {
-            Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
-            Object::Service(_) => self.queue.add(change.key()),
-            // Only somebody else's deletion is worth a look.
-            Object::Endpoints(_) if matches!(change, Change::Deleted(_)) => self.queue.add(change.key()),
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_ref;
 use crate::object::volume::{claim_behind, made_for};
 use crate::object::{Key, Kind, Object, Pod};
@@ -56,8 +55,22 @@ impl EphemeralVolumes {
             self.queue.add(Key::of_meta(&pod.metadata));
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for EphemeralVolumes {
+    /// A Pod's volumes never change, so only new Pods matter; and a claim that somebody has deleted is made anew.
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Added(Object::Pod(pod)) => self.enqueue(pod),
+            Change::Deleted(Object::PersistentVolumeClaim(_)) => {
+                let pods = self.pods.by_index(PODS_BY_CLAIM, change.key().as_str());
+                pods.iter().for_each(|pod| self.enqueue(pod));
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(pod) = self.pods.get(&key).filter(|pod| pod.metadata.deletion_timestamp.is_none()) else {
             return Ok(());
         };
@@ -70,7 +83,9 @@ impl EphemeralVolumes {
         }
         Ok(())
     }
+}
 
+impl EphemeralVolumes {
     /// Makes the volume's claim, unless it is there. Mirrors `handleVolume`.
     async fn make_claim(&self, pod: &Pod, volume: &Volume) -> Result<(), String> {
         let Some(used) = claim_behind(&pod.metadata, volume) else { return Ok(()) };
@@ -100,22 +115,4 @@ impl EphemeralVolumes {
 fn ephemeral_volumes(pod: &Pod) -> impl Iterator<Item = &Volume> {
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
     volumes.filter(|volume| volume.ephemeral.is_some())
-}
-
-impl Controller for EphemeralVolumes {
-    /// A Pod's volumes never change, so only new Pods matter; and a claim that somebody has deleted is made anew.
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Added(Object::Pod(pod)) => self.enqueue(pod),
-            Change::Deleted(Object::PersistentVolumeClaim(_)) => {
-                let pods = self.pods.by_index(PODS_BY_CLAIM, change.key().as_str());
-                pods.iter().for_each(|pod| self.enqueue(pod));
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

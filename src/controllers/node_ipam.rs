@@ -18,7 +18,7 @@ use crate::apiserver::request::Patch;
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
@@ -105,8 +105,23 @@ impl RangeAllocator {
             waiting: context.memory(BTreeSet::new()),
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for RangeAllocator {
+    fn on_change(&self, change: &Change) {
+        let Object::Node(node) = change.latest() else { return };
+        let mut ranges = self.ranges.borrow_mut();
+        match change {
+            Change::Deleted(_) => {
+                pod_cidrs(node).iter().for_each(|cidr| ranges.release(cidr));
+                std::mem::take(&mut *self.waiting.borrow_mut()).into_iter().for_each(|key| self.queue.add(key));
+            }
+            _ if pod_cidrs(node).is_empty() => self.queue.add(change.key()),
+            _ => pod_cidrs(node).iter().for_each(|cidr| ranges.occupy(cidr)),
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(node) = self.nodes.get(&key) else { return Ok(()) };
         if node.metadata.deletion_timestamp.is_some() || !pod_cidrs(&node).is_empty() {
             return Ok(());
@@ -129,7 +144,9 @@ impl RangeAllocator {
         self.ranges.borrow_mut().release(&cidr);
         last.map_or(Ok(()), |status| Err(status.into()))
     }
+}
 
+impl RangeAllocator {
     /// Mirrors `controllerutil.RecordNodeStatusChange`.
     fn tell(&self, node: &Node, what: &str) {
         let name = node.metadata.name.clone().unwrap_or_default();
@@ -147,25 +164,6 @@ impl RangeAllocator {
 
 fn pod_cidrs(node: &Node) -> &[String] {
     node.spec.as_ref().and_then(|spec| spec.pod_cidrs.as_deref()).unwrap_or_default()
-}
-
-impl Controller for RangeAllocator {
-    fn on_change(&self, change: &Change) {
-        let Object::Node(node) = change.latest() else { return };
-        let mut ranges = self.ranges.borrow_mut();
-        match change {
-            Change::Deleted(_) => {
-                pod_cidrs(node).iter().for_each(|cidr| ranges.release(cidr));
-                std::mem::take(&mut *self.waiting.borrow_mut()).into_iter().for_each(|key| self.queue.add(key));
-            }
-            _ if pod_cidrs(node).is_empty() => self.queue.add(change.key()),
-            _ => pod_cidrs(node).iter().for_each(|cidr| ranges.occupy(cidr)),
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use k8s_openapi::api::core::v1::Node;
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::node::is_ready;
 use crate::object::pod::{assigned_node, phase};
 use crate::object::time::Instant;
@@ -297,10 +297,8 @@ impl Controller for PodGc {
         }
     }
 
-    fn reconcile(self: Rc<Self>, _: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move {
-            self.look().await;
-            Ok(())
-        })
+    async fn reconcile(&self, _: Key) -> Result<(), Error> {
+        self.look().await;
+        Ok(())
     }
 }

@@ -31,7 +31,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaStatus, Service};
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Informer, Lister, Queue, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::quantity::Amount;
 use crate::object::quota::{self, count_name, hard, is_counted, matching, used};
 use crate::object::resources::{ResourceList, add, amounts, quantities};
@@ -241,13 +241,11 @@ impl Controller for QuotaController {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move {
-            if key == QuotaController::resync_key() {
-                self.resync();
-                return Ok(());
-            }
-            self.sync(key).await
-        })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        if key == QuotaController::resync_key() {
+            self.resync();
+            return Ok(());
+        }
+        self.sync(key).await
     }
 }

@@ -10,7 +10,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::{Key, Kind, Object};
 
 use super::service_account::is_active;
@@ -44,8 +43,23 @@ impl RootCa {
     fn new(context: &ControllerContext) -> RootCa {
         RootCa { client: context.client.clone(), queue: context.queue.clone(), config_maps: context.lister() }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for RootCa {
+    fn on_change(&self, change: &Change) {
+        match (change.kind(), change) {
+            (_, Change::Added(Object::Namespace(_))) => self.queue.add(change.key()),
+            (_, Change::Updated { new: Object::Namespace(namespace), .. }) if is_active(namespace) => {
+                self.queue.add(change.key());
+            }
+            (Kind::ConfigMap, Change::Updated { .. } | Change::Deleted(_)) if change.key().name() == NAME => {
+                self.queue.add(Key::new("", change.key().namespace()));
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(there) = self.config_maps.get(&Key::new(key.name(), NAME)) else { return self.create(&key).await };
         if there.data == Some(data()) && has_description(&there) {
             return Ok(());
@@ -56,7 +70,9 @@ impl RootCa {
         self.client.update(repaired).await?;
         Ok(())
     }
+}
 
+impl RootCa {
     async fn create(&self, key: &Key) -> Result<(), Error> {
         let metadata = ObjectMeta {
             name: Some(NAME.to_owned()),
@@ -81,23 +97,4 @@ fn data() -> BTreeMap<String, String> {
 fn has_description(config_map: &ConfigMap) -> bool {
     let annotations = config_map.metadata.annotations.as_ref();
     annotations.and_then(|a| a.get(DESCRIPTION)).is_some_and(|text| !text.is_empty())
-}
-
-impl Controller for RootCa {
-    fn on_change(&self, change: &Change) {
-        match (change.kind(), change) {
-            (_, Change::Added(Object::Namespace(_))) => self.queue.add(change.key()),
-            (_, Change::Updated { new: Object::Namespace(namespace), .. }) if is_active(namespace) => {
-                self.queue.add(change.key());
-            }
-            (Kind::ConfigMap, Change::Updated { .. } | Change::Deleted(_)) if change.key().name() == NAME => {
-                self.queue.add(Key::new("", change.key().namespace()));
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

@@ -8,7 +8,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::{Key, Kind};
 
 /// The row of this controller.
@@ -36,8 +35,18 @@ impl ServiceAccounts {
             accounts: context.lister(),
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for ServiceAccounts {
+    fn on_change(&self, change: &Change) {
+        match (change.kind(), change) {
+            (Kind::Namespace, Change::Added(_) | Change::Updated { .. }) => self.queue.add(change.key()),
+            (Kind::ServiceAccount, Change::Deleted(account)) => self.queue.add(Key::new("", account.namespace())),
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(namespace) = self.namespaces.get(&key) else { return Ok(()) };
         if !is_active(&namespace) || self.accounts.get(&Key::new(key.name(), ACCOUNT)).is_some() {
             return Ok(());
@@ -59,18 +68,4 @@ impl ServiceAccounts {
 /// Whether the namespace takes new objects.
 pub(super) fn is_active(namespace: &Namespace) -> bool {
     namespace.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Active")
-}
-
-impl Controller for ServiceAccounts {
-    fn on_change(&self, change: &Change) {
-        match (change.kind(), change) {
-            (Kind::Namespace, Change::Added(_) | Change::Updated { .. }) => self.queue.add(change.key()),
-            (Kind::ServiceAccount, Change::Deleted(account)) => self.queue.add(Key::new("", account.namespace())),
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

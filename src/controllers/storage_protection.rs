@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::meta::has_finalizer;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
@@ -72,8 +72,30 @@ impl Claims {
         self.waiting.borrow_mut().entry(key.clone()).or_insert(self.client.now());
         self.queue.add(key);
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Claims {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Deleted(Object::PersistentVolumeClaim(_)) => {}
+            Change::Added(Object::PersistentVolumeClaim(claim))
+            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
+                if wanted(&claim.metadata, CLAIM_PROTECTION).is_some() =>
+            {
+                self.enqueue(change.key());
+            }
+            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } if may_hold(pod) => {}
+            Change::Added(Object::Pod(pod))
+            | Change::Updated { new: Object::Pod(pod), .. }
+            | Change::Deleted(Object::Pod(pod)) => {
+                let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+                claim_names(pod).for_each(|claim| self.enqueue(Key::new(namespace, &claim)));
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let since = self.waiting.borrow_mut().remove(&key);
         let result = self.release(&key, since).await;
         if self.waiting.borrow().is_empty() {
@@ -81,7 +103,9 @@ impl Claims {
         }
         result
     }
+}
 
+impl Claims {
     /// Mirrors `processPVC`.
     async fn release(&self, key: &Key, since: Option<Instant>) -> Result<(), Error> {
         let Some(claim) = self.claims.get(key) else { return Ok(()) };
@@ -130,32 +154,6 @@ fn is_shut_down(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some() && pod.metadata.deletion_grace_period_seconds == Some(0)
 }
 
-impl Controller for Claims {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Deleted(Object::PersistentVolumeClaim(_)) => {}
-            Change::Added(Object::PersistentVolumeClaim(claim))
-            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
-                if wanted(&claim.metadata, CLAIM_PROTECTION).is_some() =>
-            {
-                self.enqueue(change.key());
-            }
-            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } if may_hold(pod) => {}
-            Change::Added(Object::Pod(pod))
-            | Change::Updated { new: Object::Pod(pod), .. }
-            | Change::Deleted(Object::Pod(pod)) => {
-                let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-                claim_names(pod).for_each(|claim| self.enqueue(Key::new(namespace, &claim)));
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
-}
-
 /// Keys are volumes.
 struct Volumes {
     client: Client,
@@ -167,19 +165,6 @@ impl Volumes {
     fn new(context: &ControllerContext) -> Volumes {
         Volumes { client: context.client.clone(), queue: context.queue.clone(), volumes: context.lister() }
     }
-
-    async fn sync(&self, key: Key) -> Result<(), Error> {
-        let Some(volume) = self.volumes.get(&key) else { return Ok(()) };
-        let Some(metadata) = wanted(&volume.metadata, VOLUME_PROTECTION) else { return Ok(()) };
-        if volume.metadata.deletion_timestamp.is_some() && is_bound(&volume) {
-            return Ok(());
-        }
-        write(self.client.update(PersistentVolume { metadata, ..PersistentVolume::clone(&volume) }).await)
-    }
-}
-
-fn is_bound(volume: &PersistentVolume) -> bool {
-    volume.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
 }
 
 impl Controller for Volumes {
@@ -192,9 +177,18 @@ impl Controller for Volumes {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        let Some(volume) = self.volumes.get(&key) else { return Ok(()) };
+        let Some(metadata) = wanted(&volume.metadata, VOLUME_PROTECTION) else { return Ok(()) };
+        if volume.metadata.deletion_timestamp.is_some() && is_bound(&volume) {
+            return Ok(());
+        }
+        write(self.client.update(PersistentVolume { metadata, ..PersistentVolume::clone(&volume) }).await)
     }
+}
+
+fn is_bound(volume: &PersistentVolume) -> bool {
+    volume.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
 }
 
 /// The metadata that the object should have: with the finalizer while it lives, without when it is being deleted. None

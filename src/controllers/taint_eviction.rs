@@ -30,7 +30,7 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::pod::assigned_node;
 use crate::object::taint::tolerates;
 use crate::object::time::Instant;
@@ -103,8 +103,28 @@ impl TaintEviction {
             rule: None,
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for TaintEviction {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Added(Object::Node(node)) if no_execute(node).is_empty() => {}
+            Change::Updated { old: Object::Node(old), new: Object::Node(new) }
+                if no_execute(old) == no_execute(new) => {}
+            Change::Deleted(Object::Pod(_)) => self.forget(&change.key()),
+            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } if !differs(old, new) => {}
+            // The real one queues every Pod that is bound, and then finds that its node has no taint.
+            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } => {
+                let tainted = |node| self.state.borrow().tainted.contains_key(node);
+                if assigned_node(pod).is_some_and(tainted) {
+                    self.queue.add(change.key());
+                }
+            }
+            Change::Added(_) | Change::Updated { .. } | Change::Deleted(_) => self.queue.add(change.key()),
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         if key.namespace().is_empty() {
             self.node_changed(key.name());
             return Ok(());
@@ -123,7 +143,9 @@ impl TaintEviction {
         self.pod_changed(&key);
         Ok(())
     }
+}
 
+impl TaintEviction {
     /// Mirrors `handleNodeUpdate`.
     fn node_changed(&self, name: &str) {
         let Some(node) = self.nodes.get(&Key::new("", name)) else {
@@ -252,30 +274,6 @@ pub fn bears(taints: &[Taint], tolerations: &[Toleration]) -> Bears {
         }
     }
     shortest.map_or(Bears::Always, Bears::For)
-}
-
-impl Controller for TaintEviction {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Added(Object::Node(node)) if no_execute(node).is_empty() => {}
-            Change::Updated { old: Object::Node(old), new: Object::Node(new) }
-                if no_execute(old) == no_execute(new) => {}
-            Change::Deleted(Object::Pod(_)) => self.forget(&change.key()),
-            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } if !differs(old, new) => {}
-            // The real one queues every Pod that is bound, and then finds that its node has no taint.
-            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } => {
-                let tainted = |node| self.state.borrow().tainted.contains_key(node);
-                if assigned_node(pod).is_some_and(tainted) {
-                    self.queue.add(change.key());
-                }
-            }
-            Change::Added(_) | Change::Updated { .. } | Change::Deleted(_) => self.queue.add(change.key()),
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }
 
 impl TaintEviction {

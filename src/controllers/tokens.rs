@@ -24,7 +24,7 @@ use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::token::{self, Bounds, Claims};
 use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
 use crate::object::{Key, Kind, Object, Status};
@@ -79,14 +79,38 @@ impl Tokens {
             gone_secrets: context.memory(BTreeMap::new()),
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Tokens {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Deleted(Object::ServiceAccount(account)) => {
+                let key = Key::new(change.key().namespace(), &format!("serviceaccounts/{}", change.key().name()));
+                self.gone.borrow_mut().insert(key.clone(), account.metadata.uid.clone().unwrap_or_default());
+                self.queue.add(key);
+            }
+            Change::Added(Object::Secret(secret)) | Change::Updated { new: Object::Secret(secret), .. }
+                if is_token(secret) =>
+            {
+                self.queue.add(change.key());
+            }
+            Change::Deleted(Object::Secret(secret)) if is_token(secret) => {
+                self.gone_secrets.borrow_mut().insert(change.key(), secret.clone());
+                self.queue.add(change.key());
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         match key.name().strip_prefix("serviceaccounts/") {
             Some(account) => self.sync_account(&key, account).await,
             None => self.sync_secret(&key).await,
         }
     }
+}
 
+impl Tokens {
     /// An account went, and takes its tokens along. Mirrors `syncServiceAccount`.
     async fn sync_account(&self, key: &Key, account: &str) -> Result<(), Error> {
         let Some(uid) = self.gone.borrow().get(key).cloned() else { return Ok(()) };
@@ -235,30 +259,4 @@ fn filled(mut secret: Secret, account: &ServiceAccount) -> Secret {
         }
     }
     secret
-}
-
-impl Controller for Tokens {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Deleted(Object::ServiceAccount(account)) => {
-                let key = Key::new(change.key().namespace(), &format!("serviceaccounts/{}", change.key().name()));
-                self.gone.borrow_mut().insert(key.clone(), account.metadata.uid.clone().unwrap_or_default());
-                self.queue.add(key);
-            }
-            Change::Added(Object::Secret(secret)) | Change::Updated { new: Object::Secret(secret), .. }
-                if is_token(secret) =>
-            {
-                self.queue.add(change.key());
-            }
-            Change::Deleted(Object::Secret(secret)) if is_token(secret) => {
-                self.gone_secrets.borrow_mut().insert(change.key(), secret.clone());
-                self.queue.add(change.key());
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
@@ -58,8 +58,22 @@ impl Ttl {
         let there = node.metadata.annotations.as_ref().and_then(|annotations| annotations.get(ANNOTATION));
         there.is_some_and(|there| *there == self.seconds())
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Ttl {
+    fn on_change(&self, change: &Change) {
+        let Object::Node(node) = change.latest() else { return };
+        match change {
+            Change::Added(_) => self.count(self.count.get() + 1),
+            Change::Deleted(_) => return self.count(self.count.get().saturating_sub(1)),
+            Change::Updated { .. } => {}
+        }
+        if !self.is_right(node) {
+            self.queue.add(change.key());
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(node) = self.nodes.get(&key) else { return Ok(()) };
         if self.is_right(&node) {
             return Ok(());
@@ -80,24 +94,6 @@ fn step_for(step: usize, count: usize) -> usize {
         step += 1;
     }
     step
-}
-
-impl Controller for Ttl {
-    fn on_change(&self, change: &Change) {
-        let Object::Node(node) = change.latest() else { return };
-        match change {
-            Change::Added(_) => self.count(self.count.get() + 1),
-            Change::Deleted(_) => return self.count(self.count.get().saturating_sub(1)),
-            Change::Updated { .. } => {}
-        }
-        if !self.is_right(node) {
-            self.queue.add(change.key());
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }
 
 #[cfg(test)]

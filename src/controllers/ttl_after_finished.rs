@@ -14,7 +14,6 @@ use k8s_openapi::api::batch::v1::Job;
 
 use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
@@ -37,8 +36,18 @@ impl TtlAfterFinished {
     fn new(context: &ControllerContext) -> TtlAfterFinished {
         TtlAfterFinished { client: context.client.clone(), queue: context.queue.clone(), jobs: context.lister() }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for TtlAfterFinished {
+    fn on_change(&self, change: &Change) {
+        if let Change::Added(Object::Job(job)) | Change::Updated { new: Object::Job(job), .. } = change
+            && remaining(job, self.client.now()).is_some()
+        {
+            self.queue.add(change.key());
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(job) = self.jobs.get(&key) else { return Ok(()) };
         if !self.is_due(&key, &job) {
             return Ok(());
@@ -57,7 +66,9 @@ impl TtlAfterFinished {
         };
         Ok(self.client.delete::<Job>(key.namespace(), key.name(), options).await?)
     }
+}
 
+impl TtlAfterFinished {
     /// Whether the Job's time is over. If it will be, the key is queued for then.
     fn is_due(&self, key: &Key, job: &Job) -> bool {
         match remaining(job, self.client.now()) {
@@ -80,20 +91,6 @@ fn remaining(job: &Job, now: Instant) -> Option<Duration> {
     }
     let expires = Instant::from_time(ended.last_transition_time.as_ref()?) + Duration::from_secs(seconds.max(0) as u64);
     Some(expires - now)
-}
-
-impl Controller for TtlAfterFinished {
-    fn on_change(&self, change: &Change) {
-        if let Change::Added(Object::Job(job)) | Change::Updated { new: Object::Job(job), .. } = change
-            && remaining(job, self.client.now()).is_some()
-        {
-            self.queue.add(change.key());
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use serde_json::json;
 
 use crate::apiserver::type_checking;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::{Key, Kind};
 
 /// The row of this controller.
@@ -34,8 +33,16 @@ impl PolicyStatus {
     fn new(context: &ControllerContext) -> PolicyStatus {
         PolicyStatus { client: context.client.clone(), queue: context.queue.clone(), policies: context.lister() }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for PolicyStatus {
+    fn on_change(&self, change: &Change) {
+        if !matches!(change, Change::Deleted(_)) {
+            self.queue.add(change.key());
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(policy) = self.policies.get(&key) else { return Ok(()) };
         let generation = policy.metadata.generation.unwrap_or(0);
         if generation <= policy.status.as_ref().and_then(|status| status.observed_generation).unwrap_or(0) {
@@ -50,17 +57,5 @@ impl PolicyStatus {
         });
         self.client.apply_status::<ValidatingAdmissionPolicy>("", key.name(), wanted, REGISTRATION.name).await?;
         Ok(())
-    }
-}
-
-impl Controller for PolicyStatus {
-    fn on_change(&self, change: &Change) {
-        if !matches!(change, Change::Deleted(_)) {
-            self.queue.add(change.key());
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

@@ -10,7 +10,6 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::volume::{awaits_node_expansion, granted, is_promised_to, requested, volume_name};
 use crate::object::{Key, Kind, Object};
 
@@ -39,19 +38,6 @@ impl Expand {
             claims: context.lister(),
         }
     }
-
-    async fn sync(&self, key: Key) -> Result<(), Error> {
-        let Some(claim) = self.claims.get(&key) else { return Ok(()) };
-        let volume = self.client.get::<PersistentVolume>("", volume_name(&claim)).await?;
-        if !is_promised_to(&volume, &claim) {
-            return Err(Error::Other(format!("persistent Volume is not bound to PVC being updated : {key}")));
-        }
-        if requested(&claim) > granted(&claim) || awaits_node_expansion(&volume) {
-            let message = "waiting for an external controller to expand this PVC";
-            self.recorder.event(&*claim, EventType::Normal, "ExternalExpanding", message);
-        }
-        Ok(())
-    }
 }
 
 impl Controller for Expand {
@@ -70,7 +56,16 @@ impl Controller for Expand {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        let Some(claim) = self.claims.get(&key) else { return Ok(()) };
+        let volume = self.client.get::<PersistentVolume>("", volume_name(&claim)).await?;
+        if !is_promised_to(&volume, &claim) {
+            return Err(Error::Other(format!("persistent Volume is not bound to PVC being updated : {key}")));
+        }
+        if requested(&claim) > granted(&claim) || awaits_node_expansion(&volume) {
+            let message = "waiting for an external controller to expand this PVC";
+            self.recorder.event(&*claim, EventType::Normal, "ExternalExpanding", message);
+        }
+        Ok(())
     }
 }

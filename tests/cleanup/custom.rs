@@ -8,7 +8,6 @@ use kubestep::client::{Change, Client, Controller, ControllerContext, Error, Que
 use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Parts, Program};
 use kubestep::controllers::ControllerManager;
-use kubestep::engine::LocalBoxFuture;
 use kubestep::object::{CustomKind, Key, Kind, Object};
 use serde_json::{Value, json};
 
@@ -165,8 +164,12 @@ struct Sizes {
     queue: Queue,
 }
 
-impl Sizes {
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Sizes {
+    fn on_change(&self, change: &Change) {
+        self.queue.add(change.key());
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let ask =
             |verb, body| Request::new(self.client.user().clone(), verb, gadget(), key.namespace(), key.name(), body);
         let Ok(Response::Object(Object::Custom(seen))) = self.client.request(ask(Verb::Get, Body::None)).await?.result
@@ -178,16 +181,6 @@ impl Sizes {
         let patch = ask(Verb::Patch, Body::Patch(Patch::Merge(status)));
         self.client.request(Request { subresource: Some(Subresource::Status), ..patch }).await?.result?;
         Ok(())
-    }
-}
-
-impl Controller for Sizes {
-    fn on_change(&self, change: &Change) {
-        self.queue.add(change.key());
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }
 

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::definition::{is_true, set_condition};
 use crate::object::{Key, Kind, Object};
 
@@ -29,18 +28,6 @@ impl EstablishingController {
         let (client, queue) = (context.client.clone(), context.queue.clone());
         EstablishingController { client, queue, definitions: context.lister() }
     }
-
-    async fn sync(&self, key: Key) -> Result<(), Error> {
-        let Some(seen) = self.definitions.get(&key).filter(|definition| is_due(definition)) else { return Ok(()) };
-        let mut definition = CustomResourceDefinition::clone(&seen);
-        let message = "the initial names have been accepted";
-        set_condition(&mut definition, "Established", true, "InitialNamesAccepted", message, self.client.now());
-        unless_late(self.client.update_status(definition).await.map(drop))
-    }
-}
-
-fn is_due(definition: &CustomResourceDefinition) -> bool {
-    is_true(definition, "NamesAccepted") && !is_true(definition, "Established")
 }
 
 impl Controller for EstablishingController {
@@ -52,7 +39,15 @@ impl Controller for EstablishingController {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        let Some(seen) = self.definitions.get(&key).filter(|definition| is_due(definition)) else { return Ok(()) };
+        let mut definition = CustomResourceDefinition::clone(&seen);
+        let message = "the initial names have been accepted";
+        set_condition(&mut definition, "Established", true, "InitialNamesAccepted", message, self.client.now());
+        unless_late(self.client.update_status(definition).await.map(drop))
     }
+}
+
+fn is_due(definition: &CustomResourceDefinition) -> bool {
+    is_true(definition, "NamesAccepted") && !is_true(definition, "Established")
 }

@@ -10,7 +10,6 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use crate::apiserver::request::{Body, DeleteOptions, Verb};
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::controllers::claim::aggregate;
-use crate::engine::LocalBoxFuture;
 use crate::object::definition::{CLEANUP, is_true, kind_of, preferred, set_condition};
 use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object, Status};
@@ -47,8 +46,23 @@ impl Finalizer {
         let (client, queue) = (context.client.clone(), context.queue.clone());
         Finalizer { client, queue, definitions: context.lister() }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Finalizer {
+    fn on_change(&self, change: &Change) {
+        let due = |object: &Object| matches!(object, Object::CustomResourceDefinition(there) if is_due(there));
+        let asks = match change {
+            Change::Added(new) => due(new),
+            // How far the deletion has come was written here, and asks for nothing.
+            Change::Updated { old, new } => due(new) && without_terminating(old) != without_terminating(new),
+            Change::Deleted(_) => false,
+        };
+        if asks {
+            self.queue.add(change.key());
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(seen) = self.definitions.get(&key).filter(|definition| is_due(definition)) else { return Ok(()) };
         let begun = Terminating {
             goes_on: true,
@@ -73,7 +87,9 @@ impl Finalizer {
         definition.metadata.finalizers.get_or_insert_default().retain(|finalizer| finalizer != CLEANUP);
         unless_late(self.tell(definition, terminating).await.map(drop))
     }
+}
 
+impl Finalizer {
     async fn tell(
         &self,
         mut definition: CustomResourceDefinition,
@@ -148,23 +164,4 @@ fn without_terminating(object: &Object) -> Object {
         status.conditions.get_or_insert_default().retain(|condition| condition.type_ != "Terminating");
     }
     object
-}
-
-impl Controller for Finalizer {
-    fn on_change(&self, change: &Change) {
-        let due = |object: &Object| matches!(object, Object::CustomResourceDefinition(there) if is_due(there));
-        let asks = match change {
-            Change::Added(new) => due(new),
-            // How far the deletion has come was written here, and asks for nothing.
-            Change::Updated { old, new } => due(new) && without_terminating(old) != without_terminating(new),
-            Change::Deleted(_) => false,
-        };
-        if asks {
-            self.queue.add(change.key());
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

@@ -10,7 +10,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::controllers::claim::aggregate;
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::definition::{condition, set_condition};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
@@ -41,8 +41,19 @@ impl NamingController {
             written: context.memory(BTreeMap::new()),
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for NamingController {
+    fn on_change(&self, change: &Change) {
+        let key = change.key();
+        let heard = |written: &Arc<CustomResourceDefinition>| {
+            Object::CustomResourceDefinition(written.clone()).revision() <= change.latest().revision()
+        };
+        self.written.borrow_mut().retain(|other, written| *other != key || !heard(written));
+        self.queue.add(key);
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(seen) = self.definitions.get(&key) else {
             // Its names are free again.
             self.requeue_others(&key);
@@ -68,7 +79,9 @@ impl NamingController {
             Err(status) => Err(status.into()),
         }
     }
+}
 
+impl NamingController {
     /// The names that are accepted in the group of a definition, its own included.
     fn taken(&self, of: &CustomResourceDefinition) -> Taken {
         let written = self.written.borrow();
@@ -146,21 +159,6 @@ fn decide(definition: &mut CustomResourceDefinition, taken: &Taken, now: Instant
             set_condition(definition, "Established", false, "Installing", "the initial names have been accepted", now);
         }
         _ => set_condition(definition, "Established", false, "NotAccepted", "not all names are accepted", now),
-    }
-}
-
-impl Controller for NamingController {
-    fn on_change(&self, change: &Change) {
-        let key = change.key();
-        let heard = |written: &Arc<CustomResourceDefinition>| {
-            Object::CustomResourceDefinition(written.clone()).revision() <= change.latest().revision()
-        };
-        self.written.borrow_mut().retain(|other, written| *other != key || !heard(written));
-        self.queue.add(key);
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }
 

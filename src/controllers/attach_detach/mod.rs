@@ -34,7 +34,7 @@ use serde_json::json;
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::node::is_ready;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
@@ -116,8 +116,50 @@ impl AttachDetach {
             state: context.client.hub().memory(State::default()),
         }
     }
+}
 
-    async fn sync(&self, key: &Key) -> Result<(), Error> {
+impl Controller for AttachDetach {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) }
+                if assigned_node(old) == assigned_node(new) && is_terminated(old) == is_terminated(new) => {}
+            Change::Added(Object::Pod(pod))
+            | Change::Updated { new: Object::Pod(pod), .. }
+            | Change::Deleted(Object::Pod(pod)) => self.queue_pod(pod),
+            Change::Added(Object::PersistentVolumeClaim(claim))
+            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
+                if !volume_name(claim).is_empty() =>
+            {
+                self.queue_volume(volume_name(claim));
+            }
+            Change::Added(Object::VolumeAttachment(_))
+            | Change::Updated { new: Object::VolumeAttachment(_), .. }
+            | Change::Deleted(Object::VolumeAttachment(_)) => {
+                if let Some((node, volume)) = pair_of(change.latest()) {
+                    self.queue.add(Key::new(&node, &volume));
+                    self.queue_volume(&volume);
+                }
+            }
+            Change::Updated { old: Object::Node(old), new: Object::Node(new) } if says_the_same(old, new) => {}
+            Change::Added(Object::Node(_)) | Change::Updated { new: Object::Node(_), .. } => {
+                self.pairs_of(change.key().name()).for_each(|pair| self.queue.add(pair));
+            }
+            Change::Deleted(Object::Node(node)) => {
+                for pair in self.pairs_of(change.key().name()) {
+                    let volume = self.volumes.get(&Key::new("", pair.name()));
+                    let mut state = self.state.borrow_mut();
+                    match volume.is_some_and(|volume| is_in_use(node, &volume)) {
+                        true => state.left_mounted.insert(pair.clone()),
+                        false => state.left_mounted.remove(&pair),
+                    };
+                    self.queue.add(pair);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let (node, name) = (key.namespace(), key.name());
         let attachment = self.attachments.by_index(BY_VOLUME, name).into_iter().find(|a| a.spec.node_name == node);
         let Some(volume) = self.volumes.get(&Key::new("", name)).filter(|volume| self.is_attachable(volume)) else {
@@ -125,13 +167,15 @@ impl AttachDetach {
         };
         let users = self.users(&volume, node);
         match (users.is_empty(), attachment) {
-            (true, None) => self.gone(key, &volume).await,
-            (true, Some(attachment)) => self.detach(key, &volume, &attachment).await,
-            (false, None) => self.attach(key, &volume, &users).await,
-            (false, Some(attachment)) => self.follow(key, &volume, &attachment, &users).await,
+            (true, None) => self.gone(&key, &volume).await,
+            (true, Some(attachment)) => self.detach(&key, &volume, &attachment).await,
+            (false, None) => self.attach(&key, &volume, &users).await,
+            (false, Some(attachment)) => self.follow(&key, &volume, &attachment, &users).await,
         }
     }
+}
 
+impl AttachDetach {
     /// CSI volumes are attached, unless their driver says that there is no need.
     fn is_attachable(&self, volume: &PersistentVolume) -> bool {
         let Some(csi) = volume.spec.as_ref().and_then(|spec| spec.csi.as_ref()) else { return false };
@@ -368,52 +412,6 @@ fn is_attached(attachment: &VolumeAttachment) -> bool {
 fn is_in_use(node: &Node, volume: &PersistentVolume) -> bool {
     let name = unique_name(volume);
     node.status.iter().flat_map(|status| status.volumes_in_use.iter().flatten()).any(|there| *there == name)
-}
-
-impl Controller for AttachDetach {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) }
-                if assigned_node(old) == assigned_node(new) && is_terminated(old) == is_terminated(new) => {}
-            Change::Added(Object::Pod(pod))
-            | Change::Updated { new: Object::Pod(pod), .. }
-            | Change::Deleted(Object::Pod(pod)) => self.queue_pod(pod),
-            Change::Added(Object::PersistentVolumeClaim(claim))
-            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
-                if !volume_name(claim).is_empty() =>
-            {
-                self.queue_volume(volume_name(claim));
-            }
-            Change::Added(Object::VolumeAttachment(_))
-            | Change::Updated { new: Object::VolumeAttachment(_), .. }
-            | Change::Deleted(Object::VolumeAttachment(_)) => {
-                if let Some((node, volume)) = pair_of(change.latest()) {
-                    self.queue.add(Key::new(&node, &volume));
-                    self.queue_volume(&volume);
-                }
-            }
-            Change::Updated { old: Object::Node(old), new: Object::Node(new) } if says_the_same(old, new) => {}
-            Change::Added(Object::Node(_)) | Change::Updated { new: Object::Node(_), .. } => {
-                self.pairs_of(change.key().name()).for_each(|pair| self.queue.add(pair));
-            }
-            Change::Deleted(Object::Node(node)) => {
-                for pair in self.pairs_of(change.key().name()) {
-                    let volume = self.volumes.get(&Key::new("", pair.name()));
-                    let mut state = self.state.borrow_mut();
-                    match volume.is_some_and(|volume| is_in_use(node, &volume)) {
-                        true => state.left_mounted.insert(pair.clone()),
-                        false => state.left_mounted.remove(&pair),
-                    };
-                    self.queue.add(pair);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(&key).await })
-    }
 }
 
 /// Whether two versions of a node are the same as far as volumes go.

@@ -34,7 +34,6 @@ use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::LocalBoxFuture;
 use crate::object::cron::Schedule;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::status::Reason;
@@ -80,9 +79,28 @@ impl CronJobs {
             jobs: context.lister(),
         }
     }
+}
+
+impl Controller for CronJobs {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Updated { old: Object::CronJob(old), new: Object::CronJob(new) } => {
+                let times = |job: &CronJob| (job.spec.schedule.clone(), job.spec.time_zone.clone());
+                let changed = times(old) != times(new);
+                match Some(new).filter(|_| changed) {
+                    // What was missed by another schedule is not made up for.
+                    Some(new) => self.schedule_changed(change.key(), new),
+                    None => self.queue.add(change.key()),
+                }
+            }
+            Change::Added(Object::Job(job)) | Change::Deleted(Object::Job(job)) => self.job_changed(job),
+            Change::Updated { new: Object::Job(job), .. } => self.job_changed(job),
+            other => self.queue.add(other.key()),
+        }
+    }
 
     /// One reconcile. The status is written once, at the end, if anything happened that belongs in it.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(cached) = self.cron_jobs.get(&key) else { return Ok(()) };
         let mut cron_job = CronJob::clone(&cached);
         let jobs = self.jobs.by_index(BY_CONTROLLER, &owned_by(&cron_job));
@@ -96,7 +114,9 @@ impl CronJobs {
         }
         Ok(())
     }
+}
 
+impl CronJobs {
     /// Notes what became of the Jobs and makes the next one if its time has come. Says when to look again. Mirrors
     /// `syncCronJob`.
     ///
@@ -369,29 +389,6 @@ fn job_for(cron_job: &CronJob, name: String, scheduled: Timestamp, zone: &TimeZo
         },
         spec: template.spec.clone(),
         status: None,
-    }
-}
-
-impl Controller for CronJobs {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Updated { old: Object::CronJob(old), new: Object::CronJob(new) } => {
-                let times = |job: &CronJob| (job.spec.schedule.clone(), job.spec.time_zone.clone());
-                let changed = times(old) != times(new);
-                match Some(new).filter(|_| changed) {
-                    // What was missed by another schedule is not made up for.
-                    Some(new) => self.schedule_changed(change.key(), new),
-                    None => self.queue.add(change.key()),
-                }
-            }
-            Change::Added(Object::Job(job)) | Change::Deleted(Object::Job(job)) => self.job_changed(job),
-            Change::Updated { new: Object::Job(job), .. } => self.job_changed(job),
-            other => self.queue.add(other.key()),
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }
 

@@ -39,7 +39,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, 
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::meta::controller_of;
 use crate::object::pod::{assigned_node, is_ready};
 use crate::object::selector::Selector;
@@ -105,9 +105,29 @@ impl DaemonSets {
             failed: context.memory(BTreeMap::new()),
         }
     }
+}
+
+impl Controller for DaemonSets {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Added(Object::Pod(pod)) => self.pod_added(pod),
+            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_updated(old, new),
+            Change::Deleted(Object::Pod(pod)) => self.pod_deleted(pod),
+            Change::Added(Object::Node(node)) => self.node_changed(None, node),
+            Change::Updated { old: Object::Node(old), new: Object::Node(new) } => self.node_changed(Some(old), new),
+            // The Pods of a node that is gone are the garbage collector's.
+            Change::Deleted(Object::Node(_)) => {}
+            Change::Added(Object::ControllerRevision(revision)) => self.revision_added(revision),
+            Change::Updated { old: Object::ControllerRevision(old), new: Object::ControllerRevision(new) } => {
+                self.revision_updated(old, new);
+            }
+            Change::Deleted(Object::ControllerRevision(revision)) => self.enqueue_owner(&revision.metadata),
+            other => self.set_changed(other),
+        }
+    }
 
     /// One reconcile. Mirrors `syncDaemonSet`.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let caches = [(Kind::DaemonSet, self.sets.revision()), (Kind::Pod, self.pods.revision())];
         self.consistency.ensure_ready(&key, &caches)?;
         let Some(set) = self.sets.get(&key) else {
@@ -132,7 +152,9 @@ impl DaemonSets {
         let told = self.update_status(&context, true).await;
         updated.and(told)
     }
+}
 
+impl DaemonSets {
     /// Mirrors `updateDaemonSet`.
     async fn bring_closer(&self, context: &Sync, history: &revisions::History) -> Result<(), Error> {
         self.manage(context).await?;
@@ -317,29 +339,5 @@ impl DaemonSets {
             selector.is_ok_and(|selector| !selector.is_everything() && selector.matches(Some(labels)))
         };
         pods::selecting(&self.sets, orphan, wants).into_iter().for_each(|key| self.queue.add(key));
-    }
-}
-
-impl Controller for DaemonSets {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Added(Object::Pod(pod)) => self.pod_added(pod),
-            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_updated(old, new),
-            Change::Deleted(Object::Pod(pod)) => self.pod_deleted(pod),
-            Change::Added(Object::Node(node)) => self.node_changed(None, node),
-            Change::Updated { old: Object::Node(old), new: Object::Node(new) } => self.node_changed(Some(old), new),
-            // The Pods of a node that is gone are the garbage collector's.
-            Change::Deleted(Object::Node(_)) => {}
-            Change::Added(Object::ControllerRevision(revision)) => self.revision_added(revision),
-            Change::Updated { old: Object::ControllerRevision(old), new: Object::ControllerRevision(new) } => {
-                self.revision_updated(old, new);
-            }
-            Change::Deleted(Object::ControllerRevision(revision)) => self.enqueue_owner(&revision.metadata),
-            other => self.set_changed(other),
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

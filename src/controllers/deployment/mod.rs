@@ -52,7 +52,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::selector::{Selector, is_empty, selects};
 use crate::object::{Key, Kind, Object, Pod};
@@ -316,13 +315,11 @@ impl Controller for Deployments {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move {
-            match self.sync(key).await {
-                // Nothing can be made in a namespace that is going away; trying again would not help.
-                Err(Error::Api(status)) if status.is_namespace_terminating() => Ok(()),
-                result => result,
-            }
-        })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        match self.sync(key).await {
+            // Nothing can be made in a namespace that is going away; trying again would not help.
+            Err(Error::Api(status)) if status.is_namespace_terminating() => Ok(()),
+            result => result,
+        }
     }
 }

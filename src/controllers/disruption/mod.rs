@@ -42,7 +42,6 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::LocalBoxFuture;
 use crate::object::budget::{self, SYNC_FAILED};
 use crate::object::selector::Selector;
 use crate::object::{Key, Kind, Object, Pod};
@@ -111,9 +110,24 @@ impl Disruptions {
             },
         }
     }
+}
+
+impl Controller for Disruptions {
+    fn on_change(&self, change: &Change) {
+        match change.latest() {
+            Object::PodDisruptionBudget(_) => self.queue.add(change.key()),
+            Object::Pod(pod) => {
+                if let Some(budget) = self.budget_of(pod) {
+                    self.queue.add(Key::of_meta(&budget.metadata));
+                }
+            }
+            // What asks for Pods is only read: when a count changes, Pods will.
+            _ => {}
+        }
+    }
 
     /// One reconcile. Mirrors `sync` and `failSafe`.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(budget) = self.budgets.get(&key) else { return Ok(()) };
         match self.try_sync(&key, &budget).await {
             Err(Error::Api(status)) if status.is_conflict() => Err(Error::Api(status)),
@@ -127,7 +141,9 @@ impl Disruptions {
             done => done,
         }
     }
+}
 
+impl Disruptions {
     /// Mirrors `trySync`.
     async fn try_sync(&self, key: &Key, budget: &PodDisruptionBudget) -> Result<(), Error> {
         let pods = self.pods_of(budget).inspect_err(|why| {
@@ -200,24 +216,5 @@ impl Disruptions {
 
     fn tell(&self, budget: &PodDisruptionBudget, type_: EventType, reason: &str, message: impl Into<String>) {
         self.recorder.event(budget, type_, reason, message);
-    }
-}
-
-impl Controller for Disruptions {
-    fn on_change(&self, change: &Change) {
-        match change.latest() {
-            Object::PodDisruptionBudget(_) => self.queue.add(change.key()),
-            Object::Pod(pod) => {
-                if let Some(budget) = self.budget_of(pod) {
-                    self.queue.add(Key::of_meta(&budget.metadata));
-                }
-            }
-            // What asks for Pods is only read: when a count changes, Pods will.
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::pod::has_ended;
 use crate::object::pod::status::PodCondition;
@@ -35,8 +34,18 @@ impl StaleMarks {
     fn new(context: &ControllerContext) -> StaleMarks {
         StaleMarks { client: context.client.clone(), queue: context.queue.clone(), pods: context.lister() }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for StaleMarks {
+    fn on_change(&self, change: &Change) {
+        if let Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } = change
+            && let Some(left) = stale_in(pod, self.client.now())
+        {
+            self.queue.add_after_background(change.key(), left);
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(pod) = self.pods.get(&key) else { return Ok(()) };
         match stale_in(&pod, self.client.now()) {
             None => Ok(()),
@@ -75,20 +84,6 @@ fn unmarked(pod: &Pod, now: Instant) -> Pod {
         };
     }
     pod
-}
-
-impl Controller for StaleMarks {
-    fn on_change(&self, change: &Change) {
-        if let Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } = change
-            && let Some(left) = stale_in(pod, self.client.now())
-        {
-            self.queue.add_after_background(change.key(), left);
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }
 
 #[cfg(test)]

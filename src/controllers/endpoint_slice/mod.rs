@@ -40,7 +40,6 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object, Pod, Status};
@@ -113,9 +112,25 @@ impl EndpointSlices {
             topology: Topology::new(hub),
         }
     }
+}
+
+impl Controller for EndpointSlices {
+    fn on_change(&self, change: &Change) {
+        match change.latest() {
+            Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
+            Object::Service(_) => self.queue.add(change.key()),
+            Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
+            Object::Node(_) => match change {
+                Change::Updated { old: Object::Node(old), new: Object::Node(new) } if !topology::concerns(old, new) => {
+                }
+                _ => self.topology.nodes_changed(|| self.nodes.list()).into_iter().for_each(|key| self.queue.add(key)),
+            },
+            _ => {}
+        }
+    }
 
     /// One reconcile. Mirrors `syncService`.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         self.client.sleep(SYNC_TIME).await;
         let Some(service) = self.service_pods.services.get(&key) else {
             // Its slices are the garbage collector's.
@@ -144,7 +159,9 @@ impl EndpointSlices {
         self.recorder.event(&*service, EventType::Warning, "FailedToUpdateEndpointSlices", message);
         Err(failed)
     }
+}
 
+impl EndpointSlices {
     /// What is to be written, for which Pods nothing can be, and what is to be told of zones. Mirrors
     /// `reconcileByAddressType`.
     fn plan(
@@ -309,25 +326,5 @@ pub fn watch_slices(change: &Change, managed_by: &str, tracker: &Tracker, queue:
             }
         }
         _ => {}
-    }
-}
-
-impl Controller for EndpointSlices {
-    fn on_change(&self, change: &Change) {
-        match change.latest() {
-            Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
-            Object::Service(_) => self.queue.add(change.key()),
-            Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
-            Object::Node(_) => match change {
-                Change::Updated { old: Object::Node(old), new: Object::Node(new) } if !topology::concerns(old, new) => {
-                }
-                _ => self.topology.nodes_changed(|| self.nodes.list()).into_iter().for_each(|key| self.queue.add(key)),
-            },
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

@@ -43,7 +43,7 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Queue, Recorder, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 pub use crate::object::well_known::{FOREGROUND, ORPHAN};
 use crate::object::{Discovery, Key, Kind};
 
@@ -149,17 +149,6 @@ impl GarbageCollector {
         let message = format!("ownerRef {owner} does not exist in namespace {:?}", dependent.namespace);
         self.recorder.event_about(about, EventType::Warning, "OwnerRefInvalidNamespace", message);
     }
-
-    async fn work(&self, key: Key) -> Result<(), Error> {
-        let uid = key.as_str().rsplit(' ').next().unwrap_or_default();
-        let identity = self.graph.borrow().get(uid).map(|node| node.identity.clone());
-        let Some(identity) = identity else { return Ok(()) };
-        if key == self::key(ORPHANS, &identity) {
-            return self.attempt_to_orphan(&identity).await;
-        }
-        // Since it was queued, the object may have turned out to be another than it was thought to be.
-        if key == self::key(DELETE, &identity) { self.attempt_to_delete(key, &identity).await } else { Ok(()) }
-    }
 }
 
 impl Controller for GarbageCollector {
@@ -186,7 +175,14 @@ impl Controller for GarbageCollector {
         self.graph.borrow().outline()
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.work(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        let uid = key.as_str().rsplit(' ').next().unwrap_or_default();
+        let identity = self.graph.borrow().get(uid).map(|node| node.identity.clone());
+        let Some(identity) = identity else { return Ok(()) };
+        if key == self::key(ORPHANS, &identity) {
+            return self.attempt_to_orphan(&identity).await;
+        }
+        // Since it was queued, the object may have turned out to be another than it was thought to be.
+        if key == self::key(DELETE, &identity) { self.attempt_to_delete(key, &identity).await } else { Ok(()) }
     }
 }

@@ -44,7 +44,7 @@ use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::meta::{controller_of, has_finalizer};
 use crate::object::selector::Selector;
 use crate::object::time::Instant;
@@ -257,8 +257,8 @@ impl Controller for Jobs {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        self.sync(key).await
     }
 }
 

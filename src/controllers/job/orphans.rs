@@ -9,7 +9,6 @@ use k8s_openapi::api::batch::v1::Job;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::controllers::pods::{self, BY_CONTROLLER, index_by_controller, owned_by};
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::{Key, Kind, Object, Pod};
 
@@ -55,13 +54,6 @@ impl Orphans {
             self.queue.add(Key::of_meta(&pod.metadata));
         }
     }
-
-    async fn sync(&self, key: Key) -> Result<(), Error> {
-        match self.pods.get(&key).filter(|pod| self.is_orphan(pod)) {
-            Some(pod) => release(&self.client, &pod).await.map(|_| ()),
-            None => Ok(()),
-        }
-    }
 }
 
 impl Controller for Orphans {
@@ -76,7 +68,10 @@ impl Controller for Orphans {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        match self.pods.get(&key).filter(|pod| self.is_orphan(pod)) {
+            Some(pod) => release(&self.client, &pod).await.map(|_| ()),
+            None => Ok(()),
+        }
     }
 }

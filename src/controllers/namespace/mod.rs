@@ -29,7 +29,6 @@ use k8s_openapi::api::core::v1::Namespace;
 
 use crate::client::informer::Change;
 use crate::client::{Call, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::well_known::KUBERNETES;
 use crate::object::{Key, Kind, Object, Status};
 
@@ -71,8 +70,19 @@ impl NamespaceController {
             namespaces: context.lister(),
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for NamespaceController {
+    fn on_change(&self, change: &Change) {
+        if let Change::Added(new @ Object::Namespace(_)) | Change::Updated { new: new @ Object::Namespace(_), .. } =
+            change
+            && new.meta().deletion_timestamp.is_some()
+        {
+            self.queue.add_after(change.key(), DELETION_GRACE);
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         if self.namespaces.get(&key).is_none() {
             return Ok(());
         }
@@ -82,7 +92,9 @@ impl NamespaceController {
             result => result,
         }
     }
+}
 
+impl NamespaceController {
     /// Mirrors `namespacedResourcesDeleter.Delete`.
     async fn delete(&self, key: &Key) -> Result<(), Error> {
         let namespace = self.client.get::<Namespace>("", key.name()).await?;
@@ -164,19 +176,4 @@ fn finalize(client: &Client, namespace: &Namespace) -> Option<Call<Arc<Namespace
     finalized.status = None;
     finalized.spec.get_or_insert_default().finalizers.get_or_insert_default().retain(|name| name != KUBERNETES);
     Some(client.finalize(finalized))
-}
-
-impl Controller for NamespaceController {
-    fn on_change(&self, change: &Change) {
-        if let Change::Added(new @ Object::Namespace(_)) | Change::Updated { new: new @ Object::Namespace(_), .. } =
-            change
-            && new.meta().deletion_timestamp.is_some()
-        {
-            self.queue.add_after(change.key(), DELETION_GRACE);
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

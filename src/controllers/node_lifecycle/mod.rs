@@ -37,7 +37,7 @@ use k8s_openapi::api::core::v1::{Node, Taint};
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::node::condition;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
@@ -147,8 +147,33 @@ impl Monitor {
     fn taint_key() -> Key {
         Key::new("*", "doNoExecuteTaintingPass")
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Monitor {
+    fn on_change(&self, change: &Change) {
+        match (change.latest(), change) {
+            (Object::Node(_), Change::Deleted(_)) => {
+                self.state.borrow_mut().retry.remove(change.key().name());
+            }
+            (Object::Node(node), _) => {
+                let first = !std::mem::replace(&mut self.state.borrow_mut().started, true);
+                if first {
+                    self.queue.add(Monitor::look_key());
+                }
+                // The real one queues every change of every Node, and mostly finds nothing to do.
+                let (add, remove) = no_schedule_difference(node);
+                if !add.is_empty() || !remove.is_empty() {
+                    self.queue.add(change.key());
+                }
+            }
+            (Object::Pod(pod), Change::Added(_) | Change::Updated { .. }) if self.is_late(pod, change) => {
+                self.queue.add(change.key());
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         if key == Monitor::look_key() {
             self.look().await;
             self.queue.add_after_background(key, MONITOR_PERIOD);
@@ -164,7 +189,9 @@ impl Monitor {
             _ => self.mark_late_pod(&key).await,
         }
     }
+}
 
+impl Monitor {
     /// Makes the NoSchedule taints say what the conditions say. Mirrors `doNoScheduleTaintingPass`.
     async fn mirror_conditions(&self, key: &Key) -> Result<(), Error> {
         let Some(node) = self.nodes.get(key) else { return Ok(()) };
@@ -242,35 +269,6 @@ fn no_schedule_difference(node: &Node) -> (Vec<Taint>, Vec<Taint>) {
     let add = wanted.iter().filter(|taint| !there.iter().any(|t| node_taints::same(t, taint))).cloned().collect();
     let gone = |taint: &&&Taint| !wanted.iter().any(|t| node_taints::same(t, taint));
     (add, there.iter().filter(gone).map(|taint| (*taint).clone()).collect())
-}
-
-impl Controller for Monitor {
-    fn on_change(&self, change: &Change) {
-        match (change.latest(), change) {
-            (Object::Node(_), Change::Deleted(_)) => {
-                self.state.borrow_mut().retry.remove(change.key().name());
-            }
-            (Object::Node(node), _) => {
-                let first = !std::mem::replace(&mut self.state.borrow_mut().started, true);
-                if first {
-                    self.queue.add(Monitor::look_key());
-                }
-                // The real one queues every change of every Node, and mostly finds nothing to do.
-                let (add, remove) = no_schedule_difference(node);
-                if !add.is_empty() || !remove.is_empty() {
-                    self.queue.add(change.key());
-                }
-            }
-            (Object::Pod(pod), Change::Added(_) | Change::Updated { .. }) if self.is_late(pod, change) => {
-                self.queue.add(change.key());
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }
 
 impl Monitor {

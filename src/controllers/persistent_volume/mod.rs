@@ -31,7 +31,7 @@ use k8s_openapi::api::storage::v1::StorageClass;
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::time::Instant;
 use crate::object::volume::{claim_key, volume_name};
 use crate::object::{Key, Kind, Object, Pod};
@@ -92,19 +92,6 @@ impl Binder {
         let left = SYNC_PERIOD - Duration::from_nanos(u64::try_from(since).unwrap_or(0));
         self.queue.add_after_background(key, left);
     }
-
-    async fn sync(&self, key: Key) -> Result<(), Error> {
-        if key.namespace().is_empty() {
-            return match self.volumes.get(&key) {
-                Some(volume) => self.sync_volume(volume).await,
-                None => Ok(()),
-            };
-        }
-        match self.claims.get(&key) {
-            Some(claim) => self.sync_claim(claim).await,
-            None => Ok(()),
-        }
-    }
 }
 
 impl Controller for Binder {
@@ -125,8 +112,17 @@ impl Controller for Binder {
         }
     }
 
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        if key.namespace().is_empty() {
+            return match self.volumes.get(&key) {
+                Some(volume) => self.sync_volume(volume).await,
+                None => Ok(()),
+            };
+        }
+        match self.claims.get(&key) {
+            Some(claim) => self.sync_claim(claim).await,
+            None => Ok(()),
+        }
     }
 }
 

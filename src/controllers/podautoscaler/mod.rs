@@ -41,7 +41,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
-use crate::engine::{LocalBoxFuture, Memory};
+use crate::engine::Memory;
 use crate::object::selector::Selector;
 use crate::object::{Discovery, Key, Kind, Object, Pod, Resource};
 
@@ -100,9 +100,33 @@ impl Autoscalers {
             memory: context.memory(BTreeMap::new()),
         }
     }
+}
+
+impl Controller for Autoscalers {
+    fn on_change(&self, change: &Change) {
+        // Whatever changes, the next look is a period away; Pods and definitions are read, and not followed.
+        if change.kind() != Kind::HorizontalPodAutoscaler {
+            return;
+        }
+        if let Change::Deleted(_) = change
+            && let Some(known) = self.memory.borrow_mut().get_mut(&change.key())
+        {
+            // Its Pods may be another's at once; what it has recommended is forgotten at the next look.
+            known.selector = None;
+        }
+        self.queue.add_after_background(change.key(), SYNC_PERIOD);
+    }
+
+    fn look(&self) -> Vec<String> {
+        let shown = |(key, known): (&Key, &Remembered)| {
+            let wishes: Vec<String> = known.past.recommendations.iter().map(|(at, n)| format!("{n} at {at}")).collect();
+            format!("{key}: recommended {}", wishes.join(", "))
+        };
+        self.memory.borrow().iter().map(shown).collect()
+    }
 
     /// One look. Mirrors `processNextWorkItem`.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(cached) = self.autoscalers.get(&key) else {
             self.memory.borrow_mut().remove(&key);
             return Ok(());
@@ -117,7 +141,9 @@ impl Autoscalers {
         self.queue.add_after_background(key, SYNC_PERIOD);
         Ok(())
     }
+}
 
+impl Autoscalers {
     /// Looks, decides, scales, and notes all of it in the status. An error says what could not be done. Mirrors
     /// `reconcileAutoscaler`.
     async fn scale(&self, key: &Key, hpa: &mut HorizontalPodAutoscaler) -> Result<(), String> {
@@ -264,33 +290,5 @@ struct Plan {
 impl Plan {
     fn without_metrics(replicas: i32, why: &str) -> Plan {
         Plan { replicas, why: why.to_owned(), statuses: Vec::new(), failed: None }
-    }
-}
-
-impl Controller for Autoscalers {
-    fn on_change(&self, change: &Change) {
-        // Whatever changes, the next look is a period away; Pods and definitions are read, and not followed.
-        if change.kind() != Kind::HorizontalPodAutoscaler {
-            return;
-        }
-        if let Change::Deleted(_) = change
-            && let Some(known) = self.memory.borrow_mut().get_mut(&change.key())
-        {
-            // Its Pods may be another's at once; what it has recommended is forgotten at the next look.
-            known.selector = None;
-        }
-        self.queue.add_after_background(change.key(), SYNC_PERIOD);
-    }
-
-    fn look(&self) -> Vec<String> {
-        let shown = |(key, known): (&Key, &Remembered)| {
-            let wishes: Vec<String> = known.past.recommendations.iter().map(|(at, n)| format!("{n} at {at}")).collect();
-            format!("{key}: recommended {}", wishes.join(", "))
-        };
-        self.memory.borrow().iter().map(shown).collect()
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

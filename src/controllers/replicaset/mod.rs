@@ -40,7 +40,6 @@ use k8s_openapi::api::core::v1::{PodTemplateSpec, ReplicationController};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::{Labels, Selector};
@@ -118,9 +117,27 @@ impl<T: Replicated> ReplicaSets<T> {
             rule,
         }
     }
+}
+
+impl<T: Replicated> Controller for ReplicaSets<T> {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Deleted(Object::Pod(_)) => self.census.changed(change.key(), None),
+            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } => {
+                self.census.changed(change.key(), Some(pod));
+            }
+            _ => {}
+        }
+        match change {
+            Change::Added(Object::Pod(pod)) => self.pod_added(pod),
+            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_updated(old, new),
+            Change::Deleted(Object::Pod(pod)) => self.pod_deleted(pod),
+            other => self.replica_set_changed(other),
+        }
+    }
 
     /// One reconcile. Mirrors `syncReplicaSet`.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let caches = [(T::kind(), self.replica_sets.revision()), (Kind::Pod, self.pods.revision())];
         self.consistency.ensure_ready(&key, &caches)?;
         let Some(rs) = self.replica_sets.get(&key) else {
@@ -148,7 +165,9 @@ impl<T: Replicated> ReplicaSets<T> {
         self.plan_availability_check(&key, &updated, &survey, now);
         Ok(())
     }
+}
 
+impl<T: Replicated> ReplicaSets<T> {
     /// Notes what was written for the guard, if the kind has it.
     fn wrote(&self, key: &Key, kind: Kind, resource_version: Option<&str>) {
         if T::MODERN {
@@ -346,26 +365,4 @@ impl<T: Replicated> ReplicaSets<T> {
 /// `namespace/name` of each Pod.
 fn keys_of(pods: &[Arc<Pod>]) -> BTreeSet<Key> {
     pods.iter().map(|pod| Key::of_meta(&pod.metadata)).collect()
-}
-
-impl<T: Replicated> Controller for ReplicaSets<T> {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Deleted(Object::Pod(_)) => self.census.changed(change.key(), None),
-            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } => {
-                self.census.changed(change.key(), Some(pod));
-            }
-            _ => {}
-        }
-        match change {
-            Change::Added(Object::Pod(pod)) => self.pod_added(pod),
-            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_updated(old, new),
-            Change::Deleted(Object::Pod(pod)) => self.pod_deleted(pod),
-            other => self.replica_set_changed(other),
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

@@ -40,7 +40,6 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::LocalBoxFuture;
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::Selector;
@@ -117,9 +116,22 @@ impl StatefulSets {
             consistency: Consistency::new(context.client.hub()),
         }
     }
+}
+
+impl Controller for StatefulSets {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Added(Object::Pod(pod)) if pod.metadata.deletion_timestamp.is_some() => self.pod_deleted(pod),
+            Change::Added(Object::Pod(pod)) => self.pod_changed(None, pod),
+            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_changed(Some(old), new),
+            Change::Deleted(Object::Pod(pod)) => self.pod_deleted(pod),
+            other if other.kind() == Kind::StatefulSet => self.queue.add(other.key()),
+            _ => {}
+        }
+    }
 
     /// One reconcile. Mirrors `sync` and `performUpdate`.
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let caches = [
             (Kind::StatefulSet, self.sets.revision()),
             (Kind::Pod, self.pods.revision()),
@@ -153,7 +165,9 @@ impl StatefulSets {
         }
         Ok(())
     }
+}
 
+impl StatefulSets {
     /// The StatefulSet's Pods, after adoption and release. Only those whose names say so can be its own.
     async fn claim_pods(
         &self,
@@ -216,22 +230,5 @@ impl StatefulSets {
             selector.is_ok_and(|selector| !selector.is_everything() && selector.matches(Some(labels)))
         };
         pods::selecting(&self.sets, &pod.metadata, wants).into_iter().for_each(|key| self.queue.add(key));
-    }
-}
-
-impl Controller for StatefulSets {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Added(Object::Pod(pod)) if pod.metadata.deletion_timestamp.is_some() => self.pod_deleted(pod),
-            Change::Added(Object::Pod(pod)) => self.pod_changed(None, pod),
-            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_changed(Some(old), new),
-            Change::Deleted(Object::Pod(pod)) => self.pod_deleted(pod),
-            other if other.kind() == Kind::StatefulSet => self.queue.add(other.key()),
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

@@ -13,7 +13,7 @@ use super::partner::{Make, Partner};
 use crate::apiserver::request::{Answer, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 use crate::client::informer::{Change, Indexer};
 use crate::client::{Client, Controller, ControllerContext, Error, Queue, Registration};
-use crate::engine::{LocalBoxFuture, Memory, Place};
+use crate::engine::{Memory, Place};
 use crate::exercise::host::Read;
 use crate::exercise::wire::{self, Ask, Say};
 use crate::object::meta::controller_of;
@@ -115,8 +115,42 @@ impl Guest {
         *self.tasks.borrow_mut() += 1;
         *self.tasks.borrow()
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Guest {
+    fn on_change(&self, change: &Change) {
+        let (old, new) = match change {
+            Change::Added(new) => (None, Some(new)),
+            Change::Updated { old, new } => (Some(old), Some(new)),
+            Change::Deleted(old) => (Some(old), None),
+        };
+        if self.duty.observes && change.kind() != self.duty.kind {
+            let told = Ask::Observe { old: old.cloned(), new: new.cloned(), memory: self.memory.get() };
+            let said = self.partner.borrow_mut().tell(told, &self.read());
+            match said {
+                Say::Done { memory, .. } => self.memory.set(memory),
+                Say::Broken(how) => self.crash(how),
+                Say::Call { .. } | Say::Read { .. } => {}
+            }
+        }
+        if change.kind() == self.duty.kind {
+            self.has_work(&change.key());
+            return self.queue.add(change.key());
+        }
+        for object in old.into_iter().chain(new) {
+            for key in (self.duty.concerns)(object, &self.read()) {
+                self.has_work(&key);
+                self.queue.add(key);
+            }
+        }
+    }
+
+    fn look(&self) -> Vec<String> {
+        let memory = self.memory.get();
+        if memory.is_null() { Vec::new() } else { vec![format!("it remembers {memory}")] }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let found = self.caches.iter().find(|(kind, _)| *kind == self.duty.kind);
         let Some(object) = found.and_then(|(_, cache)| cache.borrow().objects().get(&key).cloned()) else {
             return Ok(());
@@ -152,7 +186,9 @@ impl Guest {
             }
         }
     }
+}
 
+impl Guest {
     /// Who only looks, and finds nothing to do twice, may look for ever: that keeps no cluster from being quiet.
     fn look_again(&self, key: Key, after: Duration, reads: bool) {
         let was_idle = if reads { !self.idle.borrow_mut().insert(key.clone()) } else { self.has_work(&key) };
@@ -224,43 +260,5 @@ impl Drop for Task {
         if let Ok(mut partner) = self.partner.try_borrow_mut() {
             partner.forget(self.number);
         }
-    }
-}
-
-impl Controller for Guest {
-    fn on_change(&self, change: &Change) {
-        let (old, new) = match change {
-            Change::Added(new) => (None, Some(new)),
-            Change::Updated { old, new } => (Some(old), Some(new)),
-            Change::Deleted(old) => (Some(old), None),
-        };
-        if self.duty.observes && change.kind() != self.duty.kind {
-            let told = Ask::Observe { old: old.cloned(), new: new.cloned(), memory: self.memory.get() };
-            let said = self.partner.borrow_mut().tell(told, &self.read());
-            match said {
-                Say::Done { memory, .. } => self.memory.set(memory),
-                Say::Broken(how) => self.crash(how),
-                Say::Call { .. } | Say::Read { .. } => {}
-            }
-        }
-        if change.kind() == self.duty.kind {
-            self.has_work(&change.key());
-            return self.queue.add(change.key());
-        }
-        for object in old.into_iter().chain(new) {
-            for key in (self.duty.concerns)(object, &self.read()) {
-                self.has_work(&key);
-                self.queue.add(key);
-            }
-        }
-    }
-
-    fn look(&self) -> Vec<String> {
-        let memory = self.memory.get();
-        if memory.is_null() { Vec::new() } else { vec![format!("it remembers {memory}")] }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

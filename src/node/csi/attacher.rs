@@ -17,7 +17,7 @@ use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue};
-use crate::engine::{ActorId, Hub, LocalBoxFuture};
+use crate::engine::{ActorId, Hub};
 use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object, Status};
 
@@ -53,8 +53,22 @@ impl Attacher {
             nodes: context.lister(),
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Attacher {
+    fn on_change(&self, change: &Change) {
+        match change {
+            // Its own finalizer, or its own word about a failure, which is tried again later anyway.
+            Change::Updated { old: Object::VolumeAttachment(old), new: Object::VolumeAttachment(new) }
+                if old.metadata.deletion_timestamp == new.metadata.deletion_timestamp => {}
+            Change::Added(_) | Change::Updated { .. } if change.kind() == Kind::VolumeAttachment => {
+                self.queue.add(change.key());
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(attachment) = self.attachments.get(&key).filter(|a| a.spec.attacher == DRIVER) else { return Ok(()) };
         let attached = attachment.status.as_ref().is_some_and(|status| status.attached);
         let leaving = attachment.metadata.deletion_timestamp.is_some();
@@ -69,7 +83,9 @@ impl Attacher {
         self.patch_status(&key, json!({field: error})).await?;
         Err(Error::Other(why))
     }
+}
 
+impl Attacher {
     async fn attach(&self, attachment: &Arc<VolumeAttachment>) -> Result<(), String> {
         let name = Key::of_meta(&attachment.metadata);
         let (node_id, volume_id, shared) = self.parts(attachment)?;
@@ -146,23 +162,5 @@ fn ignore_gone<T>(result: Result<T, Status>) -> Result<(), Status> {
     match result {
         Err(status) if status.is_not_found() => Ok(()),
         result => result.map(|_| ()),
-    }
-}
-
-impl Controller for Attacher {
-    fn on_change(&self, change: &Change) {
-        match change {
-            // Its own finalizer, or its own word about a failure, which is tried again later anyway.
-            Change::Updated { old: Object::VolumeAttachment(old), new: Object::VolumeAttachment(new) }
-                if old.metadata.deletion_timestamp == new.metadata.deletion_timestamp => {}
-            Change::Added(_) | Change::Updated { .. } if change.kind() == Kind::VolumeAttachment => {
-                self.queue.add(change.key());
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
     }
 }

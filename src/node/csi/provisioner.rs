@@ -23,7 +23,7 @@ use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub, LocalBoxFuture};
+use crate::engine::{ActorId, Hub};
 use crate::object::quantity::Amount;
 use crate::object::volume::{
     PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, claim_uid, class_of, reference_to, requested, volume_name,
@@ -78,8 +78,37 @@ struct Provisioner {
     attachments: Lister<VolumeAttachment>,
 }
 
-impl Provisioner {
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Provisioner {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Deleted(Object::VolumeAttachment(_)) => {
+                volume_of(change.latest()).into_iter().for_each(|volume| self.queue.add(Key::new("", &volume)));
+            }
+            Change::Deleted(_) => {}
+            Change::Added(Object::PersistentVolumeClaim(claim))
+            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
+                if self.class_to_provision(claim).is_some() =>
+            {
+                self.queue.add(change.key());
+            }
+            Change::Added(Object::PersistentVolume(volume))
+            | Change::Updated { new: Object::PersistentVolume(volume), .. }
+                if is_to_go(volume) =>
+            {
+                self.queue.add(change.key());
+            }
+            Change::Added(Object::StorageClass(class)) => {
+                // Claims may have come before their class did.
+                let of_class =
+                    |claim: &Arc<PersistentVolumeClaim>| Some(class_of(claim)) == class.metadata.name.as_deref();
+                let claims = self.claims.list().into_iter().filter(of_class);
+                claims.for_each(|claim| self.queue.add(Key::of_meta(&claim.metadata)));
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         if key.namespace().is_empty() {
             return match self.volumes.get(&key) {
                 Some(volume) if is_to_go(&volume) => self.delete(&volume).await,
@@ -90,7 +119,9 @@ impl Provisioner {
         let Some(class) = self.class_to_provision(&claim) else { return Ok(()) };
         self.provision(&claim, &class).await
     }
+}
 
+impl Provisioner {
     /// Mirrors `shouldProvision`.
     fn class_to_provision(&self, claim: &PersistentVolumeClaim) -> Option<Arc<StorageClass>> {
         let annotation = |name: &str| claim.metadata.annotations.as_ref().and_then(|all| all.get(name));
@@ -249,39 +280,4 @@ fn affinity(topology: &BTreeMap<String, String>) -> Option<VolumeNodeAffinity> {
     let match_expressions = Some(topology.iter().map(requirement).collect());
     let terms = vec![NodeSelectorTerm { match_expressions, match_fields: None }];
     Some(VolumeNodeAffinity { required: Some(NodeSelector { node_selector_terms: terms }) })
-}
-
-impl Controller for Provisioner {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Deleted(Object::VolumeAttachment(_)) => {
-                volume_of(change.latest()).into_iter().for_each(|volume| self.queue.add(Key::new("", &volume)));
-            }
-            Change::Deleted(_) => {}
-            Change::Added(Object::PersistentVolumeClaim(claim))
-            | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }
-                if self.class_to_provision(claim).is_some() =>
-            {
-                self.queue.add(change.key());
-            }
-            Change::Added(Object::PersistentVolume(volume))
-            | Change::Updated { new: Object::PersistentVolume(volume), .. }
-                if is_to_go(volume) =>
-            {
-                self.queue.add(change.key());
-            }
-            Change::Added(Object::StorageClass(class)) => {
-                // Claims may have come before their class did.
-                let of_class =
-                    |claim: &Arc<PersistentVolumeClaim>| Some(class_of(claim)) == class.metadata.name.as_deref();
-                let claims = self.claims.list().into_iter().filter(of_class);
-                claims.for_each(|claim| self.queue.add(Key::of_meta(&claim.metadata)));
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }

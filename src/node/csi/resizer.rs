@@ -18,7 +18,7 @@ use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub, LocalBoxFuture, RpcError};
+use crate::engine::{ActorId, Hub, RpcError};
 use crate::object::quantity::Amount;
 use crate::object::volume::{
     PRE_RESIZE_CAPACITY, awaits_node_expansion, capacity, granted, is_bound, is_promised_to, requested, volume_name,
@@ -58,8 +58,22 @@ impl Resizer {
             volumes: context.lister(),
         }
     }
+}
 
-    async fn sync(&self, key: Key) -> Result<(), Error> {
+impl Controller for Resizer {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Added(Object::PersistentVolumeClaim(_)) => self.queue.add(change.key()),
+            Change::Updated { old: Object::PersistentVolumeClaim(old), new: Object::PersistentVolumeClaim(new) }
+                if requested(new) != requested(old) || granted(new) > granted(old) =>
+            {
+                self.queue.add(change.key());
+            }
+            _ => {}
+        }
+    }
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(claim) = self.claims.get(&key).filter(|claim| is_bound(claim)) else { return Ok(()) };
         let Some(volume) = self.volumes.get(&Key::new("", volume_name(&claim))) else { return Ok(()) };
         if !is_of_driver(&volume) || !is_promised_to(&volume, &claim) {
@@ -74,7 +88,9 @@ impl Resizer {
         }
         self.expand(&claim, &volume).await
     }
+}
 
+impl Resizer {
     /// The file system has grown: nobody needs to know any more how large the volume was.
     async fn finish(&self, claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Result<(), Error> {
         if !awaits_node_expansion(volume) || granted(claim) < capacity(volume) {
@@ -199,22 +215,4 @@ fn resize_status(claim: &PersistentVolumeClaim) -> &str {
 fn allocated(claim: &PersistentVolumeClaim) -> Option<Amount> {
     let resources = claim.status.as_ref().and_then(|status| status.allocated_resources.as_ref())?;
     resources.get("storage").map(|quantity: &Quantity| Amount::of(quantity))
-}
-
-impl Controller for Resizer {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Added(Object::PersistentVolumeClaim(_)) => self.queue.add(change.key()),
-            Change::Updated { old: Object::PersistentVolumeClaim(old), new: Object::PersistentVolumeClaim(new) }
-                if requested(new) != requested(old) || granted(new) > granted(old) =>
-            {
-                self.queue.add(change.key());
-            }
-            _ => {}
-        }
-    }
-
-    fn reconcile(self: Rc<Self>, key: Key) -> LocalBoxFuture<Result<(), Error>> {
-        Box::pin(async move { self.sync(key).await })
-    }
 }
