@@ -29,21 +29,24 @@ use super::apiextensions::{Version, definition};
 use super::defaults::NAME_LABEL;
 
 mod disabled;
+mod generation;
 mod job;
 mod kinds;
 mod label_keys;
 mod pod_status;
+mod status;
 
-use kinds::counts_generations;
 pub use kinds::{
     allow_create_on_update, allow_unconditional_update, has_spec_finalizers, is_graceful, orphans_by_default,
     outlives_first_delete, returns_object_on_delete,
 };
+pub use status::has_status;
+use status::keep;
 
 /// Before a create: the status is the server's, the generation 1.
 pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: Instant) {
     disabled::drop_fields(object);
-    if counts_generations(object.kind()) {
+    if generation::is_counted(object.kind()) {
         object.meta_mut().generation = Some(1);
     } else if object.meta().generation.is_some() {
         object.meta_mut().generation = None;
@@ -165,182 +168,44 @@ fn drop_max_unavailable(set: &mut StatefulSet) {
 /// Before an update of the main resource: the status stays, a change of what is asked for counts as a generation.
 pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Version>) {
     disabled::drop_fields(new);
-    let changed = match (&mut *new, old) {
-        (Object::Pod(new), Object::Pod(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
-        (Object::Deployment(new), Object::Deployment(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec || new.metadata.annotations != old.metadata.annotations
-        }
-        (Object::ReplicaSet(new), Object::ReplicaSet(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
-        (Object::ReplicationController(new), Object::ReplicationController(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
+    status::keep_status(new, old);
+    match (&mut *new, old) {
         (Object::DaemonSet(new), Object::DaemonSet(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
             let template = |set: &DaemonSet| set.spec.as_ref().map(|spec| spec.template.clone());
             let rolls = u64::from(template(new) != template(old));
             number_template(Arc::make_mut(new), template_generation(old) + rolls);
-            new.spec != old.spec
         }
-        (Object::StatefulSet(new), Object::StatefulSet(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            drop_max_unavailable(Arc::make_mut(new));
-            new.spec != old.spec
-        }
-        (Object::Job(new), Object::Job(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
-        (Object::CronJob(new), Object::CronJob(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
-        (Object::PodTemplate(new), Object::PodTemplate(old)) => new.template != old.template,
-        (Object::PodDisruptionBudget(new), Object::PodDisruptionBudget(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
-        (Object::HorizontalPodAutoscaler(new), Object::HorizontalPodAutoscaler(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            false
-        }
-        (Object::Namespace(new), Object::Namespace(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            keep(new, |n| &mut n.spec, &old.spec);
-            false
-        }
-        (Object::Node(new), Object::Node(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            false
-        }
-        (Object::Service(new), Object::Service(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            false
-        }
-        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            false
-        }
-        (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            false
-        }
-        (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            false
-        }
-        (Object::ResourceQuota(new), Object::ResourceQuota(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            false
-        }
-        (Object::EndpointSlice(new), Object::EndpointSlice(old)) => {
-            new.metadata.labels != old.metadata.labels
-                || new.address_type != old.address_type
-                || new.endpoints != old.endpoints
-                || new.ports != old.ports
-        }
-        (Object::IPAddress(new), Object::IPAddress(old)) => new.spec != old.spec,
-        (Object::NetworkPolicy(new), Object::NetworkPolicy(old)) => new.spec != old.spec,
-        (Object::Ingress(new), Object::Ingress(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
-        (Object::IngressClass(new), Object::IngressClass(old)) => new.spec != old.spec,
-        (Object::ValidatingAdmissionPolicy(new), Object::ValidatingAdmissionPolicy(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
-        (Object::ValidatingAdmissionPolicyBinding(new), Object::ValidatingAdmissionPolicyBinding(old)) => {
-            new.spec != old.spec
-        }
-        (Object::MutatingAdmissionPolicy(new), Object::MutatingAdmissionPolicy(old)) => new.spec != old.spec,
-        (Object::MutatingAdmissionPolicyBinding(new), Object::MutatingAdmissionPolicyBinding(old)) => {
-            new.spec != old.spec
-        }
-        (Object::MutatingWebhookConfiguration(new), Object::MutatingWebhookConfiguration(old)) => {
-            new.webhooks != old.webhooks
-        }
-        (Object::ValidatingWebhookConfiguration(new), Object::ValidatingWebhookConfiguration(old)) => {
-            new.webhooks != old.webhooks
-        }
-        (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            new.spec != old.spec
-        }
-        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
-            keep(new, |n| &mut n.status, &old.status);
-            let changed = new.spec != old.spec;
-            if changed {
-                definition::note_storage_version(Arc::make_mut(new));
-            }
-            changed
+        (Object::StatefulSet(new), _) => drop_max_unavailable(Arc::make_mut(new)),
+        (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
+        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) if new.spec != old.spec => {
+            definition::note_storage_version(Arc::make_mut(new));
         }
         (Object::Custom(new), Object::Custom(old)) => {
             if let Some(version) = custom {
                 version.prepare_for_update(Arc::make_mut(new), old);
             }
-            false
         }
-        _ => false,
-    };
-    if changed && counts_generations(new.kind()) {
+        _ => {}
+    }
+    if generation::is_next(new, old) {
         new.meta_mut().generation = Some(old.meta().generation.unwrap_or(0) + 1);
     }
 }
 
 /// Before an update of the status: all else stays.
 pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
+    status::keep_spec(new, old);
     match (&mut *new, old) {
         (Object::Pod(new), Object::Pod(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
             keep(new, |n| &mut n.metadata.owner_references, &old.metadata.owner_references);
             pod_status::keep_what_is_left_out(new, old);
         }
         (Object::Deployment(new), Object::Deployment(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
             keep(new, |n| &mut n.metadata.labels, &old.metadata.labels);
         }
-        (Object::ReplicaSet(new), Object::ReplicaSet(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::ReplicationController(new), Object::ReplicationController(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
-        }
-        (Object::DaemonSet(new), Object::DaemonSet(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::StatefulSet(new), Object::StatefulSet(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::Job(new), Object::Job(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::CronJob(new), Object::CronJob(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::PodDisruptionBudget(new), Object::PodDisruptionBudget(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::Ingress(new), Object::Ingress(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::HorizontalPodAutoscaler(new), Object::HorizontalPodAutoscaler(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
-        }
-        (Object::Node(new), Object::Node(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::Service(new), Object::Service(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
-            note_phase_transition(new, old, now);
-        }
-        (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
-        }
+        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => note_phase_transition(new, old, now),
         (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
             keep(new, |n| &mut n.metadata, &old.metadata);
-        }
-        (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::ValidatingAdmissionPolicy(new), Object::ValidatingAdmissionPolicy(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
-        }
-        (Object::ResourceQuota(new), Object::ResourceQuota(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
-            keep(new, |n| &mut n.spec, &old.spec);
         }
         (Object::Custom(new), Object::Custom(old)) => Version::prepare_for_status_update(Arc::make_mut(new), old),
         _ => {}
@@ -425,14 +290,6 @@ fn note_phase_transition(new: &mut Arc<PersistentVolume>, old: &PersistentVolume
     let phase = |volume: &PersistentVolume| volume.status.as_ref().and_then(|status| status.phase.clone());
     if phase(new) != phase(old) {
         Arc::make_mut(new).status.get_or_insert_default().last_phase_transition_time = Some(now.time());
-    }
-}
-
-/// Puts a field back to what it was, if it differs.
-fn keep<T: Clone, F: Clone + PartialEq>(new: &mut Arc<T>, field: fn(&mut T) -> &mut F, old: &F) {
-    let there = field(Arc::make_mut(new));
-    if there != old {
-        *there = old.clone();
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::options::{Query, decode_percent};
 use crate::apiserver::request::{Subresource, Verb};
+use crate::apiserver::strategy;
 use crate::object::{Discovery, Kind, metrics, versions};
 
 /// What a path names.
@@ -119,10 +120,9 @@ pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> 
     match part {
         _ if !kind.is_kept() => None,
         "scale" if versions::stored_as(kind) != kind => None,
-        // Whether it has one, its definition says.
-        "status" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Status),
         "scale" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Scale),
-        "status" if !STATUSLESS.contains(&name) => Some(Subresource::Status),
+        "status" if matches!(name, "CSIDriver" | "CSINode") => Some(Subresource::Status),
+        "status" if strategy::has_status(kind) => Some(Subresource::Status),
         "scale" if matches!(name, "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet") => {
             Some(Subresource::Scale)
         }
@@ -139,37 +139,6 @@ pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> 
         _ => None,
     }
 }
-
-/// Kinds without a status, or without an endpoint for it.
-const STATUSLESS: [&str; 27] = [
-    "ConfigMap",
-    "Secret",
-    "ServiceAccount",
-    "Event",
-    "Lease",
-    "PriorityClass",
-    "RuntimeClass",
-    "Role",
-    "RoleBinding",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "Endpoints",
-    "EndpointSlice",
-    "IPAddress",
-    "ControllerRevision",
-    "StorageClass",
-    "LimitRange",
-    "NetworkPolicy",
-    "IngressClass",
-    "ValidatingAdmissionPolicyBinding",
-    "MutatingAdmissionPolicy",
-    "MutatingAdmissionPolicyBinding",
-    "MutatingWebhookConfiguration",
-    "ValidatingWebhookConfiguration",
-    "PodTemplate",
-    "CSIStorageCapacity",
-    "ResourceClaimTemplate",
-];
 
 #[cfg(test)]
 mod tests {

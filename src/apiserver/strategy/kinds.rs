@@ -2,37 +2,6 @@
 
 use crate::object::{Kind, Object};
 
-/// Kinds whose `metadata.generation` counts.
-pub(super) fn counts_generations(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Pod
-            | Kind::Deployment
-            | Kind::ReplicaSet
-            | Kind::ReplicationController
-            | Kind::DaemonSet
-            | Kind::StatefulSet
-            | Kind::Job
-            | Kind::CronJob
-            | Kind::PodTemplate
-            | Kind::EndpointSlice
-            | Kind::IPAddress
-            | Kind::ServiceCIDR
-            | Kind::NetworkPolicy
-            | Kind::Ingress
-            | Kind::IngressClass
-            | Kind::PodDisruptionBudget
-            | Kind::ValidatingAdmissionPolicy
-            | Kind::ValidatingAdmissionPolicyBinding
-            | Kind::MutatingAdmissionPolicy
-            | Kind::MutatingAdmissionPolicyBinding
-            | Kind::MutatingWebhookConfiguration
-            | Kind::ValidatingWebhookConfiguration
-            | Kind::CustomResourceDefinition
-            | Kind::Custom(_)
-    )
-}
-
 /// Whether a PUT without resourceVersion is accepted.
 pub fn allow_unconditional_update(kind: Kind) -> bool {
     !matches!(
