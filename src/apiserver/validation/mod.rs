@@ -20,8 +20,8 @@
 //! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
 //! accepted as they are.
 
-use crate::object::Object;
 use crate::object::status::Cause;
+use crate::object::{Object, Resource};
 
 use super::apiextensions::{Version, definition};
 
@@ -93,9 +93,10 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::Event(event) => config::event(&mut problems, event),
         Object::PriorityClass(class) => config::priority_class(&mut problems, class),
         Object::RuntimeClass(class) => runtime_class::runtime_class(&mut problems, class),
-        Object::Role(_) | Object::ClusterRole(_) | Object::RoleBinding(_) | Object::ClusterRoleBinding(_) => {
-            rbac_object(&mut problems, object);
-        }
+        Object::Role(role) => rbac::role(&mut problems, role),
+        Object::ClusterRole(role) => rbac::cluster_role(&mut problems, role),
+        Object::RoleBinding(binding) => rbac::role_binding(&mut problems, binding),
+        Object::ClusterRoleBinding(binding) => rbac::cluster_role_binding(&mut problems, binding),
         Object::PersistentVolume(volume) => storage::volume(&mut problems, volume),
         Object::PersistentVolumeClaim(claim) => storage::claim(&mut problems, claim),
         Object::StorageClass(class) => storage::class(&mut problems, class),
@@ -147,91 +148,78 @@ fn no_devices(problems: &mut Problems) {
 pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
     metadata::validate_update(&mut problems, new.meta(), old.meta());
-    match (new, old) {
-        (Object::Pod(new), Object::Pod(old)) => pod_update::pod(&mut problems, new, old),
-        (Object::Deployment(new), Object::Deployment(old)) => workload::deployment_update(&mut problems, new, old),
-        (Object::ReplicaSet(new), Object::ReplicaSet(old)) => workload::replica_set_update(&mut problems, new, old),
-        (Object::ReplicationController(new), Object::ReplicationController(old)) => {
-            workload::replication_controller_update(&mut problems, new, old);
-        }
-        (Object::DaemonSet(new), Object::DaemonSet(old)) => sets::daemon_set_update(&mut problems, new, old),
-        (Object::StatefulSet(new), Object::StatefulSet(old)) => sets::stateful_set_update(&mut problems, new, old),
-        (Object::ControllerRevision(new), Object::ControllerRevision(old)) => {
-            sets::controller_revision_update(&mut problems, new, old);
-        }
-        (Object::PodTemplate(new), _) => workload::pod_template_object(&mut problems, new),
-        (Object::CSIStorageCapacity(new), Object::CSIStorageCapacity(old)) => {
-            storage::capacity_update(&mut problems, new, old);
-        }
-        (Object::Job(new), Object::Job(old)) => job::job_update(&mut problems, new, old),
-        (Object::CronJob(new), Object::CronJob(old)) => job::cron_job_update(&mut problems, new, old),
-        (Object::Service(new), Object::Service(old)) => service::service_update(&mut problems, new, old),
-        (Object::Node(new), Object::Node(old)) => node::node_update(&mut problems, new, old),
-        (Object::ConfigMap(new), Object::ConfigMap(old)) => config::config_map_update(&mut problems, new, old),
-        (Object::Secret(new), Object::Secret(old)) => config::secret_update(&mut problems, new, old),
-        (Object::Lease(new), Object::Lease(_)) => config::lease(&mut problems, new),
-        (Object::Event(new), Object::Event(_)) => config::event(&mut problems, new),
-        (Object::PriorityClass(new), Object::PriorityClass(old)) => {
-            config::priority_class_update(&mut problems, new, old);
-        }
-        (Object::RuntimeClass(new), Object::RuntimeClass(old)) => {
-            runtime_class::runtime_class_update(&mut problems, new, old);
-        }
-        (Object::RoleBinding(sent), Object::RoleBinding(old)) => {
-            rbac_object(&mut problems, new);
-            rbac::binding_update(&mut problems, &sent.role_ref, &old.role_ref);
-        }
-        (Object::ClusterRoleBinding(sent), Object::ClusterRoleBinding(old)) => {
-            rbac_object(&mut problems, new);
-            rbac::binding_update(&mut problems, &sent.role_ref, &old.role_ref);
-        }
-        (Object::Endpoints(new), Object::Endpoints(old)) => endpoints::endpoints_update(&mut problems, new, old),
-        (Object::EndpointSlice(new), Object::EndpointSlice(old)) => {
-            endpoints::endpoint_slice_update(&mut problems, new, old);
-        }
-        (Object::IPAddress(new), Object::IPAddress(old)) => endpoints::ip_address_update(&mut problems, new, old),
-        (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => endpoints::service_cidr_update(&mut problems, new, old),
-        (Object::Ingress(new), _) => ingress::ingress(&mut problems, new),
-        (Object::IngressClass(new), Object::IngressClass(old)) => {
-            ingress::ingress_class_update(&mut problems, new, old)
-        }
-        (Object::NetworkPolicy(new), _) => network_policy::network_policy(&mut problems, new),
-        (Object::PodDisruptionBudget(new), _) => budget::budget(&mut problems, new),
-        (Object::HorizontalPodAutoscaler(new), _) => autoscaling::autoscaler(&mut problems, new),
-        (Object::Role(_) | Object::ClusterRole(_), _) => rbac_object(&mut problems, new),
-        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => {
-            storage::volume_update(&mut problems, new, old);
-        }
-        (Object::PersistentVolumeClaim(new), Object::PersistentVolumeClaim(old)) => {
-            storage::claim_update(&mut problems, new, old);
-        }
-        (Object::StorageClass(new), Object::StorageClass(old)) => storage::class_update(&mut problems, new, old),
-        (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
-            storage::attachment_update(&mut problems, new, old);
-        }
-        (Object::CSIDriver(new), Object::CSIDriver(old)) => storage::driver_update(&mut problems, new, old),
-        (Object::CSINode(new), Object::CSINode(old)) => storage::node_update(&mut problems, new, old),
-        (Object::ResourceQuota(new), Object::ResourceQuota(old)) => {
-            resource_quota::resource_quota_update(&mut problems, new, old);
-        }
-        (Object::LimitRange(new), _) => limit_range::limit_range(&mut problems, new),
-        (Object::ValidatingAdmissionPolicy(new), _) => admission_policy::policy(&mut problems, new),
-        (Object::ValidatingAdmissionPolicyBinding(new), _) => admission_policy::binding(&mut problems, new),
-        (Object::MutatingAdmissionPolicy(new), _) => admission_policy::mutating::policy(&mut problems, new),
-        (Object::MutatingAdmissionPolicyBinding(new), _) => admission_policy::mutating::binding(&mut problems, new),
-        (Object::MutatingWebhookConfiguration(new), _) => webhooks::mutating(&mut problems, new),
-        (Object::ValidatingWebhookConfiguration(new), _) => webhooks::validating(&mut problems, new),
-        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
-            definition::validate_update(&mut problems, new, old);
-        }
-        (Object::Custom(new), Object::Custom(old)) => {
-            if let Some(version) = custom {
-                version.validate(&mut problems, new, Some(old));
+    update(&mut problems, new, old, custom);
+    problems.0
+}
+
+fn update(problems: &mut Problems, new: &Object, old: &Object, custom: Option<&Version>) {
+    match new {
+        Object::Pod(new) => pod_update::pod(problems, new, before(old)),
+        Object::Deployment(new) => workload::deployment_update(problems, new, before(old)),
+        Object::ReplicaSet(new) => workload::replica_set_update(problems, new, before(old)),
+        Object::ReplicationController(new) => workload::replication_controller_update(problems, new, before(old)),
+        Object::DaemonSet(new) => sets::daemon_set_update(problems, new, before(old)),
+        Object::StatefulSet(new) => sets::stateful_set_update(problems, new, before(old)),
+        Object::ControllerRevision(new) => sets::controller_revision_update(problems, new, before(old)),
+        Object::PodTemplate(new) => workload::pod_template_object(problems, new),
+        Object::CSIStorageCapacity(new) => storage::capacity_update(problems, new, before(old)),
+        Object::Job(new) => job::job_update(problems, new, before(old)),
+        Object::CronJob(new) => job::cron_job_update(problems, new, before(old)),
+        Object::Service(new) => service::service_update(problems, new, before(old)),
+        Object::Node(new) => node::node_update(problems, new, before(old)),
+        Object::ConfigMap(new) => config::config_map_update(problems, new, before(old)),
+        Object::Secret(new) => config::secret_update(problems, new, before(old)),
+        Object::Lease(new) => config::lease(problems, new),
+        Object::Event(new) => config::event(problems, new),
+        Object::PriorityClass(new) => config::priority_class_update(problems, new, before(old)),
+        Object::RuntimeClass(new) => runtime_class::runtime_class_update(problems, new, before(old)),
+        Object::Role(new) => rbac::role(problems, new),
+        Object::ClusterRole(new) => rbac::cluster_role(problems, new),
+        Object::RoleBinding(new) => rbac::role_binding_update(problems, new, before(old)),
+        Object::ClusterRoleBinding(new) => rbac::cluster_role_binding_update(problems, new, before(old)),
+        Object::Endpoints(new) => endpoints::endpoints_update(problems, new, before(old)),
+        Object::EndpointSlice(new) => endpoints::endpoint_slice_update(problems, new, before(old)),
+        Object::IPAddress(new) => endpoints::ip_address_update(problems, new, before(old)),
+        Object::ServiceCIDR(new) => endpoints::service_cidr_update(problems, new, before(old)),
+        Object::Ingress(new) => ingress::ingress(problems, new),
+        Object::IngressClass(new) => ingress::ingress_class_update(problems, new, before(old)),
+        Object::NetworkPolicy(new) => network_policy::network_policy(problems, new),
+        Object::PodDisruptionBudget(new) => budget::budget(problems, new),
+        Object::HorizontalPodAutoscaler(new) => autoscaling::autoscaler(problems, new),
+        Object::PersistentVolume(new) => storage::volume_update(problems, new, before(old)),
+        Object::PersistentVolumeClaim(new) => storage::claim_update(problems, new, before(old)),
+        Object::StorageClass(new) => storage::class_update(problems, new, before(old)),
+        Object::VolumeAttachment(new) => storage::attachment_update(problems, new, before(old)),
+        Object::CSIDriver(new) => storage::driver_update(problems, new, before(old)),
+        Object::CSINode(new) => storage::node_update(problems, new, before(old)),
+        Object::ResourceQuota(new) => resource_quota::resource_quota_update(problems, new, before(old)),
+        Object::LimitRange(new) => limit_range::limit_range(problems, new),
+        Object::ValidatingAdmissionPolicy(new) => admission_policy::policy(problems, new),
+        Object::ValidatingAdmissionPolicyBinding(new) => admission_policy::binding(problems, new),
+        Object::MutatingAdmissionPolicy(new) => admission_policy::mutating::policy(problems, new),
+        Object::MutatingAdmissionPolicyBinding(new) => admission_policy::mutating::binding(problems, new),
+        Object::MutatingWebhookConfiguration(new) => webhooks::mutating(problems, new),
+        Object::ValidatingWebhookConfiguration(new) => webhooks::validating(problems, new),
+        Object::CustomResourceDefinition(new) => definition::validate_update(problems, new, before(old)),
+        Object::Custom(new) => {
+            if let (Some(version), Object::Custom(old)) = (custom, old) {
+                version.validate(problems, new, Some(old));
             }
         }
-        _ => {}
+        // Of these the metadata is all that is looked at.
+        Object::Namespace(_) | Object::ServiceAccount(_) => {}
+        // There are none: see [`no_devices`].
+        Object::ResourceClaim(_) | Object::ResourceClaimTemplate(_) => {}
+        // What is never kept is never updated.
+        Object::Binding(_) | Object::ComponentStatus(_) | Object::SelfSubjectReview(_) | Object::TokenReview(_) => {}
+        Object::LocalSubjectAccessReview(_) | Object::SelfSubjectAccessReview(_) => {}
+        Object::SelfSubjectRulesReview(_) | Object::SubjectAccessReview(_) => {}
     }
-    problems.0
+}
+
+/// The stored version of an object, typed: an update is of one kind throughout.
+fn before<T: Resource>(old: &Object) -> &T {
+    T::from_object(old).expect("an update is of an object of the same kind")
 }
 
 /// What is wrong with a change of the status.
@@ -256,6 +244,7 @@ pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Versio
                 version.validate_status(&mut problems, new, Some(old));
             }
         }
+        // Other statuses are taken as they come.
         _ => {}
     }
     problems.0
@@ -289,20 +278,4 @@ pub fn validate_finalize(new: &Object, old: &Object) -> Vec<Cause> {
         namespace::finalized(&mut problems, new);
     }
     problems.0
-}
-
-fn rbac_object(problems: &mut Problems, object: &Object) {
-    match object {
-        Object::Role(role) => rbac::rules(problems, role.rules.as_deref().unwrap_or_default(), true),
-        Object::ClusterRole(role) => rbac::rules(problems, role.rules.as_deref().unwrap_or_default(), false),
-        Object::RoleBinding(binding) => {
-            let subjects = binding.subjects.as_deref().unwrap_or_default();
-            rbac::binding(problems, &binding.role_ref, subjects, true);
-        }
-        Object::ClusterRoleBinding(binding) => {
-            let subjects = binding.subjects.as_deref().unwrap_or_default();
-            rbac::binding(problems, &binding.role_ref, subjects, false);
-        }
-        _ => {}
-    }
 }

@@ -1,6 +1,6 @@
 //! Roles and their bindings. Mirrors `pkg/apis/rbac/validation`.
 
-use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 
 use crate::object::selector::names::check_subdomain;
 use crate::object::well_known::RBAC;
@@ -8,8 +8,40 @@ use crate::object::well_known::RBAC;
 use super::field::{Json, Path, Problems};
 use super::internal::Internal;
 
+/// A Role: rules for objects in its namespace.
+pub fn role(problems: &mut Problems, role: &Role) {
+    rules(problems, role.rules.as_deref().unwrap_or_default(), true);
+}
+
+/// A ClusterRole.
+pub fn cluster_role(problems: &mut Problems, role: &ClusterRole) {
+    rules(problems, role.rules.as_deref().unwrap_or_default(), false);
+}
+
+/// A RoleBinding.
+pub fn role_binding(problems: &mut Problems, of: &RoleBinding) {
+    binding(problems, &of.role_ref, of.subjects.as_deref().unwrap_or_default(), true);
+}
+
+/// A change of one.
+pub fn role_binding_update(problems: &mut Problems, new: &RoleBinding, old: &RoleBinding) {
+    role_binding(problems, new);
+    same_role(problems, &new.role_ref, &old.role_ref);
+}
+
+/// A ClusterRoleBinding.
+pub fn cluster_role_binding(problems: &mut Problems, of: &ClusterRoleBinding) {
+    binding(problems, &of.role_ref, of.subjects.as_deref().unwrap_or_default(), false);
+}
+
+/// A change of one.
+pub fn cluster_role_binding_update(problems: &mut Problems, new: &ClusterRoleBinding, old: &ClusterRoleBinding) {
+    cluster_role_binding(problems, new);
+    same_role(problems, &new.role_ref, &old.role_ref);
+}
+
 /// What a Role or ClusterRole allows. Mirrors `ValidatePolicyRule`.
-pub fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
+fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
     let list = Path::new("rules");
     let len = |values: &Option<Vec<String>>| values.as_ref().map_or(0, Vec::len);
     for (i, rule) in rules.iter().enumerate() {
@@ -40,7 +72,7 @@ pub fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
 }
 
 /// Who gets which role. Mirrors `ValidateRoleBinding` and `ValidateClusterRoleBinding`.
-pub fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namespaced: bool) {
+fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namespaced: bool) {
     let path = Path::new("roleRef");
     let group = role.api_group.as_deref().unwrap_or_default();
     if group != RBAC {
@@ -60,7 +92,7 @@ pub fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], na
 }
 
 /// A binding's role stays what it was: whoever may change who is bound must not be able to bind more.
-pub fn binding_update(problems: &mut Problems, new: &RoleRef, old: &RoleRef) {
+fn same_role(problems: &mut Problems, new: &RoleRef, old: &RoleRef) {
     if new != old {
         problems.invalid(&Path::new("roleRef"), Internal("RoleRef", new), "cannot change roleRef");
     }
