@@ -121,7 +121,6 @@ pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> 
         _ if !kind.is_kept() => None,
         "scale" if versions::stored_as(kind) != kind => None,
         "scale" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Scale),
-        "status" if matches!(name, "CSIDriver" | "CSINode") => Some(Subresource::Status),
         "status" if strategy::has_status(kind) => Some(Subresource::Status),
         "scale" if matches!(name, "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet") => {
             Some(Subresource::Scale)
