@@ -45,23 +45,90 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     Failure::all(failed)
 }
 
-/// What is made without a manifest.
+/// Something that is made without a manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    Token,
+    Deployment,
+    Namespace,
+    ServiceAccount,
+    ConfigMap,
+    Service,
+    Job,
+    CronJob,
+    Quota,
+    PodDisruptionBudget,
+    Secret,
+    Ingress,
+    Role,
+    ClusterRole,
+    RoleBinding,
+    ClusterRoleBinding,
+    PriorityClass,
+}
+
+/// How it is asked for: its name, other names, and the subcommands of which one has to follow.
+type Row = (Made, &'static str, &'static [&'static str], &'static [&'static str]);
+
 #[rustfmt::skip]
-const MADE: [&str; 26] = [
-    "token", "deployment", "deploy", "namespace", "ns", "serviceaccount", "sa", "configmap", "cm", "service", "job", "cronjob",
-    "cj", "quota", "resourcequota", "poddisruptionbudget", "pdb", "secret", "ingress", "ing", "role", "clusterrole",
-    "rolebinding", "clusterrolebinding", "priorityclass", "pc",
+const TABLE: [Row; 17] = [
+    (Made::Token, "token", &[], &[]),
+    (Made::Deployment, "deployment", &["deploy"], &[]),
+    (Made::Namespace, "namespace", &["ns"], &[]),
+    (Made::ServiceAccount, "serviceaccount", &["sa"], &[]),
+    (Made::ConfigMap, "configmap", &["cm"], &[]),
+    (Made::Service, "service", &["svc"], &["clusterip", "nodeport", "loadbalancer", "externalname"]),
+    (Made::Job, "job", &[], &[]),
+    (Made::CronJob, "cronjob", &["cj"], &[]),
+    (Made::Quota, "quota", &["resourcequota"], &[]),
+    (Made::PodDisruptionBudget, "poddisruptionbudget", &["pdb"], &[]),
+    (Made::Secret, "secret", &[], &["generic", "tls", "docker-registry"]),
+    (Made::Ingress, "ingress", &["ing"], &[]),
+    (Made::Role, "role", &[], &[]),
+    (Made::ClusterRole, "clusterrole", &[], &[]),
+    (Made::RoleBinding, "rolebinding", &[], &[]),
+    (Made::ClusterRoleBinding, "clusterrolebinding", &[], &[]),
+    (Made::PriorityClass, "priorityclass", &["pc"], &[]),
 ];
 
-/// The sorts of Secrets that are made without a manifest.
-const SECRETS: [&str; 3] = ["generic", "tls", "docker-registry"];
-
-/// The types of Services that are.
-const SERVICES: [&str; 4] = ["clusterip", "nodeport", "loadbalancer", "externalname"];
+/// What the words ask for: what is made, by which command, and what it shall be called.
+struct Asked<'a> {
+    made: Made,
+    /// `deployment`.
+    command: &'static str,
+    /// `nodeport`, where there are subcommands.
+    subcommand: Option<&'a str>,
+    names: &'a [String],
+}
 
 async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let asked = asked(args, cx)?;
+    let [name] = asked.names else { return Err(not_one_name(&asked)) };
+    let object = match asked.made {
+        Made::Token => return token(name, args, cx).await,
+        Made::Deployment => deployment::deployment(name, args, cx)?,
+        Made::Namespace => json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
+        Made::ServiceAccount => json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}),
+        Made::ConfigMap => hash::appended(config::config_map(name, args, cx)?, args),
+        Made::Service => service::service(name, args)?,
+        Made::Job => job::job(name, args, cx).await?,
+        Made::CronJob => job::cron_job(name, args)?,
+        Made::Quota => quota::quota(name, args)?,
+        Made::PodDisruptionBudget => budget::budget(name, args)?,
+        Made::Secret => hash::appended(secret_of(asked.subcommand, name, args, cx)?, args),
+        Made::Ingress => ingress::ingress(name, args)?,
+        Made::Role => role::role("Role", name, args, cx).await?,
+        Made::ClusterRole => role::role("ClusterRole", name, args, cx).await?,
+        Made::RoleBinding => role::binding("RoleBinding", name, args)?,
+        Made::ClusterRoleBinding => role::binding("ClusterRoleBinding", name, args)?,
+        Made::PriorityClass => priority_class::priority_class(name, args)?,
+    };
+    post(object, "kubectl-create", "created", args, cx).await.map_err(|fault| refused(fault, &asked, args))
+}
+
+fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Asked<'a>, Failure> {
     let nothing = || cx.complain("Error: must specify one of -f and -k\n");
-    let Some((what, names)) = args.words.split_first() else {
+    let Some((word, names)) = args.words.split_first() else {
         nothing();
         cx.complain(usage::help("create").trim_end());
         return Err(Failure::Told);
@@ -69,105 +136,50 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let unknown = |word: &str, of: &str| {
         Failure::text(format!("unknown command \"{word}\"\nSee 'kubectl create{of} -h' for help and examples"))
     };
-    let (what, names) = match what.as_str() {
-        "service" | "svc" | "secret" => {
-            let (what, sorts) = if what == "secret" { ("secret", &SECRETS[..]) } else { ("service", &SERVICES[..]) };
-            match names.split_first() {
-                Some((sort, names)) if sorts.contains(&sort.as_str()) => (what, names),
-                Some(_) => return Err(unknown(&names.join(" "), &format!(" {what}"))),
-                None => {
-                    cx.complain(format!("Usage: kubectl create {what} {} NAME [flags]", sorts.join("|")));
-                    return Err(Failure::Told);
-                }
-            }
-        }
-        other => (other, names),
-    };
-    if !MADE.contains(&what) {
+    let is_meant = |(_, command, aliases, _): &&Row| *command == word || aliases.contains(&word.as_str());
+    let Some(&(made, command, _, subcommands)) = TABLE.iter().find(is_meant) else {
         nothing();
         return Err(unknown(&args.words.join(" "), ""));
-    }
-    let [name] = names else {
-        let full = match what {
-            "deploy" => "deployment",
-            "ns" => "namespace",
-            "sa" => "serviceaccount",
-            "cm" => "configmap",
-            "cj" => "cronjob",
-            other => other,
-        };
-        let sort = args.words.get(1).filter(|_| matches!(what, "secret" | "service")).map(|sort| format!(" {sort}"));
-        let full = format!("{full}{}", sort.unwrap_or_default());
-        let help = format!("See 'kubectl create {full} -h' for help and examples");
-        return Err(Failure::text(format!("exactly one NAME is required, got {}\n{help}", names.len())));
     };
-    if what == "token" {
-        return token(name, args, cx).await;
+    if subcommands.is_empty() {
+        return Ok(Asked { made, command, subcommand: None, names });
     }
-    let object = match what {
-        "deployment" | "deploy" => deployment::deployment(name, args, cx)?,
-        "namespace" | "ns" => json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
-        "serviceaccount" | "sa" => json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}),
-        "configmap" | "cm" => hash::appended(config::config_map(name, args, cx)?, args),
-        "service" => service::service(name, args)?,
-        "job" => job::job(name, args, cx).await?,
-        "cronjob" | "cj" => job::cron_job(name, args)?,
-        "quota" | "resourcequota" => quota::quota(name, args)?,
-        "poddisruptionbudget" | "pdb" => budget::budget(name, args)?,
-        "secret" => {
-            let secret = match args.words[1].as_str() {
-                "tls" => secret::tls(name, args, cx)?,
-                "docker-registry" => secret::docker_registry(name, args, cx)?,
-                _ => config::secret(name, args, cx)?,
-            };
-            hash::appended(secret, args)
+    match names.split_first() {
+        Some((subcommand, names)) if subcommands.contains(&subcommand.as_str()) => {
+            Ok(Asked { made, command, subcommand: Some(subcommand), names })
         }
-        "ingress" | "ing" => ingress::ingress(name, args)?,
-        "role" => role::role("Role", name, args, cx).await?,
-        "clusterrole" => role::role("ClusterRole", name, args, cx).await?,
-        "rolebinding" => role::binding("RoleBinding", name, args)?,
-        "clusterrolebinding" => role::binding("ClusterRoleBinding", name, args)?,
-        "priorityclass" | "pc" => priority_class::priority_class(name, args)?,
-        other => unreachable!("{other} is among what is made"),
+        Some(_) => Err(unknown(&names.join(" "), &format!(" {command}"))),
+        None => {
+            cx.complain(format!("Usage: kubectl create {command} {} NAME [flags]", subcommands.join("|")));
+            Err(Failure::Told)
+        }
+    }
+}
+
+fn not_one_name(asked: &Asked) -> Failure {
+    let Asked { command, subcommand, names, .. } = asked;
+    let path = subcommand.map_or_else(|| (*command).to_owned(), |subcommand| format!("{command} {subcommand}"));
+    let help = format!("See 'kubectl create {path} -h' for help and examples");
+    Failure::text(format!("exactly one NAME is required, got {}\n{help}", names.len()))
+}
+
+fn secret_of(subcommand: Option<&str>, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    match subcommand {
+        Some("tls") => secret::tls(name, args, cx),
+        Some("docker-registry") => secret::docker_registry(name, args, cx),
+        _ => config::secret(name, args, cx),
+    }
+}
+
+/// Most generators put their own words before the server's.
+fn refused(fault: Failure, asked: &Asked, args: &Args) -> Failure {
+    let Failure::Server { status, .. } = &fault else { return fault };
+    let what = match asked.made {
+        Made::Namespace => return fault,
+        Made::Service => format!("{} service", service::service_type(args).unwrap_or_default()),
+        _ => asked.command.to_owned(),
     };
-    let made = post(object, "kubectl-create", "created", args, cx).await;
-    // Most generators put their own words before the server's.
-    made.map_err(|fault| match (&fault, what) {
-        (
-            Failure::Server { status, .. },
-            "deployment"
-            | "deploy"
-            | "configmap"
-            | "cm"
-            | "serviceaccount"
-            | "sa"
-            | "job"
-            | "cronjob"
-            | "cj"
-            | "poddisruptionbudget"
-            | "pdb"
-            | "secret"
-            | "ingress"
-            | "ing"
-            | "role"
-            | "clusterrole"
-            | "rolebinding"
-            | "clusterrolebinding"
-            | "priorityclass"
-            | "pc",
-        ) => {
-            let what = Kind::from_word(what).map_or_else(|| what.to_owned(), |kind| kind.info().singular());
-            Failure::text(format!("failed to create {what}: {}", status.message))
-        }
-        (Failure::Server { status, .. }, "quota" | "resourcequota") => {
-            Failure::text(format!("failed to create quota: {}", status.message))
-        }
-        (Failure::Server { status, .. }, "service") => {
-            let kind = service::service_type(args).unwrap_or_default();
-            Failure::text(format!("failed to create {kind} service: {}", status.message))
-        }
-        _ => fault,
-    })
+    Failure::text(format!("failed to create {what}: {}", status.message))
 }
 
 /// `kubectl create token ACCOUNT`: prints a token that lives for a while. Mirrors `create_token.go`.
