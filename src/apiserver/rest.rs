@@ -59,8 +59,6 @@ pub struct Call {
     pub request: Request,
     /// The format of the answer.
     pub format: Format,
-    /// When a watch ends.
-    pub timeout_seconds: Option<u64>,
 }
 
 impl Call {
@@ -100,7 +98,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
         let request = Request { bearer: bearer(http), ..Request::path(user.clone(), http.target) };
         let format = Format::Json;
         return match http.method {
-            "GET" => Ok(Call { request, format, timeout_seconds: None }),
+            "GET" => Ok(Call { request, format }),
             _ => Err(HttpAnswer::page_not_found()),
         };
     };
@@ -125,7 +123,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
         options,
     };
     name_from_selector(&mut request);
-    Ok(Call { request, format, timeout_seconds: query.get("timeoutSeconds").and_then(|seconds| seconds.parse().ok()) })
+    Ok(Call { request, format })
 }
 
 fn bearer(http: &HttpRequest) -> Option<Rc<str>> {
