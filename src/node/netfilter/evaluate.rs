@@ -18,16 +18,16 @@ pub type Recent = BTreeMap<String, BTreeMap<Ipv4Addr, Instant>>;
 /// How many chains deep a packet may be. Linux refuses rules that could go deeper when they are loaded.
 const DEPTH: usize = 16;
 
-/// A rule that decided something, or the policy of a chain whose end was reached.
+/// A rule that decided something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The table.
     pub table: Table,
     /// The chain.
     pub chain: String,
-    /// The rule's number in it, from 1; 0: the policy.
+    /// The rule's number in it, from 1.
     pub number: usize,
-    /// The rule as `iptables-save` prints it, or `policy DROP`.
+    /// The rule as `iptables-save` prints it.
     pub rule: String,
 }
 
@@ -89,10 +89,6 @@ impl Hearing<'_> {
                 self.note(name, number, "too many chains deep: dropped".into());
                 return Ruling::Drop;
             }
-        }
-        if first.drops {
-            self.note(hook.chain(), 0, "policy DROP".into());
-            return Ruling::Drop;
         }
         Ruling::Accept
     }

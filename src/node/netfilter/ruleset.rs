@@ -74,11 +74,9 @@ impl Hook {
     }
 }
 
-/// A chain.
+/// A chain. The end of a hook's lets packets through: there is no other policy here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
-    /// Whether packets that reach its end are dropped. Only chains of hooks have such a policy.
-    pub drops: bool,
     /// Its rules, first to last.
     pub rules: Vec<Rule>,
 }
@@ -178,13 +176,6 @@ impl Ruleset {
     pub fn set_chain(&mut self, table: Table, chain: &str, rules: Vec<Rule>) -> Result<(), RulesetError> {
         let chains = BTreeMap::from([(chain.to_owned(), rules)]);
         self.restore(table, Change { chains, delete: Vec::new() })
-    }
-
-    /// What becomes of packets that reach the end of a hook's chain.
-    pub fn set_policy(&mut self, table: Table, hook: Hook, drops: bool) {
-        if let Some(chain) = self.table(table).chains.get_mut(hook.chain()) {
-            chain.drops = drops;
-        }
     }
 
     /// `iptables -I`: puts a rule first, unless the chain has it already.

@@ -22,11 +22,7 @@ impl Ruleset {
         for name in hooks.chain(own) {
             let Some(chain) = self.chain(table, name) else { continue };
             let is_hook = table.hooks().iter().any(|hook| hook.chain() == name);
-            let policy = match (is_hook, chain.drops) {
-                (true, false) => "ACCEPT",
-                (true, true) => "DROP",
-                (false, _) => "-",
-            };
+            let policy = if is_hook { "ACCEPT" } else { "-" };
             heads += &format!(":{name} {policy} [0:0]\n");
             for rule in &chain.rules {
                 lines += format!("-A {name} {rule}").trim_end();
@@ -37,8 +33,7 @@ impl Ruleset {
     }
 
     fn is_used(&self, table: Table) -> bool {
-        self.chains(table).count() > table.hooks().len()
-            || self.chains(table).any(|(_, chain)| chain.drops || !chain.rules.is_empty())
+        self.chains(table).count() > table.hooks().len() || self.chains(table).any(|(_, chain)| !chain.rules.is_empty())
     }
 }
 

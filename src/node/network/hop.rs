@@ -314,8 +314,8 @@ impl Kernel<'_> {
         let mut around = Surroundings { host: &addresses, random: self.random, now: self.now };
         let passed = netfilter.pass(hook, packet, &mut around);
         for decision in &passed.trace {
-            let number = if decision.number == 0 { String::new() } else { format!(" rule {}", decision.number) };
-            self.say(decision.table.as_str(), format!("{}{number}: {}", decision.chain, decision.rule));
+            let place = format!("{} rule {}", decision.chain, decision.number);
+            self.say(decision.table.as_str(), format!("{place}: {}", decision.rule));
         }
         if passed.rewritten {
             let asked = passed.trace.iter().any(|decision| decision.table == Table::Nat);
