@@ -94,21 +94,11 @@ impl Amount {
         divide_away(self.nanos, MILLI)
     }
 
-    /// The amount rounded up to a whole thousandth, as the API server stores resources of containers.
-    /// Mirrors `Quantity.RoundUp(resource.Milli)`.
-    pub fn rounded_up_to_milli(self) -> Amount {
-        self.rounded_away(MILLI)
-    }
-
     /// The amount rounded up to a whole unit. Mirrors `Quantity.RoundUp(0)`.
     pub fn rounded_up(self) -> Amount {
-        self.rounded_away(ONE)
-    }
-
-    fn rounded_away(self, unit: i128) -> Amount {
-        let nanos = match self.nanos % unit {
+        let nanos = match self.nanos % ONE {
             0 => self.nanos,
-            rest => self.nanos - rest + unit * self.nanos.signum(),
+            rest => self.nanos - rest + ONE * self.nanos.signum(),
         };
         Amount { nanos, ..self }
     }
@@ -424,6 +414,5 @@ mod tests {
             assert_eq!((amount.value(), amount.milli_value()), (value, millis), "{text}");
         }
         assert_eq!(Amount::parse("1Ei").unwrap().milli_value(), i64::MAX);
-        assert_eq!(Amount::parse("100u").unwrap().rounded_up_to_milli().to_string(), "1m");
     }
 }
