@@ -13,7 +13,7 @@ use crate::object::pod::{assigned_node, has_ended, is_final};
 use crate::object::{Kind, Object};
 
 mod autoscaling;
-pub mod bugs;
+mod bugs;
 mod evictions;
 mod jobs;
 mod leaders;

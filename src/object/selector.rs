@@ -17,7 +17,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 pub mod fields;
 pub mod names;
 pub mod nodes;
-pub mod parse;
+mod parse;
 
 pub use fields::FieldSelector;
 

@@ -33,7 +33,7 @@ use super::admission::Reader;
 use super::request::{Body, MASTERS, Request, Subresource, User, Verb};
 
 pub mod bootstrap;
-pub mod escalation;
+mod escalation;
 pub mod node;
 pub mod rbac;
 

@@ -33,7 +33,7 @@ use super::request::{Request, Response};
 use super::watch::{WatchEvent, WatchId};
 use super::{ApiServer, Handling, registry};
 
-pub mod apply;
+mod apply;
 pub mod shapes;
 pub mod templates;
 pub mod typed;

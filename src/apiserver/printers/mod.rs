@@ -18,7 +18,7 @@ macro_rules! cells {
     ($($cell:expr),* $(,)?) => { vec![$(serde_json::Value::from($cell)),*] };
 }
 
-pub mod admission;
+mod admission;
 pub mod cells;
 pub mod columns;
 pub mod duration;

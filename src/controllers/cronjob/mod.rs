@@ -43,7 +43,7 @@ use crate::object::{Key, Kind, Object, zone};
 use super::job::conditions::{COMPLETE, FAILED, holding, is_finished};
 use super::pods::{BY_CONTROLLER, index_by_controller, owned_by};
 
-pub mod history;
+mod history;
 pub mod times;
 
 use times::{Times, next_look};

@@ -52,11 +52,11 @@ use super::expectations::Expectations;
 use super::node_taints::taints_of;
 use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_of, owned_by};
 
-pub mod manage;
+mod manage;
 pub mod nodes;
-pub mod revisions;
-pub mod status;
-pub mod update;
+mod revisions;
+mod status;
+mod update;
 
 use nodes::{Fit, fit};
 

@@ -60,12 +60,12 @@ use super::claim::Claimer;
 use super::pods::{self, BY_CONTROLLER, index_by_controller, orphans_of, owned_by};
 
 pub mod arithmetic;
-pub mod new_replica_set;
-pub mod recreate;
+mod new_replica_set;
+mod recreate;
 pub mod revision;
-pub mod rollback;
+mod rollback;
 pub mod rolling;
-pub mod scale;
+mod scale;
 pub mod status;
 
 /// The row of the Deployment controller.

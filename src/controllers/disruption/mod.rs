@@ -49,7 +49,7 @@ use crate::object::{Key, Kind, Object, Pod};
 use super::service_pods::{BY_LABEL, index_by_label, with_rarest_label};
 
 pub mod count;
-pub mod expected;
+mod expected;
 pub mod stale;
 
 use count::Count;

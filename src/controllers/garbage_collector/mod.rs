@@ -49,10 +49,10 @@ use crate::object::{Discovery, Key, Kind};
 
 pub mod absent;
 pub mod attempt_to_delete;
-pub mod attempt_to_orphan;
+mod attempt_to_orphan;
 pub mod elsewhere;
 pub mod graph;
-pub mod outline;
+mod outline;
 pub mod requests;
 #[cfg(test)]
 mod tests;

@@ -59,10 +59,10 @@ pub mod conditions;
 pub mod indexes;
 pub mod manage;
 pub mod orphans;
-pub mod per_index;
+mod per_index;
 pub mod policy;
-pub mod sync;
-pub mod tracking;
+mod sync;
+mod tracking;
 
 use backoff::Backoff;
 use conditions::is_finished;

@@ -32,8 +32,8 @@ use crate::client::{Call, Client, Controller, ControllerContext, Error, Lister, 
 use crate::object::well_known::KUBERNETES;
 use crate::object::{Key, Kind, Object, Status};
 
-pub mod conditions;
-pub mod content;
+mod conditions;
+mod content;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

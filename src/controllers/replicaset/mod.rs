@@ -53,7 +53,7 @@ use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_
 use super::service_pods::{BY_LABEL, index_by_label};
 
 pub mod census;
-pub mod manage;
+mod manage;
 pub mod rank;
 pub mod replicated;
 pub mod status;

@@ -50,12 +50,12 @@ use super::claim::Claimer;
 use super::consistency::Consistency;
 use super::pods::{self, BY_CONTROLLER, index_by_controller, orphans_of, owned_by, seconds};
 
-pub mod claims;
+mod claims;
 pub mod identity;
-pub mod pod_control;
-pub mod revisions;
-pub mod status;
-pub mod step;
+mod pod_control;
+mod revisions;
+mod status;
+mod step;
 
 use identity::ordinal_of;
 

@@ -22,7 +22,7 @@
 use std::fmt;
 
 pub mod eval;
-pub mod lex;
+mod lex;
 pub mod parse;
 pub mod words;
 

@@ -46,7 +46,7 @@ pub mod evaluate;
 pub mod packet;
 pub mod rule;
 pub mod ruleset;
-pub mod save;
+mod save;
 
 #[cfg(test)]
 mod tests;

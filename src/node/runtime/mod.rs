@@ -41,7 +41,7 @@ use super::cri::{ContainerConfig, ContainerState, ContainerStatus, RuntimeCondit
 pub mod exec;
 mod files;
 mod image;
-pub mod listening;
+mod listening;
 pub mod network;
 mod port_forward;
 pub mod process;

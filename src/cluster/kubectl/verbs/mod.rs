@@ -4,7 +4,7 @@ pub mod about;
 pub mod apply;
 mod apply_last;
 pub mod attach;
-pub mod attached;
+pub(super) mod attached;
 pub mod auth;
 pub mod autoscale;
 pub mod change;

@@ -23,11 +23,11 @@ use super::libcni;
 use super::netns::NodeNetwork;
 use super::result::CniResult;
 
-pub mod bridge;
-pub mod firewall;
+mod bridge;
+mod firewall;
 pub mod host_local;
-pub mod loopback;
-pub mod portmap;
+mod loopback;
+mod portmap;
 
 /// Every version of the specification, oldest first.
 const VERSIONS: [&str; 7] = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"];

@@ -36,9 +36,9 @@ use crate::object::time::Instant;
 use crate::object::volume::{awaits_node_expansion, claim_behind};
 use crate::object::{Key, Kind, Object, Pod, Shared as Part, ephemeral};
 
-pub mod claims;
+pub(super) mod claims;
 pub mod fields;
-pub mod grow;
+mod grow;
 pub mod host_path;
 pub mod payload;
 pub mod refresh;
