@@ -222,13 +222,13 @@ impl ApiServer {
         self.keep_stages = on;
     }
 
-    /// Draws uids and generated names from another lot, and gives back the one before.
-    pub fn draw_from(&mut self, lot: Random) -> Random {
-        std::mem::replace(&mut self.random, lot)
+    /// Draws uids and generated names from another generator, and gives back the one before.
+    pub fn swap_random(&mut self, random: Random) -> Random {
+        std::mem::replace(&mut self.random, random)
     }
 
-    /// A lot that has nothing to do with the usual one, the same for the same seed.
-    pub fn lot_apart(&self) -> Random {
+    /// A generator that has nothing to do with the usual one, the same for the same seed.
+    pub fn fork_random(&self) -> Random {
         Random::new(self.random.clone().next_u64() ^ 0x626f_6f74)
     }
 
@@ -248,15 +248,15 @@ impl ApiServer {
         if !self.webhooks.concern(request) {
             return self.go_through(cache, request, watch, now, None);
         }
-        let lot = Random::new(self.random.next_u64());
-        self.resume(cache, request, Reviews::new(lot, now))
+        let random = Random::new(self.random.next_u64());
+        self.resume(cache, request, Reviews::new(random, now))
     }
 
     /// Handles a request again, for which webhooks had to be asked.
     pub fn resume(&mut self, cache: Option<Cache>, request: &Request, reviews: Reviews) -> Handled {
-        let usual = self.draw_from(reviews.lot.clone());
+        let usual = self.swap_random(reviews.random.clone());
         let handled = self.go_through(cache, request, None, reviews.now, Some(reviews));
-        self.draw_from(usual);
+        self.swap_random(usual);
         handled
     }
 

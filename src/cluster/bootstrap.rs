@@ -21,10 +21,10 @@ pub const API_SERVER_IP: &str = "172.18.0.2";
 /// RBAC bootstrap policy.
 pub(super) fn bootstrap(engine: &mut Engine) {
     // One object more or less here must not change the names of all that comes later.
-    let apart = engine.api.lot_apart();
-    let later = engine.api.draw_from(apart);
+    let apart = engine.api.fork_random();
+    let later = engine.api.swap_random(apart);
     write_as_server(engine, bootstrap_objects(engine.now()));
-    engine.api.draw_from(later);
+    engine.api.swap_random(later);
 }
 
 /// Objects that are there before anything runs.

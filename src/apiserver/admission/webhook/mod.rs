@@ -10,7 +10,7 @@
 //! has changed anything, and says what it would ask ([`Waits`]); whoever carries messages (the engine) asks, and has it gone
 //! through again from the start with what was heard ([`Reviews`]). An answer counts for exactly what was asked: if something
 //! else has changed the object meanwhile, the webhook is asked again, as a real server does when it tries a patch again. Uids
-//! and names that such a request draws come from a lot of its own, and are the same each time.
+//! and names that such a request draws come from a generator of its own, and are the same each time.
 //!
 //! - [`hook`]: a configuration, read once when it is stored.
 //! - [`call`]: what is asked, of whom, and how far one gets.
@@ -111,7 +111,7 @@ fn replace(all: &mut BTreeMap<String, Arc<[Hook]>>, name: Option<&str>, hooks: O
 #[derive(Clone, Debug)]
 pub struct Reviews {
     /// What the request draws uids and names from.
-    pub(crate) lot: Random,
+    pub(crate) random: Random,
     /// When it arrived, or the last webhook that may change it has answered: objects get this time.
     pub(crate) now: Instant,
     /// What was asked, and what was said, in the order of hearing.
@@ -119,8 +119,8 @@ pub struct Reviews {
 }
 
 impl Reviews {
-    pub(crate) fn new(lot: Random, now: Instant) -> Reviews {
-        Reviews { lot, now, heard: Vec::new() }
+    pub(crate) fn new(random: Random, now: Instant) -> Reviews {
+        Reviews { random, now, heard: Vec::new() }
     }
 
     /// A webhook has said something, or is known not to.
