@@ -184,17 +184,15 @@ impl Recorder {
     }
 
     async fn send_all(&self) {
-        loop {
-            let Some(event) = self.next() else { return };
-            if let Some(event) = event {
+        while let Some(event) = self.next() {
+            if let Some(event) = self.correlate(event) {
                 self.send(event).await;
             }
         }
     }
 
-    /// What to send of the Event that waits longest, which may be nothing. None: none waits.
-    fn next(&self) -> Option<Option<Event>> {
-        let now = self.0.client.now();
+    /// The Event that waits longest.
+    fn next(&self) -> Option<Event> {
         let mut state = self.0.state.borrow_mut();
         let event = state.outgoing.pop_front();
         state.sending = event.is_some();
@@ -203,7 +201,13 @@ impl Recorder {
             let room = state.outgoing.len() * 2;
             state.outgoing.shrink_to(room);
         }
-        Some(state.memory.correlate(event?, now))
+        event
+    }
+
+    /// What to send of it, which may be nothing.
+    fn correlate(&self, event: Event) -> Option<Event> {
+        let now = self.0.client.now();
+        self.0.state.borrow_mut().memory.correlate(event, now)
     }
 
     /// The first of its kind is a POST, the same again a PATCH. Errors are dropped, as the real recorder does.
