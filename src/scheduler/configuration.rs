@@ -254,23 +254,30 @@ impl Plugins {
     /// Leaves the plugin the points at which it is on, with the weight that it has where it scores.
     fn switch(&self, entry: &mut Entry) {
         let (name, default) = (entry.plugin.name(), entry.weight);
-        let weight_at = |point: Point| {
-            let decided = self.at(point).decide(name).or_else(|| self.multi_point.decide(name));
-            decided.unwrap_or(Some(default))
+        let weight_at = |point: Point| match self.at(point).decide(name).or_else(|| self.multi_point.decide(name)) {
+            Some(Switch::On { weight }) => Some(weight),
+            Some(Switch::Off) => None,
+            None => Some(default),
         };
         entry.points.retain(|point| weight_at(*point).is_some());
         entry.weight = weight_at(Point::Score).unwrap_or(0);
     }
 }
 
+/// What a list says of a plugin that it is about.
+enum Switch {
+    Off,
+    On { weight: i64 },
+}
+
 impl Switches {
-    /// What the list says of a plugin: nothing; off; on, with a weight.
-    fn decide(&self, name: &str) -> Option<Option<i64>> {
+    /// What the list says of a plugin, if anything.
+    fn decide(&self, name: &str) -> Option<Switch> {
         let enabled = self.enabled.iter().find(|enabled| enabled.name == name);
         if let Some(enabled) = enabled {
-            return Some(Some(i64::from(enabled.weight.max(1))));
+            return Some(Switch::On { weight: i64::from(enabled.weight.max(1)) });
         }
-        self.disabled.iter().any(|disabled| ["*", name].contains(&disabled.name.as_str())).then_some(None)
+        self.disabled.iter().any(|disabled| ["*", name].contains(&disabled.name.as_str())).then_some(Switch::Off)
     }
 
     /// `point` is None for all.
