@@ -44,7 +44,7 @@ pub(super) fn read(line: &str) -> Result<Rc<Program>, String> {
 }
 
 fn is_known(name: &str) -> bool {
-    Command::is_named(name) || commands::OWN.contains(&name) || programs::plain_names().any(|known| known == name)
+    Command::is_named(name) || commands::BUILTINS.contains(&name) || programs::plain_names().any(|known| known == name)
 }
 
 fn check_words(words: &[String]) -> Result<(), String> {

@@ -204,7 +204,7 @@ impl Runner {
                     return self.ended(Duration::ZERO);
                 }
                 Turn::End(_) => return self.ended(Duration::ZERO),
-                Turn::Beyond => {
+                Turn::Unsupported => {
                     let line = self.script.borrow().line.clone();
                     self.fail(format!("error: {}", line::not_understood(&line)));
                     return self.ended(Duration::ZERO);

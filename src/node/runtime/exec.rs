@@ -89,7 +89,7 @@ pub(super) enum Wait {
     /// A program that does not end.
     Server,
     /// Nothing: what comes is not understood.
-    Beyond,
+    Unsupported,
     /// Nothing: it has ended.
     End(i32),
 }
@@ -136,7 +136,7 @@ impl Inner {
                 Wait::Time { .. } => {}
                 Wait::Others(_) => self.finish(&mut shell, &place, Ran::default(), &mut done),
                 Wait::End(code) => return Ok(done.answer(code)),
-                Wait::Server | Wait::Beyond => return Ok(done.answer(0)),
+                Wait::Server | Wait::Unsupported => return Ok(done.answer(0)),
             }
         }
     }
@@ -165,12 +165,12 @@ impl Inner {
                     None => return Ok(None),
                 },
                 Wait::End(code) => return Ok(Some(done.answer(code))),
-                Wait::Server | Wait::Beyond if unknown == Unknown::IsNotFound => {
+                Wait::Server | Wait::Unsupported if unknown == Unknown::IsNotFound => {
                     let why = "sh: this is more than the shell of these containers knows\n";
                     done.printed.push((true, why.to_owned()));
                     return Ok(Some(done.answer(2)));
                 }
-                Wait::Server | Wait::Beyond => return Ok(Some(done.answer(0))),
+                Wait::Server | Wait::Unsupported => return Ok(Some(done.answer(0))),
             }
         }
         done.printed.push((true, "this would take for ever\n".to_owned()));
@@ -220,7 +220,7 @@ impl Inner {
         loop {
             match shell.next(self.hub.now()) {
                 Turn::End(code) => return Ok(Wait::End(code)),
-                Turn::Beyond => return Ok(Wait::Beyond),
+                Turn::Unsupported => return Ok(Wait::Unsupported),
                 Turn::Sleep { time, is_background } => return Ok(Wait::Time { time, is_background }),
                 Turn::Write(writes) => self.write(shell, place, writes, done),
                 Turn::Run(mut command) => {

@@ -45,7 +45,7 @@ impl Inner {
 
     /// Lets a process go on until it waits, or ends.
     fn drive(self: &Rc<Self>, id: &str, mut shell: Shell, mut place: Place, mut done: Done) {
-        let wait = self.advance(&mut shell, &mut place, Unknown::Runs, &mut done).unwrap_or(Wait::Beyond);
+        let wait = self.advance(&mut shell, &mut place, Unknown::Runs, &mut done).unwrap_or(Wait::Unsupported);
         let said: String = done.printed.into_iter().map(|(_, text)| text).collect();
         self.log(&place, &said);
         let key = {
@@ -68,7 +68,7 @@ impl Inner {
                 self.arm(id, WAKE, key, time, is_background);
             }
             Wait::Others(command) => self.ask(key, place, command),
-            Wait::Server | Wait::Beyond => self.listen(id),
+            Wait::Server | Wait::Unsupported => self.listen(id),
             // A scenario says when it ends.
             Wait::End(_) if place.container.plan.ends.is_some() => {}
             Wait::End(_) => {

@@ -178,7 +178,7 @@ impl Inner {
     /// Lets the shell go on with its line, for as long as that takes.
     async fn go_through(&self, stream: u64, text: &str, shell: &mut Shell, place: &mut Place, done: &mut Done) -> End {
         for _ in 0..WAITS_MAX {
-            let wait = self.advance(shell, place, Unknown::IsNotFound, done).unwrap_or(Wait::Beyond);
+            let wait = self.advance(shell, place, Unknown::IsNotFound, done).unwrap_or(Wait::Unsupported);
             let went_on = match wait {
                 Wait::Time { time: Some(time), .. } => self.sleep_in(stream, time).await,
                 Wait::Time { time: None, .. } => break,
@@ -191,7 +191,7 @@ impl Inner {
                 }
                 Wait::End(code) if shell.has_exited() => return End::Exits(code),
                 Wait::End(_) => return End::Waits,
-                Wait::Server | Wait::Beyond => {
+                Wait::Server | Wait::Unsupported => {
                     done.printed.push((true, not_understood(text)));
                     shell.fail(2);
                     return End::Waits;

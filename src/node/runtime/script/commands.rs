@@ -6,13 +6,13 @@ use super::expand::{Expansion, PATTERN_MAX};
 use super::run::{Command, Running, Scope, Shell, Sink, TEXT_MAX, Turn, Write};
 use super::sums;
 use super::test::{Pattern, fits};
-use super::words::{Beyond, Part, Stream, Word, is_name};
+use super::words::{Part, Stream, Unsupported, Word, is_name};
 use super::{Program, Redirect, Simple};
 use crate::node::runtime::process;
 use crate::object::time::Instant;
 
-/// The commands that a shell does itself.
-pub const OWN: &[&str] = &[
+/// The builtins of a shell.
+pub const BUILTINS: &[&str] = &[
     ":", "break", "cd", "continue", "exit", "export", "false", "local", "read", "readonly", "return", "set", "shift",
     "sleep", "trap", "true", "unset", "wait",
 ];
@@ -25,7 +25,7 @@ const EVER: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 24 
 
 impl Expansion<'_> {
     /// Where output and errors go behind these redirections.
-    pub(super) fn sinks(&mut self, redirects: &[Redirect]) -> Result<(Sink, Sink), Beyond> {
+    pub(super) fn sinks(&mut self, redirects: &[Redirect]) -> Result<(Sink, Sink), Unsupported> {
         let (mut output, mut errors) = (self.shell.scope.output.clone(), self.shell.scope.errors.clone());
         for redirect in redirects {
             let (stream, sink) = match redirect {
@@ -67,7 +67,7 @@ impl Sink {
 
 impl Shell {
     /// Runs a command itself, or says who has to.
-    pub(super) fn simple(&mut self, simple: &Simple, now: Instant) -> Result<Option<Turn>, Beyond> {
+    pub(super) fn simple(&mut self, simple: &Simple, now: Instant) -> Result<Option<Turn>, Unsupported> {
         let mut expansion = self.expansion(simple.values);
         let mut assignments = Vec::new();
         for (name, word) in &simple.assignments {
@@ -126,7 +126,7 @@ impl Shell {
     }
 
     /// The inner None: it is done, and nothing is to be written. The outer one: it is none of the shell's own.
-    fn itself(&mut self, words: &[String], simple: &Simple, now: Instant) -> Result<Option<Option<Turn>>, Beyond> {
+    fn itself(&mut self, words: &[String], simple: &Simple, now: Instant) -> Result<Option<Option<Turn>>, Unsupported> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let is_background = self.is_background(simple);
         Ok(Some(match words.as_slice() {
@@ -240,10 +240,10 @@ impl Shell {
     }
 
     /// A line of the input, for variables. 1 at its end.
-    fn read(&mut self, names: &[&str]) -> Result<i32, Beyond> {
+    fn read(&mut self, names: &[&str]) -> Result<i32, Unsupported> {
         let names: Vec<&str> = names.iter().copied().filter(|name| *name != "-r").collect();
         if names.iter().any(|name| !is_name(name)) {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         let input = self.scope.input.clone();
         let rest = input.get(self.scope.read..).unwrap_or_default();
@@ -262,10 +262,10 @@ impl Shell {
         Ok(i32::from(!rest.contains('\n')))
     }
 
-    fn export(&mut self, word: &str) -> Result<(), Beyond> {
+    fn export(&mut self, word: &str) -> Result<(), Unsupported> {
         let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
         if !is_name(name) {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         Rc::make_mut(&mut self.scope.exported).insert(name.to_owned());
         value.map_or(Ok(()), |value| self.set(name, value.to_owned()))
@@ -287,19 +287,19 @@ impl Shell {
     ///
     /// # Errors
     /// All of them together would be too long.
-    pub fn set(&mut self, name: &str, value: String) -> Result<(), Beyond> {
+    pub fn set(&mut self, name: &str, value: String) -> Result<(), Unsupported> {
         let Scope { variables, bytes, changed, .. } = &mut self.scope;
         *bytes += value.len();
         let variables = Rc::make_mut(variables);
         *bytes -= variables.insert(name.to_owned(), value).map_or(0, |before| before.len());
         Rc::make_mut(changed).insert(name.to_owned());
-        if *bytes > TEXT_MAX { Err(Beyond) } else { Ok(()) }
+        if *bytes > TEXT_MAX { Err(Unsupported) } else { Ok(()) }
     }
 
     /// `NAME=(…)`
-    fn set_elements(&mut self, name: &str, elements: Vec<String>) -> Result<(), Beyond> {
+    fn set_elements(&mut self, name: &str, elements: Vec<String>) -> Result<(), Unsupported> {
         if elements.len() > ELEMENTS_MAX {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         self.unset(name);
         for at in 0..self.elements(name).count() {
@@ -339,7 +339,7 @@ impl Shell {
     }
 
     /// `[[ … ]]`: patterns are the shell's, the rest is what `[` does.
-    fn test(&mut self, simple: &Simple, test: Test) -> Result<Option<Turn>, Beyond> {
+    fn test(&mut self, simple: &Simple, test: Test) -> Result<Option<Turn>, Unsupported> {
         let Scope { output, errors, .. } = self.scope.clone();
         self.runs = Running { output: output.clone(), errors, is_asked: simple.is_asked };
         let is_so = match test {
@@ -354,7 +354,7 @@ impl Shell {
             }
             Test::Matches { text, pattern, negated } => {
                 self.spend(text.len())?;
-                let regex = regex::RegexBuilder::new(&pattern).size_limit(1 << 18).build().map_err(|_| Beyond)?;
+                let regex = regex::RegexBuilder::new(&pattern).size_limit(1 << 18).build().map_err(|_| Unsupported)?;
                 let found = regex.captures(&text);
                 for (at, group) in found.iter().flat_map(|found| found.iter()).enumerate() {
                     let value = group.map_or("", |group| group.as_str());
@@ -376,7 +376,7 @@ pub(super) enum Test {
 
 impl Expansion<'_> {
     /// Here no word becomes several.
-    fn test(&mut self, words: &[Word]) -> Result<Test, Beyond> {
+    fn test(&mut self, words: &[Word]) -> Result<Test, Unsupported> {
         let words = words.get(1..).unwrap_or_default();
         let not = words.len() == 4 && words[0].plain() == Some("!");
         if let [left, sign, right] = &words[usize::from(not)..]
@@ -388,12 +388,12 @@ impl Expansion<'_> {
                 _ => Test::Fits { text, pattern: self.pattern(right)?, negated },
             });
         }
-        let texts: Result<Vec<String>, Beyond> = words.iter().map(|word| self.text(word)).collect();
+        let texts: Result<Vec<String>, Unsupported> = words.iter().map(|word| self.text(word)).collect();
         texts.map(Test::Plain)
     }
 
     /// A regular expression; what is quoted in it stands for itself.
-    fn regex(&mut self, word: &Word) -> Result<String, Beyond> {
+    fn regex(&mut self, word: &Word) -> Result<String, Unsupported> {
         let mut all = String::new();
         for part in &word.0 {
             let text = self.text(&Word(vec![part.clone()]))?;

@@ -1,11 +1,11 @@
 //! Commands that have commands in them: groups, choices and loops.
 
 use super::parse::{Parser, mark};
-use super::words::{Beyond, Token, Word, is_name};
+use super::words::{Token, Unsupported, Word, is_name};
 use super::{Op, Simple};
 
 impl Parser {
-    pub(super) fn group(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn group(&mut self) -> Result<Vec<Op>, Unsupported> {
         self.expect("{")?;
         let ops = self.list(&["}"])?;
         self.expect("}")?;
@@ -13,7 +13,7 @@ impl Parser {
     }
 
     /// `if …; then …; elif …; then …; else …; fi`
-    pub(super) fn condition(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn condition(&mut self) -> Result<Vec<Op>, Unsupported> {
         let mut arms = Vec::new();
         self.expect("if")?;
         let otherwise = loop {
@@ -39,7 +39,7 @@ impl Parser {
     }
 
     /// `while …; do …; done`
-    pub(super) fn repeated(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn repeated(&mut self) -> Result<Vec<Op>, Unsupported> {
         let until = self.take_keyword("until");
         if !until {
             self.expect("while")?;
@@ -56,7 +56,7 @@ impl Parser {
         Ok(ops)
     }
 
-    fn body(&mut self) -> Result<Vec<Op>, Beyond> {
+    fn body(&mut self) -> Result<Vec<Op>, Unsupported> {
         self.expect("do")?;
         let ops = self.list(&["done"])?;
         self.expect("done")?;
@@ -64,9 +64,9 @@ impl Parser {
     }
 
     /// `for NAME in …; do …; done`
-    pub(super) fn each(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn each(&mut self) -> Result<Vec<Op>, Unsupported> {
         self.expect("for")?;
-        let name = self.word()?.plain().filter(|name| is_name(name)).ok_or(Beyond)?.to_owned();
+        let name = self.word()?.plain().filter(|name| is_name(name)).ok_or(Unsupported)?.to_owned();
         self.skip_lines();
         self.expect("in")?;
         let mut words = Vec::new();
@@ -85,7 +85,7 @@ impl Parser {
     }
 
     /// `case WORD in PATTERN | PATTERN) …;; esac`
-    pub(super) fn case(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn case(&mut self) -> Result<Vec<Op>, Unsupported> {
         self.expect("case")?;
         let mut word = self.word()?;
         self.skip_lines();
@@ -102,7 +102,7 @@ impl Parser {
                 those.push(self.word()?);
             }
             if !self.take_sign(")") || those.iter().any(Word::runs) {
-                return Err(Beyond);
+                return Err(Unsupported);
             }
             patterns.push(those);
             bodies.push(self.list(&[";;", "esac"])?);
@@ -124,7 +124,7 @@ impl Parser {
     }
 
     /// `[[ … && … ]]`: tests one after another.
-    pub(super) fn test(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn test(&mut self) -> Result<Vec<Op>, Unsupported> {
         let open = self.word()?;
         let (mut ops, mut words) = (Vec::new(), vec![open.clone()]);
         let mut joint = None;
@@ -139,7 +139,7 @@ impl Parser {
                 Some("&&") => true,
                 Some("||") => false,
                 None => true,
-                _ => return Err(Beyond),
+                _ => return Err(Unsupported),
             };
             self.at += 1;
             let simple =

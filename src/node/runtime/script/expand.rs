@@ -3,7 +3,7 @@
 use super::run::{Shell, TEXT_MAX};
 use super::sums;
 use super::test::{Pattern, fits};
-use super::words::{Beyond, Change, Part, Word};
+use super::words::{Change, Part, Unsupported, Word};
 
 /// A longer text is not compared with a pattern.
 pub const PATTERN_MAX: usize = 256;
@@ -19,7 +19,7 @@ pub struct Expansion<'a> {
 
 impl Expansion<'_> {
     /// Words, of which each may become several or none.
-    pub fn fields(&mut self, words: &[Word]) -> Result<Vec<String>, Beyond> {
+    pub fn fields(&mut self, words: &[Word]) -> Result<Vec<String>, Unsupported> {
         let mut fields = Vec::new();
         for word in words {
             let mut field: Option<String> = None;
@@ -63,7 +63,7 @@ impl Expansion<'_> {
     }
 
     /// A word that stays one.
-    pub fn text(&mut self, word: &Word) -> Result<String, Beyond> {
+    pub fn text(&mut self, word: &Word) -> Result<String, Unsupported> {
         let mut text = String::new();
         for part in &word.0 {
             text.push_str(&self.part(part)?.0);
@@ -72,7 +72,7 @@ impl Expansion<'_> {
     }
 
     /// A word that is a pattern.
-    pub fn pattern(&mut self, word: &Word) -> Result<Pattern, Beyond> {
+    pub fn pattern(&mut self, word: &Word) -> Result<Pattern, Unsupported> {
         let mut pattern = Pattern::new();
         for part in &word.0 {
             let quoted = match part {
@@ -81,26 +81,26 @@ impl Expansion<'_> {
             };
             pattern.extend(self.part(part)?.0.chars().map(|c| (c, quoted)));
         }
-        if pattern.len() > PATTERN_MAX { Err(Beyond) } else { Ok(pattern) }
+        if pattern.len() > PATTERN_MAX { Err(Unsupported) } else { Ok(pattern) }
     }
 
     /// What a part comes to, and whether it stays as it is.
-    fn part(&mut self, part: &Part) -> Result<(String, bool), Beyond> {
+    fn part(&mut self, part: &Part) -> Result<(String, bool), Unsupported> {
         let (text, whole) = match part {
             Part::Text { text, .. } => (text.clone(), true),
             Part::Output { quoted, .. } => (self.values.next().unwrap_or_default(), *quoted),
             Part::Sum(sum) => {
                 let value_of = |name: &str| self.shell.value(name);
-                (sums::evaluate(sum, &value_of).ok_or(Beyond)?.to_string(), true)
+                (sums::evaluate(sum, &value_of).ok_or(Unsupported)?.to_string(), true)
             }
             Part::Variable { name, change: None, quoted } => (self.shell.value(name).unwrap_or_default(), *quoted),
             Part::Variable { name, change: Some(change), quoted } => (self.changed(name, change)?, *quoted),
         };
         self.length += text.len();
-        if self.length > TEXT_MAX { Err(Beyond) } else { Ok((text, whole)) }
+        if self.length > TEXT_MAX { Err(Unsupported) } else { Ok((text, whole)) }
     }
 
-    fn changed(&mut self, name: &str, Change { operator, operand }: &Change) -> Result<String, Beyond> {
+    fn changed(&mut self, name: &str, Change { operator, operand }: &Change) -> Result<String, Unsupported> {
         let value = self.shell.value(name);
         let is_there = value.as_ref().is_some_and(|value| !operator.starts_with(':') || !value.is_empty());
         let value = value.unwrap_or_default();
@@ -129,10 +129,10 @@ impl Expansion<'_> {
 }
 
 /// A text without the shortest or longest beginning or end that fits.
-fn without(value: &str, pattern: &Pattern, operator: &str) -> Result<String, Beyond> {
+fn without(value: &str, pattern: &Pattern, operator: &str) -> Result<String, Unsupported> {
     let chars: Vec<char> = value.chars().collect();
     if chars.len() > PATTERN_MAX {
-        return Err(Beyond);
+        return Err(Unsupported);
     }
     let cut = |length: usize| match operator.starts_with('#') {
         true => (&chars[..length], &chars[length..]),

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::parse::Parser;
 use super::run::{Frame, Shell, Sink, Turn, Write};
-use super::words::{Beyond, Token, is_name};
+use super::words::{Token, Unsupported, is_name};
 use super::{Op, Program, Simple};
 
 /// Functions call each other no deeper than this.
@@ -45,11 +45,11 @@ impl Parser {
     }
 
     /// `NAME() { …; }`
-    pub(super) fn function(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn function(&mut self) -> Result<Vec<Op>, Unsupported> {
         self.take_keyword("function");
-        let name = self.word()?.plain().filter(|name| is_name(name)).ok_or(Beyond)?.to_owned();
+        let name = self.word()?.plain().filter(|name| is_name(name)).ok_or(Unsupported)?.to_owned();
         if self.take_sign("(") && !self.take_sign(")") {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         self.skip_lines();
         let body = self.command()?;
@@ -73,9 +73,9 @@ impl Shell {
         arguments: &[String],
         (mut output, mut errors): (Sink, Sink),
         simple: &Simple,
-    ) -> Result<Option<Turn>, Beyond> {
+    ) -> Result<Option<Turn>, Unsupported> {
         if simple.is_job || self.calls().count() >= CALLS_MAX {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         let writes: Vec<Write> = [&mut output, &mut errors].into_iter().filter_map(Sink::begin).collect();
         let call = Call {
@@ -130,7 +130,7 @@ impl Shell {
     }
 
     /// `local NAME=VALUE`
-    pub(super) fn make_local(&mut self, word: &str) -> Result<(), Beyond> {
+    pub(super) fn make_local(&mut self, word: &str) -> Result<(), Unsupported> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         let before = self.scope.variables.get(name).cloned();
         let calls = self.stack.iter_mut().rev().take_while(|frame| !matches!(frame, Frame::Subshell { .. }));
@@ -140,7 +140,7 @@ impl Shell {
         {
             call.locals.push((name.to_owned(), before));
         }
-        if is_name(name) { self.set(name, value.to_owned()) } else { Err(Beyond) }
+        if is_name(name) { self.set(name, value.to_owned()) } else { Err(Unsupported) }
     }
 
     fn calls(&self) -> impl Iterator<Item = &Call> {
@@ -162,9 +162,9 @@ impl Shell {
         (1..).map_while(|number: usize| self.scope.variables.get(&number.to_string()))
     }
 
-    pub(super) fn set_arguments(&mut self, arguments: &[impl AsRef<str>]) -> Result<(), Beyond> {
+    pub(super) fn set_arguments(&mut self, arguments: &[impl AsRef<str>]) -> Result<(), Unsupported> {
         if arguments.len() > ARGUMENTS_MAX {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         for number in 1..=self.arguments().count() {
             self.unset(&number.to_string());

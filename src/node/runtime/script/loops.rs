@@ -3,7 +3,7 @@
 use super::expand::PATTERN_MAX;
 use super::run::{Frame, Loop, ROUND_MIN, ROUNDS_MAX, Shell};
 use super::test::fits;
-use super::words::{Beyond, Word};
+use super::words::{Unsupported, Word};
 use crate::object::time::Instant;
 
 impl Shell {
@@ -13,9 +13,9 @@ impl Shell {
     }
 
     /// The next word, or the end.
-    pub(super) fn each(&mut self) -> Result<(), Beyond> {
+    pub(super) fn each(&mut self) -> Result<(), Unsupported> {
         let Some(Frame::Loop(Loop { items: Some((name, items)), end, .. })) = self.stack.last_mut() else {
-            return Err(Beyond);
+            return Err(Unsupported);
         };
         match items.pop() {
             Some(item) => {
@@ -31,13 +31,13 @@ impl Shell {
     }
 
     /// A round is over. A `for` loop has an end, however fast it is.
-    pub(super) fn again(&mut self, now: Instant) -> Result<(), Beyond> {
+    pub(super) fn again(&mut self, now: Instant) -> Result<(), Unsupported> {
         let code = self.code;
-        let Some(Frame::Loop(inner)) = self.stack.last_mut() else { return Err(Beyond) };
+        let Some(Frame::Loop(inner)) = self.stack.last_mut() else { return Err(Unsupported) };
         let is_fast = now - inner.round_began < ROUND_MIN && inner.items.is_none();
         inner.fast_rounds = if is_fast { inner.fast_rounds + 1 } else { 0 };
         if inner.fast_rounds > ROUNDS_MAX {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         (inner.code, inner.round_began) = (code, now);
         self.at = inner.again;
@@ -81,11 +81,11 @@ impl Shell {
         word: &Word,
         arms: &[(Vec<Word>, usize)],
         otherwise: usize,
-    ) -> Result<(), Beyond> {
+    ) -> Result<(), Unsupported> {
         let mut expansion = self.expansion(values);
         let text: Vec<char> = expansion.text(word)?.chars().collect();
         if text.len() > PATTERN_MAX {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         let mut found = otherwise;
         'arms: for (patterns, start) in arms {

@@ -6,14 +6,14 @@
 //!
 //! Understood are lists (`;`, `&&`, `||`, `!`), pipes, groups and subshells, `if`, `while`, `until`, `for`, `case`, assignments,
 //! functions, redirections, documents (`<<`, `<<<`), `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of
-//! a shell's own commands `break`, `cd`, `continue`, `exit`, `exec`, `export`, `local`, `read`, `return`, `set`, `shift`,
+//! a shell's builtins `break`, `cd`, `continue`, `exit`, `exec`, `export`, `local`, `read`, `return`, `set`, `shift`,
 //! `trap` for SIGTERM, `unset` and `wait`. Where `cd` goes, a directory is taken to be.
 //!
 //! Of arrays there are `NAME=(…)`, `${NAME[INDEX]}`, `${NAME[@]}` and `${#NAME[@]}`.
 //!
 //! Left out: all else of arrays, names of files that stand for others (`*`), `set -x`, jobs in the background but for single
-//! commands, of which those that end do so at once. The members of a pipe run one after another. A script is *beyond* what
-//! is understood from the first statement on that has any of them: so is one that goes on for too long without letting time
+//! commands, of which those that end do so at once. The members of a pipe run one after another. A script is
+//! *unsupported* from the first statement on that has any of them: so is one that goes on for too long without letting time
 //! pass, see [`run`].
 
 use std::rc::Rc;
@@ -38,7 +38,7 @@ use words::{Stream, Word};
 /// Scripts are nested no deeper than this.
 const DEPTH_MAX: usize = 24;
 
-/// A longer script is beyond.
+/// A longer script is unsupported.
 const SCRIPT_MAX: usize = 256 * 1024;
 
 /// A script, read.
@@ -89,7 +89,7 @@ enum Op {
     /// Goes on at the first arm that has a fitting pattern, or after so many.
     Case { values: usize, word: Word, arms: Vec<(Vec<Word>, usize)>, otherwise: usize },
     /// Nothing after this is understood.
-    Beyond,
+    Unsupported,
 }
 
 /// Where the output of a subshell goes.
@@ -181,7 +181,7 @@ impl Program {
 
     /// Whether all of it is understood.
     pub fn is_understood(&self) -> bool {
-        !self.ops.contains(&Op::Beyond)
+        !self.ops.contains(&Op::Unsupported)
     }
 
     /// Whether it does nothing at all.

@@ -1,18 +1,18 @@
 //! From tokens to operations, by descent: a list of commands, each an `if`, a loop, or words.
 
-use super::words::{Beyond, Part, Script, Token, Word, is_name, pieces};
+use super::words::{Part, Script, Token, Unsupported, Word, is_name, pieces};
 use super::{DEPTH_MAX, Kept, Op, Redirect, SCRIPT_MAX, Simple};
 
 /// The operations of a script. Whatever is not understood ends it: all before that statement is done.
 pub fn parse(script: &str) -> Vec<Op> {
-    parse_at(script, 0).unwrap_or_else(|(ops, Beyond)| [ops, vec![Op::Beyond]].concat())
+    parse_at(script, 0).unwrap_or_else(|(ops, Unsupported)| [ops, vec![Op::Unsupported]].concat())
 }
 
 /// The same of one inside others; what was understood, if not all of it is.
-fn parse_at(script: &str, depth: usize) -> Result<Vec<Op>, (Vec<Op>, Beyond)> {
+fn parse_at(script: &str, depth: usize) -> Result<Vec<Op>, (Vec<Op>, Unsupported)> {
     let mut ops = Vec::new();
     if depth > DEPTH_MAX || script.len() > SCRIPT_MAX {
-        return Err((ops, Beyond));
+        return Err((ops, Unsupported));
     }
     let Script { tokens, documents } = pieces(script);
     let mut parser = Parser { tokens, documents, at: 0, depth };
@@ -23,7 +23,7 @@ fn parse_at(script: &str, depth: usize) -> Result<Vec<Op>, (Vec<Op>, Beyond)> {
         }
         match parser.statement() {
             Ok(more) => ops.extend(more),
-            Err(Beyond) => return Err((ops, Beyond)),
+            Err(Unsupported) => return Err((ops, Unsupported)),
         }
     }
 }
@@ -72,18 +72,18 @@ impl Parser {
         found
     }
 
-    pub(super) fn expect(&mut self, keyword: &str) -> Result<(), Beyond> {
-        if self.take_keyword(keyword) { Ok(()) } else { Err(Beyond) }
+    pub(super) fn expect(&mut self, keyword: &str) -> Result<(), Unsupported> {
+        if self.take_keyword(keyword) { Ok(()) } else { Err(Unsupported) }
     }
 
-    pub(super) fn word(&mut self) -> Result<Word, Beyond> {
+    pub(super) fn word(&mut self) -> Result<Word, Unsupported> {
         match self.peek() {
             Some(Token::Word(word)) => {
                 let word = word.clone();
                 self.at += 1;
                 Ok(word)
             }
-            _ => Err(Beyond),
+            _ => Err(Unsupported),
         }
     }
 
@@ -96,7 +96,7 @@ impl Parser {
     }
 
     /// Statements up to one of these keywords, or to one of these signs.
-    pub(super) fn list(&mut self, ends: &[&str]) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn list(&mut self, ends: &[&str]) -> Result<Vec<Op>, Unsupported> {
         let mut ops = Vec::new();
         loop {
             self.skip_ends();
@@ -108,21 +108,21 @@ impl Parser {
     }
 
     /// `a && b || c`, to its end.
-    fn statement(&mut self) -> Result<Vec<Op>, Beyond> {
+    fn statement(&mut self) -> Result<Vec<Op>, Unsupported> {
         let mut ops = Vec::new();
         let mut next = self.pipeline()?;
         loop {
             let goes_on_if = match self.sign() {
                 Some("&&") => true,
                 Some("||") => false,
-                None if self.peek().is_some() => return Err(Beyond),
+                None if self.peek().is_some() => return Err(Unsupported),
                 Some("&") => match (ops.is_empty(), next.as_mut_slice()) {
                     (true, [Op::Simple(simple)]) => {
                         simple.is_job = true;
                         self.at += 1;
                         return Ok(next);
                     }
-                    _ => return Err(Beyond),
+                    _ => return Err(Unsupported),
                 },
                 _ => break,
             };
@@ -138,7 +138,7 @@ impl Parser {
     }
 
     /// `! a | b`. Each member has what the one before it has printed when that has ended.
-    fn pipeline(&mut self) -> Result<Vec<Op>, Beyond> {
+    fn pipeline(&mut self) -> Result<Vec<Op>, Unsupported> {
         let negated = self.take_keyword("!");
         let mut members = vec![self.command()?];
         while self.take_sign("|") {
@@ -162,10 +162,10 @@ impl Parser {
         Ok(ops)
     }
 
-    pub(super) fn command(&mut self) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn command(&mut self) -> Result<Vec<Op>, Unsupported> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         let ops = match (self.sign(), self.keyword()) {
             (Some("("), _) => {
@@ -187,13 +187,13 @@ impl Parser {
         ops
     }
 
-    fn compound(&mut self, inner: fn(&mut Parser) -> Result<Vec<Op>, Beyond>) -> Result<Vec<Op>, Beyond> {
+    fn compound(&mut self, inner: fn(&mut Parser) -> Result<Vec<Op>, Unsupported>) -> Result<Vec<Op>, Unsupported> {
         let ops = inner(self)?;
         self.redirected(ops)
     }
 
     /// A command, with what stands behind it: `done < FILE > OTHER`.
-    fn redirected(&mut self, ops: Vec<Op>) -> Result<Vec<Op>, Beyond> {
+    fn redirected(&mut self, ops: Vec<Op>) -> Result<Vec<Op>, Unsupported> {
         let (mut redirects, mut outputs, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
         while self.redirect(&mut redirects, &mut inputs)? {}
         if redirects.is_empty() && inputs.is_empty() {
@@ -208,7 +208,7 @@ impl Parser {
     }
 
     /// `< PATH` is read as what `cat PATH` prints, and a document as what `printf %s TEXT` does.
-    fn reading(&mut self, inputs: Vec<Input>, ops: Vec<Op>) -> Result<Vec<Op>, Beyond> {
+    fn reading(&mut self, inputs: Vec<Input>, ops: Vec<Op>) -> Result<Vec<Op>, Unsupported> {
         let words = match inputs.into_iter().next_back() {
             None => return Ok(ops),
             Some(Input::File(path)) => vec![Word::quoted("cat"), path],
@@ -218,7 +218,7 @@ impl Parser {
         Ok([subshell(source, Kept::Pipe, false), vec![Op::Input], ops, vec![Op::Restore]].concat())
     }
 
-    fn simple(&mut self) -> Result<Vec<Op>, Beyond> {
+    fn simple(&mut self) -> Result<Vec<Op>, Unsupported> {
         let mut simple = Simple::default();
         let mut inputs = Vec::new();
         loop {
@@ -243,14 +243,14 @@ impl Parser {
         let is_empty = simple.words.is_empty() && !assigns && simple.redirects.is_empty();
         let keyword = simple.words.first().and_then(Word::plain).is_some_and(|word| KEYWORDS.contains(&word));
         if is_other || is_empty || keyword {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         let ops = self.finished(simple)?;
         self.reading(inputs, ops)
     }
 
     /// The words of an array, up to its end.
-    fn elements(&mut self) -> Result<Vec<Word>, Beyond> {
+    fn elements(&mut self) -> Result<Vec<Word>, Unsupported> {
         let mut words = Vec::new();
         loop {
             self.skip_lines();
@@ -262,7 +262,7 @@ impl Parser {
     }
 
     /// A command, after what is in its `$(…)`.
-    pub(super) fn finished(&mut self, mut simple: Simple) -> Result<Vec<Op>, Beyond> {
+    pub(super) fn finished(&mut self, mut simple: Simple) -> Result<Vec<Op>, Unsupported> {
         let mut ops = Vec::new();
         let values = simple.assignments.iter_mut().map(|(_, word)| word);
         let values = values.chain(simple.arrays.iter_mut().flat_map(|(_, words)| words));
@@ -285,11 +285,12 @@ impl Parser {
         &self,
         words: impl IntoIterator<Item = &'a mut Word>,
         ops: &mut Vec<Op>,
-    ) -> Result<usize, Beyond> {
+    ) -> Result<usize, Unsupported> {
         let mut count = 0;
         for part in words.into_iter().flat_map(|word| word.0.iter_mut()) {
             if let Part::Output { script, .. } = part {
-                let inner = parse_at(&std::mem::take(script), self.depth + 1).map_err(|(_, beyond)| beyond)?;
+                let inner =
+                    parse_at(&std::mem::take(script), self.depth + 1).map_err(|(_, unsupported)| unsupported)?;
                 ops.extend(subshell(inner, Kept::Value, false));
                 count += 1;
             }
@@ -298,7 +299,7 @@ impl Parser {
     }
 
     /// Takes a redirection, if the next is one.
-    fn redirect(&mut self, into: &mut Vec<Redirect>, from: &mut Vec<Input>) -> Result<bool, Beyond> {
+    fn redirect(&mut self, into: &mut Vec<Redirect>, from: &mut Vec<Input>) -> Result<bool, Unsupported> {
         match self.peek() {
             Some(Token::Into { stream, append }) => {
                 let (stream, append) = (*stream, *append);
@@ -317,7 +318,7 @@ impl Parser {
                 from.push(Input::Text(self.documents[*document].clone()));
                 self.at += 1;
             }
-            Some(Token::Beyond) => return Err(Beyond),
+            Some(Token::Unsupported) => return Err(Unsupported),
             _ => return Ok(false),
         }
         Ok(true)

@@ -4,7 +4,8 @@
 //! Between two of them it is plain data.
 //!
 //! Must hold: it always comes back. A script that does more than [`BUDGET`] at one moment, whose loop goes round more than
-//! [`ROUNDS_MAX`] times in a row in less than [`ROUND_MIN`] each, or that holds longer texts than [`TEXT_MAX`], is beyond.
+//! [`ROUNDS_MAX`] times in a row in less than [`ROUND_MIN`] each, or that holds longer texts than [`TEXT_MAX`], is
+//! unsupported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use super::expand::Expansion;
 use super::functions::{Call, Function};
-use super::words::Beyond;
+use super::words::Unsupported;
 use super::{Kept, Op, Program, Redirect};
 use crate::object::time::Instant;
 
@@ -199,7 +200,7 @@ pub enum Turn {
     /// It has ended with this code.
     End(i32),
     /// It is not understood what comes now.
-    Beyond,
+    Unsupported,
 }
 
 impl Shell {
@@ -282,11 +283,11 @@ impl Shell {
             match self.spend(0).and_then(|()| self.operate(op, now)) {
                 Ok(None) => {}
                 Ok(Some(turn)) => return turn,
-                Err(Beyond) => {
+                Err(Unsupported) => {
                     // So it stays.
                     self.at -= 1;
                     self.spent.1 = BUDGET;
-                    return Turn::Beyond;
+                    return Turn::Unsupported;
                 }
             }
         }
@@ -329,12 +330,12 @@ impl Shell {
         }
     }
 
-    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Beyond> {
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Unsupported> {
         self.spent.1 = self.spent.1.saturating_add(1 + bytes / 256);
-        if self.spent.1 > BUDGET { Err(Beyond) } else { Ok(()) }
+        if self.spent.1 > BUDGET { Err(Unsupported) } else { Ok(()) }
     }
 
-    fn operate(&mut self, op: &Op, now: Instant) -> Result<Option<Turn>, Beyond> {
+    fn operate(&mut self, op: &Op, now: Instant) -> Result<Option<Turn>, Unsupported> {
         match op {
             Op::Simple(simple) => return self.simple(simple, now),
             Op::Skip(length) => self.at += length,
@@ -361,7 +362,7 @@ impl Shell {
             Op::Function { name, length } => self.define(name, *length),
             Op::Return => self.end_call(),
             Op::Case { values, word, arms, otherwise } => self.case(*values, word, arms, *otherwise)?,
-            Op::Beyond => return Err(Beyond),
+            Op::Unsupported => return Err(Unsupported),
         }
         Ok(None)
     }
@@ -412,7 +413,7 @@ impl Shell {
         Some(frame)
     }
 
-    fn redirect(&mut self, values: usize, redirects: &[Redirect]) -> Result<Turn, Beyond> {
+    fn redirect(&mut self, values: usize, redirects: &[Redirect]) -> Result<Turn, Unsupported> {
         let (mut output, mut errors) = self.expansion(values).sinks(redirects)?;
         let writes = [&mut output, &mut errors].into_iter().filter_map(Sink::begin).collect();
         self.stack.push(Frame::Redirect {

@@ -7,7 +7,7 @@ use super::DEPTH_MAX;
 
 /// What is not understood. The container then runs for ever, see [`super`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beyond;
+pub struct Unsupported;
 
 /// A piece of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Token {
     /// `<<END`, `<<<WORD`: what is read stands in the script; which of [`Script::documents`].
     Document(usize),
     /// From here on nothing is understood.
-    Beyond,
+    Unsupported,
 }
 
 /// What is sent elsewhere.
@@ -125,8 +125,8 @@ pub fn pieces(script: &str) -> Script {
         match lexer.token() {
             Ok(Some(token)) => tokens.push(token),
             Ok(None) => break,
-            Err(Beyond) => {
-                tokens.push(Token::Beyond);
+            Err(Unsupported) => {
+                tokens.push(Token::Unsupported);
                 break;
             }
         }
@@ -163,7 +163,7 @@ impl<'a> Lexer<'a> {
         Lexer { chars: script.chars().peekable(), depth, is_test, is_pattern, documents, awaited }
     }
 
-    fn token(&mut self) -> Result<Option<Token>, Beyond> {
+    fn token(&mut self) -> Result<Option<Token>, Unsupported> {
         self.skip_blanks();
         let Some(&c) = self.chars.peek() else { return Ok(None) };
         if self.is_word(c) {
@@ -215,23 +215,23 @@ impl<'a> Lexer<'a> {
     }
 
     /// `>`, `>>`, `>|`, `>&2`.
-    fn redirect(&mut self, stream: Stream) -> Result<Token, Beyond> {
+    fn redirect(&mut self, stream: Stream) -> Result<Token, Unsupported> {
         if self.chars.next_if_eq(&'&').is_some() {
             return match self.chars.next() {
                 Some('1') => Ok(Token::Like { stream, other: Stream::Output }),
                 Some('2') => Ok(Token::Like { stream, other: Stream::Errors }),
-                _ => Err(Beyond),
+                _ => Err(Unsupported),
             };
         }
         let append = self.chars.next_if_eq(&'>').is_some();
         self.chars.next_if_eq(&'|');
-        if self.chars.peek() == Some(&'(') { Err(Beyond) } else { Ok(Token::Into { stream, append }) }
+        if self.chars.peek() == Some(&'(') { Err(Unsupported) } else { Ok(Token::Into { stream, append }) }
     }
 
     /// `<`, `<<`, `<<-`, `<<<`, but no process.
-    fn input(&mut self) -> Result<Token, Beyond> {
+    fn input(&mut self) -> Result<Token, Unsupported> {
         if self.chars.next_if_eq(&'<').is_none() {
-            return if matches!(self.chars.peek(), Some('(' | '&' | '>')) { Err(Beyond) } else { Ok(Token::From) };
+            return if matches!(self.chars.peek(), Some('(' | '&' | '>')) { Err(Unsupported) } else { Ok(Token::From) };
         }
         let is_word = self.chars.next_if_eq(&'<').is_some();
         let is_indented = !is_word && self.chars.next_if_eq(&'-').is_some();
@@ -242,7 +242,7 @@ impl<'a> Lexer<'a> {
             word.push('\n', true);
         } else {
             let is_quoted = word.0.iter().any(|part| matches!(part, Part::Text { quoted: true, .. }));
-            let end = word.literal().filter(|end| !end.is_empty()).ok_or(Beyond)?;
+            let end = word.literal().filter(|end| !end.is_empty()).ok_or(Unsupported)?;
             self.awaited.push(Awaited { document, end, is_quoted, is_indented });
         }
         self.documents.push(word);
@@ -250,7 +250,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the documents that follow a line. One without an end goes on to the end of the script.
-    fn read_awaited(&mut self) -> Result<(), Beyond> {
+    fn read_awaited(&mut self) -> Result<(), Unsupported> {
         for Awaited { document, end, is_quoted, is_indented } in std::mem::take(&mut self.awaited) {
             let mut text = String::new();
             while self.chars.peek().is_some() {
@@ -268,9 +268,9 @@ impl<'a> Lexer<'a> {
     }
 
     /// A text in which the same is replaced as between double quotes, which are signs like any other here.
-    fn replaced(&self, text: &str) -> Result<Word, Beyond> {
+    fn replaced(&self, text: &str) -> Result<Word, Unsupported> {
         if self.depth >= DEPTH_MAX {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         let mut lexer = Lexer::new(text, self.depth + 1);
         let mut word = Word::quoted("");
@@ -284,7 +284,7 @@ impl<'a> Lexer<'a> {
         Ok(word)
     }
 
-    fn word_token(&mut self) -> Result<Token, Beyond> {
+    fn word_token(&mut self) -> Result<Token, Unsupported> {
         let word = self.word()?;
         let stream = match word.plain() {
             Some("1") => Some(Stream::Output),
@@ -306,7 +306,7 @@ impl<'a> Lexer<'a> {
         Ok(Token::Word(word))
     }
 
-    fn word(&mut self) -> Result<Word, Beyond> {
+    fn word(&mut self) -> Result<Word, Unsupported> {
         let mut word = Word::default();
         while let Some(&c) = self.chars.peek() {
             if !self.is_word(c) {
@@ -328,10 +328,10 @@ impl<'a> Lexer<'a> {
         Ok(word)
     }
 
-    fn single_quoted(&mut self, word: &mut Word) -> Result<(), Beyond> {
+    fn single_quoted(&mut self, word: &mut Word) -> Result<(), Unsupported> {
         let mut text = String::new();
         loop {
-            match self.chars.next().ok_or(Beyond)? {
+            match self.chars.next().ok_or(Unsupported)? {
                 '\'' => break,
                 c => text.push(c),
             }
@@ -340,11 +340,11 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    fn double_quoted(&mut self, word: &mut Word) -> Result<(), Beyond> {
+    fn double_quoted(&mut self, word: &mut Word) -> Result<(), Unsupported> {
         // Between the quotes there is something, even if it is nothing.
         word.0.push(Part::Text { text: String::new(), quoted: true });
         loop {
-            match self.chars.next().ok_or(Beyond)? {
+            match self.chars.next().ok_or(Unsupported)? {
                 '"' => return Ok(()),
                 c => self.quoted(c, word)?,
             }
@@ -352,7 +352,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A sign between double quotes, and what belongs to it.
-    fn quoted(&mut self, c: char, word: &mut Word) -> Result<(), Beyond> {
+    fn quoted(&mut self, c: char, word: &mut Word) -> Result<(), Unsupported> {
         match c {
             // It is a sign like any other, but before these.
             '\\' => match self.chars.next_if(|c| matches!(c, '$' | '`' | '"' | '\\' | '\n')) {
@@ -366,10 +366,10 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    fn backticks(&mut self, word: &mut Word, quoted: bool) -> Result<(), Beyond> {
+    fn backticks(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unsupported> {
         let mut script = String::new();
         loop {
-            match self.chars.next().ok_or(Beyond)? {
+            match self.chars.next().ok_or(Unsupported)? {
                 '`' => break,
                 '\\' => script.push(self.chars.next_if(|c| matches!(c, '$' | '`' | '\\')).unwrap_or('\\')),
                 c => script.push(c),
@@ -380,14 +380,14 @@ impl<'a> Lexer<'a> {
     }
 
     /// What follows a `$`.
-    fn dollar(&mut self, word: &mut Word, quoted: bool) -> Result<(), Beyond> {
+    fn dollar(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unsupported> {
         match self.chars.peek() {
             Some('(') => {
                 self.chars.next();
                 let text = self.until(')')?;
                 let is_sum = text.starts_with('(') && text.ends_with(')');
                 word.0.push(match text.get(1..text.len().saturating_sub(1)) {
-                    Some(sum) if is_sum && (sum.contains('`') || sum.contains("$(")) => return Err(Beyond),
+                    Some(sum) if is_sum && (sum.contains('`') || sum.contains("$(")) => return Err(Unsupported),
                     Some(sum) if is_sum => Part::Sum(sum.to_owned()),
                     _ => Part::Output { script: text, quoted },
                 });
@@ -408,22 +408,22 @@ impl<'a> Lexer<'a> {
                 }
                 word.0.push(Part::Variable { name, change: None, quoted });
             }
-            Some('\'' | '"') if !quoted => return Err(Beyond),
+            Some('\'' | '"') if !quoted => return Err(Unsupported),
             _ => word.push('$', quoted),
         }
         Ok(())
     }
 
     /// The text up to the closing bracket that belongs to the one before.
-    fn until(&mut self, close: char) -> Result<String, Beyond> {
+    fn until(&mut self, close: char) -> Result<String, Unsupported> {
         let open = if close == ')' { '(' } else { '{' };
         let (mut text, mut depth, mut quote) = (String::new(), 0_usize, None);
         loop {
-            let c = self.chars.next().ok_or(Beyond)?;
+            let c = self.chars.next().ok_or(Unsupported)?;
             match quote {
                 _ if c == '\\' && quote != Some('\'') => {
                     text.push(c);
-                    text.push(self.chars.next().ok_or(Beyond)?);
+                    text.push(self.chars.next().ok_or(Unsupported)?);
                     continue;
                 }
                 Some(open) if c == open => quote = None,
@@ -439,30 +439,30 @@ impl<'a> Lexer<'a> {
     }
 
     /// `${NAME}`, `${NAME:-default}`, `${NAME##*-}`, `${#NAME}`.
-    fn braced(&self, text: &str, quoted: bool) -> Result<Part, Beyond> {
+    fn braced(&self, text: &str, quoted: bool) -> Result<Part, Unsupported> {
         if let Some(name) = text.strip_prefix('#').filter(|name| !name.is_empty()) {
             let change = Some(Change { operator: "#", operand: Word::default() });
             let base = name.strip_suffix("[@]").or(name.strip_suffix("[*]")).unwrap_or(name);
-            return is_name(base).then(|| Part::Variable { name: name.to_owned(), change, quoted }).ok_or(Beyond);
+            return is_name(base).then(|| Part::Variable { name: name.to_owned(), change, quoted }).ok_or(Unsupported);
         }
         let end = match text.chars().next() {
             Some('?' | '#' | '$' | '!' | '@' | '*') => 1,
             _ => text.find(|c| !is_name_char(c)).unwrap_or(text.len()),
         };
-        let end = if text[end..].starts_with('[') { text.find(']').ok_or(Beyond)? + 1 } else { end };
+        let end = if text[end..].starts_with('[') { text.find(']').ok_or(Unsupported)? + 1 } else { end };
         let (name, rest) = text.split_at(end);
         let change = match OPERATORS.iter().find(|operator| rest.starts_with(**operator)) {
-            _ if name.is_empty() => return Err(Beyond),
+            _ if name.is_empty() => return Err(Unsupported),
             None if rest.is_empty() => None,
-            None => return Err(Beyond),
+            None => return Err(Unsupported),
             Some(operator) => Some(Change { operator, operand: self.operand(&rest[operator.len()..])? }),
         };
         Ok(Part::Variable { name: name.to_owned(), change, quoted })
     }
 
-    fn operand(&self, text: &str) -> Result<Word, Beyond> {
+    fn operand(&self, text: &str) -> Result<Word, Unsupported> {
         if self.depth >= DEPTH_MAX {
-            return Err(Beyond);
+            return Err(Unsupported);
         }
         let mut lexer = Lexer::new(text, self.depth + 1);
         let mut word = Word::default();
@@ -476,7 +476,7 @@ impl<'a> Lexer<'a> {
             }
         }
         let runs = |part: &Part| matches!(part, Part::Output { .. });
-        if word.0.iter().any(runs) { Err(Beyond) } else { Ok(word) }
+        if word.0.iter().any(runs) { Err(Unsupported) } else { Ok(word) }
     }
 }
 
