@@ -7,7 +7,8 @@ use super::super::fault::{self, Fault};
 use super::command::Command;
 use crate::node::runtime::process;
 use crate::node::runtime::programs;
-use crate::node::runtime::script::{Program, commands};
+use crate::node::runtime::script::Program;
+use crate::node::runtime::script::builtins::BUILTINS;
 
 /// So long may a line last that sleeps. Every second of a cluster's has heartbeats in it: nobody waits for more of them.
 pub(super) const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -44,7 +45,7 @@ pub(super) fn read(line: &str) -> Result<Rc<Program>, String> {
 }
 
 fn is_known(name: &str) -> bool {
-    Command::is_named(name) || commands::BUILTINS.contains(&name) || programs::plain_names().any(|known| known == name)
+    Command::is_named(name) || BUILTINS.contains(&name) || programs::plain_names().any(|known| known == name)
 }
 
 fn check_words(words: &[String]) -> Result<(), String> {

@@ -1,27 +1,19 @@
-//! Simple commands: what the shell does itself, and what it has others do.
+//! Simple commands: functions and builtins, which the shell runs itself, and what it has others run.
 
 use std::rc::Rc;
 
+use super::builtins::{Builtin, nanos};
 use super::expand::{Expansion, PATTERN_MAX};
 use super::run::{Command, Running, Scope, Shell, Sink, TEXT_MAX, Turn, Write};
 use super::sums;
 use super::test::{Pattern, fits};
-use super::words::{Part, Stream, Unsupported, Word, is_name};
-use super::{Program, Redirect, Simple};
+use super::words::{Part, Stream, Unsupported, Word};
+use super::{Redirect, Simple};
 use crate::node::runtime::process;
 use crate::object::time::Instant;
 
-/// The builtins of a shell.
-pub const BUILTINS: &[&str] = &[
-    ":", "break", "cd", "continue", "exit", "export", "false", "local", "read", "readonly", "return", "set", "shift",
-    "sleep", "trap", "true", "unset", "wait",
-];
-
 /// An array has no more elements than this.
 const ELEMENTS_MAX: usize = 200;
-
-/// Who sleeps for longer than this never wakes up here: a hundred years.
-const EVER: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl Expansion<'_> {
     /// Where output and errors go behind these redirections.
@@ -109,7 +101,7 @@ impl Shell {
             self.jobs_end = self.jobs_end.max(Instant(end));
             return Ok(self.did(0));
         }
-        if let Some(turn) = self.itself(&words, simple, now)? {
+        if let Builtin::Done(turn) = self.builtin(&words, simple, now)? {
             return Ok(turn);
         }
         let mut exported = self.exported();
@@ -119,117 +111,10 @@ impl Shell {
         Ok(Some(Turn::Run(Command { words, input, exported, output, errors, is_asked, is_background, is_job })))
     }
 
-    /// A command of the shell's own has ended.
-    fn did(&mut self, code: i32) -> Option<Turn> {
+    /// A builtin has ended.
+    pub(super) fn did(&mut self, code: i32) -> Option<Turn> {
         let writes = self.done(String::new(), String::new(), code);
         (!writes.is_empty()).then_some(Turn::Write(writes))
-    }
-
-    /// The inner None: it is done, and nothing is to be written. The outer one: it is none of the shell's own.
-    fn itself(&mut self, words: &[String], simple: &Simple, now: Instant) -> Result<Option<Option<Turn>>, Unsupported> {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_background = self.is_background(simple);
-        Ok(Some(match words.as_slice() {
-            ["true"] => self.did(0),
-            ["false"] => self.did(1),
-            ["sleep", time] => match process::seconds(time) {
-                None if *time != "infinity" => return Ok(None),
-                time => {
-                    self.did(0);
-                    Some(until(now, time.map_or(u64::MAX, |time| now.0.saturating_add(nanos(time))), is_background))
-                }
-            },
-            _ if !self.is_shell() => return Ok(None),
-            [":", ..] => self.did(0),
-            ["cd", to @ ..] => {
-                let to = self.path(to.first().unwrap_or(&"/root"));
-                self.set("PWD", if to.is_empty() { "/".to_owned() } else { to })?;
-                Rc::make_mut(&mut self.scope.exported).insert("PWD".to_owned());
-                self.did(0)
-            }
-            ["exit"] => {
-                let writes = self.did(self.code);
-                self.exit(self.code);
-                writes
-            }
-            ["exit", code] => {
-                self.exit(code.parse().unwrap_or(2) & 0xff);
-                None
-            }
-            ["break" | "continue", ..] => {
-                self.leave_loops(
-                    words.get(1).and_then(|count| count.parse().ok()).unwrap_or(1),
-                    words[0] == "continue",
-                );
-                None
-            }
-            ["return", code @ ..] => {
-                let code = code.first().map_or(self.code, |code| code.parse().unwrap_or(2) & 0xff);
-                self.leave_call(code);
-                None
-            }
-            ["shift", count @ ..] => {
-                let count = count.first().map_or(1, |count| count.parse().unwrap_or(1));
-                let arguments: Vec<String> = self.arguments().cloned().collect();
-                let left = arguments.get(count..);
-                self.set_arguments(left.unwrap_or(&arguments))?;
-                self.did(i32::from(left.is_none()))
-            }
-            ["local", names @ ..] => {
-                for name in names {
-                    self.make_local(name)?;
-                }
-                self.did(0)
-            }
-            ["export" | "readonly", names @ ..] => {
-                for name in names {
-                    self.export(name)?;
-                }
-                self.did(0)
-            }
-            ["unset", names @ ..] => {
-                for name in names {
-                    self.unset(name);
-                }
-                self.did(0)
-            }
-            ["set", options @ ..] => {
-                let (options, arguments) = match options.iter().position(|option| *option == "--") {
-                    Some(at) => (&options[..at], Some(&options[at + 1..])),
-                    None => (options, None),
-                };
-                if let Some(arguments) = arguments {
-                    self.set_arguments(arguments)?;
-                }
-                for option in options {
-                    match option.chars().next() {
-                        Some('-') if option.contains('e') => self.scope.stops_on_error = true,
-                        Some('+') if option.contains('e') => self.scope.stops_on_error = false,
-                        _ => {}
-                    }
-                }
-                self.did(0)
-            }
-            ["read", names @ ..] => {
-                let code = self.read(names)?;
-                self.did(code)
-            }
-            ["trap", action, signals @ ..] => {
-                if signals.iter().any(|signal| matches!(*signal, "TERM" | "SIGTERM" | "15")) {
-                    self.on_sigterm = Some(Program::of(&["sh".to_owned(), "-c".to_owned(), (*action).to_owned()]));
-                }
-                self.did(0)
-            }
-            ["wait", ..] => {
-                self.did(0);
-                self.is_interruptible = true;
-                if self.jobs > 0 {
-                    return Ok(Some(Some(Turn::Sleep { time: None, is_background })));
-                }
-                (self.jobs_end > now).then(|| until(now, self.jobs_end.0, is_background))
-            }
-            _ => return Ok(None),
-        }))
     }
 
     /// `set -e`: a command that fails ends the shell, if nobody asks how it ended.
@@ -237,38 +122,6 @@ impl Shell {
         if self.code != 0 && !is_asked && self.scope.stops_on_error && !self.is_call_asked() {
             self.exit(self.code);
         }
-    }
-
-    /// A line of the input, for variables. 1 at its end.
-    fn read(&mut self, names: &[&str]) -> Result<i32, Unsupported> {
-        let names: Vec<&str> = names.iter().copied().filter(|name| *name != "-r").collect();
-        if names.iter().any(|name| !is_name(name)) {
-            return Err(Unsupported);
-        }
-        let input = self.scope.input.clone();
-        let rest = input.get(self.scope.read..).unwrap_or_default();
-        let line = rest.split('\n').next().unwrap_or_default();
-        self.scope.read = (self.scope.read + line.len() + 1).min(input.len());
-        self.spend(line.len())?;
-        let mut left = line.trim();
-        for (at, name) in names.iter().enumerate() {
-            let (word, rest) = match left.split_once([' ', '\t']) {
-                Some((word, rest)) if at + 1 < names.len() => (word, rest.trim_start()),
-                _ => (left, ""),
-            };
-            self.set(name, word.to_owned())?;
-            left = rest;
-        }
-        Ok(i32::from(!rest.contains('\n')))
-    }
-
-    fn export(&mut self, word: &str) -> Result<(), Unsupported> {
-        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-        if !is_name(name) {
-            return Err(Unsupported);
-        }
-        Rc::make_mut(&mut self.scope.exported).insert(name.to_owned());
-        value.map_or(Ok(()), |value| self.set(name, value.to_owned()))
     }
 
     pub(super) fn unset(&mut self, name: &str) {
@@ -404,16 +257,6 @@ impl Expansion<'_> {
         }
         Ok(all)
     }
-}
-
-/// Sleeps up to a time.
-fn until(now: Instant, end: u64, is_background: bool) -> Turn {
-    let time = (end <= nanos(EVER)).then(|| Instant(end) - now);
-    Turn::Sleep { time, is_background }
-}
-
-fn nanos(time: std::time::Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A path, told from a directory: `..` goes up.

@@ -18,6 +18,7 @@
 
 use std::rc::Rc;
 
+pub mod builtins;
 pub mod commands;
 mod compound;
 mod expand;
