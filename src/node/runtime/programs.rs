@@ -60,69 +60,23 @@ impl Inner {
             return Some(self.kill_from_inside(place, words));
         }
         let state = self.state.borrow();
-        let full = |path: &str| place.directory().map_or_else(|| path.to_owned(), |at| within(at, path));
-        let read = |path: &str| self.file(&state, container, sandbox, &full(path));
-        let is_directory = |path: &str| self.names(&state, container, sandbox, &full(path)).is_some();
+        let files = Files { inner: self, state: &state, place };
         Some(match words.as_slice() {
             ["ls", words @ ..] => self.ls(&state, place, words),
             ["tar", words @ ..] => self.tar(&state, place, words, input),
-            ["touch", path] => written(self.write_file(container, &full(path), "", true), "touch", path),
-            ["mkdir", paths @ ..] => {
-                let (flags, paths): (Vec<&str>, Vec<&str>) = paths.iter().partition(|word| word.starts_with('-'));
-                let mut ran = Ran::default();
-                for path in paths {
-                    let made = match is_directory(path) {
-                        true if flags.is_empty() => Err("File exists"),
-                        true => Ok(()),
-                        false => self.make_directory(container, &full(path)),
-                    };
-                    if let Err(why) = made {
-                        ran.errors += &format!("mkdir: can't create directory '{path}': {why}\n");
-                        ran.code = 1;
-                    }
-                }
-                ran
-            }
-            [name @ ("cp" | "mv"), words @ ..] => {
-                let operands: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
-                let [from, to] = operands[..] else {
-                    return Some(Ran::badly(1, format!("{name}: one file at a time is simulated")));
-                };
-                let Some(text) = read(from) else {
-                    let why = if *name == "cp" { "can't stat" } else { "can't rename" };
-                    return Some(Ran::badly(1, format!("{name}: {why} '{from}': No such file or directory")));
-                };
-                let into = is_directory(to) && read(to).is_none();
-                let last = from.rsplit('/').next().unwrap_or_default();
-                let to = if into { format!("{}/{last}", to.trim_end_matches('/')) } else { to.to_owned() };
-                let done = self.write_file(container, &full(&to), &text, false).and_then(|()| match *name {
-                    "mv" => self.remove_file(container, &full(from)),
-                    _ => Ok(()),
-                });
-                done.map_or_else(
-                    |why| Ran::badly(1, format!("{name}: can't create '{to}': {why}")),
-                    |()| Ran::default(),
-                )
-            }
+            ["touch", path] => written(files.write(path, "", true), "touch", path),
+            ["mkdir", words @ ..] => files.make_directories(words),
+            [name @ ("cp" | "mv"), words @ ..] => files.copy(name, words),
             ["rm", "-f" | "-rf", path] => {
-                let _ = self.remove_file(container, &full(path));
+                let _ = files.remove(path);
                 Ran::default()
             }
-            ["rm", path] => match self.remove_file(container, &full(path)) {
+            ["rm", path] => match files.remove(path) {
                 Ok(()) => Ran::default(),
                 Err(why) => Ran::badly(1, format!("rm: can't remove '{path}': {why}")),
             },
-            ["env"] | ["printenv"] => Ran::well(
-                place.environment().iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>(),
-            ),
-            ["printenv", names @ ..] => {
-                let environment = place.environment();
-                let value_of =
-                    |name: &&str| environment.iter().find(|(there, _)| there == name).map(|(_, value)| value);
-                let values: Vec<&String> = names.iter().filter_map(value_of).collect();
-                let output = values.iter().map(|value| format!("{value}\n")).collect();
-                Ran { output, code: i32::from(values.len() < names.len()), ..Ran::default() }
-            }
+            ["env"] | ["printenv"] => environment(place),
+            ["printenv", names @ ..] => printenv(place, names),
             ["hostname"] => Ran::well(format!("{}\n", sandbox.hostname)),
             ["hostname", "-i" | "-I"] if !sandbox.host_network => {
                 let address = state.sandboxes.get(&container.status.sandbox_id).map_or("", |there| there.ip.as_str());
@@ -141,7 +95,7 @@ impl Inner {
             ["ps", words @ ..] => who::ps(&state, place, words)?,
             ["uname"] => Ran::well("Linux\n"),
             ["uname", flags @ ..] => uname(&sandbox.hostname, flags),
-            words => return plain(words, input, &read, &is_directory),
+            words => return plain(words, input, &|path| files.read(path), &|path| files.is_directory(path)),
         })
     }
 
@@ -210,6 +164,85 @@ impl Inner {
             Err(why) => Ran::badly(1, why),
         }
     }
+}
+
+/// The files that a program sees. Paths are told from where it stands.
+struct Files<'a> {
+    inner: &'a Inner,
+    state: &'a State,
+    place: &'a Place,
+}
+
+impl Files<'_> {
+    fn full(&self, path: &str) -> String {
+        self.place.directory().map_or_else(|| path.to_owned(), |at| within(at, path))
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        self.inner.file(self.state, &self.place.container, &self.place.sandbox, &self.full(path))
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        self.inner.names(self.state, &self.place.container, &self.place.sandbox, &self.full(path)).is_some()
+    }
+
+    fn write(&self, path: &str, text: &str, append: bool) -> Result<(), &'static str> {
+        self.inner.write_file(&self.place.container, &self.full(path), text, append)
+    }
+
+    fn remove(&self, path: &str) -> Result<(), &'static str> {
+        self.inner.remove_file(&self.place.container, &self.full(path))
+    }
+
+    /// `mkdir`
+    fn make_directories(&self, words: &[&str]) -> Ran {
+        let (flags, paths): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
+        let mut ran = Ran::default();
+        for path in paths {
+            let made = match self.is_directory(path) {
+                true if flags.is_empty() => Err("File exists"),
+                true => Ok(()),
+                false => self.inner.make_directory(&self.place.container, &self.full(path)),
+            };
+            if let Err(why) = made {
+                ran.errors += &format!("mkdir: can't create directory '{path}': {why}\n");
+                ran.code = 1;
+            }
+        }
+        ran
+    }
+
+    /// `cp` or `mv`
+    fn copy(&self, name: &str, words: &[&str]) -> Ran {
+        let operands: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+        let [from, to] = operands[..] else {
+            return Ran::badly(1, format!("{name}: one file at a time is simulated"));
+        };
+        let Some(text) = self.read(from) else {
+            let why = if name == "cp" { "can't stat" } else { "can't rename" };
+            return Ran::badly(1, format!("{name}: {why} '{from}': No such file or directory"));
+        };
+        let into = self.is_directory(to) && self.read(to).is_none();
+        let last = from.rsplit('/').next().unwrap_or_default();
+        let to = if into { format!("{}/{last}", to.trim_end_matches('/')) } else { to.to_owned() };
+        let done = self.write(&to, &text, false).and_then(|()| if name == "mv" { self.remove(from) } else { Ok(()) });
+        done.map_or_else(|why| Ran::badly(1, format!("{name}: can't create '{to}': {why}")), |()| Ran::default())
+    }
+}
+
+/// What `env` prints.
+fn environment(place: &Place) -> Ran {
+    let lines = place.environment().iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>();
+    Ran::well(lines)
+}
+
+/// `printenv`, asked for some.
+fn printenv(place: &Place, names: &[&str]) -> Ran {
+    let environment = place.environment();
+    let value_of = |name: &&str| environment.iter().find(|(there, _)| there == name).map(|(_, value)| value);
+    let values: Vec<&String> = names.iter().filter_map(value_of).collect();
+    let output = values.iter().map(|value| format!("{value}\n")).collect();
+    Ran { output, code: i32::from(values.len() < names.len()), ..Ran::default() }
 }
 
 /// What `uname` says, in the order of its own.
