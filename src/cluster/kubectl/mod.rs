@@ -88,16 +88,23 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     if let Some(why) = refused(verb) {
         return Err(Failure::text(format!("{verb} is not part of this cluster: {why}")));
     }
-    let unknown = || Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""));
     if !usage::knows(verb) {
-        return Err(unknown());
+        return Err(unknown(verb));
     }
     if line.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h") {
         cx.print(&usage::help(verb));
         return Ok(());
     }
     let rest: Vec<String> = line[..place].iter().chain(&line[place + 1..]).cloned().collect();
-    let args = Args::parse(verb, &rest)?;
+    perform(verb, &Args::parse(verb, &rest)?, cx).await
+}
+
+fn unknown(verb: &str) -> Failure {
+    Failure::text(format!("unknown command \"{verb}\" for \"kubectl\""))
+}
+
+/// Does what a verb is for, as whom and in which context the flags say.
+async fn perform(verb: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.gives_manifests() && !args.words.is_empty() && TAKE_OBJECTS.contains(&verb) {
         let why =
             "when paths, URLs, or stdin is provided as resource input, you may not specify resource arguments as well";
@@ -112,7 +119,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     });
     let cx = somebody.as_ref().unwrap_or(cx);
     if verb == "config" {
-        return verbs::config::config(&args, cx);
+        return verbs::config::config(args, cx);
     }
     if verb == "options" {
         cx.print(&usage::options());
@@ -121,46 +128,50 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     let cx = &cx.in_context(args.value("context"))?.with_managed_fields(args.is_on("show-managed-fields"));
     let by_raw = [("get", "GET"), ("create", "POST"), ("replace", "PUT"), ("delete", "DELETE")];
     if let Some((_, method)) = by_raw.iter().find(|(name, _)| *name == verb && args.has("raw")) {
-        return verbs::raw::raw(method, &args, cx).await;
+        return verbs::raw::raw(method, args, cx).await;
     }
+    by_verb(verb, args, cx).await
+}
+
+async fn by_verb(verb: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     match verb {
-        "get" => verbs::get::get(&args, cx).await,
-        "events" => verbs::events::events(&args, cx).await,
-        "describe" => verbs::describe::describe(&args, cx).await,
-        "apply" => verbs::apply::apply(&args, cx).await,
-        "create" => verbs::create::create(&args, cx).await,
-        "run" => verbs::run::run(&args, cx).await,
-        "expose" => verbs::expose::expose(&args, cx).await,
-        "replace" => verbs::replace::replace(&args, cx).await,
-        "diff" => verbs::diff::diff(&args, cx).await,
-        "debug" => verbs::debug::debug(&args, cx).await,
-        "delete" => verbs::delete::delete(&args, cx).await,
-        "scale" => verbs::change::scale(&args, cx).await,
-        "auth" => verbs::auth::auth(&args, cx).await,
-        "autoscale" => verbs::autoscale::autoscale(&args, cx).await,
-        "top" => verbs::top::top(&args, cx).await,
-        "set" => verbs::set::set(&args, cx).await,
-        "label" => verbs::label::label(&args, cx, Marks::Labels).await,
-        "annotate" => verbs::label::label(&args, cx, Marks::Annotations).await,
-        "taint" => verbs::taint::taint(&args, cx).await,
-        "cordon" => verbs::change::cordon(&args, cx, true).await,
-        "uncordon" => verbs::change::cordon(&args, cx, false).await,
-        "drain" => verbs::drain::drain(&args, cx).await,
-        "patch" => verbs::change::patch(&args, cx).await,
-        "rollout" => verbs::rollout::rollout(&args, cx).await,
-        "wait" => verbs::wait::wait(&args, cx).await,
-        "logs" => verbs::logs::logs(&args, cx).await,
-        "exec" => verbs::exec::exec(&args, cx).await,
-        "cp" => verbs::cp::cp(&args, cx).await,
-        "attach" => verbs::attach::attach(&args, cx).await,
-        "port-forward" => verbs::port_forward::port_forward(&args, cx).await,
-        "explain" => verbs::explain::explain(&args, cx).await,
-        "kustomize" => verbs::kustomize::kustomize(&args, cx),
-        "api-resources" => verbs::about::api_resources(&args, cx).await,
+        "get" => verbs::get::get(args, cx).await,
+        "events" => verbs::events::events(args, cx).await,
+        "describe" => verbs::describe::describe(args, cx).await,
+        "apply" => verbs::apply::apply(args, cx).await,
+        "create" => verbs::create::create(args, cx).await,
+        "run" => verbs::run::run(args, cx).await,
+        "expose" => verbs::expose::expose(args, cx).await,
+        "replace" => verbs::replace::replace(args, cx).await,
+        "diff" => verbs::diff::diff(args, cx).await,
+        "debug" => verbs::debug::debug(args, cx).await,
+        "delete" => verbs::delete::delete(args, cx).await,
+        "scale" => verbs::change::scale(args, cx).await,
+        "auth" => verbs::auth::auth(args, cx).await,
+        "autoscale" => verbs::autoscale::autoscale(args, cx).await,
+        "top" => verbs::top::top(args, cx).await,
+        "set" => verbs::set::set(args, cx).await,
+        "label" => verbs::label::label(args, cx, Marks::Labels).await,
+        "annotate" => verbs::label::label(args, cx, Marks::Annotations).await,
+        "taint" => verbs::taint::taint(args, cx).await,
+        "cordon" => verbs::change::cordon(args, cx, true).await,
+        "uncordon" => verbs::change::cordon(args, cx, false).await,
+        "drain" => verbs::drain::drain(args, cx).await,
+        "patch" => verbs::change::patch(args, cx).await,
+        "rollout" => verbs::rollout::rollout(args, cx).await,
+        "wait" => verbs::wait::wait(args, cx).await,
+        "logs" => verbs::logs::logs(args, cx).await,
+        "exec" => verbs::exec::exec(args, cx).await,
+        "cp" => verbs::cp::cp(args, cx).await,
+        "attach" => verbs::attach::attach(args, cx).await,
+        "port-forward" => verbs::port_forward::port_forward(args, cx).await,
+        "explain" => verbs::explain::explain(args, cx).await,
+        "kustomize" => verbs::kustomize::kustomize(args, cx),
+        "api-resources" => verbs::about::api_resources(args, cx).await,
         "api-versions" => verbs::about::api_versions(cx).await,
-        "cluster-info" => verbs::about::cluster_info(&args, cx).await,
-        "version" => verbs::about::version(&args, cx).await,
-        _ => Err(unknown()),
+        "cluster-info" => verbs::about::cluster_info(args, cx).await,
+        "version" => verbs::about::version(args, cx).await,
+        _ => Err(unknown(verb)),
     }
 }
 
