@@ -28,6 +28,37 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("expose") && port.is_none() {
         return Err(Failure::text("--port must be set when exposing a service"));
     }
+    let container = container(name, words, port, args)?;
+    let labels = match args.value("labels") {
+        "" => json!({"run": name}),
+        labels => pairs(labels)?,
+    };
+    let restart = if args.has("restart") { args.value("restart") } else { "Always" };
+    let spec = json!({"containers": [container], "restartPolicy": restart, "dnsPolicy": "ClusterFirst"});
+    let mut metadata = json!({"name": name, "labels": labels});
+    if args.has("annotations") {
+        metadata["annotations"] = pairs(&args.values("annotations").join(","))?;
+    }
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
+    let pod = send(overridden(pod, args)?, "kubectl-run", args, cx).await?;
+    if attached::wanted(args) {
+        let mut services = Vec::new();
+        if let Some(port) = port.filter(|_| args.is_on("expose")) {
+            services.push(send(service(name, port, &labels), "kubectl-run", args, cx).await?);
+            cx.tell(&services[0], "created", args)?;
+        }
+        return attached::stay(&pod, &services, args, cx).await;
+    }
+    cx.tell(&pod, "created", args)?;
+    let Some(port) = port.filter(|_| args.is_on("expose")) else { return Ok(()) };
+    if matches!(args.value("output"), "yaml") {
+        cx.line("---");
+    }
+    post(service(name, port, &labels), "kubectl-run", "created", args, cx).await
+}
+
+/// The container: `words` are what it runs.
+fn container(name: &str, words: &[String], port: Option<i64>, args: &Args) -> Result<Value, Failure> {
     let mut container = json!({"name": name, "image": args.value("image")});
     let words: Vec<&String> = words.iter().chain(&args.rest).collect();
     if !words.is_empty() {
@@ -55,32 +86,7 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             container[field] = json!(true);
         }
     }
-    let labels = match args.value("labels") {
-        "" => json!({"run": name}),
-        labels => pairs(labels)?,
-    };
-    let restart = if args.has("restart") { args.value("restart") } else { "Always" };
-    let spec = json!({"containers": [container], "restartPolicy": restart, "dnsPolicy": "ClusterFirst"});
-    let mut metadata = json!({"name": name, "labels": labels});
-    if args.has("annotations") {
-        metadata["annotations"] = pairs(&args.values("annotations").join(","))?;
-    }
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
-    let pod = send(overridden(pod, args)?, "kubectl-run", args, cx).await?;
-    if attached::wanted(args) {
-        let mut services = Vec::new();
-        if let Some(port) = port.filter(|_| args.is_on("expose")) {
-            services.push(send(service(name, port, &labels), "kubectl-run", args, cx).await?);
-            cx.tell(&services[0], "created", args)?;
-        }
-        return attached::stay(&pod, &services, args, cx).await;
-    }
-    cx.tell(&pod, "created", args)?;
-    let Some(port) = port.filter(|_| args.is_on("expose")) else { return Ok(()) };
-    if matches!(args.value("output"), "yaml") {
-        cx.line("---");
-    }
-    post(service(name, port, &labels), "kubectl-run", "created", args, cx).await
+    Ok(container)
 }
 
 /// The Service of `--expose`.
