@@ -6,12 +6,13 @@ use std::time::Duration;
 use crate::client::Informer;
 use crate::controllers::{ControllerManager, apiextensions};
 use crate::engine::control::Hold;
+use crate::engine::failing::Failure;
 use crate::node::kubelet::Kubelet;
 use crate::node::kubelet::shutdown::GracePeriods;
 use crate::node::proxy::KubeProxy;
-use crate::object::Key;
 use crate::object::glob::matches;
 use crate::object::metrics::Load;
+use crate::object::{Key, Kind};
 use crate::scheduler::KubeScheduler;
 
 use super::super::{Cluster, NodeConfig};
@@ -23,58 +24,17 @@ impl Cluster {
     pub(super) fn perform(&mut self, fault: &Fault) -> Result<String, String> {
         match fault {
             Fault::Drop(event) => self.engine.drop_event(*event),
-            Fault::Hold(hold) => {
-                fault.cut_off().map_or_else(|| self.check_hold(hold), |node| self.check_node(node))?;
-                let held = self.engine.hold(hold.clone());
-                let waits = format!("{} in flight {}", events(held), if held == 1 { "waits" } else { "wait" });
-                Ok(match fault.cut_off() {
-                    Some(node) => {
-                        format!("{node} is cut off: it and kube-apiserver hear nothing of each other; {waits}")
-                    }
-                    None => format!("held: {}; {waits}", Shown(hold)),
-                })
-            }
-            Fault::Release(None) => {
-                let holds = self.engine.controls().holds.clone();
-                let free: usize = holds.iter().filter_map(|hold| self.engine.release(hold)).sum();
-                Ok(format!("nothing is held any more; {} on the way", events(free)))
-            }
-            Fault::Release(Some(hold)) => match self.engine.release(hold) {
-                Some(free) => Ok(match fault.cut_off() {
-                    Some(node) => format!("{node} is no longer cut off; {} on the way", events(free)),
-                    None => format!("released: {}; {} on the way", Shown(hold), events(free)),
-                }),
-                None => match fault.cut_off() {
-                    Some(node) => self.check_node(node).and_then(|()| Err(format!("{node} is not cut off"))),
-                    None => Err(format!("{} is not held; {}", Shown(hold), self.what_is_held())),
-                },
-            },
-            Fault::Disconnect(name, kind) => {
-                self.check_component(name)?;
-                let plural = kind.info().plural;
-                match self.engine.disconnect(name, *kind) {
-                    0 => Err(format!("{name} watches no {plural}; who OBJECT shows who does")),
-                    1 => Ok("1 watch has broken; what was under way is lost, and the informer lists anew".to_owned()),
-                    n => {
-                        Ok(format!("{n} watches have broken; what was under way is lost, and the informers list anew"))
-                    }
-                }
-            }
+            Fault::Hold(hold) => self.hold(hold, fault.cut_off()),
+            Fault::Release(None) => Ok(self.release_all()),
+            Fault::Release(Some(hold)) => self.release(hold, fault.cut_off()),
+            Fault::Disconnect(name, kind) => self.disconnect(name, *kind),
             Fault::Stale(stale) => {
                 self.check_component(&stale.component)?;
                 self.engine.make_stale(stale.clone())?;
                 let (whose, plural) = (&stale.component, stale.kind.info().plural);
                 Ok(format!("the next list of {plural} that {whose} gets is of revision {}", stale.revision))
             }
-            Fault::Fail(failure) => {
-                self.check_component(&failure.component)?;
-                self.engine.fail(failure.clone());
-                let calls = if failure.times == 1 { "call".to_owned() } else { format!("{} calls", failure.times) };
-                let plural = failure.kind.map_or("", |kind| kind.info().plural);
-                let which = format!("{} {plural}", failure.verb);
-                let which = if which == " " { String::new() } else { format!(" ({})", which.trim()) };
-                Ok(format!("the next {calls} of {}{which} will fail", failure.component))
-            }
+            Fault::Fail(failure) => self.fail(failure),
             Fault::Stop(name) => self.stop_process(name),
             Fault::Start(name) => self.start_process(name),
             Fault::Crash(name) => {
@@ -100,6 +60,52 @@ impl Cluster {
             Fault::LeaderChange(component) => self.change_leader(component),
             Fault::Load(load) => self.put_load(load.clone()),
         }
+    }
+
+    /// `cut_off` is the node that this cuts off, if it does.
+    fn hold(&mut self, hold: &Hold, cut_off: Option<&str>) -> Result<String, String> {
+        cut_off.map_or_else(|| self.check_hold(hold), |node| self.check_node(node))?;
+        let held = self.engine.hold(hold.clone());
+        let waits = format!("{} in flight {}", events(held), if held == 1 { "waits" } else { "wait" });
+        Ok(match cut_off {
+            Some(node) => format!("{node} is cut off: it and kube-apiserver hear nothing of each other; {waits}"),
+            None => format!("held: {}; {waits}", Shown(hold)),
+        })
+    }
+
+    fn release(&mut self, hold: &Hold, cut_off: Option<&str>) -> Result<String, String> {
+        match (self.engine.release(hold), cut_off) {
+            (Some(free), Some(node)) => Ok(format!("{node} is no longer cut off; {} on the way", events(free))),
+            (Some(free), None) => Ok(format!("released: {}; {} on the way", Shown(hold), events(free))),
+            (None, Some(node)) => self.check_node(node).and_then(|()| Err(format!("{node} is not cut off"))),
+            (None, None) => Err(format!("{} is not held; {}", Shown(hold), self.what_is_held())),
+        }
+    }
+
+    fn release_all(&mut self) -> String {
+        let holds = self.engine.controls().holds.clone();
+        let free: usize = holds.iter().filter_map(|hold| self.engine.release(hold)).sum();
+        format!("nothing is held any more; {} on the way", events(free))
+    }
+
+    fn disconnect(&mut self, name: &str, kind: Kind) -> Result<String, String> {
+        self.check_component(name)?;
+        let plural = kind.info().plural;
+        match self.engine.disconnect(name, kind) {
+            0 => Err(format!("{name} watches no {plural}; who OBJECT shows who does")),
+            1 => Ok("1 watch has broken; what was under way is lost, and the informer lists anew".to_owned()),
+            n => Ok(format!("{n} watches have broken; what was under way is lost, and the informers list anew")),
+        }
+    }
+
+    fn fail(&mut self, failure: &Failure) -> Result<String, String> {
+        self.check_component(&failure.component)?;
+        self.engine.fail(failure.clone());
+        let calls = if failure.times == 1 { "call".to_owned() } else { format!("{} calls", failure.times) };
+        let plural = failure.kind.map_or("", |kind| kind.info().plural);
+        let which = format!("{} {plural}", failure.verb);
+        let which = if which == " " { String::new() } else { format!(" ({})", which.trim()) };
+        Ok(format!("the next {calls} of {}{which} will fail", failure.component))
     }
 
     fn switch_on(&mut self, number: usize, cpu: Option<u32>, memory_gi: Option<u32>) -> Result<String, String> {

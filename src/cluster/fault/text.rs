@@ -90,19 +90,7 @@ impl Fault {
                 container: container.first().copied().unwrap_or_default().to_owned(),
                 oom: name == "oom",
             }),
-            ("node", ["start", number, flags @ ..]) => {
-                let (cpu, memory_gi) = sizes(flags).map_err(|error| format!("{error}; {}", usage()))?;
-                Ok(Fault::StartNode { number: node_number(number).ok_or_else(usage)?, cpu, memory_gi })
-            }
-            ("node", ["stop", number]) => node_number(number).map(Fault::StopNode).ok_or_else(usage),
-            ("node", ["shutdown", number, flags @ ..]) => {
-                let periods = grace_periods(flags).map_err(|error| format!("{error}; {}", usage()))?;
-                Ok(Fault::ShutDown { number: node_number(number).ok_or_else(usage)?, periods })
-            }
-            ("node", [node, command @ ..]) if !["stop", "shutdown"].contains(node) && !command.is_empty() => {
-                let command = command.iter().map(|word| (*word).to_owned()).collect();
-                Ok(Fault::OnNode { node: (*node).to_owned(), command })
-            }
+            ("node", words) => node(words, usage),
             ("file", [on @ ("on" | "off"), pod, path]) => {
                 Ok(Fault::File { present: *on == "on", pod: pod_key(pod, namespace), path: (*path).to_owned() })
             }
@@ -119,14 +107,10 @@ impl Fault {
                 Ok(Fault::Full { node: (*node).to_owned(), of: Some(of.ok_or_else(usage)?) })
             }
             ("relieve", [node]) => Ok(Fault::Full { node: (*node).to_owned(), of: None }),
-            ("fill", [pod, size, place @ ..]) if place.len() <= 1 => {
+            ("fill", [pod, size, words @ ..]) if words.len() <= 1 => {
                 let bytes = Amount::parse(size).ok().and_then(|size| u64::try_from(size.value()).ok());
                 let bytes = bytes.ok_or_else(|| format!("{size:?} is no size; {}", usage()))?;
-                let place = place.first().copied().unwrap_or_default();
-                let place = match place.strip_prefix("volume=") {
-                    Some(volume) => Place::Volume(volume.to_owned()),
-                    None => Place::Container(place.to_owned()),
-                };
+                let place = place(words.first().copied().unwrap_or_default());
                 Ok(Fault::Fill { pod: pod_key(pod, namespace), bytes, place })
             }
             ("skew", [node, time]) => {
@@ -303,6 +287,34 @@ fn kind_of(word: &str) -> Result<Kind, String> {
 /// A node that is cut off reaches nobody; what is on it goes on.
 fn link_of(node: &str) -> Hold {
     Hold::Link(format!("*/{node}"), "kube-apiserver".to_owned())
+}
+
+/// What `node` is told.
+fn node(words: &[&str], usage: impl Fn() -> String) -> Result<Fault, String> {
+    match words {
+        ["start", number, flags @ ..] => {
+            let (cpu, memory_gi) = sizes(flags).map_err(|error| format!("{error}; {}", usage()))?;
+            Ok(Fault::StartNode { number: node_number(number).ok_or_else(usage)?, cpu, memory_gi })
+        }
+        ["stop", number] => node_number(number).map(Fault::StopNode).ok_or_else(usage),
+        ["shutdown", number, flags @ ..] => {
+            let periods = grace_periods(flags).map_err(|error| format!("{error}; {}", usage()))?;
+            Ok(Fault::ShutDown { number: node_number(number).ok_or_else(usage)?, periods })
+        }
+        [node, command @ ..] if !["stop", "shutdown"].contains(node) && !command.is_empty() => {
+            let command = command.iter().map(|word| (*word).to_owned()).collect();
+            Ok(Fault::OnNode { node: (*node).to_owned(), command })
+        }
+        _ => Err(usage()),
+    }
+}
+
+/// Where a disk is filled.
+fn place(word: &str) -> Place {
+    match word.strip_prefix("volume=") {
+        Some(volume) => Place::Volume(volume.to_owned()),
+        None => Place::Container(word.to_owned()),
+    }
 }
 
 fn node_number(word: &str) -> Option<usize> {
