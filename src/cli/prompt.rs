@@ -63,30 +63,13 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
             Err(error) => return Err(error),
         };
         interrupted = false;
-        let mut line = line;
-        while commands::shell::goes_on(&line) {
-            let Ok(Some(more)) = lines.next(MORE, &|_| Vec::new()) else { break };
-            line = match line.strip_suffix('\\') {
-                Some(begun) => format!("{begun}{more}"),
-                None => format!("{line}\n{more}"),
-            };
-        }
+        let line = continued(line, &mut lines);
         if line.trim_start().starts_with('#') {
             continue;
         }
         let Some(line) = stepper.meant(&line) else { continue };
-        let edits = edit::asks(&line).filter(|_| somebody);
-        let line = match edits.map(|words| edit::instead(&mut stepper, &words)) {
-            None => line,
-            Some(Ok(instead)) => {
-                print(&format!("{}{instead}\n", edit::SENT))?;
-                instead
-            }
-            Some(Err(why)) => {
-                print(&format!("{why}\n"))?;
-                continue;
-            }
-        };
+        let line = if somebody { edited(&mut stepper, line)? } else { Some(line) };
+        let Some(line) = line else { continue };
         answer(&mut stepper, &line, somebody)?;
     }
     if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {
@@ -94,6 +77,33 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
     }
     stepper.end();
     Ok(())
+}
+
+/// The line with the lines in which it goes on.
+fn continued(mut line: String, lines: &mut Lines) -> String {
+    while commands::shell::goes_on(&line) {
+        let Ok(Some(more)) = lines.next(MORE, &|_| Vec::new()) else { break };
+        line = match line.strip_suffix('\\') {
+            Some(begun) => format!("{begun}{more}"),
+            None => format!("{line}\n{more}"),
+        };
+    }
+    line
+}
+
+/// The line; or, if it asks for an editor, what is sent instead, if anything.
+fn edited(stepper: &mut Stepper, line: String) -> io::Result<Option<String>> {
+    Ok(match edit::asks(&line).map(|words| edit::instead(stepper, &words)) {
+        None => Some(line),
+        Some(Ok(instead)) => {
+            print(&format!("{}{instead}\n", edit::SENT))?;
+            Some(instead)
+        }
+        Some(Err(why)) => {
+            print(&format!("{why}\n"))?;
+            None
+        }
+    })
 }
 
 /// Does what a command says, and prints what comes of it.
