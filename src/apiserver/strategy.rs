@@ -5,19 +5,12 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyStatus;
-use k8s_openapi::api::apps::v1::{
-    DaemonSet, DaemonSetStatus, DeploymentStatus, ReplicaSetStatus, StatefulSet, StatefulSetStatus,
-};
-use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscalerStatus;
-use k8s_openapi::api::batch::v1::{CronJobStatus, JobStatus};
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet, StatefulSetStatus};
 use k8s_openapi::api::core::v1::{
-    Container, NamespaceSpec, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
-    ReplicationControllerStatus, ResourceQuotaStatus,
+    Container, Namespace, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
 };
-use k8s_openapi::api::networking::v1::{IngressLoadBalancerStatus, IngressStatus};
+use k8s_openapi::api::networking::v1::IngressStatus;
 use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
-use k8s_openapi::api::storage::v1::VolumeAttachmentStatus;
 
 use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::pod::{Spec, qos_class};
@@ -57,52 +50,33 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
             pod.status = Some(new_pod_status(pod).into());
             label_keys::merge_into_selectors(pod);
         }
-        Object::Deployment(deployment) => {
-            Arc::make_mut(deployment).status = Some(DeploymentStatus::default());
-        }
-        Object::ReplicaSet(set) => Arc::make_mut(set).status = Some(ReplicaSetStatus::default()),
-        Object::ReplicationController(controller) => {
-            Arc::make_mut(controller).status = Some(ReplicationControllerStatus::default());
-        }
+        Object::Deployment(deployment) => Arc::make_mut(deployment).status = Some(Default::default()),
+        Object::ReplicaSet(set) => Arc::make_mut(set).status = Some(Default::default()),
+        Object::ReplicationController(controller) => Arc::make_mut(controller).status = Some(Default::default()),
         Object::DaemonSet(set) => {
             let set = Arc::make_mut(set);
-            set.status = Some(DaemonSetStatus::default());
+            set.status = Some(Default::default());
             number_template(set, 1);
         }
         Object::StatefulSet(set) => {
-            // Go prints this count even when it is zero.
-            let status = StatefulSetStatus { available_replicas: Some(0), ..StatefulSetStatus::default() };
             let set = Arc::make_mut(set);
-            set.status = Some(status);
+            // Go prints this count even when it is zero.
+            set.status = Some(StatefulSetStatus { available_replicas: Some(0), ..Default::default() });
             drop_max_unavailable(set);
         }
         Object::Job(job) => {
             let job = Arc::make_mut(job);
-            job.status = Some(JobStatus::default());
+            job.status = Some(Default::default());
             job::generate_selector(job);
         }
-        Object::CronJob(job) => Arc::make_mut(job).status = Some(CronJobStatus::default()),
-        Object::ResourceQuota(quota) => Arc::make_mut(quota).status = Some(ResourceQuotaStatus::default()),
+        Object::CronJob(job) => Arc::make_mut(job).status = Some(Default::default()),
+        Object::ResourceQuota(quota) => Arc::make_mut(quota).status = Some(Default::default()),
         Object::Ingress(ingress) => {
-            let status = IngressStatus { load_balancer: Some(IngressLoadBalancerStatus::default()) };
-            Arc::make_mut(ingress).status = Some(status);
+            Arc::make_mut(ingress).status = Some(IngressStatus { load_balancer: Some(Default::default()) });
         }
         Object::PodDisruptionBudget(budget) => Arc::make_mut(budget).status = Some(uncounted()),
-        Object::HorizontalPodAutoscaler(hpa) => {
-            Arc::make_mut(hpa).status = Some(HorizontalPodAutoscalerStatus::default())
-        }
-        Object::Namespace(namespace) => {
-            let namespace = Arc::make_mut(namespace);
-            namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..NamespaceStatus::default() });
-            let spec = namespace.spec.get_or_insert_with(NamespaceSpec::default);
-            let finalizers = spec.finalizers.get_or_insert_default();
-            if !finalizers.iter().any(|f| f == KUBERNETES) {
-                finalizers.push(KUBERNETES.into());
-            }
-            // Defaults could not know a name that was only just made up.
-            let name = namespace.metadata.name.clone().unwrap_or_default();
-            namespace.metadata.labels.get_or_insert_default().insert(NAME_LABEL.into(), name);
-        }
+        Object::HorizontalPodAutoscaler(hpa) => Arc::make_mut(hpa).status = Some(Default::default()),
+        Object::Namespace(namespace) => prepare_namespace(Arc::make_mut(namespace)),
         Object::PersistentVolume(volume) => {
             let (phase, since) = (Some("Pending".into()), Some(now.time()));
             let status = PersistentVolumeStatus { phase, last_phase_transition_time: since, ..Default::default() };
@@ -112,12 +86,8 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
             let status = PersistentVolumeClaimStatus { phase: Some("Pending".into()), ..Default::default() };
             Arc::make_mut(claim).status = Some(status);
         }
-        Object::VolumeAttachment(attachment) => {
-            Arc::make_mut(attachment).status = Some(VolumeAttachmentStatus::default());
-        }
-        Object::ValidatingAdmissionPolicy(policy) => {
-            Arc::make_mut(policy).status = Some(ValidatingAdmissionPolicyStatus::default());
-        }
+        Object::VolumeAttachment(attachment) => Arc::make_mut(attachment).status = Some(Default::default()),
+        Object::ValidatingAdmissionPolicy(policy) => Arc::make_mut(policy).status = Some(Default::default()),
         Object::CustomResourceDefinition(defined) => definition::prepare_for_create(Arc::make_mut(defined)),
         Object::Custom(object) => {
             if let Some(version) = custom {
@@ -126,6 +96,17 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
         }
         _ => {}
     }
+}
+
+fn prepare_namespace(namespace: &mut Namespace) {
+    namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..Default::default() });
+    let finalizers = namespace.spec.get_or_insert_default().finalizers.get_or_insert_default();
+    if !finalizers.iter().any(|f| f == "kubernetes") {
+        finalizers.push("kubernetes".into());
+    }
+    // Defaults could not know a name that was only just made up.
+    let name = namespace.metadata.name.clone().unwrap_or_default();
+    namespace.metadata.labels.get_or_insert_default().insert(NAME_LABEL.into(), name);
 }
 
 /// The status of a budget that nobody has looked at. Go prints these counts even when they are zero.
