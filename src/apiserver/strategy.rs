@@ -101,8 +101,8 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
 fn prepare_namespace(namespace: &mut Namespace) {
     namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..Default::default() });
     let finalizers = namespace.spec.get_or_insert_default().finalizers.get_or_insert_default();
-    if !finalizers.iter().any(|f| f == "kubernetes") {
-        finalizers.push("kubernetes".into());
+    if !finalizers.iter().any(|f| f == KUBERNETES) {
+        finalizers.push(KUBERNETES.into());
     }
     // Defaults could not know a name that was only just made up.
     let name = namespace.metadata.name.clone().unwrap_or_default();
