@@ -88,9 +88,7 @@ fn what_is_broken_may_have_consequences() {
             while !session.cluster.is_quiet() && session.cluster.step().is_some() {}
             told_rightly(&mut session, lines[0]);
             let later = session.cluster.engine.now() + Duration::from_secs(10);
-            while session.cluster.engine.peek().is_some_and(|next| next.due <= later) {
-                session.cluster.step();
-            }
+            while session.cluster.step_due(later).is_some() {}
         }
     }
 }

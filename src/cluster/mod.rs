@@ -453,8 +453,7 @@ impl Cluster {
     pub fn settle(&mut self, limit: Duration) -> u64 {
         let end = self.engine.now() + limit;
         let mut steps = 0;
-        while !self.is_quiet() && self.engine.peek().is_some_and(|next| next.due <= end) {
-            self.step();
+        while !self.is_quiet() && self.step_due(end).is_some() {
             steps += 1;
         }
         steps
@@ -478,7 +477,13 @@ impl Cluster {
         Some(step)
     }
 
-    /// The same with an event that is not the next one.
+    /// One step, if something is due by then.
+    pub fn step_due(&mut self, by: Instant) -> Option<Step> {
+        let due = self.engine.peek().is_some_and(|next| next.due <= by);
+        due.then(|| self.step()).flatten()
+    }
+
+    /// One step with an event that is not the next one.
     pub fn choose(&mut self, event: EventId) -> Result<Step, String> {
         if let Some(step) = self.fault_due(Some(event)) {
             return Ok(step);

@@ -58,8 +58,7 @@ impl Session {
 
     fn look(&mut self, end: Instant) -> Option<u64> {
         let mut echo = Echo::default();
-        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
-            let step = self.cluster.step()?;
+        while let Some(step) = self.cluster.step_due(end) {
             if self.has_a_choice() || !self.cluster.engine.take_crashes().is_empty() || echo.ends_with(&step) {
                 return Some(step.id.0);
             }

@@ -36,8 +36,7 @@ impl Bench {
         let mark = self.cluster.kubectl.printed();
         self.cluster.type_lines(lines.iter().map(|line| (*line).to_owned()).collect());
         let end = self.cluster.engine.now() + Duration::from_secs(seconds);
-        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
-            let step = self.cluster.step().expect("an event is due");
+        while let Some(step) = self.cluster.step_due(end) {
             match &step.event.what {
                 What::Rpc { message, .. } => self.runs.extend(of_type::<PluginRun>(&**message)),
                 What::Reply { result: Ok(message), .. } => self.exits.extend(of_type::<PluginExit>(&**message)),

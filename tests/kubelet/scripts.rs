@@ -30,9 +30,7 @@ fn said(cluster: &mut Cluster, line: &str) -> String {
 
 pub fn pass(cluster: &mut Cluster, seconds: u64) {
     let end = cluster.engine.now() + Duration::from_secs(seconds);
-    while cluster.engine.peek().is_some_and(|next| next.due <= end) {
-        cluster.step();
-    }
+    while cluster.step_due(end).is_some() {}
 }
 
 /// The columns READY and STATUS of `kubectl get pod`.
