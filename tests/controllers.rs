@@ -1,27 +1,29 @@
 //! The Deployment and ReplicaSet controllers on a cluster without nodes: what they write, in order, line by line as
 //! a real control plane did. The test stands in for scheduler and kubelets, one Pod at a time.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Verb};
-use kubestep::client::Client;
 use kubestep::cluster::{Cluster, Config};
-use kubestep::engine::{Note, Step, What};
+use kubestep::engine::{Engine, Note, Step, What};
 use kubestep::object::event::Event;
-use kubestep::object::{Object, Pod, Resource, Status};
+use kubestep::object::{Object, Pod, Resource};
 use serde_json::{Value, json};
+use world::{Observer, answered, resource};
+
+mod world;
 
 const NS: &str = "default";
 
-/// A cluster without nodes, and what was written in it.
-struct World {
-    cluster: Cluster,
-    writes: Vec<String>,
+/// A cluster without nodes.
+type World = world::World<Writes>;
+
+/// What was written in it.
+#[derive(Default)]
+struct Writes {
+    lines: Vec<String>,
     /// Generated names, in the order they came, told as `web-HASH-1`.
     names: BTreeMap<String, String>,
     /// The sizes of all ReplicaSets, and the most they have been together.
@@ -29,54 +31,8 @@ struct World {
     most_asked_for: i32,
 }
 
-impl World {
-    fn new() -> World {
-        World::seeded(0)
-    }
-
-    fn seeded(seed: u64) -> World {
-        let cluster = Cluster::start(Config { nodes: Vec::new(), seed, ..Config::default() });
-        World { cluster, writes: Vec::new(), names: BTreeMap::new(), sizes: BTreeMap::new(), most_asked_for: 0 }
-    }
-
-    /// Runs one request of the user's and everything that follows from it.
-    fn run<T: 'static, F: Future<Output = Result<T, Status>> + 'static>(
-        &mut self,
-        what: impl FnOnce(Client) -> F,
-    ) -> Result<T, Status> {
-        let result = self.start(what);
-        self.settle();
-        Rc::into_inner(result).and_then(RefCell::into_inner).expect("the command ended")
-    }
-
-    fn start<T: 'static, F: Future<Output = Result<T, Status>> + 'static>(
-        &mut self,
-        what: impl FnOnce(Client) -> F,
-    ) -> Rc<RefCell<Option<Result<T, Status>>>> {
-        let result = Rc::new(RefCell::new(None));
-        let (out, future) = (result.clone(), what(self.cluster.user.clone()));
-        self.cluster.run_command("test", async move {
-            let output = future.await;
-            *out.borrow_mut() = Some(output);
-        });
-        result
-    }
-
-    /// Steps until nothing goes on for a second of virtual time.
-    fn settle(&mut self) {
-        self.wait(Duration::from_secs(1));
-    }
-
-    fn wait(&mut self, duration: Duration) {
-        let end = self.cluster.engine.now() + duration;
-        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
-            let Some(step) = self.cluster.step() else { return };
-            self.note(&step);
-        }
-        assert!(self.cluster.engine.take_crashes().is_empty());
-    }
-
-    fn note(&mut self, step: &Step) {
+impl Observer for Writes {
+    fn observe(&mut self, _: &Engine, step: &Step) {
         for note in &step.notes {
             if let Note::Stored { new: Some(Object::ReplicaSet(rs)), .. } = note {
                 let size = rs.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
@@ -88,16 +44,12 @@ impl World {
         if !request.verb.writes() {
             return;
         }
-        let answered = step.notes.iter().find_map(|note| match note {
-            Note::Answered { code, name, .. } => Some((*code, name.clone())),
-            _ => None,
-        });
-        let (code, name) = answered.unwrap_or_default();
+        let (code, name) = answered(step).expect("the API server is there");
         if let Body::Object(object) = &request.body
             && let Some(event) = Event::from_object(object)
         {
             let message = self.plain(event.message.as_deref().unwrap_or_default());
-            self.writes.push(format!("{} event {}: {message}", request.user.agent, event.reason.clone().unwrap()));
+            self.lines.push(format!("{} event {}: {message}", request.user.agent, event.reason.clone().unwrap()));
             return;
         }
         let named = matches!(&request.body, Body::Object(object) if !object.name().is_empty());
@@ -111,7 +63,6 @@ impl World {
             let n = 1 + self.names.values().filter(|v| v.starts_with(base)).count();
             self.names.insert(name.clone(), format!("{base}-{n}"));
         }
-        let name = if name.is_empty() { request.name.clone() } else { name };
         let name = if name.is_empty()
             && let Body::Object(object) = &request.body
         {
@@ -119,13 +70,12 @@ impl World {
         } else {
             name
         };
-        let resource = request.kind.info().plural;
-        let sub = request.subresource.map_or(String::new(), |sub| format!("/{}", sub.as_str()));
-        let line =
-            format!("{} {} {resource}{sub} {} {code}", request.user.agent, request.verb.as_str(), self.plain(&name));
-        self.writes.push(line);
+        let (agent, verb, resource) = (&request.user.agent, request.verb.as_str(), resource(request));
+        self.lines.push(format!("{agent} {verb} {resource} {} {code}", self.plain(&name)));
     }
+}
 
+impl Writes {
     fn plain(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, plain) in &self.names {
@@ -133,29 +83,40 @@ impl World {
         }
         text
     }
+}
+
+impl World {
+    fn new() -> World {
+        World::seeded(0)
+    }
+
+    fn seeded(seed: u64) -> World {
+        let cluster = Cluster::start(Config { nodes: Vec::new(), seed, ..Config::default() });
+        World { cluster, seen: Writes::default() }
+    }
 
     /// What was written since the last look.
     fn take(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.writes)
+        std::mem::take(&mut self.seen.lines)
     }
 
     fn get<T: Resource>(&mut self, name: &str) -> Arc<T> {
         let name = name.to_owned();
-        self.run(move |client| async move { client.get::<T>(NS, &name).await }).unwrap()
+        self.call(move |client| async move { client.get::<T>(NS, &name).await }).unwrap()
     }
 
     fn list<T: Resource>(&mut self) -> Vec<Arc<T>> {
-        self.run(|client| async move { client.list::<T>(NS, "").await }).unwrap().items
+        self.call(|client| async move { client.list::<T>(NS, "").await }).unwrap().items
     }
 
     fn patch<T: Resource>(&mut self, name: &str, patch: Value) -> Arc<T> {
         let name = name.to_owned();
-        self.run(move |client| async move { client.patch::<T>(NS, &name, Patch::Strategic(patch)).await }).unwrap()
+        self.call(move |client| async move { client.patch::<T>(NS, &name, Patch::Strategic(patch)).await }).unwrap()
     }
 
     fn create(&mut self, deployment: Value) {
         let deployment: Deployment = serde_json::from_value(deployment).unwrap();
-        self.run(|client| async move { client.create(deployment).await }).unwrap();
+        self.call(|client| async move { client.create(deployment).await }).unwrap();
     }
 
     /// Pods that are not ready get a node and become so, one after another; those being deleted go.
@@ -165,12 +126,12 @@ impl World {
             if pod.metadata.deletion_timestamp.is_some() {
                 let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
                 // One that never had a node went at once.
-                let _ = self.run(move |client| async move { client.delete::<Pod>(NS, &name, now).await });
+                let _ = self.call(move |client| async move { client.delete::<Pod>(NS, &name, now).await });
                 continue;
             }
             if pod.spec.as_ref().unwrap().node_name.is_none() {
                 let binding = Binding { node: "node-1".into(), ..Binding::default() };
-                let _ = self.run(move |client| async move { client.bind(NS, &name, binding).await });
+                let _ = self.call(move |client| async move { client.bind(NS, &name, binding).await });
             }
             let running = pod.status.as_ref().unwrap().phase.as_deref() == Some("Running");
             if !running && !broken(&pod) {
@@ -178,7 +139,7 @@ impl World {
                 let ready = json!({"status": {"phase": "Running", "conditions": [
                     {"type": "Ready", "status": "True", "lastTransitionTime": at}]}});
                 let patch = Patch::Strategic(ready);
-                let _ = self.run(move |client| async move { client.patch_status::<Pod>(NS, &name_2, patch).await });
+                let _ = self.call(move |client| async move { client.patch_status::<Pod>(NS, &name_2, patch).await });
             }
         }
     }
@@ -312,7 +273,7 @@ fn a_bad_rollout_times_out_and_is_undone() {
     world.kubelets();
     world.patch::<Deployment>("web", image("nginx:no-such-tag"));
     (0..2).for_each(|_| world.kubelets());
-    world.wait(Duration::from_secs(35));
+    world.run(35);
     let d = world.get::<Deployment>("web");
     assert_eq!(condition(&d, "Progressing"), is("False", "ProgressDeadlineExceeded"));
     assert_eq!(condition(&d, "Available"), is("True", "MinimumReplicasAvailable"));
@@ -417,7 +378,7 @@ fn a_taken_name_counts_as_a_collision() {
     let spec = json!({"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template});
     let other = json!({"metadata": {"name": "web-cc544bdcc", "namespace": NS}, "spec": spec});
     let other: ReplicaSet = serde_json::from_value(other).unwrap();
-    world.run(|client| async move { client.create(other).await }).unwrap();
+    world.call(|client| async move { client.create(other).await }).unwrap();
     world.create(deployment(1, json!({})));
     let d = world.get::<Deployment>("web");
     assert_eq!(d.status.as_ref().unwrap().collision_count, Some(1));
@@ -433,7 +394,7 @@ fn pods_that_go_are_replaced_and_pods_that_differ_are_released() {
     let victim = world.list::<Pod>()[0].metadata.name.clone().unwrap();
     world.take();
     let name = victim.clone();
-    world.run(|client| async move { client.delete::<Pod>(NS, &name, DeleteOptions::default()).await }).unwrap();
+    world.call(|client| async move { client.delete::<Pod>(NS, &name, DeleteOptions::default()).await }).unwrap();
     let lines = world.take();
     assert_eq!(by(&lines, "replicaset-controller")[0], "create pods web-cc544bdcc-3 201", "it does not wait");
     world.kubelets();
@@ -455,13 +416,13 @@ fn orphans_are_adopted() {
     let spec = json!({"containers": [{"name": "c", "image": "nginx"}]});
     let pod = json!({"metadata": {"name": "lone", "namespace": NS, "labels": {"app": "web"}}, "spec": spec});
     let pod: Pod = serde_json::from_value(pod).unwrap();
-    world.run(|client| async move { client.create(pod).await }).unwrap();
+    world.call(|client| async move { client.create(pod).await }).unwrap();
     let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": spec});
     let spec = json!({"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template});
     let rs = json!({"metadata": {"name": "web", "namespace": NS}, "spec": spec});
     let rs: ReplicaSet = serde_json::from_value(rs).unwrap();
     world.take();
-    world.run(|client| async move { client.create(rs).await }).unwrap();
+    world.call(|client| async move { client.create(rs).await }).unwrap();
     let lines = world.take();
     let writes = by(&lines, "replicaset-controller");
     assert_eq!(writes[..2], ["patch pods lone 200", "create pods web-1 201"]);
@@ -479,7 +440,7 @@ fn available_comes_later_than_ready() {
         (status.ready_replicas, status.available_replicas)
     };
     assert_eq!(counts(&mut world), (Some(1), None));
-    world.wait(Duration::from_secs(11));
+    world.run(11);
     assert_eq!(counts(&mut world), (Some(1), Some(1)));
     assert_eq!(condition(&world.get::<Deployment>("web"), "Available"), is("True", "MinimumReplicasAvailable"));
 }
@@ -528,7 +489,11 @@ fn no_order_of_events_makes_a_pod_too_many() {
         let created = by(&lines, "replicaset-controller").iter().filter(|l| l.starts_with("create pods")).count();
         let removed = by(&lines, "replicaset-controller").iter().filter(|l| l.starts_with("delete pods")).count();
         assert_eq!((created, removed), (8, 4), "seed {seed}: {lines:#?}");
-        assert!(world.most_asked_for <= 5, "seed {seed}: {} Pods were asked for at once", world.most_asked_for);
+        assert!(
+            world.seen.most_asked_for <= 5,
+            "seed {seed}: {} Pods were asked for at once",
+            world.seen.most_asked_for
+        );
         let d = world.get::<Deployment>("web");
         assert_eq!(condition(&d, "Progressing"), is("True", "NewReplicaSetAvailable"), "seed {seed}");
     }

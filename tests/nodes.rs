@@ -1,58 +1,36 @@
 //! The controllers that work on nodes, against what a real control plane writes. The scenes are those of the
 //! recordings: a node joins, a node falls silent, a NoExecute taint.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, ServiceAccount};
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch};
-use kubestep::client::Client;
 use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::engine::{Note, Step, What};
+use kubestep::engine::{Engine, Step, What};
 use kubestep::object::{Object, Pod, Resource, Status};
+use world::{Observer, answered, resource};
+
+mod world;
 
 const NODE_CONTROLLERS: &[&str] = &["node-controller ", "ttl-controller "];
 
-struct World {
-    cluster: Cluster,
+type World = world::World<Writes>;
+
+struct Writes {
     /// Milliseconds since the last look, and `agent verb resource name code`, of all writes but leases and tokens.
-    writes: Vec<(u64, String)>,
+    lines: Vec<(u64, String)>,
     since: u64,
 }
 
-impl World {
-    fn new(nodes: usize) -> World {
-        let nodes = (1..=nodes).map(NodeConfig::numbered).collect();
-        let cluster = Cluster::start(Config { nodes, ..Config::default() });
-        let since = cluster.engine.now().since_start().as_millis() as u64;
-        World { cluster, writes: Vec::new(), since }
-    }
-
-    fn run(&mut self, seconds: u64) {
-        let end = self.cluster.engine.now() + Duration::from_secs(seconds);
-        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
-            let Some(step) = self.cluster.step() else { return };
-            self.note(&step);
-        }
-        let crashes = self.cluster.engine.take_crashes();
-        assert!(crashes.is_empty(), "{crashes:?}");
-    }
-
-    fn note(&mut self, step: &Step) {
+impl Observer for Writes {
+    fn observe(&mut self, _: &Engine, step: &Step) {
         let What::Request { request, .. } = &step.event.what else { return };
         if !request.verb.writes() || request.is_background() && request.kind.info().plural != "events" {
             return;
         }
-        let answered = step.notes.iter().find_map(|note| match note {
-            Note::Answered { code, name, .. } => Some((*code, name.clone())),
-            _ => None,
-        });
-        let (code, name) = answered.unwrap_or_default();
-        let name = if name.is_empty() { request.name.clone() } else { name };
+        let (code, name) = answered(step).expect("the API server is there");
         let agent = &request.user.agent;
         let at = step.event.due.since_start().as_millis() as u64 - self.since;
         let line = match &request.body {
@@ -63,46 +41,38 @@ impl World {
                 event.message.clone().unwrap_or_default()
             ),
             body => {
-                let resource = request.kind.info().plural;
-                let sub = request.subresource.map_or(String::new(), |sub| format!("/{}", sub.as_str()));
                 let patch = match body {
                     Body::Patch(Patch::Strategic(value)) => format!(" {value}"),
                     _ => String::new(),
                 };
-                format!("{agent} {} {resource}{sub} {name} {code}{patch}", request.verb.as_str())
+                format!("{agent} {} {} {name} {code}{patch}", request.verb.as_str(), resource(request))
             }
         };
-        self.writes.push((at, line));
+        self.lines.push((at, line));
     }
+}
 
-    /// Runs one request of the user's, and for a second what follows from it.
-    fn ask<T: 'static, F: Future<Output = Result<T, Status>> + 'static>(
-        &mut self,
-        what: impl FnOnce(Client) -> F,
-    ) -> Result<T, Status> {
-        let result = Rc::new(RefCell::new(None));
-        let (out, future) = (result.clone(), what(self.cluster.user.clone()));
-        self.cluster.run_command("test", async move {
-            let output = future.await;
-            *out.borrow_mut() = Some(output);
-        });
-        self.run(1);
-        Rc::into_inner(result).and_then(RefCell::into_inner).expect("the command ended")
+impl World {
+    fn new(nodes: usize) -> World {
+        let nodes = (1..=nodes).map(NodeConfig::numbered).collect();
+        let cluster = Cluster::start(Config { nodes, ..Config::default() });
+        let since = cluster.engine.now().since_start().as_millis() as u64;
+        World { cluster, seen: Writes { lines: Vec::new(), since } }
     }
 
     fn create<T: Resource>(&mut self, manifest: Value) {
         let object: T = serde_json::from_value(manifest).expect("the manifest decodes");
-        self.ask(|client| async move { client.create(object).await }).expect("the object is valid");
+        self.call(|client| async move { client.create(object).await }).expect("the object is valid");
     }
 
     fn get<T: Resource>(&mut self, namespace: &str, name: &str) -> Result<Arc<T>, Status> {
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        self.ask(move |client| async move { client.get::<T>(&namespace, &name).await })
+        self.call(move |client| async move { client.get::<T>(&namespace, &name).await })
     }
 
     fn taint(&mut self, node: &str, taints: Value) {
         let (node, patch) = (node.to_owned(), Patch::Merge(json!({"spec": {"taints": taints}})));
-        self.ask(move |client| async move { client.patch::<Node>("", &node, patch).await }).expect("it is there");
+        self.call(move |client| async move { client.patch::<Node>("", &node, patch).await }).expect("it is there");
     }
 
     /// A Pod `name` that runs on `node`, with these tolerations of its own.
@@ -124,8 +94,8 @@ impl World {
 
     /// What these agents wrote since the last look. From now on times count from here.
     fn take(&mut self, agents: &[&str]) -> Vec<(u64, String)> {
-        self.since = self.cluster.engine.now().since_start().as_millis() as u64;
-        let writes = std::mem::take(&mut self.writes);
+        self.seen.since = self.cluster.engine.now().since_start().as_millis() as u64;
+        let writes = std::mem::take(&mut self.seen.lines);
         writes.into_iter().filter(|(_, line)| agents.iter().any(|agent| line.starts_with(agent))).collect()
     }
 }
@@ -164,7 +134,7 @@ fn a_node_joins_and_leaves() {
         "node-controller event node-6 RegisteredNode: Node node-6 event: Registered Node node-6 in Controller";
     assert_eq!(lines(&world.take(NODE_CONTROLLERS)), [greeting]);
     world.cluster.stop_node("node-6");
-    world.ask(|client| async move { client.delete::<Node>("", "node-6", DeleteOptions::default()).await }).unwrap();
+    world.call(|client| async move { client.delete::<Node>("", "node-6", DeleteOptions::default()).await }).unwrap();
     world.run(6);
     let farewell = "node-controller event node-6 RemovingNode: Node node-6 event: Removing Node node-6 from Controller";
     assert_eq!(lines(&world.take(NODE_CONTROLLERS)), [farewell]);
@@ -253,7 +223,7 @@ fn a_kubelet_tells_that_its_node_is_cordoned() {
     world.take(&[]);
     for (cordoned, told) in [(true, "NodeNotSchedulable"), (false, "NodeSchedulable")] {
         let patch = Patch::Merge(json!({"spec": {"unschedulable": cordoned}}));
-        world.ask(move |client| async move { client.patch::<Node>("", "node-1", patch).await }).expect("it is there");
+        world.call(move |client| async move { client.patch::<Node>("", "node-1", patch).await }).expect("it is there");
         world.run(11);
         let expected = format!("kubelet/node-1 event node-1 {told}: Node node-1 status is now: {told}");
         assert_eq!(lines(&world.take(&["kubelet/node-1 "])), [expected.as_str()], "and nothing else is written");
@@ -271,7 +241,7 @@ fn a_namespace_is_furnished() {
         assert!(account.is_ok());
         assert!(authority.data.as_ref().is_some_and(|data| data.contains_key("ca.crt")));
         let options = DeleteOptions::default;
-        world.ask(move |c| async move { c.delete::<ServiceAccount>("dev", "default", options()).await }).unwrap();
-        world.ask(move |c| async move { c.delete::<ConfigMap>("dev", "kube-root-ca.crt", options()).await }).unwrap();
+        world.call(move |c| async move { c.delete::<ServiceAccount>("dev", "default", options()).await }).unwrap();
+        world.call(move |c| async move { c.delete::<ConfigMap>("dev", "kube-root-ca.crt", options()).await }).unwrap();
     }
 }

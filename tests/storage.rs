@@ -2,41 +2,56 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, User, Verb};
+use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, Verb};
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::engine::What;
+use kubestep::engine::{Engine, Step, What};
 use kubestep::node::csi::CsiRequest;
 use kubestep::object::{Kind, Object};
+use world::Observer;
 
-/// A cluster, the writes of its components about storage, and what two of them ask for.
-struct World {
-    cluster: Cluster,
+mod world;
+
+type World = world::World<Asked>;
+
+/// The writes of components about storage, and what two of them ask for.
+#[derive(Default)]
+struct Asked {
     writes: Vec<String>,
     reads: Vec<String>,
 }
 
+impl Observer for Asked {
+    fn observe(&mut self, _: &Engine, step: &Step) {
+        let What::Request { request, .. } = &step.event.what else { return };
+        let agent = &*request.user.agent;
+        let reads_node = request.verb == Verb::Get && request.kind == Kind::Node;
+        assert!(!(reads_node && agent == "attachdetach-controller"), "its cache has the node");
+        if matches!((request.verb, agent), (Verb::Get, BINDER) | (Verb::List, PROTECTION)) {
+            self.reads.push(request.line());
+        }
+        if request.verb.writes() && is_about_storage(request) && agent != "user/kubectl" {
+            self.writes.push(format!("{agent}: {}", request.line()));
+        }
+    }
+}
+
 impl World {
     fn new(config: Config) -> World {
-        let mut world = World { cluster: Cluster::start(config), writes: Vec::new(), reads: Vec::new() };
+        let mut world = World { cluster: Cluster::start(config), seen: Asked::default() };
         world.run(2);
-        world.writes.clear();
+        world.seen.writes.clear();
         world
     }
 
     /// Creates what the manifest says.
     fn create(&mut self, manifest: Value) {
-        let word = |field: &str| manifest[field].as_str().unwrap_or_default().to_owned();
-        let kind = Kind::from_manifest(&word("apiVersion"), &word("kind")).expect("a known kind");
-        let object = kind.decode(manifest).expect("the manifest decodes");
-        self.send(Verb::Create, kind, "", Body::Object(object));
+        self.send_manifest(manifest);
         self.run(1);
     }
 
@@ -46,51 +61,6 @@ impl World {
 
     fn patch(&mut self, kind: Kind, name: &str, patch: Value) {
         self.send(Verb::Patch, kind, name, Body::Patch(Patch::Merge(patch)));
-    }
-
-    fn send(&mut self, verb: Verb, kind: Kind, name: &str, body: Body) {
-        let namespace = if kind.info().namespaced { "default" } else { "" };
-        let request = Request {
-            user: Rc::new(User::admin()),
-            verb,
-            kind,
-            subresource: None,
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            body,
-            options: Options::default(),
-        };
-        let user = self.cluster.user.clone();
-        self.cluster.run_command("kubectl", async move {
-            let line = request.line();
-            let answer = user.request(request).await.expect("an answer");
-            assert!(answer.result.is_ok(), "{line}: {:?}", answer.result);
-        });
-    }
-
-    fn run(&mut self, seconds: u64) {
-        let end = self.cluster.engine.now() + Duration::from_secs(seconds);
-        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
-            let step = self.cluster.step().expect("there is a next event");
-            let crashes = self.cluster.engine.take_crashes();
-            assert!(crashes.is_empty(), "{crashes:?}");
-            if let What::Request { request, .. } = &step.event.what {
-                let reads_node = request.verb == Verb::Get && request.kind == Kind::Node;
-                assert!(!(reads_node && &*request.user.agent == "attachdetach-controller"), "its cache has the node");
-            }
-            if let What::Request { request, .. } = &step.event.what
-                && matches!((request.verb, &*request.user.agent), (Verb::Get, BINDER) | (Verb::List, PROTECTION))
-            {
-                self.reads.push(request.line());
-            }
-            if let What::Request { request, .. } = &step.event.what
-                && request.verb.writes()
-                && is_about_storage(request)
-                && &*request.user.agent != "user/kubectl"
-            {
-                self.writes.push(format!("{}: {}", request.user.agent, request.line()));
-            }
-        }
     }
 
     fn get(&self, kind: Kind, name: &str) -> Option<Value> {
@@ -159,7 +129,7 @@ fn a_claim_is_bound_in_four_writes() {
     let mut world = World::new(Config::default());
     world.create(volume("large", "10Gi", json!({})));
     world.create(volume("small", "2Gi", json!({})));
-    world.writes.clear();
+    world.seen.writes.clear();
     world.create(claim("data", "1Gi", json!({})));
     world.run(2);
     let expected = [
@@ -168,7 +138,7 @@ fn a_claim_is_bound_in_four_writes() {
         "update persistentvolumeclaims default/data",
         "update persistentvolumeclaims/status default/data",
     ];
-    assert_eq!(world.writes, expected.map(|line| format!("{BINDER}: {line}")));
+    assert_eq!(world.seen.writes, expected.map(|line| format!("{BINDER}: {line}")));
     let (claim, volume) = (world.get(Kind::PersistentVolumeClaim, "data"), world.get(Kind::PersistentVolume, "small"));
     let (claim, volume) = (claim.expect("it is there"), volume.expect("it is there"));
     assert_eq!(
@@ -216,12 +186,12 @@ fn the_claim_of_a_volume_that_is_given_back_is_asked_about_once() {
     world.create(volume("pv", "2Gi", json!({"persistentVolumeReclaimPolicy": "Delete"})));
     world.create(claim("data", "1Gi", json!({})));
     world.run(2);
-    world.reads.clear();
+    world.seen.reads.clear();
     world.delete(Kind::PersistentVolumeClaim, "data");
     world.run(5);
-    world.reads.retain(|read| read.starts_with("get"));
-    assert_eq!(world.reads[..2], ["get persistentvolumeclaims default/data", "get persistentvolumes pv"]);
-    assert!(world.reads[2..].iter().all(|read| read == "get persistentvolumes pv"), "{:?}", world.reads);
+    world.seen.reads.retain(|read| read.starts_with("get"));
+    assert_eq!(world.seen.reads[..2], ["get persistentvolumeclaims default/data", "get persistentvolumes pv"]);
+    assert!(world.seen.reads[2..].iter().all(|read| read == "get persistentvolumes pv"), "{:?}", world.seen.reads);
 }
 
 /// A claim for a file system that was promised a block device never gets it, and both are told.
@@ -270,12 +240,12 @@ fn claims_that_go_together_are_told_from_one_list() {
     let mut world = World::new(Config::default());
     let names: Vec<String> = (0..6).map(|i| format!("data-{i}")).collect();
     names.iter().for_each(|name| world.create(claim(name, "1Gi", json!({}))));
-    world.reads.clear();
+    world.seen.reads.clear();
     names.iter().for_each(|name| world.delete(Kind::PersistentVolumeClaim, name));
     world.run(2);
     assert!(names.iter().all(|name| world.phase(Kind::PersistentVolumeClaim, name) == "gone"));
-    let lists = world.reads.iter().filter(|read| read.starts_with("list pods")).count();
-    assert!((1..=3).contains(&lists), "{:?}", world.reads);
+    let lists = world.seen.reads.iter().filter(|read| read.starts_with("list pods")).count();
+    assert!((1..=3).contains(&lists), "{:?}", world.seen.reads);
 }
 
 #[test]
@@ -401,7 +371,7 @@ fn a_volume_that_waits_for_its_pod_comes_and_goes_in_order() {
     world.create(class("zonal", "disk.csi.kubestep.dev", "WaitForFirstConsumer"));
     world.create(claim("data", "1Gi", json!({"storageClassName": "zonal"})));
     world.run(2);
-    world.writes.clear();
+    world.seen.writes.clear();
     world.create(user_of("db", "data", json!({})));
     world.run(30);
     assert_eq!(world.phase(Kind::Pod, "db"), "Running");
@@ -411,7 +381,7 @@ fn a_volume_that_waits_for_its_pod_comes_and_goes_in_order() {
         let name = line.rsplit(' ').next().unwrap_or_default();
         if name.starts_with("csi-") { line.replace(name, "csi-…") } else { line.replace(&volume, "PV") }
     };
-    let writes: Vec<String> = world.writes.iter().map(|line| attachment(line)).collect();
+    let writes: Vec<String> = world.seen.writes.iter().map(|line| attachment(line)).collect();
     let expected = [
         "kube-scheduler: update persistentvolumeclaims default/data",
         "persistent-volume-binder: update persistentvolumeclaims default/data",
@@ -435,8 +405,8 @@ fn a_volume_that_waits_for_its_pod_comes_and_goes_in_order() {
     assert_eq!(world.phase(Kind::PersistentVolume, &volume), "gone");
     assert!(world.list(Kind::VolumeAttachment).is_empty());
     let asked =
-        world.writes.iter().filter(|line| line.starts_with("attachdetach-controller: delete volumeattachments"));
-    assert_eq!(asked.count(), 1, "{:#?}", world.writes);
+        world.seen.writes.iter().filter(|line| line.starts_with("attachdetach-controller: delete volumeattachments"));
+    assert_eq!(asked.count(), 1, "{:#?}", world.seen.writes);
     for node in world.list(Kind::Node) {
         assert!(node["status"]["volumesAttached"].as_array().is_none_or(Vec::is_empty), "{node}");
         assert!(node["status"]["volumesInUse"].is_null(), "{node}");
@@ -455,7 +425,7 @@ fn a_static_volume_is_chosen_with_the_node_that_reaches_it() {
     });
     world.create(volume("disk-on-2", "1Gi", on_node_2));
     world.create(claim("data", "1Gi", json!({"storageClassName": "local"})));
-    world.writes.clear();
+    world.seen.writes.clear();
     world.create(user_of("db", "data", json!({})));
     world.run(10);
     let expected = [
@@ -464,7 +434,7 @@ fn a_static_volume_is_chosen_with_the_node_that_reaches_it() {
         "persistent-volume-binder: update persistentvolumeclaims default/data",
         "persistent-volume-binder: update persistentvolumeclaims/status default/data",
     ];
-    assert_eq!(world.writes, expected);
+    assert_eq!(world.seen.writes, expected);
     let pod = world.get(Kind::Pod, "db").expect("it is there");
     assert_eq!((&pod["spec"]["nodeName"], &pod["status"]["phase"]), (&json!("node-2"), &json!("Running")));
 }
@@ -581,11 +551,11 @@ fn owner_of_scratch(name: &str) -> Value {
 fn an_ephemeral_volume_comes_and_goes_with_its_pod() {
     let mut world = World::new(with_csi());
     world.create(class("zonal", "disk.csi.kubestep.dev", "WaitForFirstConsumer"));
-    world.writes.clear();
+    world.seen.writes.clear();
     world.create(owner_of_scratch("db"));
     world.run(30);
     assert_eq!(world.phase(Kind::Pod, "db"), "Running");
-    assert_eq!(world.writes[0], "ephemeral-volume-controller: create persistentvolumeclaims default/db-data");
+    assert_eq!(world.seen.writes[0], "ephemeral-volume-controller: create persistentvolumeclaims default/db-data");
     let claim = world.get(Kind::PersistentVolumeClaim, "db-data").expect("it is there");
     assert_eq!(claim["metadata"]["labels"], json!({"type": "scratch"}));
     assert_eq!(claim["metadata"]["annotations"]["made"], "for the pod");
@@ -603,7 +573,7 @@ fn an_ephemeral_volume_comes_and_goes_with_its_pod() {
     assert_eq!(world.phase(Kind::PersistentVolumeClaim, "db-data"), "gone");
     assert_eq!(world.phase(Kind::PersistentVolume, &volume), "gone");
     let deletes: Vec<&String> =
-        world.writes.iter().filter(|line| line.contains("delete persistentvolumeclaims")).collect();
+        world.seen.writes.iter().filter(|line| line.contains("delete persistentvolumeclaims")).collect();
     assert_eq!(deletes, ["generic-garbage-collector: delete persistentvolumeclaims default/db-data"]);
 }
 
@@ -830,7 +800,7 @@ fn user_of_data() -> Value {
 }
 
 fn ask_for(world: &mut World, size: &str) {
-    world.writes.clear();
+    world.seen.writes.clear();
     let patch = json!({"spec": {"resources": {"requests": {"storage": size}}}});
     world.patch(Kind::PersistentVolumeClaim, "data", patch);
 }
@@ -845,7 +815,7 @@ fn a_volume_grows_under_a_running_pod() {
     let volume = world.list(Kind::PersistentVolume).remove(0);
     let name = volume["metadata"]["name"].as_str().unwrap_or_default();
     assert_eq!(
-        world.writes,
+        world.seen.writes,
         [
             "csi-resizer: patch persistentvolumeclaims/status default/data".to_owned(),
             format!("csi-resizer: patch persistentvolumes {name}"),
@@ -860,10 +830,10 @@ fn a_volume_grows_under_a_running_pod() {
     assert_eq!(waiting["allocatedResourceStatuses"]["storage"], "NodeResizePending");
     assert_eq!(waiting["conditions"][0]["type"], "FileSystemResizePending");
 
-    world.writes.clear();
+    world.seen.writes.clear();
     world.run(95);
     assert_eq!(
-        world.writes,
+        world.seen.writes,
         [
             "kubelet/node-1: patch persistentvolumeclaims/status default/data".to_owned(),
             "kubelet/node-1: patch persistentvolumeclaims/status default/data".to_owned(),

@@ -5,7 +5,7 @@ use kubestep::object::token::{self, Bounds};
 use kubestep::object::{Kind, Object};
 use serde_json::json;
 
-use crate::world::World;
+use crate::harness::World;
 
 const CONTROLLER: &str = "tokens-controller";
 
@@ -23,7 +23,7 @@ fn the_default_account_comes_back() {
     let mut world = World::new(0);
     let before = world.get(Kind::ServiceAccount, "default/default").expect("every namespace has one");
     world.delete(Kind::ServiceAccount, "default/default", DeleteOptions::default());
-    world.wait(1);
+    world.run(1);
     let after = world.get(Kind::ServiceAccount, "default/default").expect("it was made anew");
     assert_ne!(before.meta().uid, after.meta().uid);
 }
@@ -33,7 +33,7 @@ fn a_secret_is_filled_with_the_accounts_token_and_goes_with_the_account() {
     let mut world = World::new(0);
     assert_eq!(world.kubectl("create serviceaccount robot"), "serviceaccount/robot created\n");
     make_secret(&mut world, "robot");
-    world.wait(1);
+    world.run(1);
     assert_eq!(world.take_writes(CONTROLLER), ["update secrets key 200"]);
 
     let account = world.get(Kind::ServiceAccount, "default/robot").unwrap().meta().uid.clone().unwrap();
@@ -53,7 +53,7 @@ fn a_secret_is_filled_with_the_accounts_token_and_goes_with_the_account() {
     assert!(world.kubectl("describe secret key").contains(&format!("token:      {}\n", text("token"))));
 
     assert_eq!(world.kubectl("delete sa robot"), "serviceaccount \"robot\" deleted\n");
-    world.wait(1);
+    world.run(1);
     assert_eq!(world.take_writes(CONTROLLER), ["delete secrets key 200"]);
     assert!(world.get(Kind::Secret, "default/key").is_none());
 }
@@ -62,7 +62,7 @@ fn a_secret_is_filled_with_the_accounts_token_and_goes_with_the_account() {
 fn a_secret_of_no_account_goes() {
     let mut world = World::new(0);
     make_secret(&mut world, "ghost");
-    world.wait(1);
+    world.run(1);
     assert_eq!(world.take_writes(CONTROLLER), ["delete secrets key 200"]);
     assert!(world.get(Kind::Secret, "default/key").is_none());
 }
@@ -71,10 +71,10 @@ fn a_secret_of_no_account_goes() {
 fn what_was_taken_out_is_put_back() {
     let mut world = World::new(0);
     make_secret(&mut world, "default");
-    world.wait(1);
+    world.run(1);
     world.take_writes(CONTROLLER);
     world.kubectl("patch secret key -p {\"data\":{\"token\":null,\"ca.crt\":\"eA==\"}}");
-    world.wait(1);
+    world.run(1);
     assert_eq!(world.take_writes(CONTROLLER), ["update secrets key 200"]);
     let Some(Object::Secret(secret)) = world.get(Kind::Secret, "default/key") else { panic!("it is there") };
     assert_eq!(secret.data.as_ref().unwrap().keys().collect::<Vec<_>>(), ["ca.crt", "namespace", "token"]);
@@ -123,7 +123,7 @@ fn tokens_are_made_for_whoever_asks() {
 fn a_pods_token_names_the_pod() {
     let mut world = World::new(1);
     world.kubectl("run web --image=nginx:1.27");
-    world.wait(5);
+    world.run(5);
     let Some(Object::Pod(pod)) = world.get(Kind::Pod, "default/web") else { panic!("it is there") };
     let uid = pod.metadata.uid.clone().unwrap();
     let volume = pod.spec.as_ref().and_then(|spec| spec.volumes().next()).expect("it has the token's volume").name;
@@ -146,7 +146,7 @@ fn a_volume_has_tokens_for_several_audiences() {
         "containers": [{"name": "c", "image": "nginx:1.27", "volumeMounts": [{"name": "tokens", "mountPath": "/tokens"}]}],
         "volumes": [{"name": "tokens", "projected": {"sources": [
             source("api", None, 3600), source("vault", Some("vault"), 900)]}}]}}));
-    world.wait(5);
+    world.run(5);
     for (file, audience, seconds) in [("api", token::ISSUER, 3600), ("vault", "vault", 900)] {
         let text = world.kubectl(&format!("exec web -- cat /tokens/{file}"));
         let bounds = token::read(text.trim_end()).expect("it was signed here").bounds;
@@ -163,12 +163,12 @@ fn a_token_is_exchanged_before_it_expires() {
         "containers": [{"name": "c", "image": "nginx:1.27", "volumeMounts": [{"name": "tokens", "mountPath": "/tokens"}]}],
         "volumes": [{"name": "tokens", "projected": {"sources": [
             {"serviceAccountToken": {"path": "token", "expirationSeconds": 600}}]}}]}}));
-    world.wait(5);
+    world.run(5);
     let read = |world: &mut World| world.kubectl("exec web -- cat /tokens/token");
     let first = read(&mut world);
-    world.wait(450);
+    world.run(450);
     assert_eq!(read(&mut world), first);
-    world.wait(140);
+    world.run(140);
     let second = read(&mut world);
     let issued = |text: &str| match token::read(text.trim_end()).expect("it was signed here").bounds {
         Bounds::Time { issued, .. } => issued,
@@ -185,9 +185,9 @@ fn a_secret_that_goes_is_not_named_any_more() {
         "secrets": [{"name": "key"}, {"name": "other"}]}));
     world.apply(json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
         "metadata": {"name": "key", "annotations": {"kubernetes.io/service-account.name": "robot"}}}));
-    world.wait(2);
+    world.run(2);
     world.kubectl("delete secret key");
-    world.wait(2);
+    world.run(2);
     assert_eq!(world.kubectl("get sa robot -o jsonpath={.secrets[*].name}"), "other");
 }
 
@@ -197,14 +197,14 @@ fn an_account_that_is_gone_is_not_asked_for() {
     let mut world = World::new(1);
     world.apply(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}));
     make_secret(&mut world, "robot");
-    world.wait(2);
+    world.run(2);
     let asked = |world: &mut World| {
-        let reads = std::mem::take(&mut world.reads);
+        let reads = std::mem::take(&mut world.seen.reads);
         reads.iter().filter(|read| *read == "tokens-controller get serviceaccounts robot").count()
     };
     asked(&mut world);
     world.kubectl("delete serviceaccount robot");
-    world.wait(2);
+    world.run(2);
     assert_eq!(world.kubectl("get secrets -o name"), "");
     assert_eq!(asked(&mut world), 0);
 }
@@ -215,9 +215,9 @@ fn a_secret_that_is_full_is_left_alone() {
     let mut world = World::new(1);
     world.apply(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}));
     make_secret(&mut world, "robot");
-    world.wait(2);
+    world.run(2);
     world.take_writes(CONTROLLER);
     world.kubectl("annotate secret key kubernetes.io/service-account.uid-");
-    world.wait(2);
+    world.run(2);
     assert_eq!(world.take_writes(CONTROLLER), [] as [String; 0]);
 }

@@ -3,7 +3,7 @@
 use kubestep::object::Kind;
 use serde_json::json;
 
-use crate::world::World;
+use crate::harness::World;
 
 const CRON: &str = "cronjob-controller";
 
@@ -23,7 +23,7 @@ fn tick(world: &mut World) {
 fn a_job_that_succeeded_is_written_down_at_once() {
     let mut world = World::new(1);
     tick(&mut world);
-    world.wait(80);
+    world.run(80);
     let jobs = world.list(Kind::Job, "default");
     let job = jobs[0].to_json();
     let name = job["metadata"]["name"].as_str().unwrap();
@@ -47,10 +47,10 @@ fn a_job_that_succeeded_is_written_down_at_once() {
 fn a_job_that_somebody_else_made_counts_too() {
     let mut world = World::new(1);
     tick(&mut world);
-    world.wait(80);
+    world.run(80);
     assert_eq!(world.kubectl("create job manual --from=cronjob/tick"), "job.batch/manual created\n");
     world.take_writes(CRON);
-    world.wait(20);
+    world.run(20);
     let writes = world.take_writes(CRON);
     let unexpected = "event UnexpectedJob: Saw a job that the controller did not create or forgot: manual";
     assert!(writes.iter().any(|write| write == unexpected), "{writes:?}");

@@ -11,7 +11,7 @@ use kubestep::controllers::ControllerManager;
 use kubestep::object::{CustomKind, Key, Kind, Object};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::harness::World;
 
 const GROUP: &str = "example.com";
 
@@ -37,8 +37,8 @@ fn definition(with_status: bool) -> Value {
 fn world() -> World {
     let mut world = World::new(1);
     world.apply(definition(false));
-    world.wait(1);
-    world.writes.clear();
+    world.run(1);
+    world.seen.writes.clear();
     world
 }
 
@@ -59,9 +59,9 @@ fn what_a_custom_object_owns_goes_with_it() {
         world.create(Kind::ConfigMap, "default/of-a", &[owner(gadget(), "a", &uid)], Value::Null);
         let second = world.create(gadget(), "default/b", &[owner(gadget(), "a", &uid)], Value::Null);
         world.create(Kind::ConfigMap, "default/of-b", &[owner(gadget(), "b", &second)], Value::Null);
-        world.wait(1);
+        world.run(1);
         world.delete(gadget(), "default/a", policy(how));
-        world.wait(30);
+        world.run(30);
         assert!(world.list(gadget(), "").is_empty(), "{how:?}");
         let left: Vec<String> =
             world.list(Kind::ConfigMap, "default").iter().map(|map| map.name().to_owned()).collect();
@@ -79,16 +79,16 @@ fn a_custom_object_goes_with_its_owner_unless_it_is_orphaned() {
     let (first, second) = (owner_of(&mut world, "first"), owner_of(&mut world, "second"));
     world.create(gadget(), "default/a", std::slice::from_ref(&first), Value::Null);
     world.create(gadget(), "default/b", &[second, first], Value::Null);
-    world.wait(1);
+    world.run(1);
     world.delete(Kind::ConfigMap, "default/second", policy(Propagation::Orphan));
-    world.wait(10);
+    world.run(10);
     let owners = |world: &World, name: &str| world.get(gadget(), name).unwrap().meta().owner_references.clone();
     assert_eq!(owners(&world, "default/b").map(|all| all.len()), Some(1), "the list that is left is written whole");
     let writes = world.take_writes("generic-garbage-collector");
     let patches: Vec<&String> = writes.iter().filter(|write| write.contains("gadgets b")).collect();
     assert_eq!(patches, ["patch gadgets b 415", "patch gadgets b 200"], "its kind has no type to merge by");
     world.delete(Kind::ConfigMap, "default/first", policy(Propagation::Background));
-    world.wait(30);
+    world.run(30);
     assert!(world.list(gadget(), "").is_empty());
 }
 
@@ -119,12 +119,12 @@ fn a_definition_waits_for_its_objects() {
     world.create(gadget(), "default/held", &[], Value::Null);
     let held = json!({"metadata": {"finalizers": ["example.com/keep"]}});
     world.ask(Verb::Patch, gadget(), "default/held", Body::Patch(Patch::Merge(held)));
-    world.writes.clear();
+    world.seen.writes.clear();
     world.kubectl("delete crd gadgets.example.com --wait=false");
     let pending = "True InstanceDeletionPending: CustomResourceDefinition marked for deletion; CustomResource deletion \
         will begin soon";
     assert!(terminating(&world).is_some_and(|text| text == pending || text.contains("InProgress")));
-    world.wait(2);
+    world.run(2);
     let begun = "True InstanceDeletionInProgress: CustomResource deletion is in progress";
     assert_eq!(terminating(&world).as_deref(), Some(begun));
     assert_eq!(world.list(gadget(), "").len(), 1, "the other one is gone");
@@ -137,7 +137,7 @@ fn a_definition_waits_for_its_objects() {
     world.wait_until(61, |world| terminating(world).as_deref() == Some(late));
     let free = json!({"metadata": {"finalizers": null}});
     world.ask(Verb::Patch, gadget(), "default/held", Body::Patch(Patch::Merge(free)));
-    world.wait(10);
+    world.run(10);
     assert!(world.list(gadget(), "").is_empty());
     assert!(world.get(Kind::CustomResourceDefinition, "gadgets.example.com").is_none());
     let answer = world.ask(Verb::List, gadget(), "default/", Body::None);
@@ -204,16 +204,16 @@ fn an_operator_that_came_before_its_kind_works_on_it() {
     let scenario = Scenario { seed: 1, ..Scenario::default() };
     let parts = Parts { programs: PROGRAMS, ..Parts::default() };
     let mut world = World::of(Cluster::with_parts(&scenario, parts));
-    world.wait(5);
+    world.run(5);
     world.apply(definition(true));
-    world.wait(2);
+    world.run(2);
     world.create(gadget(), "default/a", &[], json!({"size": 7}));
-    world.wait(5);
+    world.run(5);
     let seen = |world: &World| world.get(gadget(), "default/a").unwrap().to_json()["status"].clone();
     assert_eq!(seen(&world), json!({"seen": 7, "observedGeneration": 1}));
     let larger = json!({"spec": {"size": 8}, "status": {"seen": 9}});
     world.ask(Verb::Patch, gadget(), "default/a", Body::Patch(Patch::Merge(larger)));
-    world.wait(5);
+    world.run(5);
     assert_eq!(seen(&world), json!({"seen": 8, "observedGeneration": 2}));
 }
 
@@ -234,19 +234,19 @@ fn what_the_last_object_owned_goes_though_the_definition_is_gone_first() {
 fn a_quota_counts_custom_objects_too() {
     let mut world = world();
     world.create(Kind::ResourceQuota, "default/few", &[], json!({"hard": {"count/gadgets.example.com": "1"}}));
-    world.wait(2);
+    world.run(2);
     let add = |world: &mut World, name: &str| {
         let object = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": name}});
         let answer = world.ask(Verb::Create, gadget(), "default/", Body::Json(object.to_string()));
         answer.result.err().map_or_else(String::new, |status| status.message)
     };
     assert_eq!(add(&mut world, "a"), "");
-    world.wait(2);
+    world.run(2);
     let exceeded = "gadgets.example.com \"b\" is forbidden: exceeded quota: few, requested: count/gadgets.example.com=1, \
                     used: count/gadgets.example.com=1, limited: count/gadgets.example.com=1";
     assert_eq!(add(&mut world, "b"), exceeded);
     world.delete(gadget(), "default/a", DeleteOptions::default());
-    world.wait(2);
+    world.run(2);
     assert_eq!(add(&mut world, "b"), "");
 }
 
@@ -261,7 +261,7 @@ fn a_budget_asks_the_scale_of_a_custom_object() {
                 json!({"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}});
         }
         world.apply(defined);
-        world.wait(1);
+        world.run(1);
         let uid = world.create(gadget(), "default/g", &[], json!({"size": 3}));
         let mut owner = owner(gadget(), "g", &uid);
         owner["controller"] = json!(true);
@@ -272,7 +272,7 @@ fn a_budget_asks_the_scale_of_a_custom_object() {
         let selector = json!({"matchLabels": {"app": "g"}});
         let spec = json!({"maxUnavailable": 1, "selector": selector});
         world.create(Kind::PodDisruptionBudget, "default/b", &[], spec);
-        world.wait(5);
+        world.run(5);
         let status = world.get(Kind::PodDisruptionBudget, "default/b").unwrap().to_json()["status"].clone();
         if scales {
             assert_eq!((&status["expectedPods"], &status["desiredHealthy"]), (&json!(3), &json!(2)));

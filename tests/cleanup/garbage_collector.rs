@@ -4,7 +4,7 @@ use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Verb
 use kubestep::object::Kind;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::harness::World;
 
 const COLLECTOR: &str = "generic-garbage-collector";
 
@@ -25,7 +25,7 @@ fn chain(world: &mut World) {
     let uid = world.create(Kind::ConfigMap, "default/middle", &owners, Value::Null);
     let owners = [owner(Kind::ConfigMap, "middle", &uid, true)];
     world.create(Kind::ConfigMap, "default/bottom", &owners, Value::Null);
-    world.wait(1);
+    world.run(1);
     assert_eq!(world.take_writes(COLLECTOR), [] as [&str; 0]);
 }
 
@@ -69,7 +69,7 @@ fn each_policy_has_its_order() {
         let answer = world.delete(Kind::ConfigMap, "default/top", DeleteOptions { propagation, ..Default::default() });
         assert_eq!(answer.code, 200);
         assert_eq!(left(&world), at_once, "{propagation:?}");
-        world.wait(2);
+        world.run(2);
         assert_eq!(world.take_writes(COLLECTOR), writes, "{propagation:?}");
         assert_eq!(left(&world), stay, "{propagation:?}");
     }
@@ -87,11 +87,11 @@ fn foreground_deletion_waits_only_for_those_who_block() {
         world.ask(Verb::Patch, Kind::ConfigMap, name, Body::Patch(Patch::Merge(patch.clone())));
     }
     world.delete(Kind::ConfigMap, "default/top", policy(Propagation::Foreground));
-    world.wait(5);
+    world.run(5);
     assert_eq!(left(&world), ["a-free", "blocking", "top"]);
     let free = json!({"metadata": {"finalizers": null}});
     world.ask(Verb::Patch, Kind::ConfigMap, "default/blocking", Body::Patch(Patch::Merge(free)));
-    world.wait(5);
+    world.run(5);
     assert_eq!(left(&world), ["a-free"], "nobody waits for it");
 }
 
@@ -102,10 +102,10 @@ fn one_owner_is_enough_to_stay() {
     let two = world.create(Kind::ConfigMap, "default/two", &[], Value::Null);
     let owners = [owner(Kind::ConfigMap, "one", &one, true), owner(Kind::ConfigMap, "two", &two, true)];
     world.create(Kind::ConfigMap, "default/child", &owners, Value::Null);
-    world.wait(1);
+    world.run(1);
     for (name, propagation) in [("default/one", Propagation::Background), ("default/two", Propagation::Foreground)] {
         world.delete(Kind::ConfigMap, name, policy(propagation));
-        world.wait(2);
+        world.run(2);
         let Some(child) = world.get(Kind::ConfigMap, "default/child") else { break };
         let owners: Vec<String> =
             child.meta().owner_references.iter().flatten().map(|owner| owner.name.clone()).collect();
@@ -127,7 +127,7 @@ fn owners_that_never_were() {
     let unknown = json!({"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "4"});
     world.create(Kind::ConfigMap, "default/d", &[unknown], Value::Null);
     world.create(Kind::ConfigMap, "default/e", &[owner(Kind::ConfigMap, "there", &there, true)], Value::Null);
-    world.wait(5);
+    world.run(5);
     assert_eq!(left(&world), ["d", "e", "there"]);
     assert!(world.cluster.is_quiet(), "what cannot be resolved keeps nobody up");
 }
@@ -136,9 +136,9 @@ fn owners_that_never_were() {
 fn an_owner_lives_in_its_dependents_namespace() {
     let mut world = World::new(0);
     let uid = world.create(Kind::ConfigMap, "default/there", &[], Value::Null);
-    world.wait(1);
+    world.run(1);
     world.create(Kind::ConfigMap, "kube-public/stray", &[owner(Kind::ConfigMap, "there", &uid, true)], Value::Null);
-    world.wait(1);
+    world.run(1);
     let message = format!("ownerRef [v1/ConfigMap, namespace: kube-public, name: there, uid: {uid}] does not exist");
     let writes = world.take_writes(COLLECTOR);
     assert!(writes.contains(&"delete configmaps stray 200".to_owned()), "{writes:?}");
@@ -150,7 +150,7 @@ fn an_owner_lives_in_its_dependents_namespace() {
     let owner = [owner(Kind::ConfigMap, "there", &uid, true)];
     world.create(Kind::Namespace, "owned", &owner, Value::Null);
     world.delete(Kind::ConfigMap, "default/there", DeleteOptions::default());
-    world.wait(5);
+    world.run(5);
     assert!(world.get(Kind::Namespace, "owned").is_some_and(|ns| ns.meta().deletion_timestamp.is_none()));
 }
 
@@ -161,9 +161,9 @@ fn a_circle_of_owners_is_broken() {
     let b = world.create(Kind::ConfigMap, "default/b", &[owner(Kind::ConfigMap, "a", &a, true)], Value::Null);
     let back = json!({"metadata": {"ownerReferences": [owner(Kind::ConfigMap, "b", &b, true)]}});
     world.ask(Verb::Patch, Kind::ConfigMap, "default/a", Body::Patch(Patch::Merge(back)));
-    world.wait(1);
+    world.run(1);
     world.delete(Kind::ConfigMap, "default/a", policy(Propagation::Foreground));
-    world.wait(5);
+    world.run(5);
     assert_eq!(left(&world), [] as [&str; 0]);
 }
 
@@ -181,11 +181,11 @@ fn to_break_a_circle_blocking_references_are_unblocked() {
     for (name, patch) in [("a", back), ("b", hold(&owners)), ("other", hold(&[]))] {
         world.ask(Verb::Patch, Kind::ConfigMap, &format!("default/{name}"), Body::Patch(Patch::Merge(patch)));
     }
-    world.wait(1);
+    world.run(1);
     for name in ["default/other", "default/a"] {
         world.delete(Kind::ConfigMap, name, policy(Propagation::Foreground));
     }
-    world.wait(5);
+    world.run(5);
     let left = world.get(Kind::ConfigMap, "default/b").expect("a finalizer holds it");
     let blocks = left.meta().owner_references.iter().flatten().map(|owner| owner.block_owner_deletion);
     assert_eq!(blocks.collect::<Vec<_>>(), [Some(false), None]);
@@ -198,7 +198,7 @@ fn a_later_delete_may_choose_another_policy() {
     let hold = json!({"metadata": {"finalizers": ["example.com/wait"]}});
     world.ask(Verb::Patch, Kind::ConfigMap, "default/bottom", Body::Patch(Patch::Merge(hold)));
     world.delete(Kind::ConfigMap, "default/middle", policy(Propagation::Foreground));
-    world.wait(2);
+    world.run(2);
     let finalizers = |world: &World| world.get(Kind::ConfigMap, "default/middle").unwrap().meta().finalizers.clone();
     assert_eq!(finalizers(&world).unwrap(), ["foregroundDeletion"]);
     // Without a policy the one chosen before stays.
@@ -257,7 +257,7 @@ fn kubectl_says_how() {
         if !printed.is_empty() {
             assert_eq!(shown, printed, "{command}");
         }
-        world.wait(3);
+        world.run(3);
     }
     assert_eq!(world.list(Kind::Pod, "default").len(), 2, "the orphans were adopted and orphaned again");
     let set = world.list(Kind::ReplicaSet, "default")[0].name().to_owned();

@@ -1,26 +1,37 @@
 //! A cluster, someone with a keyboard and a client, and a note of all that components write.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Duration;
 
 use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Answer, Body, DeleteOptions, Options, Request, Subresource, Verb};
+use kubestep::apiserver::request::{Answer, Body, DeleteOptions, Request, Subresource, Verb};
 use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
 use kubestep::debugger::properties::{self, Property};
-use kubestep::engine::{Note, Step, What};
+use kubestep::engine::{Engine, Step, What};
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
-/// The cluster and what was written in it.
-pub struct World {
-    /// The cluster.
-    pub cluster: Cluster,
+use crate::world::{self, Observer, answered, resource};
+
+/// A cluster whose components are watched.
+pub type World = world::World<Watch>;
+
+/// What its components write and ask for. What must hold in every run must hold here too.
+pub struct Watch {
     /// `generic-garbage-collector delete pods web-1 200`, in order.
     pub writes: Vec<String>,
     /// `tokens-controller get serviceaccounts robot`, in order.
     pub reads: Vec<String>,
     properties: Vec<Box<dyn Property>>,
+}
+
+impl Observer for Watch {
+    fn observe(&mut self, engine: &Engine, step: &Step) {
+        for property in &mut self.properties {
+            property.check(engine, step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
+        }
+        self.writes.extend(written(step));
+        self.reads.extend(read(step));
+    }
 }
 
 impl World {
@@ -32,15 +43,7 @@ impl World {
 
     /// This cluster.
     pub fn of(cluster: Cluster) -> World {
-        World { cluster, writes: Vec::new(), reads: Vec::new(), properties: properties::all() }
-    }
-
-    /// Steps for so many seconds of virtual time.
-    pub fn wait(&mut self, seconds: u64) {
-        let end = self.cluster.engine.now() + Duration::from_secs(seconds);
-        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
-            self.step();
-        }
+        World { cluster, seen: Watch { writes: Vec::new(), reads: Vec::new(), properties: properties::all() } }
     }
 
     /// Steps until something holds, for so many seconds of virtual time at most.
@@ -59,50 +62,23 @@ impl World {
         }
     }
 
-    fn step(&mut self) {
-        let step = self.cluster.step().expect("a cluster with timers never ends");
-        for property in &mut self.properties {
-            property.check(&self.cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
-        }
-        self.writes.extend(written(&step));
-        self.reads.extend(read(&step));
-        assert!(self.cluster.engine.take_crashes().is_empty());
-    }
-
     /// Sends one request as the user, and gives its answer.
     pub fn ask(&mut self, verb: Verb, kind: Kind, name: &str, body: Body) -> Answer {
-        self.send(verb, kind, name, None, body)
+        self.ask_of(verb, kind, name, None, body)
     }
 
     /// The same for a part of the object: its status, or a Namespace's finalizers.
     pub fn ask_part(&mut self, verb: Verb, kind: Kind, name: &str, part: &str, body: Body) -> Answer {
         let part = if part == "finalize" { Subresource::Finalize } else { Subresource::Status };
-        self.send(verb, kind, name, Some(part), body)
+        self.ask_of(verb, kind, name, Some(part), body)
     }
 
-    fn send(&mut self, verb: Verb, kind: Kind, name: &str, part: Option<Subresource>, body: Body) -> Answer {
+    fn ask_of(&mut self, verb: Verb, kind: Kind, name: &str, part: Option<Subresource>, body: Body) -> Answer {
         let (namespace, name) = name.split_once('/').unwrap_or(("", name));
-        let client = self.cluster.user.clone();
-        let request = Request {
-            user: client.user().clone(),
-            verb,
-            kind,
-            subresource: part,
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            body,
-            options: Options::default(),
-        };
-        let result = Rc::new(RefCell::new(None));
-        let out = result.clone();
-        self.cluster.run_command("ask", async move {
-            let answer = client.request(request).await;
-            *out.borrow_mut() = Some(answer);
-        });
-        while result.borrow().is_none() {
-            self.step();
-        }
-        result.take().unwrap().expect("requests in one process are answered")
+        let user = self.cluster.user.user().clone();
+        let request = Request { subresource: part, ..Request::new(user, verb, kind, namespace, name, body) };
+        let outcome = self.start("ask", |client| async move { client.request(request).await });
+        self.finish(&outcome).expect("requests in one process are answered")
     }
 
     /// Creates an object, and gives its uid.
@@ -151,21 +127,14 @@ impl World {
         let shell = self.cluster.kubectl.clone();
         shell.output.take();
         let shown = shell.output.clone();
-        let done = Rc::new(RefCell::new(false));
-        let flag = done.clone();
-        self.cluster.run_command(line, async move {
-            kubectl::run(&words, &shell).await;
-            *flag.borrow_mut() = true;
-        });
-        while !*done.borrow() {
-            self.step();
-        }
+        let outcome = self.start(line, |_| async move { kubectl::run(&words, &shell).await });
+        self.finish(&outcome);
         shown.take()
     }
 
     /// What one component has written since the last look.
     pub fn take_writes(&mut self, agent: &str) -> Vec<String> {
-        let all = std::mem::take(&mut self.writes);
+        let all = std::mem::take(&mut self.seen.writes);
         all.iter().filter_map(|line| Some(line.strip_prefix(agent)?.trim_start().to_owned())).collect()
     }
 }
@@ -181,16 +150,11 @@ fn written(step: &Step) -> Option<String> {
     if !request.verb.writes() || request.kind == Kind::Lease {
         return None;
     }
-    let (code, name) = step.notes.iter().find_map(|note| match note {
-        Note::Answered { code, name, .. } => Some((*code, name.clone())),
-        _ => None,
-    })?;
-    let name = if name.is_empty() { request.name.clone() } else { name };
+    let (code, name) = answered(step)?;
     if let Body::Object(Object::Event(event)) = &request.body {
         let (reason, message) = (event.reason.as_deref()?, event.message.as_deref()?);
         return Some(format!("{} event {reason}: {message}", request.user.agent));
     }
-    let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));
-    let (agent, verb, plural) = (&request.user.agent, request.verb.as_str(), request.kind.info().plural);
-    Some(format!("{agent} {verb} {plural}{subresource} {name} {code}"))
+    let (agent, verb, resource) = (&request.user.agent, request.verb.as_str(), resource(request));
+    Some(format!("{agent} {verb} {resource} {name} {code}"))
 }

@@ -5,8 +5,10 @@ mod cron_job;
 mod custom;
 mod events;
 mod garbage_collector;
+mod harness;
 mod namespace;
 mod pod_gc;
 mod replication_controller;
 mod workloads;
+#[path = "../world/mod.rs"]
 mod world;

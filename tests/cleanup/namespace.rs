@@ -4,7 +4,7 @@ use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Verb
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::harness::World;
 
 const CONTROLLER: &str = "namespace-controller";
 
@@ -15,8 +15,8 @@ fn doomed() -> World {
     world.kubectl("create deployment web --image=nginx:1.27 --replicas=2 -n doomed");
     world.kubectl("expose deployment web --port=80 -n doomed");
     world.kubectl("rollout status deployment/web -n doomed");
-    world.wait(2);
-    world.writes.clear();
+    world.run(2);
+    world.seen.writes.clear();
     world
 }
 
@@ -67,17 +67,17 @@ fn nothing_is_born_in_a_namespace_that_goes() {
         terminated";
     assert_eq!(said, format!("error: failed to create configmap: {refused}\n"));
     assert!(world.kubectl("get namespace doomed").contains("Terminating"));
-    world.wait(60);
+    world.run(60);
     assert!(world.get(Kind::Namespace, "doomed").is_none());
     // Controllers try, are refused, and say nothing about it.
-    let tries = |agent: &str| world.writes.iter().filter(|w| w.starts_with(agent) && w.ends_with(" 403")).count();
-    assert!(tries("replicaset-controller create pods") > 0, "{:#?}", world.writes);
-    assert_eq!(tries("root-ca-cert-publisher create configmaps"), 1, "{:#?}", world.writes);
+    let tries = |agent: &str| world.seen.writes.iter().filter(|w| w.starts_with(agent) && w.ends_with(" 403")).count();
+    assert!(tries("replicaset-controller create pods") > 0, "{:#?}", world.seen.writes);
+    assert_eq!(tries("root-ca-cert-publisher create configmaps"), 1, "{:#?}", world.seen.writes);
     assert_eq!(tries("service-account-controller"), 0, "it looks at the phase first");
-    assert!(!world.writes.iter().any(|write| write.contains("FailedCreate")), "{:#?}", world.writes);
+    assert!(!world.seen.writes.iter().any(|write| write.contains("FailedCreate")), "{:#?}", world.seen.writes);
     // A new one of that name is another.
     assert_eq!(world.kubectl("create namespace doomed"), "namespace/doomed created\n");
-    world.wait(1);
+    world.run(1);
     assert_eq!(content(&world, "doomed"), ["ConfigMap kube-root-ca.crt", "ServiceAccount default"]);
 }
 
@@ -87,9 +87,9 @@ fn a_finalizer_holds_a_namespace_and_its_status_says_so() {
     world.kubectl("create namespace doomed");
     world.kubectl("create configmap kept -n doomed");
     world.kubectl("patch configmap kept -p {\"metadata\":{\"finalizers\":[\"example.com/keep\"]}} -n doomed");
-    world.wait(1);
+    world.run(1);
     world.kubectl("delete namespace doomed --wait=false");
-    world.wait(30);
+    world.run(30);
     assert_eq!(content(&world, "doomed"), ["ConfigMap kept"]);
     assert_eq!(
         conditions(&world, "doomed"),
@@ -101,7 +101,7 @@ fn a_finalizer_holds_a_namespace_and_its_status_says_so() {
     );
     assert!(world.cluster.is_quiet(), "looking again and again is background traffic");
     world.kubectl("patch configmap kept --type=merge -p {\"metadata\":{\"finalizers\":null}} -n doomed");
-    world.wait(10);
+    world.run(10);
     assert!(world.get(Kind::Namespace, "doomed").is_none());
 }
 
@@ -112,11 +112,11 @@ fn a_namespace_waits_for_processes_that_take_their_time() {
     for seconds in [3, 9, 20, 40] {
         let mut world = World::new(1);
         world.kubectl("create namespace doomed");
-        world.wait(1);
+        world.run(1);
         let container = json!({"name": "c", "image": "busybox:1.36", "command": ["sh", "-c", "sleep 3600"]});
         let spec = json!({"containers": [container], "terminationGracePeriodSeconds": seconds});
         world.create(Kind::Pod, "doomed/stubborn", &[], spec);
-        world.wait(5);
+        world.run(5);
         let begun = world.cluster.engine.now();
         world.kubectl("delete namespace doomed --wait=false");
         world.settle();
@@ -133,7 +133,7 @@ fn a_pod_on_a_lost_node_holds_its_namespace() {
         world.cluster.stop_process(node).expect("it runs");
     }
     world.kubectl("delete namespace doomed --wait=false");
-    world.wait(60);
+    world.run(60);
     assert_eq!(
         conditions(&world, "doomed"),
         ["ContentDeletionFailed: Failed to delete all resource types, 1 remaining: unexpected items still remain in \
@@ -142,7 +142,7 @@ fn a_pod_on_a_lost_node_holds_its_namespace() {
     assert_eq!(world.list(Kind::Service, "doomed").len(), 1, "only the Pods' turn has come");
     world.settle();
     world.kubectl("delete pods --all --force --grace-period=0 -n doomed");
-    world.wait(70);
+    world.run(70);
     assert!(world.get(Kind::Namespace, "doomed").is_none());
 }
 
@@ -167,7 +167,7 @@ fn whoever_finalizes_by_hand_leaves_a_mess() {
         assert_eq!(world.delete(Kind::Namespace, "doomed", DeleteOptions::default()).code, 200);
         assert_eq!(world.get(Kind::Namespace, "doomed").is_some(), there);
     }
-    world.wait(20);
+    world.run(20);
     assert_eq!(world.list(Kind::Pod, "doomed").len(), 2, "nobody deletes what is in a namespace that is not there");
 }
 
@@ -179,7 +179,7 @@ fn others_may_hold_a_namespace_too() {
     assert_eq!(world.ask(Verb::Create, Kind::Namespace, "", Body::Json(object.to_string())).code, 201);
     let foreground = DeleteOptions { propagation: Some(Propagation::Foreground), ..DeleteOptions::default() };
     assert_eq!(world.delete(Kind::Namespace, "held", foreground).code, 200);
-    world.wait(20);
+    world.run(20);
     let held = world.get(Kind::Namespace, "held").expect("an auditor has to let it go first");
     let Object::Namespace(namespace) = &held else { panic!("{held:?}") };
     assert_eq!(namespace.spec.as_ref().and_then(|s| s.finalizers.clone()), Some(vec!["example.com/audit".to_owned()]));
@@ -206,7 +206,7 @@ fn a_stuck_namespace_is_finalized_by_hand() {
     world.apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
         "name": "ledger", "namespace": "audit", "finalizers": ["example.com/keep-the-books"]}}));
     world.kubectl("delete namespace audit --wait=false");
-    world.wait(12);
+    world.run(12);
     let stuck = world.kubectl("get --raw /api/v1/namespaces/audit");
     assert!(stuck.contains("Terminating") && stuck.contains("\"finalizers\":[\"kubernetes\"]"), "{stuck}");
     let body =
@@ -214,7 +214,7 @@ fn a_stuck_namespace_is_finalized_by_hand() {
     world.cluster.kubectl.files = std::rc::Rc::new([("audit.json".to_owned(), body.to_string())].into());
     let said = world.kubectl("replace --raw /api/v1/namespaces/audit/finalize -f audit.json");
     assert!(said.contains("\"kind\":\"Namespace\"") && !said.contains("\"kubernetes\""), "{said}");
-    world.wait(3);
+    world.run(3);
     assert_eq!(world.kubectl("get namespace audit"), "Error from server (NotFound): namespaces \"audit\" not found\n");
     for (line, error) in [
         ("replace --raw /api/v1/namespaces/audit/finalize", "error: --raw can only use a single local file or stdin\n"),

@@ -10,7 +10,7 @@ use kubestep::controllers::service_account;
 use kubestep::object::Kind;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::harness::World;
 
 const COLLECTOR: &str = "pod-garbage-collector";
 
@@ -40,22 +40,23 @@ fn status(world: &World, name: &str) -> Value {
 fn pods_of_a_node_that_is_gone_are_taken_after_a_while() {
     let mut world = World::new(2);
     world.create(Kind::Pod, "default/web", &[], pod(Some("node-2")));
-    world.wait(5);
+    world.run(5);
     stop(&mut world, 2);
     assert_eq!(world.kubectl("delete node node-2"), "node \"node-2\" deleted\n");
-    world.wait(39);
+    world.run(39);
     assert_eq!(world.take_writes(COLLECTOR), [] as [&str; 0], "in quarantine");
     assert_eq!(status(&world, "default/web")["phase"], "Running");
 
-    let patched =
-        |world: &World| world.writes.iter().any(|write| write == "pod-garbage-collector patch pods/status web 200");
+    let patched = |world: &World| {
+        world.seen.writes.iter().any(|write| write == "pod-garbage-collector patch pods/status web 200")
+    };
     world.wait_until(25, patched);
     let marked = status(&world, "default/web");
     assert_eq!(marked["phase"], "Failed");
     let told = marked["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "DisruptionTarget").unwrap();
     assert_eq!((&told["status"], &told["reason"]), (&json!("True"), &json!("DeletionByPodGC")));
     assert_eq!((&told["message"], &told["observedGeneration"]), (&json!("PodGC: node no longer exists"), &json!(1)));
-    world.wait(1);
+    world.run(1);
     assert_eq!(world.take_writes(COLLECTOR), ["patch pods/status web 200", "delete pods web 200"]);
     assert!(world.get(Kind::Pod, "default/web").is_none());
 }
@@ -64,12 +65,12 @@ fn pods_of_a_node_that_is_gone_are_taken_after_a_while() {
 fn a_node_that_comes_back_keeps_its_pods() {
     let mut world = World::new(2);
     world.create(Kind::Pod, "default/web", &[], pod(Some("node-2")));
-    world.wait(5);
+    world.run(5);
     stop(&mut world, 2);
     world.kubectl("delete node node-2");
-    world.wait(25);
+    world.run(25);
     world.cluster.add_node(&NodeConfig::numbered(2));
-    world.wait(120);
+    world.run(120);
     assert_eq!(world.take_writes(COLLECTOR), [] as [&str; 0]);
     assert_eq!(status(&world, "default/web")["phase"], "Running");
 }
@@ -79,7 +80,7 @@ fn a_node_that_comes_back_keeps_its_pods() {
 fn nobody_waits_for_a_node_that_never_was() {
     let mut world = World::new(1);
     world.create(Kind::Pod, "default/web", &[], pod(Some("node-9")));
-    world.wait(39);
+    world.run(39);
     assert!(world.get(Kind::Pod, "default/web").is_some());
     world.wait_until(60, |world| world.get(Kind::Pod, "default/web").is_none());
 }
@@ -92,10 +93,10 @@ fn unscheduled_pods_fail_and_go() {
     patch(&mut world, Kind::Pod, "default/web", json!({"metadata": {"finalizers": ["example.com/hold"]}}));
     world.delete(Kind::Pod, "default/web", DeleteOptions::default());
     assert_eq!(status(&world, "default/web")["phase"], "Pending");
-    world.wait(25);
+    world.run(25);
     assert_eq!(world.take_writes(COLLECTOR), ["patch pods/status web 200", "delete pods web 200"]);
     assert_eq!(status(&world, "default/web")["phase"], "Failed");
-    world.wait(60);
+    world.run(60);
     assert_eq!(world.take_writes(COLLECTOR), [] as [&str; 0], "there is nothing more to do");
     patch(&mut world, Kind::Pod, "default/web", json!({"metadata": {"finalizers": null}}));
     assert!(world.get(Kind::Pod, "default/web").is_none());
@@ -107,20 +108,20 @@ fn pods_of_a_node_out_of_service_need_no_kubelet_to_go() {
     for name in ["default/web", "default/stays"] {
         world.create(Kind::Pod, name, &[], pod(Some("node-2")));
     }
-    world.wait(5);
+    world.run(5);
     stop(&mut world, 2);
-    world.wait(60);
+    world.run(60);
     world.delete(Kind::Pod, "default/web", DeleteOptions::default());
-    world.wait(60);
+    world.run(60);
     assert!(world.get(Kind::Pod, "default/web").is_some(), "its kubelet does not confirm");
     world.take_writes(COLLECTOR);
     world.kubectl("taint nodes node-2 node.kubernetes.io/out-of-service=nodeshutdown:NoSchedule");
-    world.wait(21);
+    world.run(21);
     assert_eq!(world.take_writes(COLLECTOR), ["patch pods/status web 200", "delete pods web 200"]);
     assert!(world.get(Kind::Pod, "default/web").is_none());
     assert!(world.get(Kind::Pod, "default/stays").is_some(), "nobody deleted it");
     world.delete(Kind::Pod, "default/stays", DeleteOptions::default());
-    world.wait(21);
+    world.run(21);
     assert!(world.get(Kind::Pod, "default/stays").is_none());
 }
 
@@ -135,7 +136,7 @@ fn of_too_many_ended_pods_the_oldest_go() {
         &mut world,
         &[("a", "Succeeded", ""), ("b", "Failed", ""), ("c", "Succeeded", ""), ("d", "Failed", "Evicted")],
     );
-    world.wait(21);
+    world.run(21);
     // The evicted one first, then the oldest; neither needs to be told that it has failed.
     assert_eq!(world.take_writes(COLLECTOR), ["delete pods d 200", "delete pods a 200"]);
     let left: Vec<String> = world.list(Kind::Pod, "default").iter().map(|pod| pod.name().to_owned()).collect();
@@ -147,7 +148,7 @@ fn patch_phases(world: &mut World, pods: &[(&str, &str, &str)]) {
     for (name, phase, reason) in pods {
         let name = format!("default/{name}");
         world.create(Kind::Pod, &name, &[], pod(Some("node-1")));
-        world.wait(1);
+        world.run(1);
         let status = Body::Patch(Patch::Merge(json!({"status": {"phase": phase, "reason": reason}})));
         assert_eq!(world.ask_part(Verb::Patch, Kind::Pod, &name, "status", status).code, 200);
     }

@@ -5,7 +5,7 @@ use kubestep::object::meta::controller_of;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::harness::World;
 
 const CONTROLLER: &str = "replication-controller";
 
@@ -28,7 +28,7 @@ fn status(world: &World) -> Value {
 fn pods_are_made_counted_and_taken_away() {
     let mut world = World::new(1);
     world.create(Kind::ReplicationController, "default/web", &[], controller(2));
-    world.wait(5);
+    world.run(5);
     // The status of before, and of after: no guard holds the second reconcile back.
     let writes = world.take_writes(CONTROLLER);
     assert_eq!(writes.iter().filter(|w| w.starts_with("create pods web-")).count(), 2, "{writes:#?}");
@@ -46,7 +46,7 @@ fn pods_are_made_counted_and_taken_away() {
     }
 
     assert_eq!(world.kubectl("scale rc/web --replicas=1"), "replicationcontroller/web scaled\n");
-    world.wait(40);
+    world.run(40);
     let writes = world.take_writes(CONTROLLER);
     assert_eq!(writes.iter().filter(|w| w.starts_with("event SuccessfulDelete: Deleted pod: web-")).count(), 1);
     assert_eq!(world.list(Kind::Pod, "default").len(), 1);
@@ -57,16 +57,16 @@ fn pods_are_made_counted_and_taken_away() {
 fn pods_are_adopted_and_released() {
     let mut world = World::new(1);
     world.create(Kind::ReplicationController, "default/web", &[], controller(1));
-    world.wait(3);
+    world.run(3);
     let name = world.list(Kind::Pod, "default")[0].name().to_owned();
     let code = patch(&mut world, Kind::Pod, &format!("default/{name}"), json!({"metadata": {"labels": {"app": "x"}}}));
     assert_eq!(code, 200);
-    world.wait(3);
+    world.run(3);
     let pods = world.list(Kind::Pod, "default");
     let owned = |pod: &&Object| controller_of(pod.meta()).is_some();
     assert_eq!((pods.len(), pods.iter().filter(owned).count()), (2, 1), "one was released, one made in its place");
     patch(&mut world, Kind::Pod, &format!("default/{name}"), json!({"metadata": {"labels": {"app": "web"}}}));
-    world.wait(40);
+    world.run(40);
     let pods = world.list(Kind::Pod, "default");
     assert_eq!((pods.len(), pods.iter().filter(owned).count()), (1, 1), "it came back, and one was too many");
 }
@@ -78,10 +78,10 @@ fn pods_stay_unless_the_request_says_otherwise() {
     for (propagation, pods_left) in [(None, 2), (Some(Propagation::Orphan), 2), (Some(Propagation::Background), 0)] {
         let mut world = World::new(1);
         world.create(Kind::ReplicationController, "default/web", &[], controller(2));
-        world.wait(3);
+        world.run(3);
         let options = DeleteOptions { propagation, ..DeleteOptions::default() };
         assert_eq!(world.delete(Kind::ReplicationController, "default/web", options).code, 200);
-        world.wait(60);
+        world.run(60);
         assert!(world.get(Kind::ReplicationController, "default/web").is_none());
         assert_eq!(world.list(Kind::Pod, "default").len(), pods_left, "{propagation:?}");
     }
@@ -93,7 +93,7 @@ fn failures_are_told_in_the_status() {
     let mut spec = controller(2);
     spec["template"]["spec"]["serviceAccountName"] = json!("ghost");
     world.create(Kind::ReplicationController, "default/web", &[], spec);
-    world.wait(1);
+    world.run(1);
     let condition = &status(&world)["conditions"][0];
     assert_eq!((&condition["type"], &condition["reason"]), (&json!("ReplicaFailure"), &json!("FailedCreate")));
     let writes = world.take_writes(CONTROLLER);
@@ -106,7 +106,7 @@ fn failures_are_told_in_the_status() {
 fn kubectl_shows_them() {
     let mut world = World::new(1);
     world.create(Kind::ReplicationController, "default/web", &[], controller(1));
-    world.wait(5);
+    world.run(5);
     let table = world.kubectl("get rc -o wide");
     let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let want = ["NAME", "DESIRED", "CURRENT", "READY", "AGE", "CONTAINERS", "IMAGES", "SELECTOR"];

@@ -6,7 +6,7 @@ use kubestep::engine::control::Hold;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::harness::World;
 
 const SETS: &str = "statefulset-controller";
 const DAEMONS: &str = "daemon-set-controller";
@@ -74,7 +74,7 @@ fn a_set_that_deletes_a_pod_that_is_gone_says_so() {
     world.cluster.engine.hold(hold.clone());
     world.kubectl("delete pod db-0 --grace-period=0 --force");
     world.kubectl("set image statefulset/db c=i:2");
-    world.wait(1);
+    world.run(1);
     let failed = "event FailedDelete: Delete Pod db-0 in StatefulSet db failed error: pods \"db-0\" not found";
     let writes = world.take_writes(SETS);
     assert!(writes.iter().filter(|write| *write == "delete pods db-0 404").count() > 1, "{writes:#?}");
@@ -93,7 +93,7 @@ fn an_adopted_pod_cannot_be_given_its_claims() {
     world.wait_until(30, |world| is_ready(world, "db-0"));
     let claim = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
     set(&mut world, &json!({"replicas": 1, "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}]}));
-    world.wait(1);
+    world.run(1);
     let writes = world.take_writes(SETS);
     for wanted in ["create persistentvolumeclaims data-db-0 201", "update pods db-0 422"] {
         assert!(writes.iter().any(|write| write == wanted), "{wanted} in {writes:#?}");
@@ -109,7 +109,7 @@ fn a_count_below_zero_is_refused() {
     set(&mut world, &json!({"replicas": 1, "podManagementPolicy": "Parallel"}));
     world.wait_until(30, |world| is_ready(world, "db-0"));
     world.kubectl("set image statefulset/db c=i:no-such");
-    world.wait(40);
+    world.run(40);
     world.take_writes(SETS);
     world.kubectl("set image statefulset/db c=i:3");
     world.wait_until(60, |world| is_ready(world, "db-0"));
@@ -163,7 +163,7 @@ fn a_revision_that_lost_its_owner_is_adopted_again() {
     let patch = json!({"metadata": {"ownerReferences": null}});
     let said = world.kubectl(&format!("patch controllerrevision {revision} --type=merge -p {patch}"));
     assert!(said.contains("patched"), "{said}");
-    world.wait(1);
+    world.run(1);
     let writes = world.take_writes(DAEMONS);
     assert!(writes.contains(&format!("patch controllerrevisions {revision} 200")), "{writes:#?}");
 }
@@ -176,15 +176,15 @@ fn a_daemon_set_that_waits_writes_its_status_for_nothing() {
     let hold = Hold::Watch("kube-controller-manager".into(), Kind::Pod);
     world.cluster.engine.hold(hold.clone());
     world.kubectl("set image daemonset/agent c=i:2");
-    world.wait(1);
+    world.run(1);
     world.take_writes(DAEMONS);
     let before = world.get(Kind::DaemonSet, "default/agent").unwrap().meta().resource_version.clone();
     world.kubectl("annotate daemonset agent note=1");
-    world.wait(1);
+    world.run(1);
     assert_eq!(world.take_writes(DAEMONS), [] as [String; 0], "the generation is the same");
     world.kubectl("set image daemonset/agent c=i:3");
     let changed = world.get(Kind::DaemonSet, "default/agent").unwrap().meta().resource_version.clone();
-    world.wait(1);
+    world.run(1);
     let writes = world.take_writes(DAEMONS);
     assert!(writes.contains(&"update daemonsets/status agent 200".to_owned()), "{writes:#?}");
     let after = world.get(Kind::DaemonSet, "default/agent").unwrap().meta().resource_version.clone();
@@ -210,7 +210,7 @@ fn the_finalizers_of_anothers_job_are_the_others() {
         let status = json!({"status": {"startTime": at, "conditions": [is("FailureTarget"), is("Failed")]}});
         let said = world.kubectl(&format!("patch job work --subresource=status --type=merge -p {status}"));
         assert!(said.contains("patched"), "{said}");
-        world.wait(3);
+        world.run(3);
         let finalizers = world.get(Kind::Pod, "default/one").and_then(|pod| pod.meta().finalizers.clone());
         assert_eq!(finalizers.is_some_and(|there| !there.is_empty()), held, "{manager}");
     }
@@ -238,7 +238,7 @@ fn strangers_of_the_same_labels_crowd_a_node() {
             world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}));
         }
         world.kubectl("scale deployment web --replicas=1");
-        world.wait(60);
+        world.run(60);
         let left = world
             .list(Kind::Pod, "default")
             .iter()

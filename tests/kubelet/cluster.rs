@@ -1,79 +1,51 @@
 //! Nodes in a whole cluster: what kubelets send, next to the recordings of a real one.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Body, DeleteOptions, Options, Patch, Request, StatusPatch, User, Verb};
+use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Config};
-use kubestep::engine::What;
+use kubestep::engine::{Engine, Step, What};
 use kubestep::node::runtime::Runtime;
 use kubestep::object::{Key, Kind, Object, Pod, Resource};
 
-/// A cluster of three nodes, and what its kubelets send.
-struct World {
-    cluster: Cluster,
+use crate::world::Observer;
+
+/// A cluster of three nodes.
+type World = crate::world::World<Sent>;
+
+/// What its kubelets send.
+#[derive(Default)]
+struct Sent {
     calls: Vec<String>,
+}
+
+impl Observer for Sent {
+    fn observe(&mut self, _: &Engine, step: &Step) {
+        if let What::Request { request, .. } = &step.event.what
+            && request.user.agent.starts_with("kubelet/")
+        {
+            self.calls.extend(describe(request));
+        }
+    }
 }
 
 impl World {
     fn new() -> World {
-        let mut world = World { cluster: Cluster::start(Config::default()), calls: Vec::new() };
+        let mut world = World { cluster: Cluster::start(Config::default()), seen: Sent::default() };
         world.run(5);
-        world.calls.clear();
+        world.seen.calls.clear();
         world
-    }
-
-    /// Creates what the manifest says.
-    fn create(&mut self, manifest: Value) {
-        let (api_version, kind) = (manifest["apiVersion"].as_str(), manifest["kind"].as_str());
-        let kind = Kind::from_manifest(api_version.unwrap_or_default(), kind.unwrap_or_default()).unwrap();
-        let object = kind.decode(manifest).unwrap();
-        self.send(Verb::Create, kind, "", Body::Object(object));
-    }
-
-    fn send(&mut self, verb: Verb, kind: Kind, name: &str, body: Body) {
-        let request = Request {
-            user: Rc::new(User::admin()),
-            verb,
-            kind,
-            subresource: None,
-            namespace: "default".to_owned(),
-            name: name.to_owned(),
-            body,
-            options: Options::default(),
-        };
-        let user = self.cluster.user.clone();
-        self.cluster.run_command("kubectl", async move {
-            let answer = user.request(request).await.unwrap();
-            assert!(answer.result.is_ok(), "{:?}", answer.result);
-        });
-    }
-
-    fn run(&mut self, seconds: u64) {
-        // Time moves with events only, so the end counts from the next one.
-        let end = self.cluster.engine.now() + Duration::from_secs(seconds);
-        while self.cluster.engine.peek().is_some_and(|next| next.due <= end) {
-            let step = self.cluster.step().unwrap();
-            let crashes = self.cluster.engine.take_crashes();
-            assert!(crashes.is_empty(), "{crashes:?}");
-            if let What::Request { request, .. } = &step.event.what
-                && request.user.agent.starts_with("kubelet/")
-                && let Some(line) = describe(request)
-            {
-                self.calls.push(line);
-            }
-        }
     }
 
     /// What was sent about one pod, in order.
     fn about(&self, pod: &str) -> Vec<&str> {
         let of_pod = |line: &String| line.split_once(' ').is_some_and(|(name, _)| name == pod);
-        self.calls.iter().filter(|line| of_pod(line)).filter_map(|line| Some(line.split_once(' ')?.1)).collect()
+        self.seen.calls.iter().filter(|line| of_pod(line)).filter_map(|line| Some(line.split_once(' ')?.1)).collect()
     }
 
     /// All pods as the API server has them.
@@ -125,13 +97,13 @@ fn deployment(image: &str, replicas: u32) -> Value {
 #[test]
 fn the_pods_of_a_deployment_start() {
     let mut world = World::new();
-    world.create(deployment("nginx:1.27", 2));
+    world.send_manifest(deployment("nginx:1.27", 2));
     world.run(10);
     let pods = world.pods();
     assert_eq!(pods.len(), 2);
     for pod in pods {
         let status = pod.status.clone().unwrap();
-        assert_eq!(status.phase.as_deref(), Some("Running"), "{:#?}", world.calls);
+        assert_eq!(status.phase.as_deref(), Some("Running"), "{:#?}", world.seen.calls);
         assert!(status.pod_ip.is_some() && status.pod_ip != status.host_ip);
         let calls = world.about(pod.metadata.name.as_deref().unwrap());
         let patches: Vec<&&str> = calls.iter().filter(|call| call.starts_with("patch")).collect();
@@ -148,16 +120,16 @@ fn the_pods_of_a_deployment_start() {
 #[test]
 fn a_deleted_pod_ends_and_is_replaced() {
     let mut world = World::new();
-    world.create(deployment("nginx:1.27", 2));
+    world.send_manifest(deployment("nginx:1.27", 2));
     world.run(10);
-    world.calls.clear();
+    world.seen.calls.clear();
     let name = world.pods()[0].metadata.name.clone().unwrap();
     world.send(Verb::Delete, Kind::Pod, &name, Body::Delete(Default::default()));
     world.run(10);
     let calls = world.about(&name);
     let expected =
         ["get", "Event Killing", "patch status Running TTTTT", "get", "patch status Succeeded FTFFT", "get", "delete"];
-    assert_eq!(calls, expected, "{:#?}", world.calls);
+    assert_eq!(calls, expected, "{:#?}", world.seen.calls);
     let pods = world.pods();
     assert_eq!(pods.len(), 2);
     assert!(pods.iter().all(|pod| pod.metadata.name.as_ref() != Some(&name)));
@@ -169,18 +141,18 @@ fn a_deleted_pod_ends_and_is_replaced() {
 #[test]
 fn a_killed_container_is_started_again_in_the_same_pod() {
     let mut world = World::new();
-    world.create(deployment("nginx:1.27", 1));
+    world.send_manifest(deployment("nginx:1.27", 1));
     world.run(10);
     let before = world.pods().remove(0);
     for restarts in 1..=2 {
-        world.calls.clear();
+        world.seen.calls.clear();
         let pod = Key::of_meta(&before.metadata);
         assert!(world.cluster.kill_container(&pod, "", false));
         world.run(if restarts == 1 { 5 } else { 30 });
         let calls = world.about(before.metadata.name.as_deref().unwrap());
         let patches: Vec<&&str> = calls.iter().filter(|call| call.starts_with("patch")).collect();
         let expected = ["patch status Running TTFFT", "patch status Running TTFFT", "patch status Running TTTTT"];
-        assert_eq!(patches, expected[2 - restarts..].iter().collect::<Vec<_>>(), "{:#?}", world.calls);
+        assert_eq!(patches, expected[2 - restarts..].iter().collect::<Vec<_>>(), "{:#?}", world.seen.calls);
     }
     let after = world.pods().remove(0);
     assert_eq!(after.metadata.uid, before.metadata.uid);
@@ -196,12 +168,12 @@ fn a_killed_container_is_started_again_in_the_same_pod() {
 #[test]
 fn a_forced_delete_leaves_nothing_behind() {
     let mut world = World::new();
-    world.create(json!({
+    world.send_manifest(json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default"},
         "spec": {"containers": [{"name": "web", "image": "nginx:1.27"}]},
     }));
     world.run(10);
-    world.calls.clear();
+    world.seen.calls.clear();
     let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
     world.send(Verb::Delete, Kind::Pod, "web", Body::Delete(options));
     world.run(30);
@@ -221,7 +193,7 @@ fn a_forced_delete_leaves_nothing_behind() {
 #[test]
 fn a_node_comes_back_and_its_pods_with_it() {
     let mut world = World::new();
-    world.create(deployment("nginx:1.27", 3));
+    world.send_manifest(deployment("nginx:1.27", 3));
     world.run(10);
     let pods = world.pods();
     let node = pods[0].spec.as_ref().and_then(|s| s.node_name.clone()).unwrap();
@@ -233,7 +205,7 @@ fn a_node_comes_back_and_its_pods_with_it() {
     let restarts = |pod: &Pod| pod.status.as_ref().unwrap().container_statuses.as_ref().unwrap()[0].restart_count;
     for pod in world.pods() {
         let there = pod.spec.as_ref().and_then(|s| s.node_name.as_ref()) == Some(&node);
-        assert_eq!(restarts(&pod), i32::from(there), "{:#?}", world.calls);
+        assert_eq!(restarts(&pod), i32::from(there), "{:#?}", world.seen.calls);
         assert_eq!(pod.status.as_ref().and_then(|s| s.phase.as_deref()), Some("Running"));
     }
 }

@@ -8,3 +8,5 @@ mod runtime;
 mod scale;
 mod scripts;
 mod static_pods;
+#[path = "../world/mod.rs"]
+mod world;
