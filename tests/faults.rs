@@ -14,17 +14,16 @@ use kubestep::node::host::Shortage;
 use kubestep::object::pod::has_ended;
 use kubestep::object::random::Random;
 use kubestep::object::{Kind, Object};
+use seeds::seeds;
 
-/// How many seeds are tried unless the environment says otherwise. CI tries 100.
+mod seeds;
+
+/// How many seeds are tried unless the environment says otherwise.
 const SEEDS: u64 = 3;
 /// A rollout takes so many steps or more.
 const STEPS: u64 = 240;
 /// Between two parts of a fault so many steps pass at most.
 const BETWEEN: u64 = 40;
-
-fn seeds() -> u64 {
-    std::env::var("KUBESTEP_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(SEEDS)
-}
 
 fn session(seed: u64) -> Session {
     Session::of(Scenario { seed, ..Scenario::find("deployment").expect("the scenario is shipped") })
@@ -133,7 +132,7 @@ fn the_cluster_comes_through() {
 }
 
 fn comes_through(fault: &[&str]) {
-    for seed in 1..=seeds() {
+    for seed in 1..=seeds(SEEDS) {
         let mut session = session(seed);
         let typed = inflict(&mut session, fault, seed);
         settle(&mut session);
@@ -151,7 +150,7 @@ fn comes_through(fault: &[&str]) {
 /// A container whose process ends is started anew by its kubelet, which counts that.
 #[test]
 fn containers_that_are_killed_start_anew() {
-    for (seed, how) in (1..=seeds()).flat_map(|seed| [(seed, "kill"), (seed, "oom")]) {
+    for (seed, how) in (1..=seeds(SEEDS)).flat_map(|seed| [(seed, "kill"), (seed, "oom")]) {
         let mut session = session(seed);
         session.go(&mut Goal::Quiet, 100_000);
         let store = &session.cluster.engine.api.store;
@@ -178,7 +177,7 @@ fn what_lasts_has_a_name() {
         let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
         pods.filter(|(_, entry)| entry.value.to_json()["spec"]["nodeName"].is_null()).count()
     };
-    for seed in 1..=seeds() {
+    for seed in 1..=seeds(SEEDS) {
         let mut session = session(seed);
         session.act("stop kube-scheduler").expect("it runs");
         settle(&mut session);
@@ -207,7 +206,9 @@ fn what_is_held_for_good_has_a_name() {
     std::thread::scope(|scope| {
         for thread in 0..threads {
             let cases = cases.into_iter().skip(thread).step_by(threads);
-            scope.spawn(move || cases.for_each(|(fault, who)| (1..=seeds()).for_each(|seed| lasts(fault, who, seed))));
+            scope.spawn(move || {
+                cases.for_each(|(fault, who)| (1..=seeds(SEEDS)).for_each(|seed| lasts(fault, who, seed)))
+            });
         }
     });
 }
@@ -632,7 +633,7 @@ fn a_stateful_set_updates_one_pod_at_a_time_whatever_it_asks() {
         "kubectl rollout status sts/db --timeout=120s",
     ];
     scenario.timeline = lines.map(str::to_owned).to_vec();
-    for seed in 0..seeds() {
+    for seed in 0..seeds(SEEDS) {
         let mut cluster = bugs::cluster(&Scenario { seed, ..scenario.clone() });
         let (mut up, mut fewest) = (0, usize::MAX);
         while !cluster.is_quiet() {
@@ -687,7 +688,7 @@ fn a_clock_that_goes_back_makes_a_node_doubted() {
 #[test]
 fn one_lost_message_is_healed_by_a_restart_at_the_latest() {
     let mut stale = 0;
-    for seed in 1..=seeds().max(8) {
+    for seed in 1..=seeds(SEEDS).max(8) {
         let mut session = session(seed);
         let mut random = Random::new(seed ^ 0xd0);
         session.goto(10 + random.below(STEPS));

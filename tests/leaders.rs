@@ -6,11 +6,9 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties::named;
 use kubestep::debugger::{Goal, Session};
 use kubestep::object::Object;
+use seeds::seeds;
 
-/// How many seeds are tried unless the environment says otherwise. CI tries 100.
-fn seeds() -> u64 {
-    std::env::var("KUBESTEP_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(10)
-}
+mod seeds;
 
 fn session(seed: u64) -> Session {
     Session::of(Scenario { seed, ..Scenario::find("leader-change").expect("the scenario is shipped") })
@@ -52,7 +50,7 @@ fn broken(session: &mut Session, seconds: u64) -> Vec<String> {
 /// The scenario, step by step as it is told, with many seeds.
 #[test]
 fn the_standby_takes_over_when_the_leader_has_stopped() {
-    for seed in 0..seeds() {
+    for seed in 0..seeds(10) {
         let mut session = session(seed);
         let mut property = named("one-leader").expect("it is a property")();
         let (first, transitions) = lease(&session, "kube-controller-manager");

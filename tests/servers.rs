@@ -9,11 +9,9 @@ use kubestep::debugger::{Goal, Session};
 use kubestep::engine::{ActorId, Pending, What};
 use kubestep::object::random::Random;
 use kubestep::object::{Key, Kind};
+use seeds::seeds;
 
-/// How many seeds are tried unless the environment says otherwise. CI tries 100.
-fn seeds() -> u64 {
-    std::env::var("KUBESTEP_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(10)
-}
+mod seeds;
 
 /// A Deployment with so many API servers; `old`: informers begin with a list as old as it may be.
 fn deployment(seed: u64, api_servers: u16, old: bool) -> Session {
@@ -74,7 +72,7 @@ const TROUBLE: &[&str] = &[
 /// what the store is.
 #[test]
 fn who_says_what_they_have_seen_never_sees_less() {
-    for seed in 0..seeds() {
+    for seed in 0..seeds(10) {
         let mut random = Random::new(seed);
         let mut session = deployment(seed, 2 + (seed % 2) as u16, seed % 4 < 2);
         let mut seen: BTreeMap<ActorId, Vec<u64>> = BTreeMap::new();
@@ -122,7 +120,7 @@ fn pods_known(session: &Session, process: &str) -> BTreeMap<Key, u64> {
 /// waits until the server has caught up.
 #[test]
 fn who_starts_anew_may_see_the_past() {
-    for seed in 0..seeds().min(5) {
+    for seed in 0..seeds(10).min(5) {
         for old in [true, false] {
             let mut session = deployment(seed, 2, old);
             session.go(&mut Goal::Quiet, 100_000);
@@ -218,7 +216,7 @@ fn clients_turn_to_a_server_that_runs() {
 /// The walk: two nodes run one Pod, unless informers begin with the newest state.
 #[test]
 fn the_past_comes_alive_on_the_first_node() {
-    for seed in 0..seeds().min(5) {
+    for seed in 0..seeds(10).min(5) {
         let walk = Scenario::find("api-servers").expect("the scenario is shipped");
         let mended = walk.mended().expect("it shows a bug");
         for (scenario, breaks) in [(walk, true), (mended, false)] {
