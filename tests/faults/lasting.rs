@@ -1,0 +1,110 @@
+//! Faults that last end in a state that has a name.
+
+use std::time::Duration;
+
+use kubestep::debugger::{Goal, Session};
+
+use crate::harness::{SEEDS, available, give_up_nodes, inflict, ready, session, settle};
+use crate::seeds::seeds;
+
+/// Faults that last, and what they are to be known by.
+#[test]
+fn what_lasts_has_a_name() {
+    let pending = |session: &Session| {
+        let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+        pods.filter(|(_, entry)| entry.value.to_json()["spec"]["nodeName"].is_null()).count()
+    };
+    for seed in 1..=seeds(SEEDS) {
+        let mut session = session(seed);
+        session.act("stop kube-scheduler").expect("it runs");
+        settle(&mut session);
+        assert_eq!((available(&session), pending(&session)), (0, 2), "nobody gives Pods a node");
+        session.act("start kube-scheduler").expect("it was stopped");
+        settle(&mut session);
+        assert_eq!(available(&session), 2, "it finds them when it comes back");
+    }
+}
+
+/// Whoever is cut off or hangs, and stays so: the cluster comes through without it, or stops where it is needed. Then what
+/// it was not told stands among the events that are held back, and with a release all goes on.
+#[test]
+fn what_is_held_for_good_has_a_name() {
+    let cases = [
+        ("cut node-1", "kubelet/node-1"),
+        ("cut node-2", "kubelet/node-2"),
+        ("hold link kubelet/node-2 kube-apiserver", "kubelet/node-2"),
+        ("hold kubelet/node-1", "kubelet/node-1"),
+        ("hold kube-scheduler pods", "kube-scheduler"),
+        ("hold kube-scheduler", "kube-scheduler"),
+        ("hold kube-controller-manager pods", "kube-controller-manager"),
+        ("hold kube-controller-manager", "kube-controller-manager"),
+    ];
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let cases = cases.into_iter().skip(thread).step_by(threads);
+            scope.spawn(move || {
+                cases.for_each(|(fault, who)| (1..=seeds(SEEDS)).for_each(|seed| lasts(fault, who, seed)))
+            });
+        }
+    });
+}
+
+fn lasts(fault: &str, who: &str, seed: u64) {
+    let mut session = session(seed);
+    let typed = inflict(&mut session, &[fault], seed);
+    settle(&mut session);
+    give_up_nodes(&mut session);
+    assert!(session.crashes().is_empty(), "{typed:?}: {:?}", session.crashes());
+    match who.strip_prefix("kubelet/") {
+        Some(node) => {
+            assert_eq!((ready(&session, node).as_str(), available(&session)), ("Unknown", 2), "{typed:?}");
+            assert!(pods(&session).iter().all(|pod| is_lost(pod, node)), "{typed:?}: {:?}", pods(&session));
+        }
+        None => {
+            let engine = &session.cluster.engine;
+            let untold = engine.held().filter(|event| engine.name(event.to) == who).count();
+            assert!(available(&session) == 2 || untold > 0, "{typed:?}: nobody can say why");
+        }
+    }
+    if fault == "hold kube-scheduler pods" {
+        let waiting = pods(&session).iter().filter(|pod| pod["spec"]["nodeName"].is_null()).count();
+        assert_eq!(available(&session) + waiting as i32, 2, "{typed:?}: those that it has not heard of wait");
+    }
+    session.act("release").expect("something is held");
+    settle(&mut session);
+    assert_eq!(available(&session), 2, "{typed:?}, release");
+}
+
+/// The Pods of the Deployment.
+fn pods(session: &Session) -> Vec<serde_json::Value> {
+    let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+    pods.map(|(_, entry)| entry.value.to_json()).collect()
+}
+
+/// Whether a Pod is elsewhere, or is to go: only the kubelet of its node could say that it has.
+fn is_lost(pod: &serde_json::Value, node: &str) -> bool {
+    pod["spec"]["nodeName"] != node || !pod["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// A clock that is fast does no harm. One that goes back makes its node doubted, until it is right again: a Lease counts
+/// as renewed only if its time has grown.
+#[test]
+fn a_clock_that_goes_back_makes_a_node_doubted() {
+    let mut session = session(0);
+    session.act("skew node-2 7200").expect("its kubelet runs");
+    settle(&mut session);
+    let lease = session.cluster.engine.api.store.get("/registry/leases/kube-node-lease/node-2").expect("it has one");
+    assert!(lease.value.to_json()["spec"]["renewTime"].to_string().contains("2026-01-01T02:"));
+    assert_eq!((ready(&session, "node-2").as_str(), available(&session)), ("True", 2));
+    session.act("skew node-1 -7200").expect("its kubelet runs");
+    let mut doubted = false;
+    for _ in 0..30 {
+        session.go(&mut Goal::Time(session.cluster.engine.now() + Duration::from_secs(5)), 100_000);
+        doubted |= ready(&session, "node-1") == "Unknown";
+    }
+    assert!(doubted, "node-1 is never doubted");
+    session.act("skew node-1 0").expect("its kubelet runs");
+    settle(&mut session);
+    assert_eq!((ready(&session, "node-1").as_str(), available(&session)), ("True", 2));
+}
