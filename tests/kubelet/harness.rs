@@ -481,10 +481,6 @@ impl Harness {
         }
     }
 
-    pub fn runtime_id(&self) -> ActorId {
-        self.runtime_id
-    }
-
     fn step(&mut self) {
         let step = self.engine.step().expect("timers are armed");
         assert!(self.engine.take_crashes().is_empty(), "a sync panicked");

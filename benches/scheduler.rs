@@ -1,7 +1,10 @@
-//! How long scheduling takes in large clusters, without an API server. Run with
-//! `cargo test --release --test scheduler_scale -- --ignored --nocapture`.
+//! How long scheduling takes in large clusters, without an API server: `cargo bench --bench scheduler`. It measures and
+//! prints; it asserts nothing.
+
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::Node;
@@ -17,6 +20,18 @@ use kubestep::scheduler::preemption::Disruptions;
 use kubestep::scheduler::profile::Profile;
 
 const PLAIN: &str = "{containers: [{name: a, image: 'nginx:1.27', resources: {requests: {cpu: 10m, memory: 10Mi}}}]}";
+
+fn main() {
+    let alone = "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: web}}, topologyKey: kubernetes.io/hostname}]}}, containers: [{name: a, image: x}]}";
+    let spread = "{topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}], containers: [{name: a, image: x}]}";
+    let huge = "{containers: [{name: a, image: x, resources: {requests: {cpu: '64'}}}]}";
+    measure("plain", 50, 1_000, PLAIN);
+    measure("plain", 500, 10_000, PLAIN);
+    measure("plain", 5_000, 10_000, PLAIN);
+    measure("anti-affinity", 500, 500, alone);
+    measure("hard spread", 500, 5_000, spread);
+    measure("unschedulable", 500, 1_000, huge);
+}
 
 fn node(n: usize) -> Node {
     let labels = format!(
@@ -36,8 +51,7 @@ fn pod(n: usize, spec: &str) -> Pod {
     serde_yaml::from_str(&format!("{{metadata: {metadata}, spec: {spec}}}")).expect("a pod")
 }
 
-/// Schedules `pods` pods of one ReplicaSet and returns microseconds a pod.
-#[allow(clippy::disallowed_methods, reason = "this measures the machine, not the cluster")]
+/// Schedules so many Pods of one ReplicaSet, and prints how long each takes.
 fn measure(name: &str, nodes: usize, pods: usize, spec: &str) {
     let mut cache = Cache::default();
     (0..nodes).for_each(|n| cache.set_node(Arc::new(node(n))));
@@ -56,7 +70,7 @@ fn measure(name: &str, nodes: usize, pods: usize, spec: &str) {
         .collect();
     let (profile, nominator, disruptions) = (Profile::default(), Nominator::default(), Disruptions::new());
     let (mut next_start, mut random, mut bound) = (0, Random::new(1), 0);
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     for pod in waiting {
         let info = Arc::new(PodInfo::new(pod));
         cache.snapshot.refresh();
@@ -70,19 +84,5 @@ fn measure(name: &str, nodes: usize, pods: usize, spec: &str) {
         }
     }
     let each = start.elapsed().as_micros() as f64 / pods as f64;
-    println!("{name}: {bound} of {pods} pods on {nodes} nodes, {each:.1} us each");
-}
-
-#[test]
-#[ignore = "measures"]
-fn scale() {
-    let alone = "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: web}}, topologyKey: kubernetes.io/hostname}]}}, containers: [{name: a, image: x}]}";
-    let spread = "{topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}], containers: [{name: a, image: x}]}";
-    let huge = "{containers: [{name: a, image: x, resources: {requests: {cpu: '64'}}}]}";
-    measure("plain", 50, 1_000, PLAIN);
-    measure("plain", 500, 10_000, PLAIN);
-    measure("plain", 5_000, 10_000, PLAIN);
-    measure("anti-affinity", 500, 500, alone);
-    measure("hard spread", 500, 5_000, spread);
-    measure("unschedulable", 500, 1_000, huge);
+    println!("{name}: {bound} of {pods} Pods on {nodes} nodes, {each:.1} us each");
 }
