@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use mdbook_driver::MDBook;
 use mdbook_driver::config::Config;
 
-use super::preprocessor::Directives;
+use super::mdbook::Plugin;
 
 /// The folder of the book: in the folder where the program was started, or else where it was built.
 ///
@@ -36,7 +36,7 @@ pub fn build(root: &Path, dest: &Path, program: &Path) -> anyhow::Result<()> {
     config.build.build_dir = std::path::absolute(dest)?;
     ensure_writable(&config.build.build_dir)?;
     let mut book = MDBook::load_with_config(root, config)?;
-    book.with_preprocessor(Directives::new(program.to_owned()));
+    book.with_preprocessor(Plugin::new(program.to_owned()));
     book.build()
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, ensure};
 
 use crate::book::build;
-use crate::book::preprocessor::{Directives, speak};
+use crate::book::mdbook::{Plugin, speak};
 use crate::book::serve::watch::{Built, Watch};
 use crate::book::serve::{self, Site, token};
 use crate::cli::course::{Arguments, Course, Question};
@@ -67,7 +67,7 @@ fn preprocess(question: Option<&Question>) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
     match question {
         Some(Question::Supports { renderer }) => {
-            let supported = Directives::new(program).supports_renderer(renderer)?;
+            let supported = Plugin::new(program).supports_renderer(renderer)?;
             ensure!(supported, "the course is made of HTML, not for the renderer {renderer}");
             Ok(())
         }

@@ -5,8 +5,8 @@
 //! ([`transcript`]), a look into the source ([`code`]) or into the grader's table ([`exercise`]). Whatever no longer is
 //! as a chapter says fails the build, with the chapter's line. So the book cannot rot.
 //!
-//! [`build`] makes the whole book with mdBook as a library; [`preprocessor`] does its part for a stock `mdbook build`.
-//! Both come to [`preprocess`]. [`command`] is `kubestep book`, and [`serve`] its server.
+//! [`build`] makes the whole book with mdBook as a library; [`mdbook`] does its part for a stock `mdbook build`.
+//! Both come to [`directives`]. [`command`] is `kubestep book`, and [`serve`] its server.
 //!
 //! Must hold: the same sources give the same bytes; pages need no network and, but for stepping, no script.
 
@@ -14,10 +14,10 @@ pub mod block;
 pub mod build;
 pub mod code;
 pub mod command;
+pub mod directives;
 pub mod exercise;
 pub mod html;
-pub mod preprocess;
-pub mod preprocessor;
+pub mod mdbook;
 pub mod quiz;
 pub mod scene;
 pub mod serve;

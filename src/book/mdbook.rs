@@ -1,4 +1,4 @@
-//! What mdBook sees of [`preprocess`](super::preprocess).
+//! What mdBook sees of [`directives`](super::directives): its preprocessor `kubestep`.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -7,21 +7,21 @@ use anyhow::{Context, bail};
 use mdbook_preprocessor::book::{Book, BookItem, Chapter};
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 
-use super::preprocess::{Preprocess, Settings, report};
+use super::directives::{Directives, Settings, report};
 
 /// The directives, for mdBook.
-pub struct Directives {
+pub struct Plugin {
     program: PathBuf,
 }
 
-impl Directives {
+impl Plugin {
     /// `program` is what transcripts run: this program.
-    pub fn new(program: PathBuf) -> Directives {
-        Directives { program }
+    pub fn new(program: PathBuf) -> Plugin {
+        Plugin { program }
     }
 }
 
-impl Preprocessor for Directives {
+impl Preprocessor for Plugin {
     fn name(&self) -> &str {
         "kubestep"
     }
@@ -36,11 +36,11 @@ impl Preprocessor for Directives {
             bless: std::env::var_os("KUBESTEP_BLESS").is_some(),
         };
         let folder = context.root.join(&context.config.book.src);
-        let mut preprocess = Preprocess::new(settings);
+        let mut directives = Directives::new(settings);
         let mut mistakes = Vec::new();
         book.for_each_mut(|item| {
             if let BookItem::Chapter(chapter) = item
-                && let Err(report) = carry_out(&mut preprocess, chapter, &folder)
+                && let Err(report) = carry_out(&mut directives, chapter, &folder)
             {
                 mistakes.push(report);
             }
@@ -56,10 +56,10 @@ impl Preprocessor for Directives {
     }
 }
 
-fn carry_out(preprocess: &mut Preprocess, chapter: &mut Chapter, folder: &Path) -> Result<(), String> {
+fn carry_out(directives: &mut Directives, chapter: &mut Chapter, folder: &Path) -> Result<(), String> {
     let Some(path) = &chapter.source_path else { return Ok(()) };
     let file = folder.join(path);
-    let done = preprocess.chapter(&chapter.content);
+    let done = directives.chapter(&chapter.content);
     if let Some(blessed) = done.blessed {
         std::fs::write(&file, blessed).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
     }
@@ -77,7 +77,7 @@ fn carry_out(preprocess: &mut Preprocess, chapter: &mut Chapter, folder: &Path) 
 pub fn speak(input: impl Read, mut output: impl Write, program: PathBuf) -> anyhow::Result<()> {
     let (context, book) = mdbook_preprocessor::parse_input(input)
         .context("this is for mdBook: `mdbook build book` runs it; `kubestep book` needs no mdBook")?;
-    let book = Directives::new(program).run(&context, book)?;
+    let book = Plugin::new(program).run(&context, book)?;
     serde_json::to_writer(&mut output, &book)?;
     Ok(output.flush()?)
 }

@@ -22,7 +22,7 @@ pub struct Settings {
 }
 
 /// Carries directives out. What has been recorded is kept for other chapters.
-pub struct Preprocess {
+pub struct Directives {
     settings: Settings,
     scenes: BTreeMap<String, Rc<Scene>>,
 }
@@ -37,10 +37,10 @@ pub struct Done {
     pub mistakes: Vec<Mistake>,
 }
 
-impl Preprocess {
+impl Directives {
     /// Nothing is recorded yet.
-    pub fn new(settings: Settings) -> Preprocess {
-        Preprocess { settings, scenes: BTreeMap::new() }
+    pub fn new(settings: Settings) -> Directives {
+        Directives { settings, scenes: BTreeMap::new() }
     }
 
     /// Carries out a chapter's directives. All mistakes are told, not only the first.
