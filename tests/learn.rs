@@ -189,7 +189,8 @@ fn a_class_begins_in_the_middle() {
     let marks: Vec<&str> = rows.filter(|(_, row)| row.starts_with("0")).map(|(mark, _)| mark).take(5).collect();
     assert_eq!(marks, ["= ", "▸ ", "= ", "= ", "  "], "{text}");
     assert!(text.contains("\n▸ started   = handed out\n"), "{text}");
-    assert!(text.lines().filter(|line| line.ends_with(" min")).all(|line| line.chars().count() <= 80), "{text}");
+    let widths = text.lines().filter(|line| line.ends_with(" min")).map(|line| line.chars().count());
+    assert!(widths.max().is_some_and(|widest| widest <= 80), "{text}");
     assert_eq!(shelf::read(&shelf::file(&class.0, ownership())).unwrap(), "// mine\n", "what was begun is left alone");
 }
 

@@ -72,7 +72,8 @@ const TROUBLE: &[&str] = &[
 /// what the store is.
 #[test]
 fn who_says_what_they_have_seen_never_sees_less() {
-    for seed in 0..seeds(10) {
+    let (seeds, mut newer) = (seeds(10), 0);
+    for seed in 0..seeds {
         let mut random = Random::new(seed);
         let mut session = deployment(seed, 2 + (seed % 2) as u16, seed % 4 < 2);
         let mut seen: BTreeMap<ActorId, Vec<u64>> = BTreeMap::new();
@@ -92,6 +93,7 @@ fn who_says_what_they_have_seen_never_sees_less() {
                 let before = seen.insert(id, now.clone()).unwrap_or_default();
                 let back = before.iter().zip(&now).any(|(before, now)| now < before);
                 assert!(!back, "seed {seed}, after {trouble}: {name} went from {before:?} to {now:?}");
+                newer += before.iter().zip(&now).filter(|(before, now)| now > before).count();
             }
         }
         act(&mut session, "release");
@@ -102,6 +104,7 @@ fn who_says_what_they_have_seen_never_sees_less() {
             assert_eq!(pods_known(&session, process), store, "seed {seed}: {process}");
         }
     }
+    assert!(newer as u64 > 20 * seeds, "caches went forward only {newer} times");
 }
 
 fn pods_in_store(session: &Session) -> BTreeMap<Key, u64> {
@@ -142,6 +145,7 @@ fn who_starts_anew_may_see_the_past() {
             act(&mut session, "release");
             pass(&mut session, 10);
             let knows = heard(&session, "kubelet/node-1");
+            assert_eq!(knew.len(), knows.len(), "{what}, in the end {knows:?}");
             assert!(knew.iter().zip(&knows).all(|(before, now)| now >= before), "{what}, in the end {knows:?}");
         }
     }

@@ -39,7 +39,8 @@ fn an_ephemeral_volume_comes_and_goes_with_its_pod() {
                  persistentvolumeclaim \"db-data\". no new claims to deallocate, preemption: 0/3 nodes are available: 3 \
                  Preemption is not helpful for scheduling.";
     let events = world.events("db");
-    assert!(events.iter().filter(|line| line.contains("FailedScheduling")).all(|line| line == waits), "{events:?}");
+    let refusals: Vec<&String> = events.iter().filter(|line| line.contains("FailedScheduling")).collect();
+    assert_eq!(refusals, [waits]);
 
     world.delete(Kind::Pod, "db");
     world.run(60);
