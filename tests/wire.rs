@@ -117,6 +117,7 @@ fn send(server: &mut ApiServer, recorded: &Value) -> Sent {
         })),
     };
     let http = HttpRequest {
+        bearer: "",
         method: &method,
         target: &target,
         content_type: &content_type,

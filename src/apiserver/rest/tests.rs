@@ -8,7 +8,7 @@ use crate::object::time::Instant;
 /// Sends one raw request through the server; gives code, body and watch lines.
 fn send(server: &mut ApiServer, method: &str, target: &str, content_type: &str, body: &str) -> (u16, Value, String) {
     let user = Some(Rc::new(User::admin()));
-    send_http(server, &HttpRequest { method, target, content_type, accept: "application/json", body, user })
+    send_http(server, &HttpRequest { method, target, content_type, accept: "application/json", body, user, bearer: "" })
 }
 
 /// Asks for a table.
@@ -244,7 +244,7 @@ fn who_makes_a_thing_by_changing_it_must_be_allowed_to_create_it() {
         let target = &format!("{ranges}/{name}?fieldManager=jane");
         let user = Some(Rc::new(User::impersonated("jane", &[])));
         let body = &body.to_string();
-        let http = HttpRequest { method, target, content_type, accept: "application/json", body, user };
+        let http = HttpRequest { method, target, content_type, accept: "application/json", body, user, bearer: "" };
         let (code, answer, _) = send_http(server, &http);
         (code, answer["message"].as_str().unwrap_or_default().to_owned())
     };
