@@ -154,7 +154,8 @@ impl Watchers {
         if let Some(name) = named.or_else(|| watcher.fields.exact("metadata.name")) {
             return self.by_name.entry(watcher.kind).or_default().entry(name.to_owned()).or_default();
         }
-        match watcher.fields.exact("spec.nodeName").filter(|_| watcher.kind == Kind::Pod) {
+        // Whoever watches Pods without a node must hear, too, that one has got a node.
+        match watcher.fields.exact("spec.nodeName").filter(|node| watcher.kind == Kind::Pod && !node.is_empty()) {
             Some(node) => self.by_node.entry(node.to_owned()).or_default(),
             None => self.wide.entry(watcher.kind).or_default(),
         }
@@ -199,5 +200,45 @@ fn node_of(object: &Object) -> Option<&str> {
     match object {
         Object::Pod(pod) => assigned_node(pod),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(node: &str) -> Object {
+        let manifest =
+            json!({"metadata": {"name": "web", "namespace": "default"}, "spec": {"nodeName": node, "containers": []}});
+        Kind::Pod.decode(manifest).expect("it is a Pod")
+    }
+
+    /// A Pod is bound: who watches Pods without a node sees it go, who watches those of its node sees it come.
+    #[test]
+    fn a_watch_by_node_is_told_of_what_comes_and_goes() {
+        for (selector, expected) in [
+            ("spec.nodeName=", Some("DELETED")),
+            ("spec.nodeName=node-1", Some("ADDED")),
+            ("spec.nodeName=node-2", None),
+            ("spec.nodeName!=node-2", Some("MODIFIED")),
+        ] {
+            let mut watchers = Watchers::default();
+            let watcher = Watcher {
+                kind: Kind::Pod,
+                version: Kind::Pod,
+                namespace: String::new(),
+                name: String::new(),
+                labels: Selector::parse("").expect("it is a selector"),
+                fields: FieldSelector::parse(Kind::Pod, selector).expect("it is a selector"),
+                managed_fields: false,
+            };
+            watchers.open(WatchId(1), watcher);
+            let mut told = Vec::new();
+            watchers.fan_out(Some(&pod("")), &pod("node-1"), false, &mut told);
+            let told = told.first().map(|(_, event)| event.type_str());
+            assert_eq!(told, expected, "{selector}");
+        }
     }
 }
