@@ -1,14 +1,16 @@
 //! What is in the store before anything runs.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
 use crate::apiserver::request::{Request, User};
+use crate::controllers::TABLE;
 use crate::engine::Engine;
 use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;
@@ -48,7 +50,19 @@ fn bootstrap_objects(now: Instant) -> Vec<Object> {
     objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
     objects.extend(crate::apiserver::authorization::bootstrap::objects());
     objects.extend(own_service(now));
+    objects.extend(accounts());
     objects
+}
+
+/// The accounts that controllers act as. kube-controller-manager makes each when its controller begins, the cluster's first
+/// time. Mirrors `k8s.io/controller-manager/pkg/clientbuilder`.
+fn accounts() -> impl Iterator<Item = Object> {
+    let names: BTreeSet<&str> = TABLE.iter().filter_map(|row| row.account).collect();
+    names.into_iter().map(|name| {
+        let (name, namespace) = (Some(name.to_owned()), Some("kube-system".to_owned()));
+        let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
+        Object::ServiceAccount(Arc::new(ServiceAccount { metadata, ..ServiceAccount::default() }))
+    })
 }
 
 /// The API server as a Service, which Pods find as `kubernetes.default.svc`; the range that Services take their addresses
