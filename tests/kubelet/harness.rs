@@ -342,7 +342,8 @@ impl Harness {
         let namespace = namespace.to_owned();
         let options = Options::default();
         let user = Rc::new(User::admin());
-        let request = Request { user, verb, kind, subresource, namespace, name: name.into(), body, options };
+        let request =
+            Request { user, verb, kind, subresource, namespace, name: name.into(), body, options, bearer: None };
         let line = request.line();
         let result = Rc::new(RefCell::new(None));
         let (hub, kept) = (self.engine.hub().clone(), result.clone());
