@@ -18,14 +18,18 @@ pub struct Disruption {
     pub message: &'static str,
 }
 
-/// The strategic merge patch that writes the condition (if it is not there already) and the phase (if one is given) into
-/// the Pod's status; None if that changes nothing.
+/// The strategic merge patch that writes the condition (if it is not there already) and the phase (if one is given, and
+/// with it how new the Pod was that it is about) into the Pod's status; None if that changes nothing.
 pub fn patch(pod: &Pod, phase: Option<&str>, disruption: Option<Disruption>, now: Instant) -> Option<Patch> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     let disruption = disruption.filter(|disruption| !conditions.iter().any(|there| says(there, *disruption)));
     let mut status = json!({});
     if let Some(phase) = phase {
         status["phase"] = json!(phase);
+        let observed = pod.status.as_ref().and_then(|status| status.observed_generation);
+        if observed != pod.metadata.generation {
+            status["observedGeneration"] = json!(pod.metadata.generation);
+        }
     }
     if let Some(Disruption { reason, message }) = disruption {
         let others = conditions.iter().map(|c| c.type_.as_str()).filter(|type_| *type_ != DISRUPTION_TARGET);
@@ -72,6 +76,24 @@ mod tests {
                 sent["status"]["$setElementOrder/conditions"].clone()
             });
             assert_eq!(found, order, "{phase:?} {disruption:?}");
+        }
+    }
+
+    /// A phase is about the Pod as it was seen; a condition says by itself what it is about.
+    #[test]
+    fn a_phase_comes_with_the_generation_that_was_seen() {
+        for (observed, phase, expected) in [
+            (json!(null), Some("Failed"), json!(2)),
+            (json!(1), Some("Failed"), json!(2)),
+            (json!(2), Some("Failed"), json!(null)),
+            (json!(1), None, json!(null)),
+        ] {
+            let pod = json!({"metadata": {"uid": "u", "generation": 2}, "status": {"observedGeneration": observed}});
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            let Some(Patch::Strategic(sent)) = patch(&pod, phase, Some(WHY), Instant(0)) else {
+                panic!("a strategic merge patch")
+            };
+            assert_eq!(sent["status"]["observedGeneration"], expected, "{observed} {phase:?}");
         }
     }
 }
