@@ -32,11 +32,12 @@ use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaStatus, Service};
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Informer, Lister, Queue, Registration};
 use crate::engine::Memory;
+use crate::object::pod::status::ContainerStatus;
 use crate::object::quantity::Amount;
 use crate::object::quota::{self, count_name, hard, is_counted, matching, used};
 use crate::object::resources::{ResourceList, add, amounts, quantities};
 use crate::object::time::Instant;
-use crate::object::{Discovery, Key, Kind, Object};
+use crate::object::{Discovery, Key, Kind, Object, Pod};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
@@ -201,7 +202,9 @@ impl QuotaController {
         let now = self.client.now();
         match (old, new) {
             (Object::Pod(old), Object::Pod(new)) => {
-                quota::pod::is_charged(old, now) && !quota::pod::is_charged(new, now)
+                resources_changed(old, new)
+                    || quota::pod::is_terminating(old) != quota::pod::is_terminating(new)
+                    || quota::pod::is_charged(old, now) && !quota::pod::is_charged(new, now)
             }
             (Object::Service(old), Object::Service(new)) => type_of(old) != type_of(new),
             (Object::PersistentVolumeClaim(old), Object::PersistentVolumeClaim(new)) => {
@@ -218,6 +221,18 @@ impl QuotaController {
         }
         self.expect_resync();
     }
+}
+
+/// Whether a container has got other resources than it had. Mirrors `hasResourcesChanged`.
+fn resources_changed(old: &Pod, new: &Pod) -> bool {
+    let (Some(old), Some(new)) = (&old.status, &new.status) else { return false };
+    differ(old.container_statuses.as_deref(), new.container_statuses.as_deref())
+        || differ(old.init_container_statuses.as_deref(), new.init_container_statuses.as_deref())
+}
+
+fn differ(old: Option<&[ContainerStatus]>, new: Option<&[ContainerStatus]>) -> bool {
+    let of = |name: &str| new.into_iter().flatten().find(|status| status.name.as_str() == name);
+    old.into_iter().flatten().any(|old| of(old.name.as_str()).is_some_and(|new| new.resources != old.resources))
 }
 
 /// The node ports and balancers of a Service come with its type.

@@ -24,6 +24,7 @@ mod lines;
 mod logs;
 mod policies;
 mod port_forward;
+mod quota;
 mod recordings;
 mod resize;
 mod reviews;

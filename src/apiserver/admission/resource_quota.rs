@@ -61,10 +61,17 @@ impl ApiServer {
     }
 }
 
-/// Whether the change can cost anything: a new object, or one of the kinds that can grow. Mirrors `Evaluator.Handles`.
+/// Whether the change can cost anything: a new object, one of the kinds that can grow, or a Pod that comes under other
+/// quotas. Mirrors `Evaluator.Handles`.
 fn is_charged(old: Option<&Object>, new: &Object) -> bool {
-    let grows = matches!(new.kind(), Kind::Service | Kind::PersistentVolumeClaim);
-    quota::is_counted(new.kind()) && (old.is_none() || grows)
+    let costs_more = match (old, new) {
+        (None, _) | (_, Object::Service(_) | Object::PersistentVolumeClaim(_)) => true,
+        (Some(Object::Pod(old)), Object::Pod(new)) => {
+            quota::pod::is_terminating(old) != quota::pod::is_terminating(new)
+        }
+        _ => false,
+    };
+    quota::is_counted(new.kind()) && costs_more
 }
 
 /// The quotas that have to pay, charged; or why the object cannot be had. Mirrors `CheckRequest`.

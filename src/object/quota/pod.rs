@@ -54,6 +54,11 @@ pub fn is_charged(pod: &Pod, now: Instant) -> bool {
     !has_ended(pod) && !overdue
 }
 
+/// Whether the Pod has an end that it is known by from the start: the scope `Terminating`. Mirrors `IsTerminating`.
+pub fn is_terminating(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.active_deadline_seconds).is_some_and(|seconds| seconds >= 0)
+}
+
 /// Mirrors `podComputeUsageHelper`.
 fn compute(requests: &ResourceList, limits: &ResourceList) -> ResourceList {
     let mut usage = ResourceList::from([("pods".to_owned(), Amount::units(1))]);

@@ -7,6 +7,8 @@ use k8s_openapi::api::core::v1::{
 use crate::object::pod::qos_class;
 use crate::object::{Object, Pod};
 
+use super::pod::is_terminating;
+
 /// Whether the object is in all scopes of the quota; only Pods and PersistentVolumeClaims are in any. Mirrors
 /// `generic.Matches`, but for the resources.
 pub fn is_about(quota: &ResourceQuota, object: &Object) -> bool {
@@ -33,10 +35,9 @@ fn is_in(scope: &str, wanted: &ScopedResourceSelectorRequirement, object: &Objec
 /// Mirrors `podMatchesScopeFunc`.
 fn pod_is_in(scope: &str, wanted: &ScopedResourceSelectorRequirement, pod: &Pod) -> bool {
     let spec = pod.spec.as_ref();
-    let ends = spec.and_then(|spec| spec.active_deadline_seconds).is_some_and(|seconds| seconds >= 0);
     match scope {
-        "Terminating" => ends,
-        "NotTerminating" => !ends,
+        "Terminating" => is_terminating(pod),
+        "NotTerminating" => !is_terminating(pod),
         "BestEffort" => qos_class(pod) == "BestEffort",
         "NotBestEffort" => qos_class(pod) != "BestEffort",
         "PriorityClass" => {
