@@ -10,8 +10,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PersistentVolume;
-use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
-use serde_json::{Value, json};
+use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment, VolumeAttachmentStatus, VolumeError};
+use serde_json::json;
 
 use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
@@ -19,6 +19,7 @@ use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue};
 use crate::engine::{ActorId, Hub};
 use crate::object::meta::has_finalizer;
+use crate::object::patch::diff_merge;
 use crate::object::{Key, Kind, Object, Status};
 
 /// The process's name and service account.
@@ -74,34 +75,45 @@ impl Controller for Attacher {
         let leaving = attachment.metadata.deletion_timestamp.is_some();
         let held = has_finalizer(&attachment.metadata, FINALIZER);
         let done = match (leaving, attached, held) {
-            (false, false, _) => self.attach(&attachment).await.map_err(|why| ("attachError", why)),
-            (true, _, true) => self.detach(&attachment).await.map_err(|why| ("detachError", why)),
+            (false, false, _) => self.attach(&attachment).await,
+            (true, _, true) => self.detach(&attachment).await,
             _ => Ok(()),
         };
-        let Err((field, why)) = done else { return Ok(()) };
-        let error = json!({"message": why, "time": self.client.now().time()});
-        self.patch_status(&key, json!({field: error})).await?;
+        let Err(why) = done else { return Ok(()) };
+        let error =
+            VolumeError { message: Some(why.clone()), time: Some(self.client.now().time()), ..Default::default() };
+        let save = self.save_status(&attachment, |status| match leaving {
+            true => status.detach_error = Some(error),
+            false => status.attach_error = Some(error),
+        });
+        save.await.map(|_| ()).or_else(fine_if_gone)?;
         Err(Error::Other(why))
     }
 }
 
 impl Attacher {
     async fn attach(&self, attachment: &Arc<VolumeAttachment>) -> Result<(), String> {
-        let name = Key::of_meta(&attachment.metadata);
         let (node_id, volume_id, shared) = self.parts(attachment)?;
-        let finalizers = with_finalizer(attachment);
-        let metadata = json!({"finalizers": finalizers, "annotations": {NODE_ID: node_id}});
-        let patch = Patch::Merge(json!({"metadata": metadata}));
-        match self.client.patch::<VolumeAttachment>("", name.name(), patch).await {
-            // Nobody wants it any more, and nothing was done yet.
-            Err(status) if status.is_not_found() => return Ok(()),
-            result => result.map_err(|status| status.to_string())?,
+        let mut held = VolumeAttachment::clone(attachment);
+        held.metadata.finalizers = Some(with_finalizer(attachment));
+        held.metadata.annotations.get_or_insert_default().insert(NODE_ID.to_owned(), node_id.clone());
+        let held = match held == **attachment {
+            true => attachment.clone(),
+            false => match self.save(attachment, &held).await {
+                // Nobody wants it any more, and nothing was done yet.
+                Err(status) if status.is_not_found() => return Ok(()),
+                result => result.map_err(|status| format!("could not save VolumeAttachment: {status}"))?,
+            },
         };
         let published = self.driver.call(CsiRequest::ControllerPublishVolume { volume_id, node_id, shared }).await;
         match published {
             Ok(CsiResponse::Published { publish_context }) => {
-                let status = json!({"attached": true, "attachmentMetadata": publish_context, "attachError": null});
-                self.patch_status(&name, status).await.map_err(|status| status.to_string())
+                let save = self.save_status(&held, |status| {
+                    status.attached = true;
+                    status.attachment_metadata = Some(publish_context);
+                    status.attach_error = None;
+                });
+                save.await.map(|_| ()).or_else(fine_if_gone).map_err(|status| status.to_string())
             }
             Ok(other) => Err(format!("unexpected response {other:?}")),
             Err(error) => Err(error.to_string()),
@@ -114,11 +126,26 @@ impl Attacher {
             let request = CsiRequest::ControllerUnpublishVolume { volume_id, node_id };
             self.driver.call(request).await.map_err(|error| error.to_string())?;
         }
-        let finalizers: Vec<&String> =
-            attachment.metadata.finalizers.iter().flatten().filter(|name| *name != FINALIZER).collect();
-        let patch = json!({"metadata": {"finalizers": finalizers}});
-        let marked = self.patch(&Key::of_meta(&attachment.metadata), patch).await;
+        let marked = self.mark_detached(attachment).await.or_else(fine_if_gone);
         marked.map_err(|status| format!("could not mark as detached: {status}"))
+    }
+
+    /// Lets go first: without its finalizer the attachment counts as detached, whatever its status says. So the second
+    /// write finds it gone, unless somebody else holds it too. Mirrors `markAsDetached`.
+    async fn mark_detached(&self, attachment: &VolumeAttachment) -> Result<(), Status> {
+        let mut free = attachment.clone();
+        let finalizers = free.metadata.finalizers.get_or_insert_default();
+        finalizers.retain(|name| name != FINALIZER);
+        if finalizers.is_empty() {
+            free.metadata.finalizers = None;
+        }
+        let free = self.save(attachment, &free).await?;
+        let save = self.save_status(&free, |status| {
+            status.attached = false;
+            status.detach_error = None;
+            status.attachment_metadata = None;
+        });
+        save.await.map(|_| ())
     }
 
     /// The driver's names of node and volume, and whether the volume may be on several nodes.
@@ -140,13 +167,24 @@ impl Attacher {
         Ok((node_id, csi.volume_handle.clone(), shared))
     }
 
-    async fn patch(&self, name: &Key, patch: Value) -> Result<(), Status> {
-        ignore_gone(self.client.patch::<VolumeAttachment>("", name.name(), Patch::Merge(patch)).await)
+    /// Sends what differs. Mirrors `createMergePatch`.
+    async fn save(&self, old: &VolumeAttachment, new: &VolumeAttachment) -> Result<Arc<VolumeAttachment>, Status> {
+        let patch = Patch::Merge(diff_merge(&json!(old), &json!(new)));
+        self.client.patch("", old.metadata.name.as_deref().unwrap_or_default(), patch).await
     }
 
-    async fn patch_status(&self, name: &Key, status: Value) -> Result<(), Status> {
-        let patch = Patch::Merge(json!({"status": status}));
-        ignore_gone(self.client.patch_status::<VolumeAttachment>("", name.name(), patch).await)
+    /// The same for what `change` makes of the status.
+    async fn save_status(
+        &self,
+        attachment: &VolumeAttachment,
+        change: impl FnOnce(&mut VolumeAttachmentStatus),
+    ) -> Result<Arc<VolumeAttachment>, Status> {
+        let old = attachment.status.clone().unwrap_or_default();
+        let mut new = old.clone();
+        change(&mut new);
+        let patch = diff_merge(&json!({"status": old}), &json!({"status": new}));
+        let name = attachment.metadata.name.as_deref().unwrap_or_default();
+        self.client.patch_status("", name, Patch::Merge(patch)).await
     }
 }
 
@@ -158,9 +196,6 @@ fn with_finalizer(attachment: &VolumeAttachment) -> Vec<String> {
     finalizers
 }
 
-fn ignore_gone<T>(result: Result<T, Status>) -> Result<(), Status> {
-    match result {
-        Err(status) if status.is_not_found() => Ok(()),
-        result => result.map(|_| ()),
-    }
+fn fine_if_gone(status: Status) -> Result<(), Status> {
+    if status.is_not_found() { Ok(()) } else { Err(status) }
 }
