@@ -105,15 +105,25 @@ pub fn awaits_node_expansion(volume: &PersistentVolume) -> bool {
     volume.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(PRE_RESIZE_CAPACITY))
 }
 
-/// The conditions of a claim with those about its growing exchanged for this one. Mirrors `MergeResizeConditionsOfPVC`.
+/// The conditions of a claim with this one about its growing, in the place of one of the same type; others about that are
+/// kept or not. Mirrors `MergeResizeConditionsOfPVC`.
 pub fn with_resize_condition(
     claim: &PersistentVolumeClaim,
     condition: Option<PersistentVolumeClaimCondition>,
+    keep_others: bool,
 ) -> Vec<PersistentVolumeClaimCondition> {
     const RESIZE: &[&str] = &["Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"];
+    let mut new = condition;
     let there = claim.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    let others = there.filter(|condition| !RESIZE.contains(&condition.type_.as_str())).cloned();
-    others.chain(condition).collect()
+    let mut merged: Vec<PersistentVolumeClaimCondition> = there
+        .filter_map(|old| match new.take_if(|new| new.type_ == old.type_) {
+            None if !keep_others && RESIZE.contains(&old.type_.as_str()) => None,
+            None => Some(old.clone()),
+            replaced => replaced,
+        })
+        .collect();
+    merged.extend(new);
+    merged
 }
 
 /// The claim that a volume is promised to.

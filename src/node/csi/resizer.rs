@@ -5,26 +5,34 @@
 //! is still as small as it was: the claim gets the condition FileSystemResizePending, and the kubelet of a node that has
 //! the volume mounted does the rest. Mirrors `external-resizer`.
 //!
+//! A size that was begun is first seen through, also if the claim asks for less meanwhile: nobody knows yet what the driver
+//! has made of it. One that the driver says it cannot have is tried once more and then every five minutes.
+//!
 //! Left out: drivers that cannot expand a volume in use, or have no node half; volume attributes classes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimCondition};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde_json::{Value, json};
+use k8s_openapi::api::core::v1::{
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimCondition, PersistentVolumeClaimStatus,
+};
+use serde_json::json;
 
-use super::sidecar::{Driver, Sidecar};
+use super::sidecar::{Driver, RETRY_MAX, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub, RpcError};
+use crate::engine::{ActorId, Hub, Memory, RpcError};
+use crate::object::patch::diff_strategic;
 use crate::object::quantity::Amount;
+use crate::object::time::Instant;
 use crate::object::volume::{
     PRE_RESIZE_CAPACITY, awaits_node_expansion, capacity, granted, is_bound, is_promised_to, requested, volume_name,
     with_resize_condition,
 };
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Resource, Status};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-resizer";
@@ -45,6 +53,18 @@ struct Resizer {
     driver: Driver,
     claims: Lister<PersistentVolumeClaim>,
     volumes: Lister<PersistentVolume>,
+    state: Memory<State>,
+}
+
+/// What cannot be read from a cache.
+#[derive(Clone, Default)]
+struct State {
+    /// Claims and volumes as it has written them: the caches may not have heard of that yet.
+    written: BTreeMap<Key, Object>,
+    /// Claims whose last failure was final: the driver does nothing for them any more.
+    failed: BTreeSet<Key>,
+    /// Since when a claim waits with a size that it cannot have. Mirrors `slowSet`.
+    slow: BTreeMap<Key, Instant>,
 }
 
 impl Resizer {
@@ -53,76 +73,109 @@ impl Resizer {
             client: context.client.clone(),
             recorder: context.recorder.clone(),
             queue: context.queue.clone(),
+            state: hub.memory(State::default()),
             driver: Driver::new(hub, driver),
             claims: context.lister(),
             volumes: context.lister(),
         }
     }
-}
-
-impl Controller for Resizer {
-    fn on_change(&self, change: &Change) {
-        match change {
-            Change::Added(Object::PersistentVolumeClaim(_)) => self.queue.add(change.key()),
-            Change::Updated { old: Object::PersistentVolumeClaim(old), new: Object::PersistentVolumeClaim(new) }
-                if requested(new) != requested(old) || granted(new) > granted(old) =>
-            {
-                self.queue.add(change.key());
-            }
-            _ => {}
+    /// The cached object, or what came of an own write if that is newer.
+    fn newest<T: Resource>(&self, cache: &Lister<T>, key: &Key) -> Option<Arc<T>> {
+        let cached = cache.get(key)?;
+        let mut state = self.state.borrow_mut();
+        let written = state.written.get(key).filter(|own| {
+            let there = cached.clone().into_object();
+            own.meta().uid == there.meta().uid && own.revision() > there.revision()
+        });
+        let own = written.and_then(T::from_object).cloned();
+        if own.is_none() {
+            state.written.remove(key);
         }
+        Some(own.unwrap_or(cached))
     }
 
-    async fn reconcile(&self, key: Key) -> Result<(), Error> {
-        let Some(claim) = self.claims.get(&key).filter(|claim| is_bound(claim)) else { return Ok(()) };
-        let Some(volume) = self.volumes.get(&Key::new("", volume_name(&claim))) else { return Ok(()) };
-        if !is_of_driver(&volume) || !is_promised_to(&volume, &claim) {
-            return Ok(());
-        }
-        if requested(&claim) <= granted(&claim) {
-            return self.finish(&claim, &volume).await;
-        }
-        // What the kubelet has still to do is done before anything else begins.
-        if matches!(resize_status(&claim), "NodeResizePending" | "NodeResizeInProgress") {
-            return Ok(());
-        }
-        self.expand(&claim, &volume).await
+    fn remember<T: Resource>(&self, written: &Arc<T>) {
+        let written = written.clone().into_object();
+        self.state.borrow_mut().written.insert(Key::of(&written), written);
     }
-}
 
-impl Resizer {
     /// The file system has grown: nobody needs to know any more how large the volume was.
     async fn finish(&self, claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Result<(), Error> {
         if !awaits_node_expansion(volume) || granted(claim) < capacity(volume) {
             return Ok(());
         }
-        self.patch_volume(volume, json!({"metadata": {"annotations": {PRE_RESIZE_CAPACITY: null}}})).await
+        let mut new = volume.clone();
+        new.metadata.annotations.get_or_insert_default().remove(PRE_RESIZE_CAPACITY);
+        Ok(self.patch_volume(volume, &new).await?)
     }
 
     /// Mirrors `expandAndRecover`.
     async fn expand(&self, claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Result<(), Error> {
-        let wanted = requested(claim);
-        // Nobody has asked for another size since this one could not be had.
-        let again = resize_status(claim) == "ControllerResizeInfeasible" && allocated(claim) == Some(wanted);
-        let mut claim = Arc::new(claim.clone());
-        if !again {
-            let resizing = with_resize_condition(&claim, Some(self.condition("Resizing", "")));
-            let begun = json!({
-                "conditions": resizing,
-                "allocatedResources": {"storage": wanted.to_quantity()},
-                "allocatedResourceStatuses": {"storage": "ControllerResizeInProgress"},
-            });
-            claim = self.patch_status(&claim, begun).await?;
+        let key = Key::of_meta(&claim.metadata);
+        let wait = self.wait_of(&key);
+        if resize_status(claim) == "ControllerResizeInfeasible" {
+            let now = self.client.now();
+            self.state.borrow_mut().slow.entry(key.clone()).or_insert(now);
         }
+        let Some(size) = self.size_to_try(&key, claim, volume) else { return Ok(()) };
+        let begun = allocated(claim) == Some(size);
+        if begun && let Some(wait) = wait {
+            self.queue.add_after_background(key, wait);
+            return Ok(());
+        }
+        let marked = self.mark_in_progress(claim, size, begun).await;
+        let refused = |why| Error::Other(format!("marking pvc {:?} as resizing failed: {why}", key.as_str()));
+        let claim = marked.map_err(refused)?;
         let name = volume.metadata.name.as_deref().unwrap_or_default();
         self.tell(&claim, EventType::Normal, "Resizing", format!("External resizer is resizing volume {name}"));
+        let result = self.resize(&claim, volume, size).await;
+        if let Err(why) = &result {
+            self.tell(&claim, EventType::Warning, "VolumeResizeFailed", why.to_string());
+        }
+        result
+    }
+
+    /// How long a claim that could not have its size has still to wait; None if it need not.
+    fn wait_of(&self, key: &Key) -> Option<Duration> {
+        let mut state = self.state.borrow_mut();
+        let waited = self.client.now() - *state.slow.get(key)?;
+        if waited >= RETRY_MAX {
+            state.slow.remove(key);
+        }
+        RETRY_MAX.checked_sub(waited).filter(|left| !left.is_zero())
+    }
+
+    /// The size to ask for: what was begun, if nobody knows yet what came of it, or else what the claim wants now. None if
+    /// it is the node's turn.
+    fn size_to_try(&self, key: &Key, claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Option<Amount> {
+        let (wanted, made) = (requested(claim), capacity(volume));
+        let begun = allocated(claim).unwrap_or(wanted);
+        match resize_status(claim) {
+            "NodeResizePending" | "NodeResizeInProgress" => (made < wanted && made < begun).then_some(begun),
+            "NodeResizeInfeasible" => Some(begun),
+            "ControllerResizeInProgress" if made < wanted && self.state.borrow().failed.contains(key) => Some(wanted),
+            "ControllerResizeInProgress" => Some(begun),
+            _ if made < wanted => Some(wanted),
+            _ => Some(begun),
+        }
+    }
+
+    /// Has the driver make the volume larger, and writes down that it is. Mirrors `callResizeOnPlugin`.
+    async fn resize(
+        &self,
+        claim: &PersistentVolumeClaim,
+        volume: &PersistentVolume,
+        size: Amount,
+    ) -> Result<(), Error> {
         let volume_id = volume.spec.as_ref().and_then(|spec| Some(spec.csi.as_ref()?.volume_handle.clone()));
-        let required_bytes = wanted.value();
+        let required_bytes = size.value();
         let request = CsiRequest::ControllerExpandVolume { volume_id: volume_id.unwrap_or_default(), required_bytes };
         match self.driver.call(request).await {
-            Ok(CsiResponse::Expanded { capacity_bytes, .. }) => self.expanded(&claim, volume, capacity_bytes).await,
+            Ok(CsiResponse::Expanded { capacity_bytes, .. }) => {
+                self.expanded(claim, volume, capacity_bytes).await.map_err(Error::Other)
+            }
             Ok(other) => Err(Error::Other(format!("unexpected response {other:?}"))),
-            Err(error) => self.failed(&claim, name, &error, again).await,
+            Err(error) => Err(self.failed(claim, volume, &error).await),
         }
     }
 
@@ -132,41 +185,102 @@ impl Resizer {
         claim: &PersistentVolumeClaim,
         volume: &PersistentVolume,
         bytes: i64,
-    ) -> Result<(), Error> {
-        let (size, before) = (Amount::bytes(bytes).to_quantity(), granted(claim).to_quantity());
-        let mut patch = json!({"spec": {"capacity": {"storage": size}}});
-        if !awaits_node_expansion(volume) {
-            patch["metadata"] = json!({"annotations": {PRE_RESIZE_CAPACITY: before}});
+    ) -> Result<(), String> {
+        let key = Key::of_meta(&claim.metadata);
+        {
+            let mut state = self.state.borrow_mut();
+            state.failed.remove(&key);
+            state.slow.remove(&key);
         }
-        self.patch_volume(volume, patch).await?;
-        let pending = with_resize_condition(claim, Some(self.condition("FileSystemResizePending", PENDING)));
-        let status = json!({"conditions": pending, "allocatedResourceStatuses": {"storage": "NodeResizePending"}});
-        self.patch_status(claim, status).await?;
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let size = Amount::bytes(bytes).to_quantity();
+        let mut new = volume.clone();
+        let capacity = new.spec.get_or_insert_default().capacity.get_or_insert_default();
+        capacity.insert("storage".to_owned(), size.clone());
+        if !awaits_node_expansion(volume) {
+            let before = granted(claim).to_quantity().0;
+            new.metadata.annotations.get_or_insert_default().insert(PRE_RESIZE_CAPACITY.to_owned(), before);
+        }
+        self.patch_volume(volume, &new).await.map_err(|status| {
+            format!(
+                "error updating pv {name:?} by resizer: updating capacity of PV {name:?} to {} failed: update capacity of \
+                 PV {name} failed: {status}",
+                size.0
+            )
+        })?;
+        let pending = self.condition("FileSystemResizePending", PENDING);
+        let new = with_status(claim, |status| {
+            status.conditions = Some(with_resize_condition(claim, Some(pending), true));
+            set_resize_status(status, "NodeResizePending");
+        });
+        let marked = self.patch_claim(claim, &new, true).await;
+        let claim =
+            marked.map_err(|why| format!("mark PVC {:?} as node expansion required failed: {why}", key.as_str()))?;
         let message = "Require file system resize of volume on node";
-        self.tell(claim, EventType::Normal, "FileSystemResizeRequired", message.to_owned());
+        self.tell(&claim, EventType::Normal, "FileSystemResizeRequired", message.to_owned());
         Ok(())
     }
 
-    async fn failed(
+    async fn failed(&self, claim: &PersistentVolumeClaim, volume: &PersistentVolume, error: &RpcError) -> Error {
+        let (key, why) = (Key::of_meta(&claim.metadata), grpc(error));
+        let infeasible = matches!(error.code, "OutOfRange" | "InvalidArgument" | "NotFound");
+        let last = is_final(error);
+        {
+            let mut state = self.state.borrow_mut();
+            match last {
+                true => state.failed.insert(key.clone()),
+                false => state.failed.remove(&key),
+            };
+            if !infeasible {
+                state.slow.remove(&key);
+            }
+        }
+        if last && let Err(refused) = self.mark_failed(claim, &why, infeasible).await {
+            return Error::Other(format!(
+                "resizing failed in controller with {why} but failed to update PVC {key} with: mark PVC {:?} as controller \
+                 expansion failed, errored with: {refused}",
+                key.as_str()
+            ));
+        }
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let message = format!("resize volume {name:?} by resizer {DRIVER:?} failed: {why}");
+        if infeasible { Error::Unchanged(message) } else { Error::Other(message) }
+    }
+
+    /// Mirrors `markControllerResizeInProgress`. `begun`: the same size was tried before.
+    async fn mark_in_progress(
         &self,
         claim: &PersistentVolumeClaim,
-        volume: &str,
-        error: &RpcError,
-        again: bool,
-    ) -> Result<(), Error> {
-        let why = error.to_string();
-        let infeasible = matches!(error.code, "OutOfRange" | "InvalidArgument" | "NotFound");
-        if infeasible && !again {
-            let condition = self.condition("ControllerResizeError", &format!("failed to expand pvc with {why}"));
-            let status = json!({
-                "conditions": with_resize_condition(claim, Some(condition)),
-                "allocatedResourceStatuses": {"storage": "ControllerResizeInfeasible"},
-            });
-            self.patch_status(claim, status).await?;
-        }
-        let message = format!("resize volume {volume:?} by resizer {DRIVER:?} failed: {why}");
-        self.tell(claim, EventType::Warning, "VolumeResizeFailed", message.clone());
-        Err(if infeasible { Error::Unchanged(message) } else { Error::Other(message) })
+        size: Amount,
+        begun: bool,
+    ) -> Result<Arc<PersistentVolumeClaim>, String> {
+        let resizing = self.condition("Resizing", "");
+        let new = with_status(claim, |status| {
+            status.conditions = Some(with_resize_condition(claim, Some(resizing), begun));
+            if !begun {
+                set_resize_status(status, "ControllerResizeInProgress");
+            }
+            status.allocated_resources.get_or_insert_default().insert("storage".to_owned(), size.to_quantity());
+        });
+        self.patch_claim(claim, &new, true).await
+    }
+
+    /// Mirrors `markControllerExpansionInfeasible` and `markControllerExpansionFailedCondition`, which write whatever has
+    /// become of the claim meanwhile.
+    async fn mark_failed(
+        &self,
+        claim: &PersistentVolumeClaim,
+        why: &str,
+        infeasible: bool,
+    ) -> Result<Arc<PersistentVolumeClaim>, String> {
+        let error = self.condition("ControllerResizeError", &format!("failed to expand pvc with {why}"));
+        let new = with_status(claim, |status| {
+            status.conditions = Some(with_resize_condition(claim, Some(error), true));
+            if infeasible {
+                set_resize_status(status, "ControllerResizeInfeasible");
+            }
+        });
+        self.patch_claim(claim, &new, false).await
     }
 
     fn condition(&self, what: &str, message: &str) -> PersistentVolumeClaimCondition {
@@ -183,26 +297,41 @@ impl Resizer {
         self.recorder.event(claim, type_, reason, message);
     }
 
-    async fn patch_volume(&self, volume: &PersistentVolume, patch: Value) -> Result<(), Error> {
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
-        self.client.patch::<PersistentVolume>("", name, Patch::Merge(patch)).await?;
+    async fn patch_volume(&self, old: &PersistentVolume, new: &PersistentVolume) -> Result<(), Status> {
+        let patch = diff_strategic(Kind::PersistentVolume, &json!(old), &json!(new));
+        let name = old.metadata.name.as_deref().unwrap_or_default();
+        let patched = self.client.patch::<PersistentVolume>("", name, Patch::Strategic(patch)).await?;
+        self.remember(&patched);
         Ok(())
     }
 
-    /// Refused if the claim has changed since it was read.
-    async fn patch_status(
+    /// `checked`: refused if the claim has changed since it was read. Mirrors `PatchClaim`.
+    async fn patch_claim(
         &self,
-        claim: &PersistentVolumeClaim,
-        status: Value,
-    ) -> Result<Arc<PersistentVolumeClaim>, Error> {
-        let (key, version) = (Key::of_meta(&claim.metadata), &claim.metadata.resource_version);
-        let patch = Patch::Merge(json!({"metadata": {"resourceVersion": version}, "status": status}));
-        Ok(self.client.patch_status::<PersistentVolumeClaim>(key.namespace(), key.name(), patch).await?)
+        old: &PersistentVolumeClaim,
+        new: &PersistentVolumeClaim,
+        checked: bool,
+    ) -> Result<Arc<PersistentVolumeClaim>, String> {
+        let key = Key::of_meta(&old.metadata);
+        let mut patch = diff_strategic(Kind::PersistentVolumeClaim, &json!(old), &json!(new));
+        if checked {
+            patch["metadata"]["resourceVersion"] = json!(old.metadata.resource_version);
+        }
+        let patch = Patch::Strategic(patch);
+        let patched = self.client.patch_status::<PersistentVolumeClaim>(key.namespace(), key.name(), patch).await;
+        let patched = patched.map_err(|status| format!("can't patch status of  PVC {key} with {status}"))?;
+        self.remember(&patched);
+        Ok(patched)
     }
 }
 
 fn is_of_driver(volume: &PersistentVolume) -> bool {
     volume.spec.as_ref().and_then(|spec| spec.csi.as_ref()).is_some_and(|csi| csi.driver == DRIVER)
+}
+
+/// Whether after this failure nothing goes on in the driver. Mirrors `IsFinalError`.
+fn is_final(error: &RpcError) -> bool {
+    !matches!(error.code, "Canceled" | "DeadlineExceeded" | "Unavailable" | "ResourceExhausted" | "Aborted")
 }
 
 /// How far the growing of a claim has come; empty: it does not grow.
@@ -211,8 +340,57 @@ fn resize_status(claim: &PersistentVolumeClaim) -> &str {
     statuses.and_then(|statuses| statuses.get("storage")).map_or("", String::as_str)
 }
 
+fn set_resize_status(status: &mut PersistentVolumeClaimStatus, word: &str) {
+    status.allocated_resource_statuses.get_or_insert_default().insert("storage".to_owned(), word.to_owned());
+}
+
+fn with_status(
+    claim: &PersistentVolumeClaim,
+    change: impl FnOnce(&mut PersistentVolumeClaimStatus),
+) -> PersistentVolumeClaim {
+    let mut new = claim.clone();
+    change(new.status.get_or_insert_default());
+    new
+}
+
 /// The size that was last tried.
 fn allocated(claim: &PersistentVolumeClaim) -> Option<Amount> {
     let resources = claim.status.as_ref().and_then(|status| status.allocated_resources.as_ref())?;
-    resources.get("storage").map(|quantity: &Quantity| Amount::of(quantity))
+    resources.get("storage").map(Amount::of)
+}
+
+impl Controller for Resizer {
+    fn on_change(&self, change: &Change) {
+        match change {
+            Change::Added(Object::PersistentVolumeClaim(_)) => self.queue.add(change.key()),
+            Change::Updated { old: Object::PersistentVolumeClaim(old), new: Object::PersistentVolumeClaim(new) }
+                if requested(new) != requested(old)
+                    || granted(new) > granted(old)
+                    || resize_status(new) != resize_status(old) =>
+            {
+                self.queue.add(change.key());
+            }
+            Change::Deleted(object) => {
+                let mut state = self.state.borrow_mut();
+                let key = Key::of(object);
+                state.written.remove(&key);
+                state.failed.remove(&key);
+                state.slow.remove(&key);
+            }
+            _ => {}
+        }
+    }
+
+
+    async fn reconcile(&self, key: Key) -> Result<(), Error> {
+        let Some(claim) = self.newest(&self.claims, &key).filter(|claim| is_bound(claim)) else { return Ok(()) };
+        let Some(volume) = self.newest(&self.volumes, &Key::new("", volume_name(&claim))) else { return Ok(()) };
+        if !is_of_driver(&volume) || !is_promised_to(&volume, &claim) {
+            return Ok(());
+        }
+        if requested(&claim) <= granted(&claim) {
+            return self.finish(&claim, &volume).await;
+        }
+        self.expand(&claim, &volume).await
+    }
 }

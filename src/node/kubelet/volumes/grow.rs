@@ -78,7 +78,7 @@ impl Shared {
         driver.call(request).await.map_err(grpc)?;
         let finished = json!({
             "capacity": {"storage": size.to_quantity()},
-            "conditions": with_resize_condition(&claim, None),
+            "conditions": with_resize_condition(&claim, None, false),
             "allocatedResourceStatuses": null,
         });
         self.patch_claim(&claim, finished).await
