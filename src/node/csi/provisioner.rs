@@ -81,9 +81,6 @@ struct Provisioner {
 impl Controller for Provisioner {
     fn on_change(&self, change: &Change) {
         match change {
-            Change::Deleted(Object::VolumeAttachment(_)) => {
-                volume_of(change.latest()).into_iter().for_each(|volume| self.queue.add(Key::new("", &volume)));
-            }
             Change::Deleted(_) => {}
             Change::Added(Object::PersistentVolumeClaim(claim))
             | Change::Updated { new: Object::PersistentVolumeClaim(claim), .. }

@@ -222,7 +222,7 @@ impl Resizer {
     }
 
     async fn failed(&self, claim: &PersistentVolumeClaim, volume: &PersistentVolume, error: &RpcError) -> Error {
-        let (key, why) = (Key::of_meta(&claim.metadata), grpc(error));
+        let (key, why) = (Key::of_meta(&claim.metadata), error.to_string());
         let infeasible = matches!(error.code, "OutOfRange" | "InvalidArgument" | "NotFound");
         let last = is_final(error);
         {

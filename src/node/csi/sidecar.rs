@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::{CsiRequest, CsiResponse};
 use crate::apiserver::request::User;
@@ -21,6 +22,9 @@ const QPS: u32 = 5;
 const BURST: u32 = 10;
 /// How many keys it works on at once.
 const WORKERS: usize = 10;
+/// `--retry-interval-start` and `--retry-interval-max`: the first failure waits this long, and none longer than that.
+const RETRY_START: Duration = Duration::from_secs(1);
+pub(super) const RETRY_MAX: Duration = Duration::from_secs(300);
 
 /// A sidecar's process.
 pub struct Sidecar {
@@ -70,6 +74,8 @@ impl Sidecar {
         let informers = Informers::of_kinds(&hub, actor, &user, kinds.iter().copied());
         let client = || Client::new(hub.clone(), actor, user.clone(), QPS, BURST);
         let queue = Queue::new(hub.clone(), actor, name);
+        queue.retry_from(RETRY_START);
+        queue.retry_within(RETRY_MAX);
         let recorder = Recorder::new(client(), events, "");
         let context = ControllerContext { client: client(), recorder, queue: queue.clone(), informers: &informers };
         let controller = new(&context);
