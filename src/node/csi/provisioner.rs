@@ -3,7 +3,8 @@
 //! A claim is its business once the binder has written the annotation `storage-provisioner` with the driver's name; and
 //! if the class waits for the first consumer, once the scheduler has written the node. It calls CreateVolume and then
 //! makes a PersistentVolume that is already promised to the claim. A released volume whose policy is Delete is
-//! destroyed once no node has it. Mirrors `sig-storage-lib-external-provisioner` and `external-provisioner`.
+//! destroyed once no node has it; a finalizer keeps its object until then, and is taken off when the policy is changed to
+//! Retain. Mirrors `sig-storage-lib-external-provisioner` and `external-provisioner`.
 //!
 //! Left out: asking for another node when a zone is full; clones and snapshots; CSIStorageCapacity.
 
@@ -23,13 +24,14 @@ use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub};
+use crate::engine::{ActorId, Hub, RpcError};
+use crate::object::patch::diff_strategic;
 use crate::object::quantity::Amount;
 use crate::object::volume::{
-    PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, claim_uid, class_of, reference_to, requested, volume_name,
+    PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, class_of, reference_to, requested, volume_name,
 };
 use crate::object::well_known::ZONE;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Kind, Object, Status};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-provisioner";
@@ -90,7 +92,7 @@ impl Controller for Provisioner {
             }
             Change::Added(Object::PersistentVolume(volume))
             | Change::Updated { new: Object::PersistentVolume(volume), .. }
-                if is_to_go(volume) =>
+                if is_ours(volume) =>
             {
                 self.queue.add(change.key());
             }
@@ -107,9 +109,9 @@ impl Controller for Provisioner {
 
     async fn reconcile(&self, key: Key) -> Result<(), Error> {
         if key.namespace().is_empty() {
-            return match self.volumes.get(&key) {
-                Some(volume) if is_to_go(&volume) => self.delete(&volume).await,
-                _ => Ok(()),
+            return match self.volumes.get(&key).filter(|volume| is_ours(volume)) {
+                Some(volume) => self.sync_volume(volume).await,
+                None => Ok(()),
             };
         }
         let Some(claim) = self.claims.get(&key) else { return Ok(()) };
@@ -178,6 +180,31 @@ impl Provisioner {
         zone.map(|zone| (ZONE.to_owned(), zone)).into_iter().collect()
     }
 
+    /// Mirrors `syncVolume`.
+    async fn sync_volume(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
+        let (held, protected) = (is_held(&volume), is_to_be_held(&volume));
+        let volume = match held == protected {
+            true => volume,
+            false => self.hold(&volume, protected).await?,
+        };
+        if is_to_go(&volume) { self.delete(&volume).await } else { Ok(()) }
+    }
+
+    /// Puts the finalizer on the volume's object, or takes it off. Mirrors `patchPersistentVolumeWithFinalizers`.
+    async fn hold(&self, volume: &PersistentVolume, held: bool) -> Result<Arc<PersistentVolume>, Status> {
+        let mut new = volume.clone();
+        let finalizers = new.metadata.finalizers.get_or_insert_default();
+        match held {
+            true => finalizers.push(FINALIZER.to_owned()),
+            false => finalizers.retain(|name| name != FINALIZER),
+        }
+        if finalizers.is_empty() {
+            new.metadata.finalizers = None;
+        }
+        let patch = diff_strategic(Kind::PersistentVolume, &json!(volume), &json!(new));
+        self.client.patch("", volume.metadata.name.as_deref().unwrap_or_default(), Patch::Strategic(patch)).await
+    }
+
     /// `deleteVolumeOperation`.
     async fn delete(&self, volume: &PersistentVolume) -> Result<(), Error> {
         let name = volume.metadata.name.as_deref().unwrap_or_default();
@@ -198,9 +225,10 @@ impl Provisioner {
             Err(status) if status.is_not_found() => return Ok(()),
             result => result?,
         }
-        let others = volume.metadata.finalizers.iter().flatten().filter(|there| *there != FINALIZER);
-        let patch = Patch::Merge(json!({"metadata": {"finalizers": others.collect::<Vec<_>>()}}));
-        match self.client.patch::<PersistentVolume>("", name, patch).await {
+        let Some(volume) = self.volumes.get(&Key::new("", name)).filter(|volume| is_held(volume)) else {
+            return Ok(());
+        };
+        match self.hold(&volume, false).await {
             Err(status) if status.is_not_found() => Ok(()),
             result => Ok(result.map(|_| ())?),
         }
@@ -211,15 +239,43 @@ fn modes_of(claim: &PersistentVolumeClaim) -> Vec<String> {
     claim.spec.as_ref().and_then(|spec| spec.access_modes.clone()).unwrap_or_default()
 }
 
-/// Whether a volume of this driver has been released, and is not to be kept.
+/// Whether it is a volume of this driver, made by it or by hand. Mirrors `isProvisionerForVolume`.
+fn is_ours(volume: &PersistentVolume) -> bool {
+    match volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY)) {
+        Some(by) => by == DRIVER,
+        None => volume.spec.as_ref().and_then(|spec| spec.csi.as_ref()).is_some_and(|csi| csi.driver == DRIVER),
+    }
+}
+
+fn is_held(volume: &PersistentVolume) -> bool {
+    volume.metadata.finalizers.iter().flatten().any(|name| name == FINALIZER)
+}
+
+/// Whether the finalizer should be on a volume: on a bound one that will have to be destroyed, not on one that will be
+/// kept; on others it stays as it is. Mirrors `handleProtectionFinalizer`.
+fn is_to_be_held(volume: &PersistentVolume) -> bool {
+    let leaves = volume.metadata.deletion_timestamp.is_some();
+    match policy_of(volume) {
+        "Delete" => is_held(volume) || !leaves && phase_of(volume) == "Bound",
+        "Retain" | "Recycle" => false,
+        _ => is_held(volume),
+    }
+}
+
+/// Whether a volume has been released, is not to be kept, and was not destroyed already: then its object goes, and has no
+/// finalizer. Mirrors `shouldDelete`.
 fn is_to_go(volume: &PersistentVolume) -> bool {
-    let by = volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY));
-    let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
+    let destroyed = !is_held(volume) && volume.metadata.deletion_timestamp.is_some();
+    !destroyed && phase_of(volume) == "Released" && policy_of(volume) == "Delete"
+}
+
+fn policy_of(volume: &PersistentVolume) -> &str {
     let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
-    by.is_some_and(|by| by == DRIVER)
-        && phase == Some("Released")
-        && policy == Some("Delete")
-        && !claim_uid(volume).is_empty()
+    policy.unwrap_or_default()
+}
+
+fn phase_of(volume: &PersistentVolume) -> &str {
+    volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
 /// The PersistentVolume that stands for what CreateVolume has made.
