@@ -12,10 +12,14 @@
 //! # Must hold
 //!
 //! - A volume that may be on one node only is never attached to a second one: the other attachment has to be gone.
-//! - `volumesAttached` is written before a detach begins, so that no kubelet mounts what is about to go.
+//! - `volumesAttached` is written before a detach begins, so that no kubelet mounts what is about to go. Then the node is
+//!   asked once more, not the cache, whether it uses the volume.
+//! - What a node should say is remembered here, and written by one worker at a time: the write names no version, so two at
+//!   once could undo one another.
 //!
 //! Mirrors `pkg/controller/volume/attachdetach`. There a desired and an actual state of the world are compared every
-//! 100 ms; here each pair of node and volume is a key, looked at when something about it changed.
+//! 100 ms; here each pair of node and volume is a key, looked at when something about it changed. Only the news of what was
+//! attached waits for that round.
 //!
 //! # Left out
 //!
@@ -29,9 +33,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSIDriver, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::json;
 
-use crate::apiserver::request::{DeleteOptions, Patch};
+use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::Memory;
@@ -43,9 +46,13 @@ use crate::object::{Key, Kind, Object, Pod};
 
 use super::node_taints::{self, BY_NODE, is_out_of_service};
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
+use node_status::Report;
+
+mod node_status;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
+    name: "attachdetach-controller",
     watches: &[
         Kind::Pod,
         Kind::Node,
@@ -55,7 +62,8 @@ pub const REGISTRATION: Registration = Registration {
         Kind::CSIDriver,
     ],
     workers: 10,
-    ..Registration::new("attachdetach-controller", &|context| Rc::new(AttachDetach::new(context)))
+    max_retries: None,
+    new: &|context| Rc::new(AttachDetach::new(context)),
 };
 
 /// `ReconcilerMaxWaitForUnmountDuration`: how long an unhealthy node may keep a volume that nobody there wants.
@@ -64,7 +72,7 @@ const UNMOUNT_WAIT_MAX: Duration = Duration::from_secs(6 * 60);
 const BY_VOLUME: &str = "attachments by volume";
 const ON_NODE: &str = "attachments by node";
 
-/// Keys are a node and a volume.
+/// Keys are a node and a volume; and a node alone, whose list of attached volumes is to be written.
 struct AttachDetach {
     client: Client,
     recorder: Recorder,
@@ -75,6 +83,7 @@ struct AttachDetach {
     claims: Lister<PersistentVolumeClaim>,
     attachments: Lister<VolumeAttachment>,
     drivers: Lister<CSIDriver>,
+    started: Instant,
     state: Memory<State>,
 }
 
@@ -91,6 +100,8 @@ struct State {
     left_mounted: BTreeSet<Key>,
     /// The attachments of pairs that were asked to go, by uid: the cache may not know that yet.
     going: BTreeMap<Key, Option<String>>,
+    /// What nodes should say of their attached volumes, and what they were told last.
+    reports: BTreeMap<String, Report>,
 }
 
 impl AttachDetach {
@@ -113,6 +124,7 @@ impl AttachDetach {
             claims: context.lister(),
             attachments: context.lister(),
             drivers: context.lister(),
+            started: context.client.now(),
             state: context.client.hub().memory(State::default()),
         }
     }
@@ -145,6 +157,7 @@ impl Controller for AttachDetach {
                 self.pairs_of(change.key().name()).for_each(|pair| self.queue.add(pair));
             }
             Change::Deleted(Object::Node(node)) => {
+                self.state.borrow_mut().reports.remove(change.key().name());
                 for pair in self.pairs_of(change.key().name()) {
                     let volume = self.volumes.get(&Key::new("", pair.name()));
                     let mut state = self.state.borrow_mut();
@@ -161,16 +174,25 @@ impl Controller for AttachDetach {
 
     async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let (node, name) = (key.namespace(), key.name());
+        if node.is_empty() {
+            return self.write_report(name).await;
+        }
         let attachment = self.attachments.by_index(BY_VOLUME, name).into_iter().find(|a| a.spec.node_name == node);
         let Some(volume) = self.volumes.get(&Key::new("", name)).filter(|volume| self.is_attachable(volume)) else {
             return Ok(());
         };
         let users = self.users(&volume, node);
         match (users.is_empty(), attachment) {
-            (true, None) => self.gone(&key, &volume).await,
+            (true, None) => {
+                self.gone(&key, &volume);
+                Ok(())
+            }
             (true, Some(attachment)) => self.detach(&key, &volume, &attachment).await,
             (false, None) => self.attach(&key, &volume, &users).await,
-            (false, Some(attachment)) => self.follow(&key, &volume, &attachment, &users).await,
+            (false, Some(attachment)) => {
+                self.follow(&key, &volume, &attachment, &users);
+                Ok(())
+            }
         }
     }
 }
@@ -260,16 +282,10 @@ impl AttachDetach {
     }
 
     /// The attachment is wanted and there: is it true?
-    async fn follow(
-        &self,
-        key: &Key,
-        volume: &PersistentVolume,
-        attachment: &VolumeAttachment,
-        users: &[Arc<Pod>],
-    ) -> Result<(), Error> {
+    fn follow(&self, key: &Key, volume: &PersistentVolume, attachment: &VolumeAttachment, users: &[Arc<Pod>]) {
         self.state.borrow_mut().unwanted.remove(key);
-        if attachment.metadata.deletion_timestamp.is_some() {
-            return Ok(());
+        if self.is_going(attachment) {
+            return;
         }
         let name = key.name();
         if !is_attached(attachment) {
@@ -280,7 +296,7 @@ impl AttachDetach {
                     self.recorder.event(&**pod, EventType::Warning, "FailedAttachVolume", message.clone());
                 });
             }
-            return Ok(());
+            return;
         }
         if self.state.borrow_mut().told.insert(key.clone()) {
             let message = format!("AttachVolume.Attach succeeded for volume {name:?} ");
@@ -288,7 +304,9 @@ impl AttachDetach {
                 self.recorder.event(&**pod, EventType::Normal, "SuccessfulAttachVolume", message.clone());
             });
         }
-        self.set_attached(key.namespace(), volume, true).await
+        if self.report(key.namespace(), volume, true) {
+            self.write_in_next_round(key.namespace());
+        }
     }
 
     /// The attachment is there and nobody wants it.
@@ -303,15 +321,25 @@ impl AttachDetach {
             Some(node) => is_in_use(node, volume),
             None => self.state.borrow().left_mounted.contains(key),
         };
-        if mounted && !node.as_deref().is_some_and(is_out_of_service) {
-            let left = UNMOUNT_WAIT_MAX.saturating_sub(now - since);
-            if node.as_deref().is_some_and(is_ready) || !left.is_zero() {
-                // A healthy node will say when it is done; one that is not, has its time.
-                self.queue.add_after_background(key.clone(), left.max(Duration::from_secs(1)));
-                return Ok(());
-            }
+        let left = UNMOUNT_WAIT_MAX.saturating_sub(now - since);
+        let overdue = left.is_zero() && !node.as_deref().is_some_and(is_ready);
+        let forced = overdue || node.as_deref().is_some_and(is_out_of_service);
+        if mounted && !forced {
+            // A healthy node will say when it is done; one that is not, has its time.
+            self.queue.add_after_background(key.clone(), left.max(Duration::from_secs(1)));
+            return Ok(());
         }
-        self.set_attached(key.namespace(), volume, false).await?;
+        self.report(key.namespace(), volume, false);
+        if self.says_attached(key.namespace(), volume) {
+            // This pair has its turn again once that is written.
+            self.queue.add(Key::new("", key.namespace()));
+            return Ok(());
+        }
+        if !forced && let Err(why) = self.verify_safe_to_detach(key.namespace(), volume).await {
+            self.report(key.namespace(), volume, true);
+            self.write_in_next_round(key.namespace());
+            return Err(why);
+        }
         let name = attachment.metadata.name.as_deref().unwrap_or_default();
         self.state.borrow_mut().going.insert(key.clone(), attachment.metadata.uid.clone());
         match self.client.delete::<VolumeAttachment>("", name, DeleteOptions::default()).await {
@@ -319,6 +347,18 @@ impl AttachDetach {
                 self.state.borrow_mut().going.remove(key);
                 Err(status.into())
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// Mirrors `verifyVolumeIsSafeToDetach`.
+    async fn verify_safe_to_detach(&self, node: &str, volume: &PersistentVolume) -> Result<(), Error> {
+        match self.client.get::<Node>("", node).await {
+            Ok(node) if is_in_use(&node, volume) => {
+                let why = "DetachVolume failed: volume is still in use by node, according to Node status";
+                Err(Error::Other(why.to_owned()))
+            }
+            Err(status) if !status.is_not_found() => Err(status.into()),
             _ => Ok(()),
         }
     }
@@ -332,7 +372,7 @@ impl AttachDetach {
     }
 
     /// Neither wanted nor there.
-    async fn gone(&self, key: &Key, volume: &PersistentVolume) -> Result<(), Error> {
+    fn gone(&self, key: &Key, volume: &PersistentVolume) {
         {
             let mut state = self.state.borrow_mut();
             state.told.remove(key);
@@ -341,27 +381,9 @@ impl AttachDetach {
             state.left_mounted.remove(key);
             state.going.remove(key);
         }
-        self.set_attached(key.namespace(), volume, false).await
-    }
-
-    /// Writes `status.volumesAttached` of a node, unless it says so already.
-    async fn set_attached(&self, node: &str, volume: &PersistentVolume, attached: bool) -> Result<(), Error> {
-        let Some(there) = self.nodes.get(&Key::new("", node)) else { return Ok(()) };
-        let name = unique_name(volume);
-        let mut list = there.status.as_ref().and_then(|status| status.volumes_attached.clone()).unwrap_or_default();
-        if list.iter().any(|volume| volume.name == name) == attached {
-            return Ok(());
+        if self.report(key.namespace(), volume, false) {
+            self.write_in_next_round(key.namespace());
         }
-        list.retain(|volume| volume.name != name);
-        if attached {
-            let device_path = String::new();
-            list.push(k8s_openapi::api::core::v1::AttachedVolume { name, device_path });
-        }
-        // Refused if the node has changed since the cache heard of it; then this pair has its turn again.
-        let version = &there.metadata.resource_version;
-        let patch = json!({"metadata": {"resourceVersion": version}, "status": {"volumesAttached": list}});
-        let patch = Patch::Strategic(patch);
-        Ok(self.client.patch_status::<Node>("", node, patch).await.map(|_| ())?)
     }
 
     /// The node with each of the volumes that are attached to it.
@@ -416,8 +438,6 @@ fn is_in_use(node: &Node, volume: &PersistentVolume) -> bool {
 
 /// Whether two versions of a node are the same as far as volumes go.
 fn says_the_same(old: &Node, new: &Node) -> bool {
-    let volumes = |node: &Node| {
-        node.status.as_ref().map(|status| (status.volumes_in_use.clone(), status.volumes_attached.clone()))
-    };
-    volumes(old) == volumes(new) && is_ready(old) == is_ready(new) && is_out_of_service(old) == is_out_of_service(new)
+    let in_use = |node: &Node| node.status.as_ref().and_then(|status| status.volumes_in_use.clone());
+    in_use(old) == in_use(new) && is_ready(old) == is_ready(new) && is_out_of_service(old) == is_out_of_service(new)
 }

@@ -381,7 +381,6 @@ impl Controller for Resizer {
         }
     }
 
-
     async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(claim) = self.newest(&self.claims, &key).filter(|claim| is_bound(claim)) else { return Ok(()) };
         let Some(volume) = self.newest(&self.volumes, &Key::new("", volume_name(&claim))) else { return Ok(()) };
