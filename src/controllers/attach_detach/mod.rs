@@ -52,7 +52,6 @@ mod node_status;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
-    name: "attachdetach-controller",
     watches: &[
         Kind::Pod,
         Kind::Node,
@@ -62,8 +61,7 @@ pub const REGISTRATION: Registration = Registration {
         Kind::CSIDriver,
     ],
     workers: 10,
-    max_retries: None,
-    new: &|context| Rc::new(AttachDetach::new(context)),
+    ..Registration::new("attachdetach-controller", &|context| Rc::new(AttachDetach::new(context)))
 };
 
 /// `ReconcilerMaxWaitForUnmountDuration`: how long an unhealthy node may keep a volume that nobody there wants.

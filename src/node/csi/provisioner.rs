@@ -24,7 +24,7 @@ use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub, RpcError};
+use crate::engine::{ActorId, Hub};
 use crate::object::patch::diff_strategic;
 use crate::object::quantity::Amount;
 use crate::object::volume::{
