@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use crate::object::Kind;
-use crate::object::selector::names::check_subdomain;
+use crate::object::selector::names::{check_subdomain, is_subdomain};
 
 use super::field::{Path, Problems};
 
@@ -50,11 +50,13 @@ pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
 pub fn check_dns_label(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > LABEL_LEN_MAX {
-        problems.push(format!("must be no more than {LABEL_LEN_MAX} bytes"));
+        problems.push(format!("must be no more than {LABEL_LEN_MAX} characters"));
     }
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if name.is_empty() || name.starts_with('-') || name.ends_with('-') || !name.bytes().all(inner) {
-        problems.push(DNS_LABEL.to_owned());
+        // A fine name but for its dots is told about those.
+        let why = if is_subdomain(name) { "must not contain dots" } else { DNS_LABEL };
+        problems.push(why.to_owned());
     }
     problems
 }
@@ -63,7 +65,7 @@ pub fn check_dns_label(name: &str) -> Vec<String> {
 pub fn check_dns_1035_label(name: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > LABEL_LEN_MAX {
-        problems.push(format!("must be no more than {LABEL_LEN_MAX} bytes"));
+        problems.push(format!("must be no more than {LABEL_LEN_MAX} characters"));
     }
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || name.ends_with('-') || !name.bytes().all(inner) {
@@ -200,7 +202,7 @@ pub fn check_search_domain(name: &str) -> Vec<String> {
     };
     let mut problems = Vec::new();
     if name.len() > SUBDOMAIN_LEN_MAX {
-        problems.push(format!("must be no more than {SUBDOMAIN_LEN_MAX} bytes"));
+        problems.push(format!("must be no more than {SUBDOMAIN_LEN_MAX} characters"));
     }
     if !name.split('.').all(is_label) {
         problems.push(SEARCH_DOMAIN.to_owned());
@@ -248,6 +250,25 @@ mod tests {
         for (kind, name, prefix, fine) in cases {
             assert_eq!(check_object_name(kind, name, prefix).is_empty(), fine, "{kind} {name}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_dns_labels() {
+        const LONG: &str = "must be no more than 63 characters";
+        let (long, longer) = ("a".repeat(70), format!("{}.b", "a".repeat(70)));
+        let cases: [(&str, &[&str]); 6] = [
+            ("a-1", &[]),
+            ("a.b", &["must not contain dots"]),
+            ("a..b", &[DNS_LABEL]),
+            ("A.b", &[DNS_LABEL]),
+            (&long, &[LONG]),
+            (&longer, &[LONG, "must not contain dots"]),
+        ];
+        for (name, wrong) in cases {
+            assert_eq!(check_dns_label(name), wrong, "{name}");
+        }
+        assert_eq!(check_dns_1035_label(&long), [LONG]);
+        assert_eq!(check_search_domain(&"a".repeat(254)), ["must be no more than 253 characters"]);
     }
 
     #[test]

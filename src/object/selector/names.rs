@@ -25,7 +25,7 @@ pub fn check_label_key(key: &str) -> Vec<String> {
         [prefix, name] => {
             let prefix_problems = match prefix {
                 "" => vec!["must be non-empty".to_owned()],
-                _ => check_subdomain(prefix),
+                _ => subdomain_problems(prefix, "bytes"),
             };
             problems.extend(prefix_problems.into_iter().map(|problem| format!("prefix part {problem}")));
             name
@@ -60,14 +60,24 @@ pub fn check_label_value(value: &str) -> Vec<String> {
 
 /// What is wrong with `name` as a DNS subdomain. Mirrors `IsDNS1123Subdomain`.
 pub fn check_subdomain(name: &str) -> Vec<String> {
+    subdomain_problems(name, "characters")
+}
+
+/// The prefix of a label's key is measured in bytes, all other subdomains in characters: so the sentences say.
+fn subdomain_problems(name: &str, unit: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > PREFIX_LEN_MAX {
-        problems.push(format!("must be no more than {PREFIX_LEN_MAX} bytes"));
+        problems.push(format!("must be no more than {PREFIX_LEN_MAX} {unit}"));
     }
-    if !name.split('.').all(is_dns_label) {
+    if !is_subdomain(name) {
         problems.push(SUBDOMAIN.to_owned());
     }
     problems
+}
+
+/// Whether `name` consists of DNS labels with dots between them, however long.
+pub fn is_subdomain(name: &str) -> bool {
+    name.split('.').all(is_dns_label)
 }
 
 /// `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`
@@ -98,6 +108,15 @@ mod tests {
         for key in ["", "-a", "a-", "a b", "a/b/c", "/a", "Example.com/a", "a./b", "a/", "ä", &"a".repeat(64)] {
             assert!(!check_label_key(key).is_empty(), "{key}");
         }
+    }
+
+    #[test]
+    fn labels_are_measured_in_bytes_and_names_in_characters() {
+        let long = "a".repeat(254);
+        assert_eq!(check_label_key(&format!("{long}/b")), ["prefix part must be no more than 253 bytes"]);
+        assert_eq!(check_label_key(&long), ["name part must be no more than 63 bytes"]);
+        assert_eq!(check_label_value(&long), ["must be no more than 63 bytes"]);
+        assert_eq!(check_subdomain(&long), ["must be no more than 253 characters"]);
     }
 
     #[test]
