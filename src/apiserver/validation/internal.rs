@@ -39,21 +39,19 @@ impl<T: Serialize + ?Sized> Internal<'_, T> {
     }
 
     fn printed(&self) -> Printed {
-        let mut value = serde_json::to_value(self.1).unwrap_or_default();
-        if self.0 == "PodSpec" {
-            share_host(&mut value);
-        }
-        print(self.0, Some(&value))
+        print(self.0, Some(&serde_json::to_value(self.1).unwrap_or_default()))
     }
 }
 
 /// What a Pod shares with its host is a part of its security context.
-fn share_host(spec: &mut Value) {
-    let Some(fields) = spec.as_object_mut() else { return };
+fn with_shared_host(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    let Some(fields) = spec.as_object_mut() else { return spec };
     let names = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
     let shared: Vec<_> = names.iter().filter_map(|name| fields.remove_entry(*name)).collect();
     let context = fields.entry("securityContext").or_insert_with(|| json!({}));
     context.as_object_mut().into_iter().for_each(|context| context.extend(shared.clone()));
+    spec
 }
 
 /// A value as it is printed.
@@ -120,6 +118,9 @@ fn print(go_type: &str, value: Option<&Value>) -> Printed {
     let value = value.filter(|value| !value.is_null());
     let empty = match (go_types::resolve(go_type), value) {
         (GoType::Pointer(target), Some(value)) => return print(target, Some(value)),
+        (GoType::Struct(_), Some(value)) if go_type == "PodSpec" => {
+            return Printed::Fields(fields(go_type, Some(&with_shared_host(value))));
+        }
         (GoType::Struct(_), value) => return Printed::Fields(fields(go_type, value)),
         (GoType::List(item), Some(Value::Array(items))) => {
             return Printed::List(items.iter().map(|value| print(item, Some(value))).collect());
@@ -152,9 +153,11 @@ fn fields(name: &str, value: Option<&Value>) -> Vec<(String, Printed)> {
             .map(|field| (field.json.to_string(), print(field.go_type, of(field))))
             .collect();
     }
-    let printed = |field: &Field| match field.inline {
-        true => fields(field.go_type, value),
-        false => vec![(field.name.to_owned(), print(field.go_type, of(field)))],
+    let printed = |field: &Field| match field {
+        // Embedded without a name: the metadata of an object stands among its own fields.
+        Field { go_type: "ObjectMeta", .. } => fields("ObjectMeta", of(field)),
+        Field { inline: true, .. } => fields(field.go_type, value),
+        _ => vec![(field.name.to_owned(), print(field.go_type, of(field)))],
     };
     own.iter().flat_map(printed).collect()
 }
@@ -196,6 +199,17 @@ mod tests {
         let budget = json!({"minAvailable": "50%", "selector": {"matchLabels": {"a": "<b>"}, "matchExpressions": []}});
         let want = r#"{"MinAvailable":"50%","Selector":{"matchLabels":{"a":"\u003cb\u003e"}},"MaxUnavailable":null,"UnhealthyPodEvictionPolicy":null}"#;
         assert_eq!(Internal("PodDisruptionBudgetSpec", &budget).shown(), want);
+    }
+
+    #[test]
+    fn metadata_stands_among_the_fields_of_its_object() {
+        let template =
+            json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "j"}], "hostPID": true}});
+        let shown = Internal("PodTemplateSpec", &template).shown();
+        const BEGIN: &str =
+            r#"{"labels":{"a":"b"},"Spec":{"Volumes":null,"InitContainers":null,"Containers":[{"Name":"j","Image":"","#;
+        assert!(shown.starts_with(BEGIN) && shown.contains(r#""HostPID":true"#), "{shown}");
+        assert_eq!(Internal("*SuccessPolicy", &json!(null)).shown(), "null");
     }
 
     #[test]

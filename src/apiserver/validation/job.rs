@@ -3,9 +3,10 @@
 //! Left out: the checks of a Job's status.
 
 use k8s_openapi::api::batch::v1::{
-    CronJob, CronJobSpec, Job, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule,
+    CronJob, CronJobSpec, Job, JobCondition, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule,
+    SuccessPolicyRule,
 };
-use k8s_openapi::api::core::v1::{Affinity, Container, PodTemplateSpec, ResourceRequirements};
+use k8s_openapi::api::core::v1::{Affinity, Container, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
@@ -14,7 +15,7 @@ use crate::object::selector::Selector;
 use crate::object::selector::names::check_label_key;
 use crate::object::zone;
 
-use super::field::{Json, Literal, Path, Problems};
+use super::field::{Json, Literal, Path, Problems, Shown};
 use super::internal::Internal;
 use super::metadata;
 use super::names::{check_dns_label, prefixed_path};
@@ -337,41 +338,51 @@ pub fn job_update(problems: &mut Problems, new: &Job, old: &Job) {
     problems.immutable(&SPEC.child("selector"), &wanted.selector, &there.selector, |s| {
         s.as_ref().map_or_else(|| "null".to_owned(), selector_text)
     });
-    let template = with_what_may_change(old, there, &wanted.template);
-    problems.immutable(&SPEC.child(TEMPLATE), &wanted.template, &template, |t| shown(json!(t)));
+    template_update(problems, old, there, &wanted.template);
     problems
         .immutable(&SPEC.child("completionMode"), &wanted.completion_mode, &there.completion_mode, |m| shown(json!(m)));
     let (new_policy, old_policy) = (&wanted.pod_failure_policy, &there.pod_failure_policy);
-    problems.immutable(&SPEC.child("podFailurePolicy"), new_policy, old_policy, |p| shown(json!(p)));
+    let shown_policy = |policy: &_| Internal("*PodFailurePolicy", policy).shown();
+    problems.immutable(&SPEC.child("podFailurePolicy"), new_policy, old_policy, shown_policy);
     let (new_limit, old_limit) = (&wanted.backoff_limit_per_index, &there.backoff_limit_per_index);
     problems.immutable(&SPEC.child("backoffLimitPerIndex"), new_limit, old_limit, |n| shown(json!(n)));
     problems.immutable(&SPEC.child("managedBy"), &wanted.managed_by, &there.managed_by, |name| shown(json!(name)));
-    problems
-        .immutable(&SPEC.child("successPolicy"), &wanted.success_policy, &there.success_policy, |p| shown(json!(p)));
+    let (new_policy, old_policy) = (&wanted.success_policy, &there.success_policy);
+    let shown_policy = |policy: &_| Internal("*SuccessPolicy", policy).shown();
+    problems.immutable(&SPEC.child("successPolicy"), new_policy, old_policy, shown_policy);
 }
 
-/// A Job's template with what may change in it while the Job is suspended, and none of its Pods is there: where they may
-/// run, and how large they are. Mirrors `validatePodTemplateUpdate`.
-fn with_what_may_change(job: &Job, spec: &JobSpec, wanted: &PodTemplateSpec) -> PodTemplateSpec {
-    let status = job.status.as_ref();
-    if spec.suspend != Some(true) || status.is_some_and(|status| status.start_time.is_some()) {
-        return spec.template.clone();
+/// A Job's template does not change. While it is suspended, and none of its Pods is there, it may: where they may run, and
+/// how large they are. Mirrors `validatePodTemplateUpdate`.
+fn template_update(problems: &mut Problems, job: &Job, there: &JobSpec, wanted: &PodTemplateSpec) {
+    let path = SPEC.child(TEMPLATE);
+    if !has_no_pods_yet(job, there) {
+        let shown = |template: &_| Internal("PodTemplateSpec", template).shown();
+        return problems.immutable(&path, wanted, &there.template, shown);
     }
-    let mut template = moved(&spec.template, wanted);
-    let is_empty = status.and_then(|status| status.active).unwrap_or(0) == 0;
-    if let (true, Some(pod), Some(wanted)) = (is_empty, &mut template.spec, &wanted.spec) {
+    let mut template = moved(&there.template, wanted);
+    if let (Some(pod), Some(wanted)) = (&mut template.spec, &wanted.spec) {
         as_large_as(&mut pod.containers, &wanted.containers);
         let inits = wanted.init_containers.as_deref().unwrap_or_default();
         as_large_as(pod.init_containers.as_deref_mut().unwrap_or_default(), inits);
     }
-    template
+    let shown = |pod: &_| Internal("PodSpec", pod).shown();
+    problems.immutable(&path.child("spec"), &wanted.spec, &template.spec, shown);
+}
+
+/// Whether a Job is suspended, and has no Pods: it never had any, or they are gone. Mirrors `shouldAllowMutablePodTemplate`.
+fn has_no_pods_yet(job: &Job, spec: &JobSpec) -> bool {
+    let Some(status) = &job.status else { return spec.suspend == Some(true) };
+    let is_suspended = |condition: &JobCondition| condition.type_ == "Suspended" && condition.status == "True";
+    let stopped = status.conditions.iter().flatten().any(is_suspended);
+    spec.suspend == Some(true) && (status.start_time.is_none() || stopped) && status.active.unwrap_or(0) == 0
 }
 
 fn as_large_as(containers: &mut [Container], wanted: &[Container]) {
-    for (container, wanted) in containers.iter_mut().zip(wanted) {
-        let claims = container.resources.as_mut().and_then(|resources| resources.claims.take());
-        let size = wanted.resources.clone();
-        container.resources = size.map(|size| ResourceRequirements { claims, ..size });
+    if containers.len() == wanted.len() {
+        for (container, wanted) in containers.iter_mut().zip(wanted).filter(|(there, wanted)| there.name == wanted.name) {
+            container.resources.clone_from(&wanted.resources);
+        }
     }
 }
 

@@ -314,9 +314,35 @@ fn where_a_suspended_job_may_run_can_change_until_it_starts() {
     let change = |new: &Object, old: &Object| message(new, validate_update(new, old, None));
     assert_eq!(change(&job(true, node.clone()), &job(true, json!({}))), "");
     let text = change(&job(false, node), &job(false, json!({})));
-    assert!(text.starts_with("spec.template: ") && text.ends_with("field is immutable"), "{text}");
+    assert!(text.starts_with("spec.template: Invalid value: {\"labels\":{\"batch.kubernetes.io/controller-uid\":\"u\""));
+    assert!(text.contains(",\"Spec\":{\"Volumes\":null,") && text.ends_with("field is immutable"), "{text}");
     let text = change(&job(true, json!({"hostNetwork": true})), &job(true, json!({})));
-    assert!(text.starts_with("spec.template: ") && text.ends_with("field is immutable"), "{text}");
+    assert!(text.starts_with("spec.template.spec: Invalid value: {\"Volumes\":null,"), "{text}");
+    assert!(text.ends_with("field is immutable"), "{text}");
+}
+
+#[test]
+fn what_never_changes_in_a_job() {
+    let job = |more: Value| {
+        let template = json!({"spec": {"containers": [{"name": "a", "image": "i:1"}], "restartPolicy": "Never"}});
+        let mut spec = json!({"template": template, "completionMode": "Indexed", "completions": 1});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object(Kind::Job, json!({"metadata": {"name": "x", "namespace": "n", "uid": "u"}, "spec": spec}))
+    };
+    let rules = json!([{"action": "Ignore", "onPodConditions": [{"type": "A"}]}]);
+    #[rustfmt::skip]
+    let cases = [
+        (json!({"podFailurePolicy": {"rules": rules}, "podReplacementPolicy": "Failed"}),
+            r#"spec.podFailurePolicy: Invalid value: {"Rules":[{"Action":"Ignore","OnExitCodes":null,"OnPodConditions":[{"Type":"A","Status":"True"}]}]}: field is immutable"#),
+        (json!({"successPolicy": {"rules": [{"succeededCount": 1}]}}),
+            r#"spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: field is immutable"#),
+    ];
+    for (more, want) in cases {
+        let (new, old) = (job(more), job(json!({})));
+        assert_eq!(message(&new, validate_update(&new, &old, None)), want);
+        let text = message(&old, validate_update(&old, &new, None));
+        assert!(text.ends_with("Policy: Invalid value: null: field is immutable"), "{text}");
+    }
 }
 
 #[test]
