@@ -1,9 +1,13 @@
 //! DaemonSets, StatefulSets and the ControllerRevisions that both keep. Mirrors `pkg/apis/apps/validation`.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::apps::v1::{
     ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, StatefulSet, StatefulSetSpec,
 };
-use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::api::core::v1::{
+    PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, PodTemplateSpec, Volume,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -13,8 +17,9 @@ use super::field::{Path, Problems};
 use super::internal::Internal;
 use super::metadata;
 use super::names::check_dns_label;
+use super::storage::claim_spec;
 use super::workload::{
-    amount, int_or_percent, not_selected, pod_template, runs_forever, selector_text, template_metadata,
+    amount, int_or_percent, not_selected, pod_template, runs_forever, selector_text, template_body, template_metadata,
 };
 
 const SPEC: Path = Path::new("spec");
@@ -87,20 +92,22 @@ fn daemon_set_strategy(problems: &mut Problems, path: &Path, strategy: &DaemonSe
     }
 }
 
-/// The spec of a new StatefulSet: there were some whose Service no DNS could know, and those may stay. Mirrors
-/// `StatefulSetValidationOptions`.
+/// What was not always asked of a StatefulSet: one that is there may stay as it is. Mirrors `StatefulSetValidationOptions`.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// The name of the Service, and what claims are made from: neither ever changes.
+    fixed: bool,
+    /// What is wrong with its Pods.
+    pods: bool,
+}
+
+/// The spec of a new StatefulSet.
 pub fn new_stateful_set(problems: &mut Problems, set: &StatefulSet) {
-    stateful_set(problems, set);
-    let service = set.spec.as_ref().and_then(|spec| spec.service_name.as_deref()).unwrap_or_default();
-    if !service.is_empty() {
-        problems.all_invalid(&SPEC.child("serviceName"), service, check_dns_label(service));
-    }
+    stateful_set(problems, set.spec.as_ref().unwrap_or(&StatefulSetSpec::default()), Asked { fixed: true, pods: true });
 }
 
 /// The spec of a StatefulSet. Mirrors `ValidateStatefulSetSpec`.
-fn stateful_set(problems: &mut Problems, set: &StatefulSet) {
-    let default = StatefulSetSpec::default();
-    let spec = set.spec.as_ref().unwrap_or(&default);
+fn stateful_set(problems: &mut Problems, spec: &StatefulSetSpec, asked: Asked) {
     let policy = SPEC.child("podManagementPolicy");
     match spec.pod_management_policy.as_deref().unwrap_or_default() {
         "" => problems.required(&policy, ""),
@@ -115,14 +122,22 @@ fn stateful_set(problems: &mut Problems, set: &StatefulSet) {
         ("whenScaled", retention.and_then(|policy| policy.when_scaled.as_deref())),
     ] {
         if let Some(value) = value.filter(|value| !matches!(*value, "Retain" | "Delete")) {
-            problems.not_supported(&path.child(field), value, &["Delete", "Retain"]);
+            problems.not_supported(&path.child(field), value, &["Retain", "Delete"]);
         }
+    }
+    let list = SPEC.child("volumeClaimTemplates");
+    for (i, template) in spec.volume_claim_templates.iter().flatten().enumerate().filter(|_| asked.fixed) {
+        let default = PersistentVolumeClaimSpec::default();
+        claim_spec(problems, &list.index(i).child("spec"), template.spec.as_ref().unwrap_or(&default));
     }
     problems.not_negative(&SPEC.child("replicas"), spec.replicas.unwrap_or(1));
     problems.not_negative(&SPEC.child("minReadySeconds"), spec.min_ready_seconds.unwrap_or(0));
     let start = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).unwrap_or(0);
     problems.not_negative(&SPEC.child("ordinals").child("start"), start);
-    problems.not_negative(&SPEC.child("revisionHistoryLimit"), spec.revision_history_limit.unwrap_or(0));
+    let service = spec.service_name.as_deref().filter(|name| asked.fixed && !name.is_empty());
+    if let Some(service) = service {
+        problems.all_invalid(&SPEC.child("serviceName"), service, check_dns_label(service));
+    }
     let path = SPEC.child("selector");
     let missing = spec.selector == LabelSelector::default();
     if missing {
@@ -134,12 +149,37 @@ fn stateful_set(problems: &mut Problems, set: &StatefulSet) {
             problems.invalid(&path, shown, "empty selector is invalid for statefulset");
         }
     }
-    selected_template(problems, &spec.selector, missing, &spec.template);
-    // The spec of its Pods is not looked at: it mounts volumes that come of the claim templates. What is wrong with it shows
-    // when the first Pod is created. Mirrors `ValidatePodTemplateSpecForStatefulSet`.
-    let path = SPEC.child("template");
-    template_metadata(problems, &path, &spec.template);
-    runs_forever(problems, &path, &spec.template, "StatefulSet");
+    let at = SPEC.child("template");
+    if Selector::of(&spec.selector).is_ok() {
+        selected_template(problems, &spec.selector, missing, &spec.template);
+        if asked.pods {
+            template_body(problems, &at, &with_claims(spec));
+        }
+        template_metadata(problems, &at, &spec.template);
+    } else {
+        problems.invalid(&path, Internal("LabelSelector", &spec.selector), "");
+    }
+    runs_forever(problems, &at, &spec.template, "StatefulSet");
+}
+
+/// The template as its Pods will have it: with volumes for the claims that are made for each, and host names by the
+/// controller. Mirrors `volumesToAddForTemplates`.
+fn with_claims(spec: &StatefulSetSpec) -> PodTemplateSpec {
+    let mut template = spec.template.clone();
+    let Some(pod) = &mut template.spec else { return template };
+    (pod.hostname, pod.subdomain) = (None, None);
+    let claims = spec.volume_claim_templates.iter().flatten().filter_map(|claim| claim.metadata.name.as_deref());
+    let names: BTreeSet<&str> = claims.collect();
+    if names.is_empty() {
+        return template;
+    }
+    let claimed = |name: &str| PersistentVolumeClaimVolumeSource { claim_name: name.to_owned(), read_only: None };
+    let volume = |name: &&str| {
+        Volume { name: (*name).to_owned(), persistent_volume_claim: Some(claimed(name)), ..Volume::default() }
+    };
+    let own = pod.volumes.take().into_iter().flatten().filter(|volume| !names.contains(volume.name.as_str()));
+    pod.volumes = Some(names.iter().map(volume).chain(own).collect());
+    template
 }
 
 fn stateful_set_strategy(problems: &mut Problems, spec: &StatefulSetSpec) {
@@ -178,7 +218,9 @@ pub fn stateful_set_update(problems: &mut Problems, new: &StatefulSet, old: &Sta
     if wanted == there {
         return;
     }
-    stateful_set(problems, new);
+    let mut before = Problems::default();
+    stateful_set(&mut before, there, Asked { fixed: false, pods: true });
+    stateful_set(problems, wanted, Asked { fixed: false, pods: before.0.is_empty() });
     let changed = StatefulSetSpec {
         replicas: wanted.replicas,
         ordinals: wanted.ordinals.clone(),

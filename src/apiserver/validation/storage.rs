@@ -146,7 +146,7 @@ pub fn claim(problems: &mut Problems, claim: &PersistentVolumeClaim) {
 }
 
 /// Mirrors `ValidatePersistentVolumeClaimSpec`.
-fn claim_spec(problems: &mut Problems, path: &Path, spec: &PersistentVolumeClaimSpec) {
+pub(super) fn claim_spec(problems: &mut Problems, path: &Path, spec: &PersistentVolumeClaimSpec) {
     access_modes(problems, path, spec.access_modes.as_deref(), "at least 1 access mode is required");
     if let Some(selector) = &spec.selector {
         label_selector(problems, &path.child("selector"), selector);

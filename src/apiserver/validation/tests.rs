@@ -222,21 +222,49 @@ fn other_kinds() {
     }
 }
 
-/// A StatefulSet's Pods mount what its claim templates make, which is no volume of theirs until they are made.
+/// A StatefulSet's Pods mount what its claim templates make.
 #[test]
-fn stateful_sets_are_not_asked_for_the_spec_of_their_pods() {
-    let set = |more: Value| {
-        let mut spec = json!({"containers": [{"name": "c", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}],
-            "restartPolicy": "Always"});
+fn the_pods_of_stateful_sets_have_volumes_of_their_claims() {
+    let set = |pod: Value, more: Value| {
+        let container = json!({"name": "c", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]});
+        let mut pod_spec = json!({"containers": [container], "hostname": "A_b"});
+        pod_spec.as_object_mut().unwrap().extend(pod.as_object().unwrap().clone());
+        let claim = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+        let mut spec = json!({"selector": {"matchLabels": {"a": "b"}}, "revisionHistoryLimit": -1,
+            "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec},
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}]});
         spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": spec});
-        let spec = json!({"podManagementPolicy": "Parallel", "updateStrategy": {"type": "OnDelete"},
-            "selector": {"matchLabels": {"a": "b"}}, "template": template});
         json!({"metadata": {"name": "x", "namespace": "n"}, "spec": spec})
     };
-    assert_eq!(wrong(Kind::StatefulSet, set(json!({}))), "");
-    let never = "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\"";
-    assert_eq!(wrong(Kind::StatefulSet, set(json!({"restartPolicy": "Never"}))), never);
+    const MODE: &str = "spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required";
+    const SIZE: &str = "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value";
+    const MOUNT: &str = "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"data\"";
+    let cases = [
+        (json!({}), json!({}), String::new()),
+        (
+            json!({"restartPolicy": "Never"}),
+            json!({}),
+            "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\"".to_owned(),
+        ),
+        (json!({}), json!({"volumeClaimTemplates": []}), MOUNT.to_owned()),
+        (json!({"containers": []}), json!({}), "spec.template.spec.containers: Required value".to_owned()),
+        (json!({}), json!({"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}), format!("[{MODE}, {SIZE}]")),
+        (
+            json!({"containers": []}),
+            json!({"serviceName": "a.b", "selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}}),
+            "[spec.serviceName: Invalid value: \"a.b\": must not contain dots, \
+             spec.selector.matchExpressions[0].operator: Invalid value: \"Like\": not a valid selector operator, \
+             spec.selector: Invalid value: {\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Like\"}]}]"
+                .to_owned(),
+        ),
+    ];
+    for (pod, more, want) in cases {
+        assert_eq!(wrong(Kind::StatefulSet, set(pod.clone(), more.clone())), want, "{pod} {more}");
+    }
+    // What was stored before anybody asked may stay.
+    let old = object(Kind::StatefulSet, set(json!({"containers": []}), json!({"replicas": 1})));
+    let new = object(Kind::StatefulSet, set(json!({"containers": []}), json!({"replicas": 2})));
+    assert_eq!(message(&new, validate_update(&new, &old, None)), "");
 }
 
 /// While a Pod is gated it may ask for fewer nodes, never for others.
