@@ -208,12 +208,11 @@ fn node_ports(spec: &ServiceSpec) -> Vec<i32> {
 /// An update that names no addresses keeps those there are. Mirrors `patchAllocatedValues`.
 fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     let Some(old) = old else { return };
-    if list(&new.cluster_ips).is_empty() && new.cluster_ip == old.cluster_ip {
-        new.cluster_ips.clone_from(&old.cluster_ips);
-    }
     if needs_ip(new) && needs_ip(old) {
-        if new.cluster_ip.as_deref().unwrap_or_default().is_empty() && new.cluster_ips.is_none() {
+        if new.cluster_ip.as_deref().unwrap_or_default().is_empty() {
             new.cluster_ip.clone_from(&old.cluster_ip);
+        }
+        if list(&new.cluster_ips).is_empty() {
             new.cluster_ips.clone_from(&old.cluster_ips);
         }
         if new.ip_families.is_none() {
@@ -223,17 +222,26 @@ fn keep_addresses(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     if !needs_node_ports(new) || !needs_node_ports(old) {
         return;
     }
-    let key = |port: &ServicePort| (port.protocol.clone(), port.port);
+    let (there, named) = (node_ports(old), node_ports(new));
+    let still_used = |number: &i32| there.contains(number) && named.contains(number);
     for port in new.ports.iter_mut().flatten().filter(|port| port.node_port.unwrap_or(0) == 0) {
-        let same = old.ports.iter().flatten().find(|old| key(old) == key(port));
-        port.node_port = same.and_then(|old| old.node_port);
+        // A port is the same while it has the same name, whatever else of it has changed.
+        let same = old.ports.iter().flatten().rfind(|old| name_of(old) == name_of(port));
+        port.node_port = same.and_then(|old| old.node_port).filter(|number| !still_used(number));
     }
+}
+
+fn name_of(port: &ServicePort) -> &str {
+    port.name.as_deref().unwrap_or_default()
 }
 
 /// Most name `clusterIP` only; `clusterIPs` goes with it. Mirrors `normalizeClusterIPs`.
 fn bring_into_line(new: &mut ServiceSpec, old: Option<&ServiceSpec>) {
     let none = ServiceSpec::default();
     let old = old.unwrap_or(&none);
+    if list(&new.cluster_ips).is_empty() && new.cluster_ip == old.cluster_ip {
+        new.cluster_ips.clone_from(&old.cluster_ips);
+    }
     if new.cluster_ip != old.cluster_ip && list(&new.cluster_ips) == list(&old.cluster_ips) {
         let ip = new.cluster_ip.clone().filter(|ip| !ip.is_empty());
         new.cluster_ips = ip.map(|ip| vec![ip]);
@@ -394,9 +402,29 @@ mod tests {
         );
         let mut taken = ServiceAddresses::default();
         taken.changed(None, Some(&old));
-        let spec =
-            allocated(&taken, json!({"type": "NodePort", "ports": [{"port": 80, "name": "x"}]}), Some(&old)).unwrap();
-        assert_eq!((&spec["clusterIP"], &spec["ports"][0]["nodePort"]), (&json!("10.96.0.9"), &json!(30080)));
+        let updated = |more: Value| {
+            let mut spec = json!({"type": "NodePort", "ports": [{"port": 80}]});
+            spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            allocated(&taken, spec, Some(&old)).unwrap()
+        };
+        for more in [
+            json!({}),
+            json!({"ports": [{"port": 81, "protocol": "UDP"}]}),
+            json!({"clusterIP": "", "clusterIPs": ["10.96.0.9"]}),
+            json!({"clusterIP": "10.96.0.9"}),
+        ] {
+            let spec = updated(more.clone());
+            assert_eq!(
+                (&spec["clusterIP"], &spec["clusterIPs"]),
+                (&json!("10.96.0.9"), &json!(["10.96.0.9"])),
+                "{more}"
+            );
+            assert_eq!(spec["ports"][0]["nodePort"], 30080, "{more}");
+        }
+        // Of another name, and so another port; and one that another port has taken over.
+        assert_ne!(updated(json!({"ports": [{"port": 80, "name": "x"}]}))["ports"][0]["nodePort"], 30080);
+        let both = updated(json!({"ports": [{"port": 80}, {"port": 81, "name": "x", "nodePort": 30080}]}));
+        assert_ne!(both["ports"][0]["nodePort"], 30080);
     }
 
     #[test]
