@@ -21,19 +21,34 @@ const PERIOD_SECONDS_MAX: i32 = 1800;
 
 /// The spec of a HorizontalPodAutoscaler.
 pub fn autoscaler(problems: &mut Problems, hpa: &HorizontalPodAutoscaler) {
+    changed(problems, hpa, None);
+}
+
+/// A new version of it, which may go on to scale what nobody would let it scale today.
+pub fn autoscaler_update(problems: &mut Problems, new: &HorizontalPodAutoscaler, old: &HorizontalPodAutoscaler) {
+    changed(problems, new, Some(old));
+}
+
+fn changed(problems: &mut Problems, hpa: &HorizontalPodAutoscaler, old: Option<&HorizontalPodAutoscaler>) {
     let spec = &hpa.spec;
     let min = spec.min_replicas;
     if let Some(min) = min.filter(|min| *min < 1) {
         problems.invalid(&SPEC.child("minReplicas"), min, "must be greater than or equal to 1");
     }
     let max_path = SPEC.child("maxReplicas");
-    if spec.max_replicas < 1 {
-        problems.invalid(&max_path, spec.max_replicas, "must be greater than 0");
+    match spec.max_replicas {
+        0 => problems.required(&max_path, "must be set and greater than 0"),
+        max if max < 0 => problems.invalid(&max_path, max, "must be greater than or equal to 1"),
+        _ => {}
     }
     if min.is_some_and(|min| spec.max_replicas < min) {
         problems.invalid(&max_path, spec.max_replicas, "must be greater than or equal to `minReplicas`");
     }
-    reference(problems, &SPEC.child("scaleTargetRef"), &spec.scale_target_ref);
+    let path = SPEC.child("scaleTargetRef");
+    reference(problems, &path, &spec.scale_target_ref);
+    if old.is_none_or(|old| kind_of(old) != kind_of(hpa)) {
+        api_version(problems, &path.child("apiVersion"), &spec.scale_target_ref);
+    }
     let metrics = SPEC.child("metrics");
     for (i, source) in spec.metrics.iter().flatten().enumerate() {
         metric(problems, &metrics.index(i), source);
@@ -58,6 +73,23 @@ pub fn autoscaler_status(problems: &mut Problems, hpa: &HorizontalPodAutoscaler)
 fn reference(problems: &mut Problems, path: &Path, target: &CrossVersionObjectReference) {
     for (field, value) in [("kind", target.kind.as_str()), ("name", target.name.as_str())] {
         path_segment(problems, &path.child(field), value, "");
+    }
+}
+
+/// Of which kind the target is, as the reference says.
+fn kind_of(hpa: &HorizontalPodAutoscaler) -> (&str, &str) {
+    let target = &hpa.spec.scale_target_ref;
+    (target.api_version.as_deref().unwrap_or_default(), &target.kind)
+}
+
+/// All kinds that can be scaled have a group, but for one. Mirrors `ValidateAPIVersion`.
+fn api_version(problems: &mut Problems, path: &Path, target: &CrossVersionObjectReference) {
+    let version = target.api_version.as_deref().unwrap_or_default();
+    let (group, rest) = version.split_once('/').unwrap_or(("", version));
+    if rest.contains('/') {
+        problems.invalid(path, version, &format!("unexpected GroupVersion string: {version}"));
+    } else if group.is_empty() && target.kind != "ReplicationController" {
+        problems.invalid(path, version, "apiVersion must specify API group");
     }
 }
 
@@ -244,7 +276,7 @@ mod tests {
 
     /// A spec that is right but for what is given.
     fn wrong_in(change: Value) -> Vec<String> {
-        let mut spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 10});
+        let mut spec = json!({"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 10});
         for (field, value) in change.as_object().unwrap() {
             spec[field] = value.clone();
         }
@@ -262,10 +294,18 @@ mod tests {
         let cases: &[(Value, &[&str])] = &[
             (json!({"minReplicas": 2}), &[]),
             (json!({"minReplicas": 0}), &["spec.minReplicas: Invalid value: 0: must be greater than or equal to 1"]),
-            (json!({"maxReplicas": 0}), &["spec.maxReplicas: Invalid value: 0: must be greater than 0"]),
+            (json!({"maxReplicas": 0}), &["spec.maxReplicas: Required value: must be set and greater than 0"]),
+            (json!({"maxReplicas": -1}), &["spec.maxReplicas: Invalid value: -1: must be greater than or equal to 1"]),
+            (json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}}),
+                &["spec.scaleTargetRef.apiVersion: Invalid value: \"\": apiVersion must specify API group"]),
+            (json!({"scaleTargetRef": {"apiVersion": "v1", "kind": "Deployment", "name": "web"}}),
+                &["spec.scaleTargetRef.apiVersion: Invalid value: \"v1\": apiVersion must specify API group"]),
+            (json!({"scaleTargetRef": {"apiVersion": "a/b/c", "kind": "Deployment", "name": "web"}}),
+                &["spec.scaleTargetRef.apiVersion: Invalid value: \"a/b/c\": unexpected GroupVersion string: a/b/c"]),
+            (json!({"scaleTargetRef": {"kind": "ReplicationController", "name": "web"}}), &[]),
             (json!({"minReplicas": 11}),
                 &["spec.maxReplicas: Invalid value: 10: must be greater than or equal to `minReplicas`"]),
-            (json!({"scaleTargetRef": {"kind": "", "name": "a/b"}}), &[
+            (json!({"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "", "name": "a/b"}}), &[
                 "spec.scaleTargetRef.kind: Required value",
                 "spec.scaleTargetRef.name: Invalid value: \"a/b\": may not contain '/'",
             ]),
@@ -301,6 +341,19 @@ mod tests {
         ];
         for (change, want) in cases {
             assert_eq!(wrong_in(change.clone()), *want, "{change}");
+        }
+    }
+
+    #[test]
+    fn an_autoscaler_without_a_group_may_stay() {
+        let hpa = |kind: &str| {
+            let spec = json!({"scaleTargetRef": {"kind": kind, "name": "web"}, "maxReplicas": 10});
+            serde_json::from_value(json!({"spec": spec})).unwrap()
+        };
+        for (before, fine) in [("Deployment", true), ("ReplicaSet", false)] {
+            let mut problems = Problems::default();
+            autoscaler_update(&mut problems, &hpa("Deployment"), &hpa(before));
+            assert_eq!(problems.0.is_empty(), fine, "{before}");
         }
     }
 }

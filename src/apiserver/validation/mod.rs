@@ -185,7 +185,7 @@ fn update(problems: &mut Problems, new: &Object, old: &Object, custom: Option<&V
         Object::IngressClass(new) => ingress::ingress_class_update(problems, new, before(old)),
         Object::NetworkPolicy(new) => network_policy::network_policy(problems, new),
         Object::PodDisruptionBudget(new) => budget::budget(problems, new),
-        Object::HorizontalPodAutoscaler(new) => autoscaling::autoscaler(problems, new),
+        Object::HorizontalPodAutoscaler(new) => autoscaling::autoscaler_update(problems, new, before(old)),
         Object::PersistentVolume(new) => storage::volume_update(problems, new, before(old)),
         Object::PersistentVolumeClaim(new) => storage::claim_update(problems, new, before(old)),
         Object::StorageClass(new) => storage::class_update(problems, new, before(old)),
