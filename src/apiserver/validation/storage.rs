@@ -4,9 +4,11 @@
 //! Left out: the volume types of clouds and old storage systems count as one source each, unchecked; data sources of
 //! claims.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use k8s_openapi::api::core::v1::{
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate,
-    PersistentVolumeSpec,
+    PersistentVolumeSpec, TopologySelectorLabelRequirement, TopologySelectorTerm,
 };
 use k8s_openapi::api::storage::v1::{
     CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, StorageClass, VolumeAttachment,
@@ -283,7 +285,7 @@ pub fn class(problems: &mut Problems, class: &StorageClass) {
         name => problems.all_invalid(&path, name, check_label_key(&name.to_lowercase())),
     }
     if class.parameters.iter().flatten().any(|(key, _)| key.is_empty()) {
-        problems.invalid(&Path::new("parameters"), "", "field cannot be empty.");
+        problems.invalid(&Path::new("parameters"), "", "field can not be empty.");
     }
     let policy = class.reclaim_policy.as_deref().unwrap_or_default();
     if !policy.is_empty() && !["Delete", "Retain"].contains(&policy) {
@@ -291,22 +293,58 @@ pub fn class(problems: &mut Problems, class: &StorageClass) {
     }
     const BINDING_MODES: &[&str] = &["Immediate", "WaitForFirstConsumer"];
     problems.one_of(&Path::new("volumeBindingMode"), class.volume_binding_mode.as_deref(), BINDING_MODES);
+    topologies(problems, class.allowed_topologies.as_deref().unwrap_or_default());
 }
 
-/// What may not change in a class: nearly everything.
+/// Where volumes of a class may be: no term says what another says. Mirrors `validateAllowedTopologies`.
+fn topologies(problems: &mut Problems, terms: &[TopologySelectorTerm]) {
+    let list = Path::new("allowedTopologies");
+    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = vec![BTreeMap::new(); terms.len()];
+    for (i, term) in terms.iter().enumerate() {
+        let path = list.index(i);
+        let path = path.child("matchLabelExpressions");
+        let mut asked: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (j, wanted) in term.match_label_expressions.iter().flatten().enumerate() {
+            let values = topology_values(problems, &path.index(j), wanted);
+            if asked.insert(&wanted.key, values).is_some() {
+                problems.duplicate(&path.index(j).child("key"), wanted.key.as_str());
+            }
+        }
+        // The list of those before begins with as many empty ones as there are terms, so an empty term is never alone.
+        seen.iter().filter(|before| **before == asked).for_each(|_| problems.duplicate(&path, ""));
+        seen.push(asked);
+    }
+}
+
+fn topology_values<'a>(
+    problems: &mut Problems,
+    path: &Path,
+    wanted: &'a TopologySelectorLabelRequirement,
+) -> BTreeSet<&'a str> {
+    let list = path.child("values");
+    if wanted.values.is_empty() {
+        problems.required(&list, "");
+    }
+    let mut values = BTreeSet::new();
+    for (i, value) in wanted.values.iter().enumerate() {
+        if !values.insert(value.as_str()) {
+            problems.duplicate(&list.index(i), value.as_str());
+        }
+    }
+    problems.all_invalid(&path.child("key"), &wanted.key, check_label_key(&wanted.key));
+    values
+}
+
+/// What may not change in a class: nearly everything. Mirrors `ValidateStorageClassUpdate`.
 pub fn class_update(problems: &mut Problems, new: &StorageClass, old: &StorageClass) {
-    class(problems, new);
-    if new.parameters != old.parameters {
-        problems.forbidden(&Path::new("parameters"), "updates to parameters are forbidden.");
-    }
-    if new.provisioner != old.provisioner {
-        problems.forbidden(&Path::new("provisioner"), "updates to provisioner are forbidden.");
-    }
-    if new.reclaim_policy != old.reclaim_policy {
-        problems.forbidden(&Path::new("reclaimPolicy"), "updates to reclaimPolicy are forbidden.");
-    }
-    let (path, shown) = (Path::new("volumeBindingMode"), |mode: &Option<String>| Json(mode).shown());
-    problems.immutable(&path, &new.volume_binding_mode, &old.volume_binding_mode, shown);
+    let parameters = |class: &StorageClass| class.parameters.clone().filter(|parameters| !parameters.is_empty());
+    let shown = |_: &_| Json(&new.parameters).shown();
+    problems.immutable(&Path::new("parameters"), &parameters(new), &parameters(old), shown);
+    let shown = |name: &String| Json(name).shown();
+    problems.immutable(&Path::new("provisioner"), &new.provisioner, &old.provisioner, shown);
+    let shown = |word: &Option<String>| Json(word).shown();
+    problems.immutable(&Path::new("reclaimPolicy"), &new.reclaim_policy, &old.reclaim_policy, shown);
+    problems.immutable(&Path::new("volumeBindingMode"), &new.volume_binding_mode, &old.volume_binding_mode, shown);
 }
 
 /// Mirrors `ValidateVolumeAttachment`.

@@ -117,6 +117,30 @@ fn new_objects_in_the_api_servers_words() {
                 .into(),
         ),
         (
+            Kind::StorageClass,
+            json!({"provisioner": "a.b/c", "parameters": {"": "a"}}),
+            "parameters: Invalid value: \"\": field can not be empty.".into(),
+        ),
+        (
+            Kind::StorageClass,
+            json!({"provisioner": "a.b/c", "allowedTopologies": [
+                {"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}, {"key": "rack", "values": ["1"]}]},
+                {"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}]}),
+            String::new(),
+        ),
+        (
+            Kind::StorageClass,
+            json!({"provisioner": "a.b/c", "allowedTopologies": [
+                {"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}, {"key": "zone", "values": []}]},
+                {"matchLabelExpressions": [{"key": "b", "values": ["a", "a"]}]},
+                {"matchLabelExpressions": [{"key": "b", "values": ["a"]}]}]}),
+            "allowedTopologies[0].matchLabelExpressions[1].values: Required value; \
+             allowedTopologies[0].matchLabelExpressions[1].key: Duplicate value: \"zone\"; \
+             allowedTopologies[1].matchLabelExpressions[0].values[1]: Duplicate value: \"a\"; \
+             allowedTopologies[2].matchLabelExpressions: Duplicate value: \"\""
+                .into(),
+        ),
+        (
             Kind::VolumeAttachment,
             json!({"spec": {"attacher": "a.b", "nodeName": "", "source": {"persistentVolumeName": "pv"}}}),
             "spec.nodeName: Required value".into(),
@@ -184,8 +208,17 @@ fn changes_in_the_api_servers_words() {
             StorageClass,
             class(json!({})),
             class(json!({"parameters": {}})),
-            "parameters: Forbidden: updates to parameters are forbidden.",
+            "parameters: Invalid value: null: field is immutable",
         ),
+        (
+            StorageClass,
+            class(json!({})),
+            class(json!({"provisioner": "y", "reclaimPolicy": "Retain"})),
+            "provisioner: Invalid value: \"y\": field is immutable; reclaimPolicy: Invalid value: \"Retain\": field is \
+             immutable",
+        ),
+        // What is no longer taken may be there.
+        (StorageClass, class(json!({"provisioner": ""})), class(json!({"provisioner": ""})), ""),
         (
             StorageClass,
             class(json!({})),
