@@ -79,7 +79,10 @@ mod tests {
             ),
             (
                 json!({"minAvailable": "half"}),
-                vec![("spec.minAvailable", r#"Invalid value: "half": must be an integer or percentage (e.g '5%')"#)],
+                vec![(
+                    "spec.minAvailable",
+                    r#"Invalid value: "half": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"#,
+                )],
             ),
             (
                 json!({"unhealthyPodEvictionPolicy": "Never"}),

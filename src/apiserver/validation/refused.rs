@@ -31,6 +31,11 @@ const SENTENCES: &[(&str, &str)] = &[
          and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
          validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
     ),
+    (
+        "<percent>",
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for \
+         validation is '[0-9]+%')",
+    ),
     ("<port>", "must be between 1 and 65535, inclusive"),
 ];
 

@@ -19,7 +19,8 @@ use super::metadata;
 use super::names::check_dns_label;
 use super::storage::claim_spec;
 use super::workload::{
-    amount, int_or_percent, not_selected, pod_template, runs_forever, selector_text, template_body, template_metadata,
+    amount, int_or_percent, not_more_than_all, not_selected, pod_template, runs_forever, selector_text, template_body,
+    template_metadata,
 };
 
 const SPEC: Path = Path::new("spec");
@@ -73,18 +74,16 @@ fn daemon_set_strategy(problems: &mut Problems, path: &Path, strategy: &DaemonSe
             let zero = IntOrString::Int(0);
             let unavailable = update.max_unavailable.as_ref().unwrap_or(&zero);
             let surge = update.max_surge.as_ref().unwrap_or(&zero);
+            let (unavailable_at, surge_at) = (rolling.child("maxUnavailable"), rolling.child("maxSurge"));
+            int_or_percent(problems, &unavailable_at, unavailable);
+            int_or_percent(problems, &surge_at, surge);
+            not_more_than_all(problems, &unavailable_at, unavailable);
+            not_more_than_all(problems, &surge_at, surge);
             match (amount(unavailable) != 0, amount(surge) != 0) {
-                (true, true) => {
-                    let why = "may not be set when maxUnavailable is non-zero";
-                    problems.invalid(&rolling.child("maxSurge"), surge, why);
-                }
-                (false, false) => {
-                    problems.required(&rolling.child("maxUnavailable"), "cannot be 0 when maxSurge is 0");
-                }
+                (true, true) => problems.invalid(&surge_at, surge, "may not be set when maxUnavailable is non-zero"),
+                (false, false) => problems.required(&unavailable_at, "cannot be 0 when maxSurge is 0"),
                 _ => {}
             }
-            int_or_percent(problems, &rolling.child("maxUnavailable"), unavailable);
-            int_or_percent(problems, &rolling.child("maxSurge"), surge);
         }
         _ => {
             problems.not_supported(path, Internal("DaemonSetUpdateStrategy", strategy), &["RollingUpdate", "OnDelete"])
@@ -174,8 +173,10 @@ fn with_claims(spec: &StatefulSetSpec) -> PodTemplateSpec {
         return template;
     }
     let claimed = |name: &str| PersistentVolumeClaimVolumeSource { claim_name: name.to_owned(), read_only: None };
-    let volume = |name: &&str| {
-        Volume { name: (*name).to_owned(), persistent_volume_claim: Some(claimed(name)), ..Volume::default() }
+    let volume = |name: &&str| Volume {
+        name: (*name).to_owned(),
+        persistent_volume_claim: Some(claimed(name)),
+        ..Volume::default()
     };
     let own = pod.volumes.take().into_iter().flatten().filter(|volume| !names.contains(volume.name.as_str()));
     pod.volumes = Some(names.iter().map(volume).chain(own).collect());
@@ -199,6 +200,7 @@ fn stateful_set_strategy(problems: &mut Problems, spec: &StatefulSetSpec) {
                 if amount(unavailable) == 0 {
                     problems.invalid(&rolling.child("maxUnavailable"), unavailable, "cannot be 0");
                 }
+                not_more_than_all(problems, &rolling.child("maxUnavailable"), unavailable);
             }
         }
         ("OnDelete" | "RollingUpdate", None) => {}

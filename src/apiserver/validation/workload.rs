@@ -208,12 +208,15 @@ fn deployment_strategy(problems: &mut Problems, path: &Path, strategy: &Deployme
     }
 }
 
+const NO_PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', \
+    regex used for validation is '[0-9]+%')";
+
 /// Mirrors `ValidatePositiveIntOrPercent`.
 pub(super) fn int_or_percent(problems: &mut Problems, path: &Path, value: &IntOrString) {
     match value {
         IntOrString::Int(number) => problems.not_negative(path, *number),
         IntOrString::String(_) if percent(value).is_some() => {}
-        IntOrString::String(_) => problems.invalid(path, value, "must be an integer or percentage (e.g '5%')"),
+        IntOrString::String(_) => problems.invalid(path, value, NO_PERCENT),
     }
 }
 
@@ -230,11 +233,11 @@ fn percent(value: &IntOrString) -> Option<u32> {
     digits.bytes().all(|c| c.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-/// The number, or the number before the percent sign.
+/// The number, or the number before the percent sign. Mirrors `getIntOrPercentValue`.
 pub(super) fn amount(value: &IntOrString) -> i64 {
     match value {
         IntOrString::Int(number) => i64::from(*number),
-        IntOrString::String(_) => percent(value).map_or(0, i64::from),
+        IntOrString::String(text) => percent(value).map(i64::from).or_else(|| text.parse().ok()).unwrap_or(0),
     }
 }
 
