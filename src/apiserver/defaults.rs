@@ -9,7 +9,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
     Container, EmptyDirVolumeSource, Endpoints, LimitRange, Namespace, PersistentVolume, PersistentVolumeClaim,
-    PersistentVolumeClaimSpec, PodSecurityContext, PodSpec, PodTemplate, Probe, ReplicationController,
+    PersistentVolumeClaimSpec, PodSecurityContext, PodSpec, PodTemplate, PodTemplateSpec, Probe, ReplicationController,
     ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -38,7 +38,7 @@ const AFFINITY_SECONDS: i32 = 10_800;
 /// The label of each namespace with its name.
 pub const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// Fills in what the sender left out.
+/// Fills in what the sender left out. A spec that is left out counts as an empty one: in Go it is a struct, always there.
 pub fn set_defaults(object: &mut Object) {
     match object {
         Object::Pod(pod) => change(pod, pod_defaults),
@@ -102,14 +102,14 @@ fn or_text(field: &mut Option<String>, default: &str) {
 }
 
 fn pod_defaults(pod: &mut Pod) {
-    let Some(spec) = pod.spec.as_deref_mut() else { return };
+    let spec: &mut PodSpec = pod.spec.get_or_insert_default();
     for container in spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten()) {
         if let Some(resources) = &mut container.resources {
             request_what_is_limited(resources);
         }
     }
     request_what_is_limited_in_all(pod);
-    let Some(spec) = pod.spec.as_deref_mut() else { return };
+    let spec: &mut PodSpec = pod.spec.get_or_insert_default();
     pod_spec_defaults(spec);
     or(&mut spec.enable_service_links, true);
     if spec.host_network == Some(true) {
@@ -274,7 +274,7 @@ fn volume_defaults(volume: &mut Volume) {
 }
 
 fn deployment_defaults(deployment: &mut Deployment) {
-    let Some(spec) = &mut deployment.spec else { return };
+    let spec = deployment.spec.get_or_insert_default();
     or(&mut spec.replicas, 1);
     or(&mut spec.revision_history_limit, 10);
     or(&mut spec.progress_deadline_seconds, 600);
@@ -285,15 +285,15 @@ fn deployment_defaults(deployment: &mut Deployment) {
         or(&mut rolling.max_unavailable, IntOrString::String("25%".into()));
         or(&mut rolling.max_surge, IntOrString::String("25%".into()));
     }
-    if let Some(pod) = &mut spec.template.spec {
-        pod_spec_defaults(pod);
-    }
+    template_defaults(&mut spec.template);
 }
 
 fn pod_template_defaults(template: &mut PodTemplate) {
-    if let Some(pod) = template.template.as_mut().and_then(|template| template.spec.as_mut()) {
-        pod_spec_defaults(pod);
-    }
+    template_defaults(template.template.get_or_insert_default());
+}
+
+fn template_defaults(template: &mut PodTemplateSpec) {
+    pod_spec_defaults(template.spec.get_or_insert_default());
 }
 
 fn is_named_by_label(namespace: &Namespace) -> bool {
@@ -309,16 +309,14 @@ fn namespace_defaults(namespace: &mut Namespace) {
 }
 
 fn replica_set_defaults(set: &mut ReplicaSet) {
-    let Some(spec) = &mut set.spec else { return };
+    let spec = set.spec.get_or_insert_default();
     or(&mut spec.replicas, 1);
-    if let Some(pod) = spec.template.as_mut().and_then(|template| template.spec.as_mut()) {
-        pod_spec_defaults(pod);
-    }
+    template_defaults(spec.template.get_or_insert_default());
 }
 
 /// What a ReplicationController does not say it takes from its template: whom it selects, and its own labels.
 fn replication_controller_defaults(controller: &mut ReplicationController) {
-    let Some(spec) = &mut controller.spec else { return };
+    let spec = controller.spec.get_or_insert_default();
     if let Some(template) = &mut spec.template {
         let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
         for missing in [&mut spec.selector, &mut controller.metadata.labels] {
@@ -326,16 +324,14 @@ fn replication_controller_defaults(controller: &mut ReplicationController) {
                 *missing = Some(labels.clone());
             }
         }
-        if let Some(pod) = &mut template.spec {
-            pod_spec_defaults(pod);
-        }
+        template_defaults(template);
     }
     or(&mut spec.replicas, 1);
 }
 
 /// A policy that does not say which way it isolates does so for ingress, and for egress if it has rules for that.
 fn network_policy_defaults(policy: &mut NetworkPolicy) {
-    let Some(spec) = &mut policy.spec else { return };
+    let spec = policy.spec.get_or_insert_default();
     let ingress = spec.ingress.iter_mut().flatten().flat_map(|rule| rule.ports.iter_mut().flatten());
     let egress = spec.egress.iter_mut().flatten().flat_map(|rule| rule.ports.iter_mut().flatten());
     for port in ingress.chain(egress) {
@@ -348,7 +344,7 @@ fn network_policy_defaults(policy: &mut NetworkPolicy) {
 }
 
 fn service_defaults(service: &mut Service) {
-    let Some(spec) = &mut service.spec else { return };
+    let spec = service.spec.get_or_insert_default();
     or_text(&mut spec.type_, "ClusterIP");
     or_text(&mut spec.session_affinity, "None");
     let type_ = spec.type_.clone().unwrap_or_default();
@@ -419,7 +415,7 @@ fn priority_class_defaults(class: &mut PriorityClass) {
 
 fn volume_object_defaults(volume: &mut PersistentVolume) {
     or_text(&mut volume.status.get_or_insert_default().phase, "Pending");
-    let Some(spec) = &mut volume.spec else { return };
+    let spec = volume.spec.get_or_insert_default();
     or_text(&mut spec.persistent_volume_reclaim_policy, "Retain");
     or_text(&mut spec.volume_mode, "Filesystem");
     if let Some(source) = &mut spec.host_path {
@@ -429,9 +425,7 @@ fn volume_object_defaults(volume: &mut PersistentVolume) {
 
 fn claim_defaults(claim: &mut PersistentVolumeClaim) {
     or_text(&mut claim.status.get_or_insert_default().phase, "Pending");
-    if let Some(spec) = &mut claim.spec {
-        claim_spec_defaults(spec);
-    }
+    claim_spec_defaults(claim.spec.get_or_insert_default());
 }
 
 fn claim_spec_defaults(spec: &mut PersistentVolumeClaimSpec) {

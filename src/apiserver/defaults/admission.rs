@@ -10,13 +10,13 @@ use crate::apiserver::admission::webhook::hook::TIMEOUT_SECONDS;
 
 /// A policy that says nothing of failures refuses what it cannot be asked about.
 pub fn validating_policy(policy: &mut ValidatingAdmissionPolicy) {
-    let Some(spec) = &mut policy.spec else { return };
+    let spec = policy.spec.get_or_insert_default();
     policy_spec(&mut spec.failure_policy, &mut spec.match_constraints);
 }
 
 /// The same of a policy that changes objects. It has to say itself whether it is invoked again.
 pub fn mutating_policy(policy: &mut MutatingAdmissionPolicy) {
-    let Some(spec) = &mut policy.spec else { return };
+    let spec = policy.spec.get_or_insert_default();
     policy_spec(&mut spec.failure_policy, &mut spec.match_constraints);
 }
 

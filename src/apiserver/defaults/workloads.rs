@@ -7,10 +7,10 @@ use k8s_openapi::api::apps::v1::{
 use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{claim_defaults, or, or_text, pod_spec_defaults};
+use super::{claim_defaults, or, or_text, template_defaults};
 
 pub(super) fn daemon_set(set: &mut DaemonSet) {
-    let Some(spec) = &mut set.spec else { return };
+    let spec = set.spec.get_or_insert_default();
     let strategy = spec.update_strategy.get_or_insert_default();
     or_text(&mut strategy.type_, "RollingUpdate");
     if strategy.type_.as_deref() == Some("RollingUpdate") {
@@ -19,13 +19,11 @@ pub(super) fn daemon_set(set: &mut DaemonSet) {
         or(&mut rolling.max_surge, IntOrString::Int(0));
     }
     or(&mut spec.revision_history_limit, 10);
-    if let Some(pod) = &mut spec.template.spec {
-        pod_spec_defaults(pod);
-    }
+    template_defaults(&mut spec.template);
 }
 
 pub(super) fn stateful_set(set: &mut StatefulSet) {
-    let Some(spec) = &mut set.spec else { return };
+    let spec = set.spec.get_or_insert_default();
     or_text(&mut spec.pod_management_policy, "OrderedReady");
     let strategy = spec.update_strategy.get_or_insert_default();
     if strategy.type_.is_none() {
@@ -43,13 +41,11 @@ pub(super) fn stateful_set(set: &mut StatefulSet) {
     or(&mut spec.replicas, 1);
     or(&mut spec.revision_history_limit, 10);
     spec.volume_claim_templates.iter_mut().flatten().for_each(claim_defaults);
-    if let Some(pod) = &mut spec.template.spec {
-        pod_spec_defaults(pod);
-    }
+    template_defaults(&mut spec.template);
 }
 
 pub(super) fn job(job: &mut Job) {
-    let Some(spec) = &mut job.spec else { return };
+    let spec = job.spec.get_or_insert_default();
     // Neither said: one Pod is to succeed. Only parallelism said: a queue of work, of which any Pod may see the end.
     if spec.completions.is_none() && spec.parallelism.is_none() {
         spec.completions = Some(1);
@@ -67,9 +63,7 @@ pub(super) fn job(job: &mut Job) {
 
 /// What a Job's template says of its Pods, and which of their conditions its failure policy means.
 fn job_template(spec: &mut JobSpec) {
-    if let Some(pod) = &mut spec.template.spec {
-        pod_spec_defaults(pod);
-    }
+    template_defaults(&mut spec.template);
     for rule in spec.pod_failure_policy.iter_mut().flat_map(|policy| policy.rules.iter_mut()) {
         for pattern in rule.on_pod_conditions.iter_mut().flatten() {
             or_text(&mut pattern.status, "True");
@@ -83,7 +77,5 @@ pub(super) fn cron_job(job: &mut CronJob) {
     or(&mut spec.suspend, false);
     or(&mut spec.successful_jobs_history_limit, 3);
     or(&mut spec.failed_jobs_history_limit, 1);
-    if let Some(job) = &mut spec.job_template.spec {
-        job_template(job);
-    }
+    job_template(spec.job_template.spec.get_or_insert_default());
 }

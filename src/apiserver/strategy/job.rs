@@ -20,7 +20,7 @@ const LEGACY: [&str; 2] = ["controller-uid", "job-name"];
 pub fn generate_selector(job: &mut Job) {
     let uid = job.metadata.uid.clone().unwrap_or_default();
     let name = job.metadata.name.clone().unwrap_or_default();
-    let Some(spec) = &mut job.spec else { return };
+    let spec = job.spec.get_or_insert_default();
     if spec.manual_selector != Some(true) {
         let labels = spec.template.metadata.get_or_insert_default().labels.get_or_insert_default();
         for (label, value) in [(LEGACY[0], &uid), (LEGACY[1], &name), (CONTROLLER_UID, &uid), (JOB_NAME, &name)] {

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::Pod;
-use crate::object::pod::{assigned_node, is_sidecar};
+use crate::object::pod::{Spec, assigned_node, is_sidecar};
 use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::container::{self, Around};
@@ -21,8 +21,7 @@ const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Defa
 /// A new Pod.
 pub fn pod(problems: &mut Problems, pod: &Pod) {
     deletion_cost(problems, pod);
-    let Some(spec) = &pod.spec else { return problems.required(&SPEC.child("containers"), "") };
-    let spec = &spec.whole();
+    let spec = &pod.spec.as_ref().map(Spec::whole).unwrap_or_default();
     pod_spec(problems, &SPEC, spec, Owner::Pod(&pod.metadata));
     only_for_pods(problems, spec);
     if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {

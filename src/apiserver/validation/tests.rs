@@ -222,6 +222,55 @@ fn other_kinds() {
     }
 }
 
+/// In Go a spec is a struct, which nobody can leave out.
+#[test]
+fn what_has_no_spec_has_an_empty_one() {
+    const LABELS: &str = "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`";
+    const CONTAINERS: &str = "spec.template.spec.containers: Required value";
+    let cases = [
+        (Kind::Pod, "spec.containers: Required value".to_owned()),
+        (Kind::Service, "spec.ports: Required value".to_owned()),
+        (Kind::NetworkPolicy, String::new()),
+        (Kind::Deployment, format!("[spec.selector: Required value, {LABELS}, {CONTAINERS}]")),
+        (Kind::ReplicaSet, format!("[spec.selector: Required value, {LABELS}, {CONTAINERS}]")),
+        (Kind::StatefulSet, format!("[spec.selector: Required value, {LABELS}, {CONTAINERS}]")),
+        (Kind::DaemonSet, format!("[{LABELS}, {CONTAINERS}]")),
+        (Kind::PodTemplate, "template.spec.containers: Required value".to_owned()),
+        (
+            Kind::ValidatingAdmissionPolicy,
+            "[spec.matchConstraints: Required value, spec.validations: Required value: validations or auditAnnotations \
+             must contain at least one item, spec.auditAnnotations: Required value: validations or auditAnnotations must \
+             contain at least one item]"
+                .to_owned(),
+        ),
+        (
+            Kind::Job,
+            format!(
+                "[{CONTAINERS}, spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\"]"
+            ),
+        ),
+        (
+            Kind::CronJob,
+            "[spec.schedule: Required value, spec.jobTemplate.spec.template.spec.containers: Required value, \
+             spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\"]"
+                .to_owned(),
+        ),
+        (
+            Kind::PersistentVolumeClaim,
+            "[spec.accessModes: Required value: at least 1 access mode is required, spec.resources[storage]: Required \
+             value]"
+                .to_owned(),
+        ),
+    ];
+    for (kind, want) in cases {
+        let mut metadata = json!({"name": "x", "uid": "u"});
+        if kind.info().namespaced {
+            metadata["namespace"] = json!("n");
+        }
+        assert_eq!(wrong(kind, json!({"metadata": metadata})), want, "{kind}");
+    }
+}
+
 /// A StatefulSet's Pods mount what its claim templates make.
 #[test]
 fn the_pods_of_stateful_sets_have_volumes_of_their_claims() {
