@@ -23,7 +23,7 @@ use super::defaults::NAME_LABEL;
 
 mod disabled;
 mod generation;
-mod job;
+pub mod job;
 mod kinds;
 mod label_keys;
 mod pod_status;

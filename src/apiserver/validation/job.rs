@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{Affinity, Container, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
+use crate::apiserver::strategy::job::generated_labels;
 use crate::object::cron::Schedule;
 use crate::object::selector::Selector;
 use crate::object::selector::names::check_label_key;
@@ -23,8 +24,10 @@ use super::workload::{not_selected, selector_text, template_body};
 
 const SPEC: Path = Path::new("spec");
 const TEMPLATE: &str = "template";
-/// How many Pods of an Indexed Job may be there at once.
-const INDEXED_PARALLELISM_MAX: i32 = 100_000;
+/// How many Pods of an Indexed Job may be there at once, and how many may fail.
+const INDEXES_MAX: i32 = 100_000;
+/// The same of a Job with more indexes than that, each of which may fail some times.
+const INDEXES_MAX_OF_MANY: i32 = 10_000;
 /// The most rules that say how the failure of a Pod counts.
 const FAILURE_RULES_MAX: usize = 20;
 /// The most exit codes that one of them may name.
@@ -44,18 +47,17 @@ pub fn job(problems: &mut Problems, job: &Job) {
 
 /// The spec of a Job. Mirrors `ValidateJobSpec`.
 fn whole_spec(problems: &mut Problems, spec: &JobSpec) {
+    job_spec(problems, &SPEC, spec);
     let path = SPEC.child("selector");
     match &spec.selector {
         None => problems.required(&path, ""),
-        Some(selector) => {
-            metadata::label_selector(problems, &path, selector);
-            let labels = spec.template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
-            if Selector::of(selector).is_ok_and(|selector| !selector.matches(labels)) {
-                not_selected(problems, &SPEC.child(TEMPLATE), labels);
-            }
-        }
+        Some(selector) => metadata::label_selector(problems, &path, selector),
     }
-    job_spec(problems, &SPEC, spec);
+    let labels = spec.template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    let selected = spec.selector.as_ref().map_or(Ok(false), |all| Selector::of(all).map(|all| all.matches(labels)));
+    if selected == Ok(false) {
+        not_selected(problems, &SPEC.child(TEMPLATE), labels);
+    }
 }
 
 /// The last Pod of an Indexed Job has the longest name, and that must be one that a host may have.
@@ -71,18 +73,29 @@ fn pod_names(problems: &mut Problems, job: &Job, spec: &JobSpec) {
     }
 }
 
-/// A selector that the server was to make must be the one that it makes. Mirrors `ValidateGeneratedSelector`.
+/// A selector that the server was to make must be the one that it makes, and so must the labels that it selects by: there
+/// may have been others, of another Job. Mirrors `validateGeneratedSelector`.
 fn generated_selector(problems: &mut Problems, job: &Job, spec: &JobSpec) {
-    const UID: &str = "batch.kubernetes.io/controller-uid";
-    if spec.manual_selector == Some(true) {
-        return;
+    let Some(selector) = spec.selector.as_ref().filter(|_| spec.manual_selector != Some(true)) else { return };
+    let (uid, name) = (job.metadata.uid.clone().unwrap_or_default(), job.metadata.name.clone().unwrap_or_default());
+    if uid.is_empty() {
+        problems.required(&Path::new("metadata").child("uid"), "");
     }
-    let Some(selector) = &spec.selector else { return };
-    let labels = selector.match_labels.as_ref();
-    let uid = labels.and_then(|labels| labels.get(UID).or_else(|| labels.get("controller-uid")));
-    let only = labels.is_some_and(|labels| labels.keys().all(|key| key == UID || key == "controller-uid"));
-    if uid != job.metadata.uid.as_ref() || !only || selector.match_expressions.is_some() {
-        problems.invalid(&SPEC.child("selector"), Json(selector), "`selector` not auto-generated");
+    let path = SPEC.child(TEMPLATE);
+    let path = path.child("metadata");
+    let list = path.child("labels");
+    let labels = spec.template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    let generated = generated_labels(&uid, &name);
+    for (key, wanted) in &generated {
+        let why = format!("must be '{wanted}'");
+        match labels.and_then(|labels| labels.get(key)) {
+            None => problems.required(&list.key(key), &why),
+            Some(there) if there != wanted => problems.invalid(&list.key(key), Json(&labels), &why),
+            Some(_) => {}
+        }
+    }
+    if Selector::of(selector).is_ok_and(|all| !all.matches(Some(&generated.into()))) {
+        problems.invalid(&SPEC.child("selector"), Internal("LabelSelector", selector), "`selector` not auto-generated");
     }
 }
 
@@ -130,16 +143,31 @@ fn job_spec(problems: &mut Problems, at: &Path, spec: &JobSpec) {
 }
 
 fn indexed(problems: &mut Problems, at: &Path, spec: &JobSpec) {
-    let path = at.child("completions");
-    let Some(completions) = spec.completions else {
-        return problems.required(&path, "when completion mode is Indexed");
-    };
-    if let Some(parallelism) = spec.parallelism.filter(|parallelism| *parallelism > INDEXED_PARALLELISM_MAX) {
-        let why = format!("must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is Indexed");
-        problems.invalid(&at.child("parallelism"), parallelism, &why);
+    if spec.completions.is_none() {
+        problems.required(&at.child("completions"), "when completion mode is Indexed");
     }
-    if let Some(limit) = spec.max_failed_indexes.filter(|limit| *limit > completions) {
-        problems.invalid(&at.child("maxFailedIndexes"), limit, "must be less than or equal to completions");
+    let (parallelism, failures) = (at.child("parallelism"), at.child("maxFailedIndexes"));
+    at_most(problems, &parallelism, spec.parallelism, INDEXES_MAX, " when completion mode is Indexed");
+    if let (Some(limit), Some(all)) = (spec.max_failed_indexes, spec.completions)
+        && limit > all
+    {
+        problems.invalid(&failures, limit, "must be less than or equal to completions");
+    }
+    at_most(problems, &failures, spec.max_failed_indexes, INDEXES_MAX, "");
+    // What is known of each index is kept in the status, which would grow too long.
+    if spec.completions.is_some_and(|all| all > INDEXES_MAX) && spec.backoff_limit_per_index.is_some() {
+        if spec.max_failed_indexes.is_none() {
+            problems.required(&failures, &format!("must be specified when completions is above {INDEXES_MAX}"));
+        }
+        let when = format!(" when completions are above {INDEXES_MAX} and used with backoff limit per index");
+        at_most(problems, &parallelism, spec.parallelism, INDEXES_MAX_OF_MANY, &when);
+        at_most(problems, &failures, spec.max_failed_indexes, INDEXES_MAX_OF_MANY, &when);
+    }
+}
+
+fn at_most(problems: &mut Problems, path: &Path, number: Option<i32>, max: i32, when: &str) {
+    if let Some(number) = number.filter(|number| *number > max) {
+        problems.invalid(path, number, &format!("must be less than or equal to {max}{when}"));
     }
 }
 
@@ -380,7 +408,8 @@ fn has_no_pods_yet(job: &Job, spec: &JobSpec) -> bool {
 
 fn as_large_as(containers: &mut [Container], wanted: &[Container]) {
     if containers.len() == wanted.len() {
-        for (container, wanted) in containers.iter_mut().zip(wanted).filter(|(there, wanted)| there.name == wanted.name) {
+        for (container, wanted) in containers.iter_mut().zip(wanted).filter(|(there, wanted)| there.name == wanted.name)
+        {
             container.resources.clone_from(&wanted.resources);
         }
     }

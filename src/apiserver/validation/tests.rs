@@ -225,7 +225,8 @@ fn other_kinds() {
 /// In Go a spec is a struct, which nobody can leave out.
 #[test]
 fn what_has_no_spec_has_an_empty_one() {
-    const LABELS: &str = "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`";
+    const LABELS: &str =
+        "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`";
     const CONTAINERS: &str = "spec.template.spec.containers: Required value";
     let cases = [
         (Kind::Pod, "spec.containers: Required value".to_owned()),
@@ -285,7 +286,8 @@ fn the_pods_of_stateful_sets_have_volumes_of_their_claims() {
         spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!({"metadata": {"name": "x", "namespace": "n"}, "spec": spec})
     };
-    const MODE: &str = "spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required";
+    const MODE: &str =
+        "spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required";
     const SIZE: &str = "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value";
     const MOUNT: &str = "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"data\"";
     let cases = [
@@ -391,11 +393,47 @@ fn where_a_suspended_job_may_run_can_change_until_it_starts() {
     let change = |new: &Object, old: &Object| message(new, validate_update(new, old, None));
     assert_eq!(change(&job(true, node.clone()), &job(true, json!({}))), "");
     let text = change(&job(false, node), &job(false, json!({})));
-    assert!(text.starts_with("spec.template: Invalid value: {\"labels\":{\"batch.kubernetes.io/controller-uid\":\"u\""));
+    assert!(
+        text.starts_with("spec.template: Invalid value: {\"labels\":{\"batch.kubernetes.io/controller-uid\":\"u\"")
+    );
     assert!(text.contains(",\"Spec\":{\"Volumes\":null,") && text.ends_with("field is immutable"), "{text}");
     let text = change(&job(true, json!({"hostNetwork": true})), &job(true, json!({})));
     assert!(text.starts_with("spec.template.spec: Invalid value: {\"Volumes\":null,"), "{text}");
     assert!(text.ends_with("field is immutable"), "{text}");
+}
+
+#[test]
+fn the_labels_of_another_job_are_refused() {
+    let job = |uid: &str, labels: Value, selector: Value| {
+        let pod = json!({"containers": [{"name": "a", "image": "i:1"}], "restartPolicy": "Never"});
+        let spec = json!({"template": {"metadata": {"labels": labels}, "spec": pod}, "selector": selector});
+        json!({"metadata": {"name": "x", "namespace": "n", "uid": uid}, "spec": spec})
+    };
+    const ALL: &str = r#"{"batch.kubernetes.io/controller-uid":"v","batch.kubernetes.io/job-name":"x","controller-uid":"u","job-name":"y"}"#;
+    let theirs = json!({"batch.kubernetes.io/controller-uid": "v", "job-name": "y"});
+    let cases = [
+        (job("u", json!({}), json!(null)), String::new()),
+        (
+            job("u", theirs, json!(null)),
+            format!(
+                "[spec.template.metadata.labels[job-name]: Invalid value: {ALL}: must be 'x', \
+                 spec.template.metadata.labels[batch.kubernetes.io/controller-uid]: Invalid value: {ALL}: must be 'u', \
+                 spec.template.metadata.labels: Invalid value: {ALL}: `selector` does not match template `labels`]"
+            ),
+        ),
+        (
+            job("u", json!({"a": "b"}), json!({"matchLabels": {"a": "b"}})),
+            "spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"b\",\"batch.kubernetes.io/controller-uid\":\"u\"}}: \
+             `selector` not auto-generated"
+                .to_owned(),
+        ),
+        // The old label alone selects the same Pods.
+        (job("u", json!({}), json!({"matchLabels": {"controller-uid": "u"}})), String::new()),
+        (job("", json!({}), json!(null)), "metadata.uid: Required value".to_owned()),
+    ];
+    for (value, want) in cases {
+        assert_eq!(wrong(Kind::Job, value.clone()), want, "{value}");
+    }
 }
 
 #[test]
