@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{
     ResourceRequirements, Secret, Service, Volume,
 };
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::networking::v1::{IngressClass, NetworkPolicy};
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
@@ -52,6 +52,7 @@ pub fn set_defaults(object: &mut Object) {
         Object::CronJob(job) => change(job, workloads::cron_job),
         Object::Service(service) => change(service, service_defaults),
         Object::NetworkPolicy(policy) => change(policy, network_policy_defaults),
+        Object::IngressClass(class) => change(class, ingress_class_defaults),
         Object::Secret(secret) => change(secret, secret_defaults),
         Object::Endpoints(endpoints) => change(endpoints, endpoints_defaults),
         Object::EndpointSlice(slice) => change(slice, endpoint_slice_defaults),
@@ -370,6 +371,13 @@ fn service_defaults(service: &mut Service) {
     for port in spec.ports.iter_mut().flatten() {
         or_text(&mut port.protocol, "TCP");
         or(&mut port.target_port, IntOrString::Int(port.port));
+    }
+}
+
+/// What says more about a class is an object of the cluster.
+fn ingress_class_defaults(class: &mut IngressClass) {
+    if let Some(parameters) = class.spec.as_mut().and_then(|spec| spec.parameters.as_mut()) {
+        or(&mut parameters.scope, "Cluster".to_owned());
     }
 }
 

@@ -19,9 +19,9 @@ use crate::object::quantity::Amount;
 use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
+use super::validation::ingress::CLASS_ANNOTATION as INGRESS_CLASS;
 use super::validation::names::check_dns_label;
 
-const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 
 /// What is said of a new object.
 pub fn on_create(object: &Object) -> Vec<String> {

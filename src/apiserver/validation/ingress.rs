@@ -1,19 +1,19 @@
 //! Ingresses and their classes. Mirrors `ValidateIngressSpec` and `ValidateIngressClass` of
 //! `pkg/apis/networking/validation`.
 //!
-//! Nothing here routes what an Ingress says: that is the work of a controller that a cluster has to be given. Left out:
-//! what a reference to another kind must be called.
+//! Nothing here routes what an Ingress says: that is the work of a controller that a cluster has to be given.
 
 use std::net::IpAddr;
 
 use k8s_openapi::api::networking::v1::{
-    HTTPIngressPath, Ingress, IngressBackend, IngressClass, IngressServiceBackend, IngressSpec,
+    HTTPIngressPath, Ingress, IngressBackend, IngressClass, IngressClassParametersReference, IngressServiceBackend,
+    IngressSpec,
 };
 
 use crate::object::selector::names::check_subdomain;
 
 use super::field::{Json, Path, Problems};
-use super::names::{check_dns_1035_label, check_port, check_port_name, prefixed_path};
+use super::names::{check_dns_label, check_path_segment, check_port, check_port_name, check_wildcard, prefixed_path};
 
 const SPEC: Path = Path::new("spec");
 const PATH_TYPES: &[&str] = &["Exact", "ImplementationSpecific", "Prefix"];
@@ -21,7 +21,24 @@ const PATH_TYPES: &[&str] = &["Exact", "ImplementationSpecific", "Prefix"];
 const SEQUENCES: &[&str] = &["//", "/./", "/../", "%2f", "%2F"];
 /// How no path may end.
 const SUFFIXES: &[&str] = &["/..", "/."];
+/// The longest name of a class's controller.
+const CONTROLLER_LEN_MAX: usize = 250;
+/// What named the class before there was a field for it.
+pub const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 const NOTHING: &str = "either `defaultBackend` or `rules` must be specified";
+
+/// A new Ingress does not name two classes. Mirrors `ValidateIngressCreate`.
+pub fn new_ingress(problems: &mut Problems, ingress: &Ingress) {
+    self::ingress(problems, ingress);
+    let annotated = ingress.metadata.annotations.as_ref().and_then(|annotations| annotations.get(CLASS_ANNOTATION));
+    let named = ingress.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_ref());
+    if let (Some(annotated), Some(named)) = (annotated, named)
+        && annotated != named
+    {
+        const WHY: &str = "must match `ingressClassName` when both are specified";
+        problems.invalid(&Path::new("annotations").child(CLASS_ANNOTATION), annotated.as_str(), WHY);
+    }
+}
 
 /// The spec of an Ingress.
 pub fn ingress(problems: &mut Problems, ingress: &Ingress) {
@@ -66,13 +83,8 @@ pub fn ingress(problems: &mut Problems, ingress: &Ingress) {
 
 /// A name, or `*.` and a name.
 fn host(problems: &mut Problems, path: &Path, name: &str) {
-    match name.strip_prefix("*.") {
-        None if name.contains('*') => {
-            let pattern = r"a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-            problems.invalid(path, name, pattern);
-        }
-        rest => problems.all_invalid(path, name, check_subdomain(rest.unwrap_or(name))),
-    }
+    let wrong = if name.contains('*') { check_wildcard(name) } else { check_subdomain(name) };
+    problems.all_invalid(path, name, wrong);
 }
 
 /// Mirrors `validateHTTPIngressPath`.
@@ -106,8 +118,23 @@ fn backend(problems: &mut Problems, path: &Path, backend: &IngressBackend) {
     match (&backend.service, &backend.resource) {
         (Some(_), Some(_)) => problems.invalid(path, "", "cannot set both resource and service backends"),
         (Some(service), None) => self::service(problems, path, service),
-        (None, Some(_)) => {}
+        (None, Some(to)) => {
+            reference(problems, &path.child("resource"), to.api_group.as_deref(), &to.kind, &to.name);
+        }
         (None, None) => problems.invalid(path, "", "resource or service backend is required"),
+    }
+}
+
+/// Another object, of any kind.
+fn reference(problems: &mut Problems, path: &Path, group: Option<&str>, kind: &str, name: &str) {
+    if let Some(group) = group {
+        problems.all_invalid(&path.child("apiGroup"), group, check_subdomain(group));
+    }
+    for (field, value) in [("kind", kind), ("name", name)] {
+        match value {
+            "" => problems.required(&path.child(field), ""),
+            value => problems.all_invalid(&path.child(field), value, check_path_segment(value)),
+        }
     }
 }
 
@@ -115,7 +142,7 @@ fn service(problems: &mut Problems, path: &Path, service: &IngressServiceBackend
     let at = path.child("service");
     match service.name.as_str() {
         "" => problems.required(&at.child("name"), ""),
-        name => problems.all_invalid(&at.child("name"), name, check_dns_1035_label(name)),
+        name => problems.all_invalid(&at.child("name"), name, check_dns_label(name)),
     }
     let port = service.port.as_ref();
     let name = port.and_then(|port| port.name.as_deref()).filter(|name| !name.is_empty());
@@ -134,11 +161,29 @@ fn service(problems: &mut Problems, path: &Path, service: &IngressServiceBackend
 
 /// The spec of an IngressClass.
 pub fn ingress_class(problems: &mut Problems, class: &IngressClass) {
-    let controller = class.spec.as_ref().and_then(|spec| spec.controller.as_deref()).unwrap_or_default();
+    let spec = class.spec.as_ref();
+    let controller = spec.and_then(|spec| spec.controller.as_deref()).unwrap_or_default();
     let path = SPEC.child("controller");
-    match controller {
-        "" => problems.required(&path, "must specify controller"),
-        controller => prefixed_path(problems, &path, controller),
+    if controller.len() > CONTROLLER_LEN_MAX {
+        problems.too_long(&path, CONTROLLER_LEN_MAX);
+    }
+    prefixed_path(problems, &path, controller);
+    if let Some(parameters) = spec.and_then(|spec| spec.parameters.as_ref()) {
+        self::parameters(problems, &SPEC.child("parameters"), parameters);
+    }
+}
+
+/// Where a class says more about itself. Mirrors `validateIngressClassParametersReference`.
+fn parameters(problems: &mut Problems, path: &Path, to: &IngressClassParametersReference) {
+    reference(problems, path, to.api_group.as_deref(), &to.kind, &to.name);
+    let at = path.child("namespace");
+    match (to.scope.as_deref(), to.namespace.as_deref()) {
+        (None, _) => problems.required(&path.child("scope"), ""),
+        (Some("Namespace"), None) => problems.required(&at, "`parameters.scope` is set to 'Namespace'"),
+        (Some("Namespace"), Some(namespace)) => problems.all_invalid(&at, namespace, check_dns_label(namespace)),
+        (Some("Cluster"), Some(_)) => problems.forbidden(&at, "`parameters.scope` is set to 'Cluster'"),
+        (Some("Cluster"), None) => {}
+        (Some(scope), _) => problems.not_supported(&path.child("scope"), scope, &["Cluster", "Namespace"]),
     }
 }
 
@@ -166,6 +211,27 @@ mod tests {
             (rule(good.clone()), vec![]),
             (json!({"defaultBackend": to(json!({"name": "http"}))}), vec![]),
             (json!({"rules": [{"host": "*.example.com"}]}), vec![]),
+            (
+                json!({"rules": [{"host": "*.*.foo"}], "tls": [{"hosts": ["a.*.foo"]}]}),
+                vec![
+                    r#"spec.rules[0].host: Invalid value: "*.*.foo": a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"#,
+                    r#"spec.tls[0].hosts[0]: Invalid value: "a.*.foo": a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"#,
+                ],
+            ),
+            (json!({"defaultBackend": {"service": {"name": "1svc", "port": {"number": 80}}}}), vec![]),
+            (
+                json!({"defaultBackend": {"service": {"name": "A_b", "port": {"number": 80}}}}),
+                vec![
+                    "spec.defaultBackend.service.name: Invalid value: \"A_b\": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+                ],
+            ),
+            (
+                json!({"defaultBackend": {"resource": {"kind": "", "name": "a/b"}}}),
+                vec![
+                    "spec.defaultBackend.resource.kind: Required value",
+                    "spec.defaultBackend.resource.name: Invalid value: \"a/b\": may not contain '/'",
+                ],
+            ),
             (json!({}), vec!["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"]),
             (
                 rule(json!({"path": "/", "backend": to(json!({"number": 80}))})),
@@ -200,6 +266,56 @@ mod tests {
             let found: Vec<String> =
                 problems.0.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
             assert_eq!(found, expected, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_new_ingress_names_one_class() {
+        for (annotation, class, good) in [("a", "a", true), ("nginx", "other", false)] {
+            let metadata = json!({"annotations": {"kubernetes.io/ingress.class": annotation}});
+            let backend = json!({"service": {"name": "web", "port": {"number": 80}}});
+            let spec = json!({"ingressClassName": class, "defaultBackend": backend});
+            let ingress = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("an Ingress");
+            let mut problems = Problems::default();
+            new_ingress(&mut problems, &ingress);
+            let want = "annotations.kubernetes.io/ingress.class: Invalid value: \"nginx\": must match `ingressClassName` \
+                        when both are specified";
+            let found = problems.0.first().map(|cause| format!("{}: {}", cause.field, cause.message));
+            assert_eq!(found.as_deref(), (!good).then_some(want));
+            let mut problems = Problems::default();
+            super::ingress(&mut problems, &ingress);
+            assert!(problems.0.is_empty(), "a change is not asked");
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_class() {
+        for (more, want) in [
+            (json!({"scope": "Cluster"}), ""),
+            (json!({"scope": "Namespace", "namespace": "n"}), ""),
+            (json!({}), "spec.parameters.scope: Required value"),
+            (
+                json!({"scope": "Pod"}),
+                "spec.parameters.scope: Unsupported value: \"Pod\": supported values: \"Cluster\", \"Namespace\"",
+            ),
+            (
+                json!({"scope": "Namespace"}),
+                "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'",
+            ),
+            (
+                json!({"scope": "Cluster", "namespace": "n"}),
+                "spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'",
+            ),
+            (json!({"scope": "Cluster", "kind": ""}), "spec.parameters.kind: Required value"),
+        ] {
+            let mut parameters = json!({"apiGroup": "a.io", "kind": "Settings", "name": "s"});
+            parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let spec = json!({"controller": "a.io/b", "parameters": parameters});
+            let mut problems = Problems::default();
+            ingress_class(&mut problems, &serde_json::from_value(json!({"spec": spec})).expect("an IngressClass"));
+            let found: Vec<String> =
+                problems.0.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+            assert_eq!(found.join(", "), want, "{more}");
         }
     }
 

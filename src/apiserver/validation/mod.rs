@@ -109,7 +109,7 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::EndpointSlice(slice) => endpoints::endpoint_slice(&mut problems, slice),
         Object::IPAddress(address) => endpoints::ip_address(&mut problems, address),
         Object::ServiceCIDR(range) => endpoints::service_cidr(&mut problems, range),
-        Object::Ingress(there) => ingress::ingress(&mut problems, there),
+        Object::Ingress(there) => ingress::new_ingress(&mut problems, there),
         Object::IngressClass(class) => ingress::ingress_class(&mut problems, class),
         Object::NetworkPolicy(policy) => network_policy::network_policy(&mut problems, policy),
         Object::PodDisruptionBudget(there) => budget::budget(&mut problems, there),

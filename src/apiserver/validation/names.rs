@@ -23,6 +23,10 @@ const DNS_1035_LABEL: &str = "a DNS-1035 label must consist of lower case alphan
 const SEARCH_DOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' \
     or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must \
+    consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. \
+    '*.example.com', regex used for validation is \
+    '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
     or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
@@ -84,7 +88,7 @@ fn check_ip_name(name: &str) -> Vec<String> {
 }
 
 /// What is wrong with `name` as a part of a URL. Mirrors `IsValidPathSegmentName`.
-fn check_path_segment(name: &str) -> Vec<String> {
+pub fn check_path_segment(name: &str) -> Vec<String> {
     if matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }
@@ -206,6 +210,18 @@ pub fn check_search_domain(name: &str) -> Vec<String> {
     }
     if !name.split('.').all(is_label) {
         problems.push(SEARCH_DOMAIN.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with `*.` and a subdomain, which stand for all names in it. Mirrors `IsWildcardDNS1123Subdomain`.
+pub fn check_wildcard(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > SUBDOMAIN_LEN_MAX {
+        problems.push(format!("must be no more than {SUBDOMAIN_LEN_MAX} characters"));
+    }
+    if !name.strip_prefix("*.").is_some_and(is_subdomain) {
+        problems.push(WILDCARD.to_owned());
     }
     problems
 }
