@@ -79,19 +79,27 @@ impl ApiServer {
             Body::Log { container } => container,
             _ => return Err(Status::bad_request("the request carries no PodLogOptions")),
         };
-        Ok((200, self.passed_on(handling, Some(container))?))
+        match self.kubelet_of(handling, Some(container))? {
+            Some(kubelet) => Ok((200, kubelet)),
+            // There is no log before there is a node, and that is all there is to say.
+            None => Ok((204, Response::Page { content_type: "text/plain", body: String::new() })),
+        }
     }
 
-    /// Which kubelet is asked about a Pod, or about a container of it; an empty name means the only one.
     fn passed_on(&self, handling: &Handling, container: Option<&str>) -> Result<Response, Status> {
+        let why = || Status::bad_request(format!("pod {} does not have a host assigned", handling.request.name));
+        self.kubelet_of(handling, container)?.ok_or_else(why)
+    }
+
+    /// Which kubelet is asked about a Pod, or about a container of it; an empty name means the only one. None: the Pod has
+    /// no node yet.
+    fn kubelet_of(&self, handling: &Handling, container: Option<&str>) -> Result<Option<Response>, Status> {
         let request = handling.request;
         let Object::Pod(pod) = self.stored(Kind::Pod, &request.namespace, &request.name)? else {
             return Err(Status::not_found(Kind::Pod, &request.name));
         };
         let container = container.map_or(Ok(""), |name| container_of(&pod, name))?.to_owned();
-        let Some(node) = assigned_node(&pod) else {
-            return Err(Status::bad_request(format!("pod {} does not have a host assigned", request.name)));
-        };
+        let Some(node) = assigned_node(&pod) else { return Ok(None) };
         let Object::Node(host) = self.stored(Kind::Node, "", node)? else {
             return Err(Status::not_found(Kind::Node, node));
         };
@@ -101,7 +109,7 @@ impl ApiServer {
         let port =
             status.daemon_endpoints.and_then(|ports| ports.kubelet_endpoint).map_or(10250, |endpoint| endpoint.port);
         let kubelet = format!("{}:{port}", address.address);
-        Ok(Response::PassedOn { node: node.to_owned(), kubelet, container })
+        Ok(Some(Response::PassedOn { node: node.to_owned(), kubelet, container }))
     }
 }
 
@@ -127,22 +135,23 @@ pub(super) fn binding_of(sent: core::Binding) -> Result<Binding, Status> {
     })
 }
 
-/// The container that a request names, or the only one.
+/// The container that a request names, or the only one beside init containers. Mirrors `validateContainer`.
 fn container_of<'a>(pod: &'a Pod, name: &'a str) -> Result<&'a str, Status> {
     let spec = pod.spec.as_ref();
     let init = spec.iter().flat_map(|spec| spec.init_containers.iter().flatten()).map(|c| c.name.as_str());
     let added = spec.iter().flat_map(|spec| spec.ephemeral_containers.iter().flatten()).map(|c| c.name.as_str());
     let own: Vec<&str> = spec.iter().flat_map(|spec| &spec.containers).map(|c| c.name.as_str()).collect();
+    let all: Vec<&str> = init.chain(own.iter().copied()).chain(added).collect();
     let pod = pod.metadata.name.as_deref().unwrap_or_default();
     match (name, own.as_slice()) {
         ("", [only]) => Ok(only),
-        ("", all) => {
+        ("", _) => {
             let all = all.join(" ");
             Err(Status::bad_request(format!(
                 "a container name must be specified for pod {pod}, choose one of: [{all}]"
             )))
         }
-        (name, own) if own.contains(&name) || init.chain(added).any(|there| there == name) => Ok(name),
+        (name, _) if all.contains(&name) => Ok(name),
         (name, _) => Err(Status::bad_request(format!("container {name} is not valid for pod {pod}"))),
     }
 }

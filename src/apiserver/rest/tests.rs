@@ -611,3 +611,25 @@ fn a_plain_request_is_not_connected() {
     let want = json!({"name": "pods/exec", "singularName": "", "namespaced": true, "kind": "PodExecOptions", "verbs": ["create", "get"]});
     assert_eq!(exec, Some(&want));
 }
+
+#[test]
+fn the_log_of_a_pod_without_a_node_is_empty() {
+    let mut server = server_with_config_maps(0);
+    let pods = "/api/v1/namespaces/default/pods";
+    let account = "/api/v1/namespaces/default/serviceaccounts";
+    assert_eq!(send(&mut server, "POST", account, "", r#"{"metadata":{"name":"default"}}"#).0, 201);
+    let container = |name: &str| json!({"name": name, "image": "i:1"});
+    let spec = json!({"initContainers": [container("in")], "containers": [container("a"), container("b")]});
+    let pod = json!({"metadata": {"name": "web"}, "spec": spec});
+    assert_eq!(send(&mut server, "POST", pods, "", &pod.to_string()).0, 201);
+    for (path, code, message) in [
+        ("log", 400, Some("a container name must be specified for pod web, choose one of: [in a b]")),
+        ("log?container=c", 400, Some("container c is not valid for pod web")),
+        ("log?container=in", 204, None),
+        ("attach?container=a", 400, Some("pod web does not have a host assigned")),
+    ] {
+        let method = if path.starts_with("log") { "GET" } else { "POST" };
+        let (got, told, _) = send(&mut server, method, &format!("{pods}/web/{path}"), "", "");
+        assert_eq!((got, told["message"].as_str()), (code, message), "{path}");
+    }
+}
