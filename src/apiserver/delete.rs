@@ -11,11 +11,17 @@ use crate::object::{Kind, Object, Status};
 use super::admission::webhook::waiting;
 use super::admission::{self, Attributes};
 use super::request::{Body, DeleteOptions, Propagation, Response};
+use super::validation::config::is_system_priority_class;
 use super::{ApiServer, Handling, Outcome, strategy};
 
 impl ApiServer {
     pub(super) fn delete(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
+        // Only who deletes one by its name is held back, as in `pkg/registry/scheduling/priorityclass`.
+        if request.kind == Kind::PriorityClass && is_system_priority_class(&request.name) {
+            const WHY: &str = "this is a system priority class and cannot be deleted";
+            return Err(Status::forbidden(request.kind, &request.name, WHY));
+        }
         let object = self.stored(request.kind, &request.namespace, &request.name)?;
         let default = DeleteOptions::default();
         let options = if let Body::Delete(options) = &request.body { options } else { &default };

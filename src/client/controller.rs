@@ -64,7 +64,7 @@ pub type Make = &'static (dyn Fn(&ControllerContext) -> Rc<dyn Controller> + Syn
 /// One row of the table of controllers.
 #[derive(Clone, Copy)]
 pub struct Registration {
-    /// `deployment-controller`: queue and user agent.
+    /// `deployment-controller`: its queue, and the rest of what follows unless the row says otherwise.
     pub name: &'static str,
     /// The kinds whose changes it is told.
     pub watches: &'static [Kind],
@@ -72,7 +72,7 @@ pub struct Registration {
     pub workers: usize,
     /// After so many failures in a row a key is dropped; None: never.
     pub max_retries: Option<u32>,
-    /// The service account in kube-system that it acts as; None: it acts as the controller manager itself.
+    /// Its service account in kube-system, and user agent; None: it acts as the controller manager itself.
     pub account: Option<&'static str>,
     /// What it calls itself in its Events; history gave some a name of its own.
     pub event_source: &'static str,

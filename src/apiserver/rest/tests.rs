@@ -633,3 +633,18 @@ fn the_log_of_a_pod_without_a_node_is_empty() {
         assert_eq!((got, told["message"].as_str()), (code, message), "{path}");
     }
 }
+
+#[test]
+fn the_priority_classes_of_the_system_stay() {
+    let mut server = ApiServer::new(1);
+    let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+    for (name, value) in [("system-node-critical", 2_000_001_000), ("mine", 1)] {
+        let class = json!({"metadata": {"name": name}, "value": value}).to_string();
+        assert_eq!(send(&mut server, "POST", classes, "", &class).0, 201);
+    }
+    let (code, told, _) = send(&mut server, "DELETE", &format!("{classes}/system-node-critical"), "", "");
+    const WHY: &str = "priorityclasses.scheduling.k8s.io \"system-node-critical\" is forbidden: this is a system priority \
+        class and cannot be deleted";
+    assert_eq!((code, told["message"].as_str()), (403, Some(WHY)));
+    assert_eq!(send(&mut server, "DELETE", &format!("{classes}/mine"), "", "").0, 200);
+}

@@ -200,6 +200,11 @@ pub fn priority_class(problems: &mut Problems, class: &PriorityClass) {
     problems.one_of(&Path::new("preemptionPolicy"), policy, &["PreemptLowerPriority", "Never"]);
 }
 
+/// Whether a class is one of Kubernetes' own. Mirrors `SystemPriorityClassNames`.
+pub fn is_system_priority_class(name: &str) -> bool {
+    SYSTEM_CLASSES.iter().any(|(known, _)| *known == name)
+}
+
 /// Why a class is none of Kubernetes' own. Mirrors `IsKnownSystemPriorityClass`.
 fn not_of_the_system(name: &str, value: i32, is_default: bool) -> Option<String> {
     let Some((_, known)) = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name) else {

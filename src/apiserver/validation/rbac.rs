@@ -1,12 +1,17 @@
 //! Roles and their bindings. Mirrors `pkg/apis/rbac/validation`.
 
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
+use k8s_openapi::api::rbac::v1::{
+    AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
 
+use crate::object::selector::Selector;
 use crate::object::selector::names::check_subdomain;
 use crate::object::well_known::RBAC;
 
-use super::field::{Json, Path, Problems};
+use super::field::{Json, Literal, Path, Problems};
 use super::internal::Internal;
+use super::metadata::label_selector;
+use super::names::check_path_segment;
 
 /// A Role: rules for objects in its namespace.
 pub fn role(problems: &mut Problems, role: &Role) {
@@ -16,6 +21,7 @@ pub fn role(problems: &mut Problems, role: &Role) {
 /// A ClusterRole.
 pub fn cluster_role(problems: &mut Problems, role: &ClusterRole) {
     rules(problems, role.rules.as_deref().unwrap_or_default(), false);
+    role.aggregation_rule.as_ref().into_iter().for_each(|rule| aggregation(problems, rule));
 }
 
 /// A RoleBinding.
@@ -71,6 +77,22 @@ fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
     }
 }
 
+/// The roles that a ClusterRole gathers. Mirrors `ValidateClusterRole`.
+pub fn aggregation(problems: &mut Problems, rule: &AggregationRule) {
+    let path = Path::new("aggregationRule");
+    let list = path.child("clusterRoleSelectors");
+    let selectors = rule.cluster_role_selectors.as_deref().unwrap_or_default();
+    if selectors.is_empty() {
+        problems.required(&list, "at least one clusterRoleSelector required if aggregationRule is non-nil");
+    }
+    for (i, selector) in selectors.iter().enumerate() {
+        label_selector(problems, &list.index(i), selector);
+        if Selector::of(selector).is_err() {
+            problems.invalid(&list.index(i), Literal("null"), "invalid label selector.");
+        }
+    }
+}
+
 /// Who gets which role. Mirrors `ValidateRoleBinding` and `ValidateClusterRoleBinding`.
 fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namespaced: bool) {
     let path = Path::new("roleRef");
@@ -82,8 +104,9 @@ fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namesp
     if !kinds.contains(&role.kind.as_str()) {
         problems.not_supported(&path.child("kind"), role.kind.as_str(), kinds);
     }
-    if role.name.is_empty() {
-        problems.required(&path.child("name"), "");
+    match role.name.as_str() {
+        "" => problems.required(&path.child("name"), ""),
+        name => problems.all_invalid(&path.child("name"), name, check_path_segment(name)),
     }
     let list = Path::new("subjects");
     for (i, subject) in subjects.iter().enumerate() {
@@ -121,5 +144,44 @@ fn subject(problems: &mut Problems, path: &Path, subject: &Subject, namespaced: 
             }
         }
         other => problems.not_supported(&path.child("kind"), other, &["ServiceAccount", "User", "Group"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::apiserver::validation::tests::wrong;
+    use crate::object::Kind;
+
+    #[test]
+    fn what_roles_and_bindings_may_not_say() {
+        const MISSING: &str = "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector \
+            required if aggregationRule is non-nil";
+        let like = json!({"matchExpressions": [{"key": "a", "operator": "Like"}]});
+        let role = json!({"kind": "ClusterRole", "name": "a/b"});
+        for (kind, more, want) in [
+            (
+                Kind::ClusterRole,
+                json!({"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}}),
+                "",
+            ),
+            (Kind::ClusterRole, json!({"aggregationRule": {}}), MISSING),
+            (
+                Kind::ClusterRole,
+                json!({"aggregationRule": {"clusterRoleSelectors": [like]}}),
+                "[aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: \"Like\": not a valid \
+                 selector operator, aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector.]",
+            ),
+            (
+                Kind::ClusterRoleBinding,
+                json!({"roleRef": role}),
+                "roleRef.name: Invalid value: \"a/b\": may not contain '/'",
+            ),
+        ] {
+            let mut object = json!({"metadata": {"name": "x"}});
+            object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert_eq!(wrong(kind, object), want, "{kind} {more}");
+        }
     }
 }
