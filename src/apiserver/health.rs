@@ -56,12 +56,7 @@ const HOOKS: &[&str] = &[
 pub(super) fn page(path: &str, query: &str) -> Option<(u16, Response)> {
     let path = path.strip_prefix('/')?;
     let (name, check) = path.split_once('/').map_or((path, None), |(name, check)| (name, Some(check)));
-    let (own, last): (_, &[&str]) = match name {
-        "healthz" | "livez" => (OF_LIFE, &[]),
-        "readyz" => (OF_READINESS, &["shutdown"]),
-        _ => return None,
-    };
-    let checks: Vec<&str> = [FIRST, own, HOOKS, last].concat();
+    let checks = checks_of(name)?;
     let query = Query::parse(query);
     let body = match check {
         Some(check) => checks.contains(&check).then(|| "ok".to_owned())?,
@@ -69,6 +64,24 @@ pub(super) fn page(path: &str, query: &str) -> Option<(u16, Response)> {
         None => told(name, &checks, &query.all("exclude")),
     };
     Some((200, Response::Page { content_type: TEXT, body }))
+}
+
+fn checks_of(name: &str) -> Option<Vec<&'static str>> {
+    match name {
+        "healthz" | "livez" => Some([FIRST, OF_LIFE, HOOKS].concat()),
+        "readyz" => Some([FIRST, OF_READINESS, HOOKS, &["shutdown"]].concat()),
+        _ => None,
+    }
+}
+
+/// Where it all stands.
+pub(super) fn paths() -> Vec<String> {
+    let of = |name: &str| {
+        let checks = checks_of(name).unwrap_or_default();
+        let each = checks.iter().map(|check| format!("/{name}/{check}")).collect::<Vec<_>>();
+        [vec![format!("/{name}")], each].concat()
+    };
+    ["healthz", "livez", "readyz"].map(of).concat()
 }
 
 /// One line for each check. What is to be left out and is not there is said.

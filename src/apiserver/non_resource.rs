@@ -9,6 +9,8 @@
 //! Left out: of the version, what a build says of itself; of discovery, the aggregated
 //! form, proxies and the hashes of storage versions; OpenAPI, metrics and profiles.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::request::{Response, Subresource, Verb};
@@ -32,6 +34,7 @@ impl ApiServer {
         }
         let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
         let found = match segments[..] {
+            [""] | ["index.html"] => return (200, self.index()),
             ["version"] => Some(build()),
             ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["apis"] => Some(self.groups()),
@@ -44,6 +47,17 @@ impl ApiServer {
             Some(found) => (200, Response::Page { content_type: "application/json", body: found.to_string() }),
             None => (404, Response::Page { content_type: TEXT, body: NOT_FOUND.to_owned() }),
         }
+    }
+
+    /// All paths that are no object's. Mirrors `IndexLister` of `k8s.io/apiserver/pkg/server/routes`.
+    fn index(&self) -> Response {
+        let plain = ["/api", "/api/v1", "/apis", "/apis/", "/version"].map(str::to_owned);
+        let kinds = self.kinds();
+        let groups = kinds.iter().map(|kind| kind.info()).filter(|info| !info.group.is_empty());
+        let groups = groups.flat_map(|info| [format!("/apis/{}", info.group), format!("/apis/{}", info.api_version)]);
+        let paths: BTreeSet<String> = plain.into_iter().chain(groups).chain(health::paths()).collect();
+        let body = serde_json::to_string_pretty(&json!({"paths": paths})).unwrap_or_default();
+        Response::Page { content_type: "application/json", body }
     }
 
     /// What clients learn of the kinds that users have defined.

@@ -648,3 +648,17 @@ fn the_priority_classes_of_the_system_stay() {
     assert_eq!((code, told["message"].as_str()), (403, Some(WHY)));
     assert_eq!(send(&mut server, "DELETE", &format!("{classes}/mine"), "", "").0, 200);
 }
+
+#[test]
+fn the_root_lists_what_is_no_object() {
+    let mut server = server_with_config_maps(0);
+    for path in ["/", "/index.html"] {
+        let (code, told, _) = send(&mut server, "GET", path, "", "");
+        let paths: Vec<&str> = told["paths"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert_eq!((code, &paths[..3]), (200, ["/api", "/api/v1", "/apis"].as_slice()));
+        for known in ["/apis/apps", "/apis/apps/v1", "/healthz", "/readyz/shutdown", "/version"] {
+            assert!(paths.contains(&known), "{known}");
+        }
+        assert!(paths.is_sorted());
+    }
+}
