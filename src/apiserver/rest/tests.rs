@@ -662,3 +662,22 @@ fn the_root_lists_what_is_no_object() {
         assert!(paths.is_sorted());
     }
 }
+
+/// What the server prints although nobody has written it is no change when it comes back.
+#[test]
+fn a_toleration_can_be_added_to_whatever_volumes_there_are() {
+    let mut server = server_with_config_maps(0);
+    let pods = "/api/v1/namespaces/default/pods";
+    let account = "/api/v1/namespaces/default/serviceaccounts";
+    assert_eq!(send(&mut server, "POST", account, "", r#"{"metadata":{"name":"default"}}"#).0, 201);
+    let template = json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}});
+    let env = json!({"name": "CPU", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}});
+    let spec = json!({"containers": [{"name": "a", "image": "i:1", "env": [env]}],
+        "volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}]});
+    let pod = json!({"metadata": {"name": "web"}, "spec": spec});
+    assert_eq!(send(&mut server, "POST", pods, "", &pod.to_string()).0, 201);
+    let toleration = json!({"key": "a", "operator": "Exists"});
+    let patch = json!([{"op": "add", "path": "/spec/tolerations", "value": [toleration]}]).to_string();
+    let (code, told, _) = send(&mut server, "PATCH", &format!("{pods}/web"), "application/json-patch+json", &patch);
+    assert_eq!((code, &told["spec"]["tolerations"][0]["key"]), (200, &json!("a")), "{told}");
+}
