@@ -19,9 +19,10 @@ use crate::object::quantity::Amount;
 use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
+mod volumes;
+
 use super::validation::ingress::CLASS_ANNOTATION as INGRESS_CLASS;
 use super::validation::names::check_dns_label;
-
 
 /// What is said of a new object.
 pub fn on_create(object: &Object) -> Vec<String> {
@@ -111,6 +112,7 @@ fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
     for (i, constraint) in spec.topology_spread_constraints.iter().flatten().enumerate() {
         of_constraint(told, &format!("{path}.topologySpreadConstraints[{i}]"), constraint);
     }
+    volumes::of_volumes(told, spec.volumes.as_deref().unwrap_or_default());
     let aliases = spec.host_aliases.iter().flatten().map(|alias| alias.ip.as_str());
     doubled(aliases, |i, ip| told.push(format!("{path}.hostAliases[{i}].ip: duplicate ip {ip:?}")));
     let names: Vec<&str> = spec.image_pull_secrets.iter().flatten().map(|secret| secret.name.as_str()).collect();
@@ -123,6 +125,7 @@ fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
     let containers = containers(path, spec);
     containers.iter().for_each(|(path, container)| of_container(told, path, container));
     of_ports(told, &containers);
+    of_port_names(told, &containers);
     if spec.termination_grace_period_seconds.is_some_and(|seconds| seconds < 0) {
         let path = format!("{path}.terminationGracePeriodSeconds");
         told.push(format!("{path}: must be >= 0; negative values are invalid and will be treated as 1"));
@@ -265,12 +268,41 @@ fn of_ports(told: &mut Vec<String>, containers: &[(String, &Container)]) {
     for (path, container) in containers {
         for (i, port) in container.ports.iter().flatten().enumerate() {
             let path = format!("{path}.ports[{i}]");
+            if port.host_ip.as_ref().is_some_and(|ip| !ip.is_empty()) && port.host_port.unwrap_or(0) == 0 {
+                told.push(format!("{path}: hostIP set without hostPort: {}", printed(port)));
+            }
             let same =
                 |other: &ContainerPort| other.container_port == port.container_port && other.protocol == port.protocol;
             for (there, other) in seen.iter().filter(|(_, other)| same(other)) {
                 told.extend(clash(port, other).map(|how| format!("{path}: {how} port definition with {there}")));
             }
             seen.push((path, port));
+        }
+    }
+}
+
+/// A port as Go prints a struct.
+fn printed(port: &ContainerPort) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (name, protocol, ip) = (text(&port.name), text(&port.protocol), text(&port.host_ip));
+    let (host, number) = (port.host_port.unwrap_or(0), port.container_port);
+    format!("{{Name:{name} HostPort:{host} ContainerPort:{number} Protocol:{protocol} HostIP:{ip}}}")
+}
+
+/// Whoever looks for a port by its name finds the first.
+fn of_port_names(told: &mut Vec<String>, containers: &[(String, &Container)]) {
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for (path, container) in containers {
+        for (i, port) in container.ports.iter().flatten().enumerate() {
+            let Some(name) = port.name.as_deref().filter(|name| !name.is_empty()) else { continue };
+            let path = format!("{path}.ports[{i}]");
+            match seen.iter().find(|(other, _)| *other == name) {
+                None => seen.push((name, path)),
+                Some((_, other)) => told.push(format!(
+                    "{path}: duplicate port name {name:?} with {other}, services and probes that select ports by name \
+                     will use {other}"
+                )),
+            }
         }
     }
 }
@@ -364,6 +396,25 @@ mod tests {
         assert_eq!(
             told(Kind::CronJob, named(json!({"schedule": "* * * * *", "jobTemplate": {"spec": template}}))),
             under("spec.jobTemplate.spec.template.spec")
+        );
+    }
+
+    #[test]
+    fn ports_that_are_hard_to_find_are_told() {
+        let port = |more: Value| {
+            let mut port = json!({"name": "web", "containerPort": 80, "protocol": "TCP"});
+            port.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({"name": "c", "image": "i", "ports": [port]})
+        };
+        let spec = json!({"containers": [port(json!({})), port(json!({"containerPort": 81, "hostIP": "10.0.0.1"}))]});
+        assert_eq!(
+            told(Kind::Pod, json!({"metadata": {"name": "a"}, "spec": spec})),
+            [
+                "spec.containers[1].ports[0]: hostIP set without hostPort: {Name:web HostPort:0 ContainerPort:81 Protocol:TCP \
+                 HostIP:10.0.0.1}",
+                "spec.containers[1].ports[0]: duplicate port name \"web\" with spec.containers[0].ports[0], services and \
+                 probes that select ports by name will use spec.containers[0].ports[0]",
+            ]
         );
     }
 
