@@ -85,7 +85,8 @@ pub fn from(problems: &mut Problems, list: &Path, sources: &[EnvFromSource]) {
 fn value_from(problems: &mut Problems, path: &Path, from: &EnvVarSource, value: &str) {
     let sources = sources(problems, path, from);
     if sources == 0 {
-        const WHY: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
+        const WHY: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or \
+            `fileKeyRef`";
         problems.invalid(path, "", WHY);
     } else if !value.is_empty() {
         problems.invalid(path, "", "may not be specified when `value` is not empty");

@@ -99,7 +99,7 @@ fn resource(problems: &mut Problems, path: &Path, limit: &LimitRangeItem, name: 
     order("defaultRequest", (min, "min"), (request, "default request"), request);
     order("defaultRequest", (request, "default request"), (max, "max"), request);
     order("defaultRequest", (request, "default request"), (default, "default limit"), request);
-    order("default", (min, "min"), (default, "default"), default);
+    order("default", (min, "min"), (default, "default"), min);
     order("default", (default, "default"), (max, "max"), max);
     if let Some(ratio) = ratio {
         let path = path.child("maxLimitRequestRatio");
@@ -149,6 +149,10 @@ mod tests {
                 at(
                     ".defaultRequest[cpu]: Invalid value: \"2\": default request value 2 is greater than default limit value 1",
                 ),
+            ),
+            (
+                one(json!({"type": "Container", "min": {"cpu": "2"}, "default": {"cpu": "1"}})),
+                at(".default[cpu]: Invalid value: \"2\": min value 2 is greater than default value 1"),
             ),
             (
                 one(json!({"type": "Pod", "default": {"cpu": "1"}})),

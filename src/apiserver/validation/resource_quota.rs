@@ -11,7 +11,8 @@ use crate::object::resources::is_huge_page;
 use crate::object::selector::names::check_label_key;
 
 use super::container::quantity_of;
-use super::field::{Json, Path, Problems};
+use super::field::{Json, Literal, Path, Problems, Shown};
+use super::internal::Internal;
 
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
@@ -110,24 +111,23 @@ fn scopes(problems: &mut Problems, spec: &ResourceQuotaSpec) {
     let path = SPEC.child("scopes");
     let names: Vec<&str> = scopes.iter().map(String::as_str).collect();
     for scope in &names {
-        check_scope(problems, &path, scope, spec, scopes);
+        if !is_known(scope) {
+            problems.invalid(&path, Json(scopes), "unsupported scope");
+        }
+        measured(problems, &path, scope, spec, &Json(scopes).shown());
     }
     conflicts(problems, &path, &names, scopes);
 }
 
-fn check_scope(
-    problems: &mut Problems,
-    path: &Path,
-    scope: &str,
-    spec: &ResourceQuotaSpec,
-    shown: &impl serde::Serialize,
-) {
-    if !PLAIN.contains(&scope) && !OF_A_CLASS.contains(&scope) {
-        problems.invalid(path, Json(shown), "unsupported scope");
-    }
+fn is_known(scope: &str) -> bool {
+    PLAIN.contains(&scope) || OF_A_CLASS.contains(&scope)
+}
+
+/// A scope is refused once for each resource that cannot be in it.
+fn measured(problems: &mut Problems, path: &Path, scope: &str, spec: &ResourceQuotaSpec, shown: &str) {
     let hard = spec.hard.iter().flatten().map(|(name, _)| name.as_str());
-    if hard.filter(|name| is_standard(name)).any(|name| !can_have(scope, name)) {
-        problems.invalid(path, Json(shown), "unsupported scope applied to resource");
+    for _ in hard.filter(|name| is_standard(name) && !can_have(scope, name)) {
+        problems.invalid(path, Literal(shown), "unsupported scope applied to resource");
     }
 }
 
@@ -144,17 +144,22 @@ fn selector(problems: &mut Problems, spec: &ResourceQuotaSpec) {
     let path = outer.child("matchExpressions");
     let wanted = selector.match_expressions.as_deref().unwrap_or_default();
     for requirement in wanted {
-        check_scope(problems, &path.child("scopeName"), &requirement.scope_name, spec, &requirement.scope_name);
+        let scope = requirement.scope_name.as_str();
+        if !is_known(scope) {
+            problems.invalid(&path.child("scopeName"), scope, "unsupported scope");
+        }
+        measured(problems, &path, scope, spec, &Internal("ScopeSelector", selector).shown());
         self::requirement(problems, &path, requirement);
     }
     let names: Vec<&str> = wanted.iter().map(|requirement| requirement.scope_name.as_str()).collect();
-    conflicts(problems, &path, &names, selector);
+    // It is the other list that is shown here.
+    conflicts(problems, &path, &names, &spec.scopes);
 }
 
 fn requirement(problems: &mut Problems, path: &Path, wanted: &ScopedResourceSelectorRequirement) {
     const NO_VALUES: &str = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
     const VALUES: &str = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-    const EXISTS: &str = "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, \
+    const EXISTS: &str = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
          ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or \
          ResourceQuotaScopeCrossNamespacePodAffinity";
     let operator = wanted.operator.as_str();
@@ -215,6 +220,22 @@ mod tests {
             (
                 json!({"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In"}]}}),
                 at("spec.scopeSelector.matchExpressions.values: Required value: must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"),
+            ),
+            (
+                json!({"scopeSelector": {"matchExpressions": [{"scopeName": "Terminating", "operator": "DoesNotExist"}]}}),
+                at("spec.scopeSelector.matchExpressions.operator: Invalid value: \"DoesNotExist\": must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"),
+            ),
+            (
+                json!({"hard": {"cpu": "1"}, "scopeSelector": {"matchExpressions": [{"scopeName": "BestEffort", "operator": "Exists"}]}}),
+                at("spec.scopeSelector.matchExpressions: Invalid value: {\"MatchExpressions\":[{\"ScopeName\":\"BestEffort\",\"Operator\":\"Exists\",\"Values\":null}]}: unsupported scope applied to resource"),
+            ),
+            (
+                json!({"scopeSelector": {"matchExpressions": [{"scopeName": "Idle", "operator": "Exists"}]}}),
+                at("spec.scopeSelector.matchExpressions.scopeName: Invalid value: \"Idle\": unsupported scope"),
+            ),
+            (
+                json!({"scopeSelector": {"matchExpressions": [{"scopeName": "Terminating", "operator": "Exists"}, {"scopeName": "NotTerminating", "operator": "Exists"}]}}),
+                at("spec.scopeSelector.matchExpressions: Invalid value: null: conflicting scopes"),
             ),
         ] {
             assert_eq!(problems(&spec), expected, "{spec}");
