@@ -72,6 +72,15 @@ pub fn service_update(problems: &mut Problems, new: &Service, old: &Service) {
         let path = SPEC.child("clusterIPs");
         problems.invalid(&path.index(0), Json(&new.cluster_ips), "may not change once set");
     }
+    let balanced = |spec: &ServiceSpec| spec.type_.as_deref() == Some("LoadBalancer");
+    if let (Some(new), Some(old)) = (&new.spec, &old.spec)
+        && balanced(new)
+        && balanced(old)
+        && new.load_balancer_class != old.load_balancer_class
+    {
+        let shown = Json(&new.load_balancer_class);
+        problems.invalid(&SPEC.child("loadBalancerClass"), shown, "may not change once set");
+    }
     service(problems, new);
 }
 

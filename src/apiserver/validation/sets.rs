@@ -49,10 +49,10 @@ pub fn daemon_set_update(problems: &mut Problems, new: &DaemonSet, old: &DaemonS
     if new.spec == old.spec {
         return;
     }
-    daemon_set(problems, new);
     if let (Some(new), Some(old)) = (&new.spec, &old.spec) {
         problems.immutable(&SPEC.child("selector"), &new.selector, &old.selector, selector_text);
     }
+    daemon_set(problems, new);
 }
 
 fn selected_template(problems: &mut Problems, selector: &LabelSelector, missing: bool, template: &PodTemplateSpec) {

@@ -38,12 +38,17 @@ const NODE_ID_LEN_MAX: usize = 256;
 pub fn volume(problems: &mut Problems, volume: &PersistentVolume) {
     let default = PersistentVolumeSpec::default();
     let spec = volume.spec.as_ref().unwrap_or(&default);
-    access_modes(problems, &SPEC, spec.access_modes.as_deref(), "");
+    let modes = spec.access_modes.as_deref().unwrap_or_default();
+    if modes.is_empty() {
+        problems.required(&SPEC.child("accessModes"), "");
+    }
+    access_modes(problems, &SPEC, modes);
     let path = SPEC.child("capacity");
     let capacity = spec.capacity.iter().flatten();
     if spec.capacity.as_ref().is_none_or(|capacity| capacity.is_empty()) {
         problems.required(&path, "");
-    } else if !spec.capacity.iter().flatten().map(|(name, _)| name.as_str()).eq(["storage"]) {
+    }
+    if !spec.capacity.iter().flatten().map(|(name, _)| name.as_str()).eq(["storage"]) {
         problems.not_supported(&path, Json(&spec.capacity), &["storage"]);
     }
     for (name, amount) in capacity {
@@ -149,10 +154,14 @@ pub fn claim(problems: &mut Problems, claim: &PersistentVolumeClaim) {
 
 /// Mirrors `ValidatePersistentVolumeClaimSpec`.
 pub(super) fn claim_spec(problems: &mut Problems, path: &Path, spec: &PersistentVolumeClaimSpec) {
-    access_modes(problems, path, spec.access_modes.as_deref(), "at least 1 access mode is required");
+    let modes = spec.access_modes.as_deref().unwrap_or_default();
+    if modes.is_empty() {
+        problems.required(&path.child("accessModes"), "at least 1 access mode is required");
+    }
     if let Some(selector) = &spec.selector {
         label_selector(problems, &path.child("selector"), selector);
     }
+    access_modes(problems, path, modes);
     let resources = path.child("resources");
     let size = resources.key("storage");
     match requested(spec) {
@@ -237,11 +246,8 @@ fn requested(spec: &PersistentVolumeClaimSpec) -> Option<&Quantity> {
     spec.resources.as_ref()?.requests.as_ref()?.get("storage")
 }
 
-fn access_modes(problems: &mut Problems, spec: &Path, modes: Option<&[String]>, if_missing: &str) {
-    let (path, modes) = (spec.child("accessModes"), modes.unwrap_or_default());
-    if modes.is_empty() {
-        problems.required(&path, if_missing);
-    }
+fn access_modes(problems: &mut Problems, spec: &Path, modes: &[String]) {
+    let path = spec.child("accessModes");
     for mode in modes.iter().filter(|mode| !ACCESS_MODES.contains(&mode.as_str())) {
         problems.not_supported(&path, mode.as_str(), ACCESS_MODES);
     }

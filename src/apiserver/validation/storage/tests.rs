@@ -37,6 +37,8 @@ fn volume(more: Value) -> Value {
 #[test]
 fn new_objects_in_the_api_servers_words() {
     use Kind::{PersistentVolume, PersistentVolumeClaim};
+    const NO_CAPACITY: &str = "spec.capacity: Required value; spec.capacity: Unsupported value: null: supported values: \
+        \"storage\"";
     let modes = "supported values: \"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\"";
     let cases = [
         (PersistentVolumeClaim, claim(json!({})), String::new()),
@@ -67,7 +69,15 @@ fn new_objects_in_the_api_servers_words() {
             "spec.volumeMode: Unsupported value: \"Tape\": supported values: \"Block\", \"Filesystem\"".into(),
         ),
         (PersistentVolume, volume(json!({})), String::new()),
-        (PersistentVolume, volume(json!({"capacity": {}})), "spec.capacity: Required value".into()),
+        (PersistentVolume, volume(json!({"capacity": {}})), NO_CAPACITY.into()),
+        (
+            PersistentVolumeClaim,
+            claim(json!({"accessModes": ["A"], "selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}})),
+            format!(
+                "spec.selector.matchExpressions[0].operator: Invalid value: \"Like\": not a valid selector operator; \
+                 spec.accessModes: Unsupported value: \"A\": {modes}"
+            ),
+        ),
         (
             PersistentVolume,
             volume(json!({"hostPath": null})),
