@@ -29,7 +29,6 @@ fn request(user: User, line: &str) -> Request {
     Request {
         bearer: None,
         user: Rc::new(user),
-        bearer: None,
         verb: verbs.into_iter().find(|verb| verb.as_str() == words[0]).expect("a known verb"),
         kind: Kind::ALL.iter().copied().find(|kind| kind.info().plural == resource).expect("a known resource"),
         subresource: subresources.into_iter().find(|sub| sub.as_str() == subresource),
