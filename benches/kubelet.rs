@@ -57,7 +57,8 @@ fn write_what_must_be_there(engine: &mut Engine) {
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-node-lease"}}),
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "default"}}),
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "kube-root-ca.crt"}}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "kube-root-ca.crt"},
+            "data": {"ca.crt": "a certificate"}}),
     ] {
         let kind = Kind::from_manifest("v1", manifest["kind"].as_str().unwrap_or_default()).expect("a known kind");
         let object = kind.decode(manifest).expect("a literal object is whole");

@@ -204,7 +204,7 @@ fn what_cannot_be_measured_gets_its_condition() {
         ("scaleTargetRef: {apiVersion: apps/v1, kind: Website, name: web}, maxReplicas: 4", "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}", &[
             "FailedGetScale  the HPA controller was unable to get the target's current scale: no matches for kind \"Website\" in group \"apps\"",
         ]),
-        ("scaleTargetRef: {apiVersion: v1, kind: ConfigMap, name: kube-root-ca.crt}, maxReplicas: 4", "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}", &[
+        ("scaleTargetRef: {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, name: kubernetes}, maxReplicas: 4", "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}", &[
             "FailedGetScale", "the server could not find the requested resource",
         ]),
     ];

@@ -38,7 +38,8 @@ const AFFINITY_SECONDS: i32 = 10_800;
 /// The label of each namespace with its name.
 pub const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// Fills in what the sender left out. A spec that is left out counts as an empty one: in Go it is a struct, always there.
+/// Fills in what the sender left out. A spec that is left out counts as an empty one: in Go it is a struct, and always
+/// there.
 pub fn set_defaults(object: &mut Object) {
     match object {
         Object::Pod(pod) => change(pod, pod_defaults),

@@ -91,8 +91,8 @@ impl ApiServer {
         self.kubelet_of(handling, container)?.ok_or_else(why)
     }
 
-    /// Which kubelet is asked about a Pod, or about a container of it; an empty name means the only one. None: the Pod has
-    /// no node yet.
+    /// Which kubelet is asked about a Pod, or about a container of it; an empty name means the only one. None: the Pod
+    /// has no node yet.
     fn kubelet_of(&self, handling: &Handling, container: Option<&str>) -> Result<Option<Response>, Status> {
         let request = handling.request;
         let Object::Pod(pod) = self.stored(Kind::Pod, &request.namespace, &request.name)? else {

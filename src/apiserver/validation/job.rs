@@ -73,8 +73,8 @@ fn pod_names(problems: &mut Problems, job: &Job, spec: &JobSpec) {
     }
 }
 
-/// A selector that the server was to make must be the one that it makes, and so must the labels that it selects by: there
-/// may have been others, of another Job. Mirrors `validateGeneratedSelector`.
+/// A selector that the server was to make must be the one that it makes, and so must the labels that it selects by:
+/// there may have been others, of another Job. Mirrors `validateGeneratedSelector`.
 fn generated_selector(problems: &mut Problems, job: &Job, spec: &JobSpec) {
     let Some(selector) = spec.selector.as_ref().filter(|_| spec.manual_selector != Some(true)) else { return };
     let (uid, name) = (job.metadata.uid.clone().unwrap_or_default(), job.metadata.name.clone().unwrap_or_default());
@@ -380,8 +380,8 @@ pub fn job_update(problems: &mut Problems, new: &Job, old: &Job) {
     problems.immutable(&SPEC.child("successPolicy"), new_policy, old_policy, shown_policy);
 }
 
-/// A Job's template does not change. While it is suspended, and none of its Pods is there, it may: where they may run, and
-/// how large they are. Mirrors `validatePodTemplateUpdate`.
+/// A Job's template does not change. While it is suspended, and none of its Pods is there, it may: where they may run,
+/// and how large they are. Mirrors `validatePodTemplateUpdate`.
 fn template_update(problems: &mut Problems, job: &Job, there: &JobSpec, wanted: &PodTemplateSpec) {
     let path = SPEC.child(TEMPLATE);
     if !has_no_pods_yet(job, there) {
@@ -398,7 +398,8 @@ fn template_update(problems: &mut Problems, job: &Job, there: &JobSpec, wanted: 
     problems.immutable(&path.child("spec"), &wanted.spec, &template.spec, shown);
 }
 
-/// Whether a Job is suspended, and has no Pods: it never had any, or they are gone. Mirrors `shouldAllowMutablePodTemplate`.
+/// Whether a Job is suspended, and has no Pods: it never had any, or they are gone. Mirrors
+/// `shouldAllowMutablePodTemplate`.
 fn has_no_pods_yet(job: &Job, spec: &JobSpec) -> bool {
     let Some(status) = &job.status else { return spec.suspend == Some(true) };
     let is_suspended = |condition: &JobCondition| condition.type_ == "Suspended" && condition.status == "True";

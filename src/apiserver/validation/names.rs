@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use crate::object::Kind;
-use crate::object::selector::names::{check_subdomain, is_subdomain};
+use crate::object::selector::names::{check_long_name, check_subdomain, is_subdomain};
 
 use super::field::{Path, Problems};
 
@@ -43,6 +43,7 @@ pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
         // A StatefulSet's name becomes the host name of its Pods.
         Kind::Namespace | Kind::Service | Kind::StatefulSet => check_dns_label(name),
         Kind::IPAddress => check_ip_name(name),
+        Kind::ReplicationController => check_long_name(name),
         Kind::Event | Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => {
             check_path_segment(name)
         }
@@ -284,6 +285,11 @@ mod tests {
             assert_eq!(check_dns_label(name), wrong, "{name}");
         }
         assert_eq!(check_dns_1035_label(&long), [LONG]);
+        let longest = "a".repeat(254);
+        for (kind, unit) in [(Kind::ConfigMap, "characters"), (Kind::ReplicationController, "bytes")] {
+            let wrong = format!("must be no more than 253 {unit}");
+            assert_eq!(check_object_name(kind, &longest, false), [wrong], "{kind}");
+        }
         assert_eq!(check_search_domain(&"a".repeat(254)), ["must be no more than 253 characters"]);
     }
 

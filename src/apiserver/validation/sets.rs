@@ -91,7 +91,8 @@ fn daemon_set_strategy(problems: &mut Problems, path: &Path, strategy: &DaemonSe
     }
 }
 
-/// What was not always asked of a StatefulSet: one that is there may stay as it is. Mirrors `StatefulSetValidationOptions`.
+/// What was not always asked of a StatefulSet: one that is there may stay as it is. Mirrors
+/// `StatefulSetValidationOptions`.
 #[derive(Clone, Copy)]
 struct Asked {
     /// The name of the Service, and what claims are made from: neither ever changes.

@@ -379,6 +379,27 @@ fn changes() {
     }));
     let text = change(&object(Kind::Deployment, new), &old);
     assert_eq!(text, "spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"b\"}}: field is immutable");
+    let set = |app: &str, more: Value| {
+        let pod = json!({"containers": [{"name": "a", "image": "i:1"}]});
+        let mut spec = json!({"selector": {"matchLabels": {"app": app}},
+            "template": {"metadata": {"labels": {"app": app}}, "spec": pod}});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object(Kind::DaemonSet, json!({"metadata": {"name": "x", "namespace": "n"}, "spec": spec}))
+    };
+    assert_eq!(
+        change(&set("b", json!({"minReadySeconds": -1})), &set("a", json!({}))),
+        "[spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"b\"}}: field is immutable, spec.minReadySeconds: Invalid \
+         value: -1: must be greater than or equal to 0]"
+    );
+    let service = |type_: &str, class: Value| {
+        let spec = json!({"type": type_, "ports": [{"port": 80}], "loadBalancerClass": class});
+        object(Kind::Service, json!({"metadata": {"name": "x", "namespace": "n"}, "spec": spec}))
+    };
+    const CLASS: &str = "spec.loadBalancerClass: Invalid value: \"a.io/b\": may not change once set";
+    let balanced = |class: &str| service("LoadBalancer", json!(class));
+    assert_eq!(change(&balanced("a.io/b"), &balanced("a.io/c")), CLASS);
+    assert_eq!(change(&balanced("a.io/b"), &service("LoadBalancer", json!(null))), CLASS);
+    assert_eq!(change(&balanced("a.io/b"), &service("ClusterIP", json!(null))), "");
 }
 
 #[test]

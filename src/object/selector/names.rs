@@ -25,7 +25,7 @@ pub fn check_label_key(key: &str) -> Vec<String> {
         [prefix, name] => {
             let prefix_problems = match prefix {
                 "" => vec!["must be non-empty".to_owned()],
-                _ => subdomain_problems(prefix, "bytes"),
+                _ => check_long_name(prefix),
             };
             problems.extend(prefix_problems.into_iter().map(|problem| format!("prefix part {problem}")));
             name
@@ -63,7 +63,12 @@ pub fn check_subdomain(name: &str) -> Vec<String> {
     subdomain_problems(name, "characters")
 }
 
-/// The prefix of a label's key is measured in bytes, all other subdomains in characters: so the sentences say.
+/// The same in newer words, which measure in bytes: they are used of prefixes of labels, and where the rule stands at the
+/// field's declaration. Mirrors `LongName` of `k8s.io/apimachinery/pkg/api/validate`.
+pub fn check_long_name(name: &str) -> Vec<String> {
+    subdomain_problems(name, "bytes")
+}
+
 fn subdomain_problems(name: &str, unit: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if name.len() > PREFIX_LEN_MAX {
