@@ -448,6 +448,14 @@ impl Harness {
         }
     }
 
+    /// Somebody changes the pod's object.
+    pub fn change_pod(&mut self, name: &str, change: impl FnOnce(&mut Pod)) {
+        let mut pod = (*self.pod(name)).clone();
+        change(&mut pod);
+        self.mark();
+        self.handle(Verb::Update, Kind::Pod, None, name, Body::Object(Object::Pod(Arc::new(pod))));
+    }
+
     /// Somebody says whether a readiness gate of the pod is open.
     pub fn turn_gate(&mut self, name: &str, gate: &str, status: &str) {
         let pod = self.pod(name);

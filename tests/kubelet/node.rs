@@ -164,6 +164,39 @@ fn a_pod_that_ends_by_itself_is_terminal_a_tick_later() {
 }
 
 #[test]
+fn nothing_is_asked_of_a_pod_that_is_over_until_it_may_go() {
+    let over = || {
+        let mut harness = Harness::new();
+        harness.runtime.borrow_mut().lives.insert("web".into(), (1_000, 0));
+        let mut spec = spec("web", "nginx:1.27");
+        spec.restart_policy = Some("Never".into());
+        harness.create_pod("web", spec);
+        harness.run(9_000);
+        harness
+    };
+    let nothing: [&str; 0] = [];
+    let mut harness = over();
+    harness
+        .change_pod("web", |pod| _ = pod.metadata.labels.get_or_insert_default().insert("seen".into(), "yes".into()));
+    harness.run(20_000);
+    assert_eq!(harness.lines(), nothing, "{:#?}", harness.calls);
+    harness.delete_pod("web");
+    harness.run(20_000);
+    assert_eq!(harness.lines(), nothing, "{:#?}", harness.calls);
+    // One that somebody holds is looked at every ten seconds, and removed as far as the kubelet goes; once.
+    let mut harness = over();
+    harness.change_pod("web", |pod| pod.metadata.finalizers = Some(vec!["example.com/hold".into()]));
+    harness.delete_pod("web");
+    harness.run(9_000);
+    assert_eq!(harness.lines(), nothing, "{:#?}", harness.calls);
+    harness.run(30_000);
+    assert_eq!(harness.lines(), ["get pods default/web", "delete pods default/web"], "{:#?}", harness.calls);
+    harness.change_pod("web", |pod| pod.metadata.finalizers = None);
+    harness.run(20_000);
+    assert_eq!(harness.lines(), nothing, "{:#?}", harness.calls);
+}
+
+#[test]
 fn a_pod_whose_time_is_over_is_stopped_and_has_failed() {
     let mut harness = Harness::new();
     let mut spec = spec("web", "nginx:1.27");

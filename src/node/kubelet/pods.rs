@@ -12,6 +12,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Node;
 
 use super::admission::{self, Rejection};
+use super::status::manager::may_delete;
 use super::status::{conditions, phase};
 use super::workers::{Stage, Worker};
 use super::{Shared, eviction, resize, shutdown, sysctl};
@@ -186,7 +187,7 @@ impl Shared {
         self.note_size(&uid);
         self.try_resizes();
         match stage {
-            Stage::Finished => self.finished_pod_touched(&uid),
+            Stage::Finished => self.finished_pod_touched(&uid, new),
             Stage::Terminating if shrinks => self.stop_sooner(&uid),
             _ => self.mark(&uid),
         }
@@ -209,10 +210,22 @@ impl Shared {
         }
     }
 
-    /// A pod of which nothing is left here is deleted now, or its finalizers are gone.
-    fn finished_pod_touched(self: &Rc<Self>, uid: &str) {
-        self.state.borrow_mut().status.touch(uid);
-        self.write_statuses();
+    /// A pod of which nothing is left here has changed, which is nothing to its worker (`UpdatePod`, `IsFinished`). That it is
+    /// to go the status manager finds at its next tick. One that was rejected never had a worker: its status is looked at.
+    fn finished_pod_touched(self: &Rc<Self>, uid: &str, pod: &Pod) {
+        let mut state = self.state.borrow_mut();
+        match state.status.is_finished(uid) {
+            Some(false) => {
+                state.status.touch(uid);
+                drop(state);
+                self.write_statuses();
+            }
+            Some(true) if may_delete(pod, true) => {
+                drop(state);
+                self.arm_status_tick();
+            }
+            _ => {}
+        }
     }
 
     /// The last trace of a pod goes: its containers and sandboxes are removed, and nothing is remembered.

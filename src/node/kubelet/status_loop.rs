@@ -10,7 +10,7 @@ use super::params::STATUS_SYNC_PERIOD;
 use super::status::manager::{Write, may_delete};
 use super::status::merge::{gone, merge, says_as_much};
 use super::workers::Stage;
-use super::{STATUS, Shared};
+use super::{STATUS, Shared, State};
 use crate::apiserver::request::{DeleteOptions, Patch, StatusPatch};
 use crate::object::pod::status::PodStatus;
 use crate::object::{Pod, Status};
@@ -50,9 +50,19 @@ impl Shared {
         self.retry_statuses();
     }
 
-    /// The ten-second tick, which is armed only while a status is to be written once more.
+    /// The ten-second tick, which is armed only while a status is to be written once more, or an object is to go. Only this tick
+    /// looks for the latter (`needsUpdate`).
     pub(super) fn write_statuses_again(self: &Rc<Self>) {
-        self.state.borrow_mut().status.retrying = false;
+        {
+            let mut state = self.state.borrow_mut();
+            let State { workers, status, .. } = &mut *state;
+            status.retrying = false;
+            for (uid, worker) in workers {
+                if may_delete(&worker.pod, status.is_finished(uid) == Some(true)) {
+                    status.touch(uid);
+                }
+            }
+        }
         self.write_statuses();
     }
 
@@ -80,6 +90,11 @@ impl Shared {
         if !pending.iter().any(|write| self.uid_of_object(&write.uid, &write.key).is_some()) {
             return;
         }
+        self.arm_status_tick();
+    }
+
+    /// Arms the ten-second tick.
+    pub(super) fn arm_status_tick(&self) {
         if !std::mem::replace(&mut self.state.borrow_mut().status.retrying, true) {
             self.hub.wake(self.actor, STATUS, "", STATUS_SYNC_PERIOD);
         }

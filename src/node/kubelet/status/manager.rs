@@ -141,7 +141,12 @@ impl StatusManager {
         self.entries.remove(uid);
     }
 
-    /// A finished pod is looked at once more: it is being deleted now.
+    /// Whether nothing of the pod is left on this node; None: nothing is known of it any more.
+    pub fn is_finished(&self, uid: &str) -> Option<bool> {
+        self.entries.get(uid).map(|entry| entry.finished)
+    }
+
+    /// A status is written once more, whatever has become of it.
     pub fn touch(&mut self, uid: &str) {
         if let Some(entry) = self.entries.get_mut(uid) {
             entry.version += 1;
