@@ -19,6 +19,7 @@ use super::prober::find;
 use super::probes::{Kind, is_adopted};
 use super::restart_all::Reset;
 use super::runtime_pod::{RuntimePod, RuntimeSandbox};
+use super::start::NotStarted;
 use super::status::containers::runtime_id;
 use super::status::sizes::Sizes;
 use super::status::{self, Inputs, Probed, conditions};
@@ -29,6 +30,10 @@ use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use crate::object::pod::{could_restart_all, is_final, is_ready};
 use crate::object::time::Instant;
 use crate::object::{Pod, ephemeral};
+
+/// One thing of a sync that has failed: when it may be tried again, if the error says so.
+#[derive(Clone, Copy, Debug)]
+struct Failure(Option<Instant>);
 
 impl Shared {
     /// `SyncPod`.
@@ -204,20 +209,21 @@ impl Shared {
         let ephemeral: Vec<Container> = ephemeral.collect();
         let init = actions.start_init.iter().filter_map(|i| inits.get(*i));
         let own = actions.start.iter().filter_map(|i| spec.containers.get(*i));
-        let mut failed = None;
+        let mut failures = Vec::new();
         for container in ephemeral.iter().chain(init) {
-            failed = failed.or(self.start_one(uid, pod, container, sandbox, runtime).await);
+            failures.extend(self.start_one(uid, pod, container, sandbox, runtime).await);
         }
         if self.resize_containers(uid, pod, actions).await.is_err() {
-            return End::Failed(None);
+            failures.push(Failure(None));
+            return end_of(&failures);
         }
         for container in own {
-            failed = failed.or(self.start_one(uid, pod, container, sandbox, runtime).await);
+            failures.extend(self.start_one(uid, pod, container, sandbox, runtime).await);
         }
-        failed.unwrap_or(End::Acted)
+        end_of(&failures)
     }
 
-    /// Starts a container, and remembers how that went; how the sync ends, if it is for this to say.
+    /// Starts a container, and remembers how that went.
     async fn start_one(
         self: &Rc<Self>,
         uid: &str,
@@ -225,13 +231,13 @@ impl Shared {
         container: &Container,
         sandbox: &RuntimeSandbox,
         runtime: &RuntimePod,
-    ) -> Option<End> {
+    ) -> Option<Failure> {
         let result = self.start_container(pod, container, sandbox, runtime).await;
         self.remember(uid, container, result)
     }
 
     /// Puts the outcome of a start into the reason cache: it is the waiting reason of the next status.
-    fn remember(&self, uid: &str, container: &Container, result: Result<(), super::start::NotStarted>) -> Option<End> {
+    fn remember(&self, uid: &str, container: &Container, result: Result<(), NotStarted>) -> Option<Failure> {
         let mut state = self.state.borrow_mut();
         let worker = state.workers.get_mut(uid)?;
         match result {
@@ -242,7 +248,7 @@ impl Shared {
             }
             Err(error) => {
                 worker.reasons.insert(container.name.clone(), error.reason);
-                Some(End::Failed(error.until))
+                Some(Failure(error.until))
             }
         }
     }
@@ -339,6 +345,15 @@ impl Worker {
     }
 }
 
+/// How a sync ends in which that has failed. Of all the times that errors give the earliest counts, and errors that give none
+/// only among themselves (`MinBackoffExpiration`).
+fn end_of(failures: &[Failure]) -> End {
+    if failures.is_empty() {
+        return End::Acted;
+    }
+    End::Failed(failures.iter().filter_map(|Failure(until)| *until).min())
+}
+
 /// The same containers, none of them running.
 fn ended(runtime: &RuntimePod) -> RuntimePod {
     let mut runtime = runtime.clone();
@@ -348,4 +363,24 @@ fn ended(runtime: &RuntimePod) -> RuntimePod {
         }
     }
     runtime
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_sync_is_made_again_when_the_first_of_its_containers_may_start() {
+        for (failures, end) in [
+            (&[][..], End::Acted),
+            (&[None], End::Failed(None)),
+            (&[Some(9)], End::Failed(Some(Instant(9)))),
+            (&[Some(9), Some(4), Some(6)], End::Failed(Some(Instant(4)))),
+            (&[None, Some(9), None], End::Failed(Some(Instant(9)))),
+            (&[None, None], End::Failed(None)),
+        ] {
+            let failures: Vec<Failure> = failures.iter().map(|until| Failure(until.map(Instant))).collect();
+            assert_eq!(end_of(&failures), end, "{failures:?}");
+        }
+    }
 }
