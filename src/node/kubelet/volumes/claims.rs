@@ -22,7 +22,7 @@ use k8s_openapi::api::storage::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::json;
 
-use super::{Slot, host_path};
+use super::host_path;
 use crate::apiserver::request::Patch;
 use crate::engine::RpcError;
 use crate::node::csi::sidecar::Driver;
@@ -223,11 +223,6 @@ impl Shared {
         let status = node.as_ref().and_then(|node| node.status.as_ref());
         let attached = status.into_iter().flat_map(|status| status.volumes_attached.iter().flatten());
         reported && { attached }.any(|volume| volume.name == unique)
-    }
-
-    /// Whether it is the attach-detach controller that a volume still needs.
-    pub(super) fn waits_for_attachment(&self, slot: &Slot) -> bool {
-        slot.waits && slot.behind.as_ref().is_some_and(|volume| !self.is_attached(&unique_name(volume)))
     }
 
     /// The volumes that pods of this node use, for the node's status.

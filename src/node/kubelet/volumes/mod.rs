@@ -117,7 +117,7 @@ impl Shared {
             }
             let left = MOUNT_TIMEOUT.saturating_sub(self.hub.now() - began);
             if left.is_zero() {
-                self.tell_unmounted(uid, pod);
+                // Of a time-out no Event is written: what is in the way has told of it.
                 return Err(End::Failed(None));
             }
             self.wait_for_mounts(uid, left).await;
@@ -210,7 +210,7 @@ impl Shared {
         match (result, retry) {
             (Err(error), Some(Some(pause))) => {
                 let message = match error {
-                    NotReady::Unprocessed(why) => unmounted(&[volume.name], &[], &[volume.name], &why),
+                    NotReady::Unprocessed(why) => unprocessed(volume.name, &why),
                     NotReady::Failed(message) => message,
                     NotReady::Waits => return,
                 };
@@ -220,19 +220,6 @@ impl Shared {
             (Ok(_), Some(_)) => self.follow(uid, index, &volume),
             _ => {}
         }
-    }
-
-    fn tell_unmounted(&self, uid: &str, pod: &Pod) {
-        let slots = self.with_volumes(uid, |volumes| volumes.slots.clone()).unwrap_or_default();
-        let named = |is: &dyn Fn(&Slot) -> bool| -> Vec<&str> {
-            let mut names: Vec<&str> =
-                volumes_of(pod).zip(&slots).filter(|(_, slot)| is(slot)).map(|(v, _)| v.name).collect();
-            names.sort_unstable();
-            names
-        };
-        let (missing, detached) = (named(&|slot| !slot.mounted), named(&|slot| self.waits_for_attachment(slot)));
-        let message = unmounted(&missing, &detached, &[], "context deadline exceeded");
-        self.recorder.event(pod, EventType::Warning, "FailedMount", message);
     }
 
     /// `SetUp` of one volume: its objects must exist, a token is asked for, files are written.
@@ -393,12 +380,11 @@ impl Shared {
     }
 }
 
-/// What the sync of a pod says whose volumes are not all there.
-fn unmounted(missing: &[&str], detached: &[&str], unprocessed: &[&str], why: &str) -> String {
-    let [missing, detached, unprocessed] = [missing, detached, unprocessed].map(|names| names.join(" "));
+/// What the sync of a pod says that has a volume of which it is not known what is behind it.
+fn unprocessed(volume: &str, why: &str) -> String {
     format!(
-        "Unable to attach or mount volumes: unmounted volumes=[{missing}], unattached volumes=[{detached}], failed to \
-         process volumes=[{unprocessed}]: {why}"
+        "Unable to attach or mount volumes: unmounted volumes=[{volume}], unattached volumes=[], failed to process \
+         volumes=[{volume}]: {why}"
     )
 }
 
