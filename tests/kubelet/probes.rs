@@ -260,8 +260,9 @@ fn a_pre_stop_hook_counts_in_the_grace_period() {
         ("{exec: {command: [sleep, '90']}}", "", 6, 6..=8),
         // The process has what the hook has left: 10 s together.
         ("{sleep: {seconds: 4}}", stubborn, 10, 10..=12),
-        // However little that is, it has a second.
-        ("{exec: {command: [sleep, '90']}}", stubborn, 6, 7..=9),
+        // However little that is, it has two seconds.
+        ("{exec: {command: [sleep, '90']}}", stubborn, 6, 8..=10),
+        ("{sleep: {seconds: 4}}", stubborn, 1, 3..=5),
     ] {
         let took = took(hook, command, grace);
         assert!(seconds.contains(&took), "{hook} {command:?} of {grace} s took {took} s, not {seconds:?}");

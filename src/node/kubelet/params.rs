@@ -60,8 +60,11 @@ pub const REGISTER_PAUSE: Duration = Duration::from_millis(100);
 pub const REGISTER_PAUSE_MAX: Duration = Duration::from_secs(7);
 /// `defaultPodGracePeriod` of the API, used when a pod says nothing.
 pub const GRACE_SECONDS: i64 = 30;
-/// The shortest grace a container gets (`minimumGracePeriodInSeconds`).
+/// The shortest grace of a pod that is to end (`calculateEffectiveGracePeriod`).
 pub const GRACE_SECONDS_MIN: i64 = 1;
+/// `minimumGracePeriodInSeconds` of the runtime manager: so long a container has between SIGTERM and SIGKILL, however little
+/// is left of its grace.
+pub const STOP_SECONDS_MIN: i64 = 2;
 /// `retryDelay` of the allocation manager: a resize that waits for room is tried again this often.
 pub const RESIZE_RETRY_PERIOD: Duration = Duration::from_secs(180);
 /// `kubeAPIQPS` and `kubeAPIBurst`.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::Shared;
 use super::hooks::Hook;
-use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN};
+use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, STOP_SECONDS_MIN};
 use super::probes::Kind;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use super::start::field_path;
@@ -156,7 +156,7 @@ impl Shared {
 
     /// SIGTERM, and SIGKILL when the grace is over. A hook that still runs ends with its container, and so has failed.
     async fn stop_prepared(self: &Rc<Self>, pod: &Arc<Pod>, name: &str, id: &str, prepared: Prepared) {
-        self.stop_container(id, prepared.left.max(GRACE_SECONDS_MIN)).await;
+        self.stop_container(id, prepared.left.max(STOP_SECONDS_MIN)).await;
         if prepared.hook_runs {
             self.tell_failed_hook(pod, name);
         }
@@ -215,7 +215,7 @@ impl Shared {
                 let record = me.state.borrow().pleg.record(&uid);
                 let runtime = me.read_runtime_pod(&record).await;
                 for container in runtime.containers.iter().filter(|c| c.state == RunState::Running) {
-                    me.stop_container(&container.id, GRACE_SECONDS_MIN).await;
+                    me.stop_container(&container.id, STOP_SECONDS_MIN).await;
                 }
                 for sandbox in &runtime.sandboxes {
                     if me.stop_sandbox(&sandbox.id).await.is_err() {
