@@ -269,6 +269,19 @@ fn a_pre_stop_hook_counts_in_the_grace_period() {
     }
 }
 
+/// Whoever has less patience later does not hurry a stop that is under way.
+#[test]
+fn a_grace_that_shrinks_is_nothing_to_a_stop_under_way() {
+    let container = "image: app:1\nports: [{containerPort: 80}]\ncommand: [sh, -c, sleep infinity]";
+    let before = run("", container, 10, &["sleep 5"]).engine.now();
+    let took = |second: &str| {
+        let lines = ["sleep 5", "kubectl delete pod web --wait=false", "sleep 1", second];
+        (run("", container, 10, &lines).engine.now() - before).as_secs()
+    };
+    assert!((10..=12).contains(&took("kubectl delete pod web --grace-period=1")));
+    assert!((10..=12).contains(&took("kubectl delete pod web --grace-period=0 --force")));
+}
+
 /// The packets of a probe go through the bridge and the veth into the Pod, and nobody who steps stops at them.
 #[test]
 fn a_probe_walks() {

@@ -162,7 +162,7 @@ impl Shared {
     fn pod_updated(self: &Rc<Self>, old: &Pod, new: &Arc<Pod>) {
         let uid = new.metadata.uid.clone().unwrap_or_default();
         let reconcile = same_for_a_sync(old, new);
-        let (stage, shrinks) = {
+        let stage = {
             let mut state = self.state.borrow_mut();
             let Some(worker) = state.workers.get_mut(&uid) else { return };
             if reconcile {
@@ -181,14 +181,13 @@ impl Shared {
                 }
                 return;
             }
-            let shrinks = worker.update(new.clone(), false);
-            (worker.stage, shrinks)
+            worker.update(new.clone(), false);
+            worker.stage
         };
         self.note_size(&uid);
         self.try_resizes();
         match stage {
             Stage::Finished => self.finished_pod_touched(&uid, new),
-            Stage::Terminating if shrinks => self.stop_sooner(&uid),
             _ => self.mark(&uid),
         }
     }
@@ -196,15 +195,14 @@ impl Shared {
     /// REMOVE: the object is gone. Whatever still runs is stopped.
     pub(super) fn pod_removed(self: &Rc<Self>, pod: &Arc<Pod>) {
         let uid = pod.metadata.uid.clone().unwrap_or_default();
-        let (stage, shrinks) = {
+        let stage = {
             let mut state = self.state.borrow_mut();
             let Some(worker) = state.workers.get_mut(&uid) else { return };
-            let shrinks = worker.update(pod.clone(), true);
-            (worker.stage, shrinks)
+            worker.update(pod.clone(), true);
+            worker.stage
         };
         match stage {
             Stage::Finished => self.forget_pod(&uid),
-            Stage::Terminating if shrinks => self.stop_sooner(&uid),
             Stage::Sync | Stage::Terminating => self.mark(&uid),
             Stage::Terminated => {}
         }

@@ -173,26 +173,6 @@ impl Shared {
         self.state.borrow().workers.get(uid).and_then(|w| w.grace).unwrap_or(own).max(GRACE_SECONDS_MIN)
     }
 
-    /// The grace period has shrunk. A stop under way is asked for once more, with less patience.
-    pub(super) fn stop_sooner(self: &Rc<Self>, uid: &str) {
-        let (busy, pod) = {
-            let state = self.state.borrow();
-            let Some(worker) = state.workers.get(uid) else { return };
-            (worker.busy, worker.pod.clone())
-        };
-        if !busy {
-            self.mark(uid);
-            return;
-        }
-        let Some(runtime) = self.runtime_of(uid) else { return };
-        let (me, grace) = (self.clone(), self.grace(uid, &pod));
-        self.hub.spawn(self.actor, format!("kubelet {} stop", self.config.name), async move {
-            for container in runtime.containers.iter().filter(|c| c.state == RunState::Running) {
-                me.stop_container(&container.id, grace).await;
-            }
-        });
-    }
-
     /// What the runtime last said of the pod.
     pub(super) fn runtime_of(&self, uid: &str) -> Option<Rc<RuntimePod>> {
         self.state.borrow().workers.get(uid).map(|worker| worker.runtime.clone())

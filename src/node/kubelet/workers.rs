@@ -58,7 +58,7 @@ pub struct Worker {
     pub runtime: Rc<RuntimePod>,
     /// Why its containers wait (the reason cache).
     pub reasons: Reasons,
-    /// The grace period in force once it is terminating. It only shrinks.
+    /// The grace period in force once it is terminating. It only shrinks, which is nothing to a stop under way.
     pub grace: Option<i64>,
     /// Why the kubelet ends it, if it does of its own accord.
     pub ending: Option<Rc<Ending>>,
@@ -122,26 +122,24 @@ impl Worker {
         }
     }
 
-    /// Takes in the newest object; starts termination if it asks for it. Says whether the grace period shrank.
-    pub fn update(&mut self, pod: Arc<Pod>, removed: bool) -> bool {
+    /// Takes in the newest object; starts termination if it asks for it.
+    pub fn update(&mut self, pod: Arc<Pod>, removed: bool) {
         self.take(pod);
         self.removed |= removed;
-        self.follow_object()
+        self.follow_object();
     }
 
-    fn follow_object(&mut self) -> bool {
+    fn follow_object(&mut self) {
         let phase = self.pod.status.as_ref().and_then(|s| s.phase.as_deref()).unwrap_or_default();
         let deleting = self.pod.metadata.deletion_timestamp.is_some();
         if self.stage == Stage::Sync && (deleting || self.removed || is_final(phase)) {
             self.stage = Stage::Terminating;
         }
         if self.stage == Stage::Sync {
-            return false;
+            return;
         }
         let wanted = self.wanted_grace();
-        let shrinks = self.grace.is_some_and(|grace| wanted < grace);
         self.grace = Some(self.grace.map_or(wanted, |grace| grace.min(wanted)));
-        shrinks
     }
 
     /// `calculateEffectiveGracePeriod`: what whoever deleted the pod has asked for, or its own.
@@ -316,8 +314,8 @@ mod tests {
             let mut worker = Worker::new(pod(own, None), Rc::default());
             worker.update(pod(own, asked), removed);
             assert_eq!(worker.grace, grace, "{own:?} {asked:?} {removed}");
-            let shrinks = worker.update(pod(own, Some(5)), removed);
-            assert_eq!((worker.grace, shrinks), (Some(grace.map_or(5, |grace| grace.min(5))), grace > Some(5)));
+            worker.update(pod(own, Some(5)), removed);
+            assert_eq!(worker.grace, Some(grace.map_or(5, |grace| grace.min(5))));
         }
     }
 }
