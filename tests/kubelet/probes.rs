@@ -91,7 +91,12 @@ fn a_probe_that_fails_says_what_a_real_one_says() {
                 .to_owned(),
         ),
         ("exec: {command: [sh, -c, 'echo not yet; exit 3']}", "", "not yet\n".to_owned()),
-        ("exec: {command: [sleep, '5']}", "", "command \"sleep 5\" timed out".to_owned()),
+        ("exec: {command: [sleep, '5']}", "", "command timed out: \"sleep 5\" timed out after 1s".to_owned()),
+        (
+            "exec: {command: [sh, -c, sleep 5]}, timeoutSeconds: 2",
+            "",
+            "command timed out: \"sh -c sleep 5\" timed out after 2s".to_owned(),
+        ),
     ];
     for (how, image, said) in cases {
         let cluster = run(image, &probe(how), 0, &["sleep 3", "answer web 503", "sleep 5"]);

@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::Probe;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Shared;
+use super::backoff::go_duration;
 use crate::engine::RpcError;
 use crate::node::cri::{self, CriRequest, CriResponse};
 use crate::node::network::{self, ProbeTarget, Probed};
@@ -27,18 +28,19 @@ impl Shared {
         probe: &Probe,
     ) -> Result<(bool, String), String> {
         let seconds = probe.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or(1);
+        let timeout = Duration::from_secs(u64::from(seconds.unsigned_abs()));
         if let Some(exec) = &probe.exec {
             let command = exec.command.clone().unwrap_or_default();
             return match self.exec(id, &command, i64::from(seconds)).await {
                 Ok(ran) => Ok((ran.code == 0, ran.all())),
                 Err(error) if error.code == "DeadlineExceeded" => {
-                    Ok((false, format!("command {:?} timed out", command.join(" "))))
+                    let (command, limit) = (command.join(" "), go_duration(timeout));
+                    Ok((false, format!("command timed out: {command:?} timed out after {limit}")))
                 }
                 Err(error) => Err(error.to_string()),
             };
         }
         let Some(target) = target(pod, name, probe)? else { return Ok((true, String::new())) };
-        let timeout = Duration::from_secs(u64::from(seconds.unsigned_abs()));
         let called = self.call_network(pod, probe, target, timeout).await;
         called.map(|probed| (probed.success, probed.output)).map_err(|error| error.to_string())
     }
