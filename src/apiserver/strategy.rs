@@ -47,7 +47,7 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
     match object {
         Object::Pod(pod) => {
             let pod = Arc::make_mut(pod);
-            pod.status = Some(new_pod_status(pod).into());
+            pod.status = Some(new_pod_status(pod, now).into());
             label_keys::merge_into_selectors(pod);
         }
         Object::Deployment(deployment) => Arc::make_mut(deployment).status = Some(Default::default()),
@@ -120,13 +120,14 @@ fn uncounted() -> PodDisruptionBudgetStatus {
     }
 }
 
-fn new_pod_status(pod: &Pod) -> PodStatus {
+fn new_pod_status(pod: &Pod, now: Instant) -> PodStatus {
     let gated = pod.spec.as_ref().is_some_and(|s| s.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()));
     let condition = PodCondition {
         type_: "PodScheduled".into(),
         status: "False".into(),
         reason: Some("SchedulingGated".into()),
         message: Some("Scheduling is blocked due to non-empty scheduling gates".into()),
+        last_transition_time: Some(now.time()),
         ..PodCondition::default()
     };
     PodStatus {
@@ -304,4 +305,22 @@ pub fn carry_over_metadata(new: &mut Object, old: &Object) {
     sent.deletion_timestamp.clone_from(&there.deletion_timestamp);
     sent.deletion_grace_period_seconds = there.deletion_grace_period_seconds;
     sent.generation = there.generation;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::object::Kind;
+
+    #[test]
+    fn a_pod_behind_a_gate_says_since_when() {
+        let pod = json!({"metadata": {"name": "web"}, "spec": {"schedulingGates": [{"name": "g"}], "containers": []}});
+        let mut object = Kind::Pod.decode(pod).unwrap();
+        prepare_for_create(&mut object, None, Instant(3_000_000_000));
+        let condition = &object.to_json()["status"]["conditions"][0];
+        assert_eq!(condition["reason"], "SchedulingGated");
+        assert_eq!(condition["lastTransitionTime"], json!(Instant(3_000_000_000).time()));
+    }
 }
