@@ -268,6 +268,8 @@ fn a_pre_stop_hook_counts_in_the_grace_period() {
         // However little that is, it has two seconds.
         ("{exec: {command: [sleep, '90']}}", stubborn, 6, 8..=10),
         ("{sleep: {seconds: 4}}", stubborn, 1, 3..=5),
+        // Nobody answers at that address, and the grace is all the time that the hook has.
+        ("{httpGet: {port: 80, host: 10.99.99.99}}", "", 6, 6..=8),
     ] {
         let took = took(hook, command, grace);
         assert!(seconds.contains(&took), "{hook} {command:?} of {grace} s took {took} s, not {seconds:?}");
@@ -285,6 +287,38 @@ fn a_grace_that_shrinks_is_nothing_to_a_stop_under_way() {
     };
     assert!((10..=12).contains(&took("kubectl delete pod web --grace-period=1")));
     assert!((10..=12).contains(&took("kubectl delete pod web --grace-period=0 --force")));
+}
+
+/// A probe of gRPC waits for its port to open as long as its time-out lets it.
+#[test]
+fn a_health_check_waits_for_its_port() {
+    let container = "image: app:1\nports: [{containerPort: 80}]\n\
+        readinessProbe: {grpc: {port: 80}, timeoutSeconds: 5, periodSeconds: 10, failureThreshold: 1}";
+    let told_of = |image: &str, line: &str| told(&run(image, container, 0, &[line]));
+    assert_eq!(told_of("readyAfter: 900", "sleep 5"), [""; 0]);
+    let late = told_of("readyAfter: 900", "sleep 9");
+    let why = "Unhealthy: Readiness probe failed: timeout: failed to connect service";
+    assert!(late.len() == 1 && late[0].starts_with(why), "{late:?}");
+    let opens = run("readyAfter: 3", container, 0, &["kubectl wait --for=condition=Ready pod/web --timeout=8s"]);
+    assert_eq!(told(&opens), [""; 0]);
+    let pod = Reader::get(&opens.engine.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
+    let conditions = pod["status"]["conditions"].as_array().expect("it has some");
+    assert!(conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True"));
+}
+
+/// Nobody answers at that address, and nothing but the kernel gives up waiting.
+#[test]
+fn a_hook_that_asks_waits_as_long_as_it_takes() {
+    let container = "image: app:1\nlifecycle: {postStart: {httpGet: {port: 80, host: 10.99.99.99}}}";
+    let of_hook = |line: &String| line.starts_with("FailedPostStartHook");
+    let told_of = told(&run("", container, 0, &["sleep 120"]));
+    assert!(!told_of.iter().any(of_hook), "{told_of:?}");
+    let cluster = run("", container, 0, &["sleep 140"]);
+    assert!(told(&cluster).iter().any(of_hook), "{:?}", told(&cluster));
+    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
+    let waiting = &pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"];
+    let why = "Get \"http://10.99.99.99:80/\": dial tcp 10.99.99.99:80: connect: connection timed out";
+    assert!(waiting.as_str().is_some_and(|message| message.ends_with(why)), "{waiting}");
 }
 
 /// The packets of a probe go through the bridge and the veth into the Pod, and nobody who steps stops at them.

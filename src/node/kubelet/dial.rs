@@ -40,6 +40,17 @@ impl Shared {
                 Err(error) => Err(error.to_string()),
             };
         }
+        self.call_pod(pod, name, probe, Some(timeout)).await
+    }
+
+    /// The same over the network, which may take as long as it likes unless there is a time-out.
+    pub(super) async fn call_pod(
+        &self,
+        pod: &Pod,
+        name: &str,
+        probe: &Probe,
+        timeout: Option<Duration>,
+    ) -> Result<(bool, String), String> {
         let Some(target) = target(pod, name, probe)? else { return Ok((true, String::new())) };
         let called = self.call_network(pod, probe, target, timeout).await;
         called.map(|probed| (probed.success, probed.output)).map_err(|error| error.to_string())
@@ -50,7 +61,7 @@ impl Shared {
         pod: &Pod,
         probe: &Probe,
         target: ProbeTarget,
-        timeout: Duration,
+        timeout: Option<Duration>,
     ) -> Result<Probed, RpcError> {
         let address = self.address_of(pod, probe).await?;
         let unplugged = || cri::error("Unavailable", "the machine has no network");

@@ -16,7 +16,7 @@ use crate::object::Pod;
 pub(super) enum Hook {
     /// It is done.
     Done,
-    /// Its time is over, and its command runs on.
+    /// Its time is over, and it runs on.
     RunsOn,
 }
 
@@ -44,9 +44,12 @@ impl Shared {
         if let Some(http) = &hook.http_get {
             let request = Probe { http_get: Some(http.clone()), ..Probe::default() };
             let path = http.path.as_deref().unwrap_or_default();
+            let began = self.hub.now();
+            let limit = (limit > 0).then(|| Duration::from_secs(limit.unsigned_abs()));
             // Any answer is one; a probe would ask for a good one.
-            return match self.call_probe(pod, name, id, &request).await {
+            return match self.call_pod(pod, name, &request, limit).await {
                 Ok((success, output)) if success || output.starts_with("HTTP probe failed") => Ok(Hook::Done),
+                _ if limit.is_some_and(|limit| self.hub.now() - began >= limit) => Ok(Hook::RunsOn),
                 Ok((_, output)) => Err(failed("HTTP", path, &output)),
                 Err(error) => Err(failed("HTTP", path, &error)),
             };

@@ -214,7 +214,7 @@ impl Shared {
 struct Prepared {
     /// Seconds that it has.
     left: i64,
-    /// The command of its preStop hook is not done.
+    /// Its preStop hook is not done.
     hook_runs: bool,
 }
 

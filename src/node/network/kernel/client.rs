@@ -68,8 +68,8 @@ impl Socket {
         self.inner.send(&self.namespace, Packet { probes: self.probes, ..Packet::new(self.tuple, payload) })
     }
 
-    /// What comes within `limit`; None: nothing.
-    pub async fn hear(&self, limit: Duration) -> Option<Packet> {
+    /// What comes within `limit`, if there is one; None: nothing.
+    pub async fn hear(&self, limit: impl Into<Option<Duration>>) -> Option<Packet> {
         let key = (self.namespace.clone(), self.tuple);
         let park = self.inner.hub.park("an answer");
         {
@@ -81,8 +81,10 @@ impl Socket {
             client.round = self.inner.number();
             client.timed_out = false;
             client.waits = Some(park.call());
-            let timer = format!("{} {}", self.tuple.source_port, client.round);
-            self.inner.hub.wake_background(self.inner.actor, TIMEOUT, timer, limit);
+            if let Some(limit) = limit.into() {
+                let timer = format!("{} {}", self.tuple.source_port, client.round);
+                self.inner.hub.wake_background(self.inner.actor, TIMEOUT, timer, limit);
+            }
         }
         park.await;
         self.inner.clients.borrow_mut().get_mut(&key)?.inbox.pop_front()

@@ -17,7 +17,7 @@ use super::super::tls::{self, Broken};
 use super::{Terminal, is_public, resolve};
 
 /// Linux sends a SYN again after 1, 3, 7, 15, 31 and 63 seconds, and gives up after 127 (`tcp_syn_retries = 6`).
-const SYN_TRIES: u32 = 7;
+pub(super) const SYN_TRIES: u32 = 7;
 /// Bytes are sent again after this long, doubled each time.
 const RESEND: Duration = Duration::from_millis(200);
 /// So often.

@@ -20,7 +20,7 @@ pub async fn run(kernel: &Rc<Inner>, dial: &Dial, patience: Duration) -> Result<
     let socket = kernel
         .open(&dial.namespace, Protocol::Tcp, Ipv4Addr::LOCALHOST, dial.port)
         .ok_or_else(|| failed("connect: network is unreachable"))?;
-    connect(kernel, &socket, kernel.hub.now() + patience).await.map_err(failed)?;
+    connect(kernel, &socket, Some(kernel.hub.now() + patience)).await.map_err(failed)?;
     socket.send(Payload::Data(dial.data.clone()));
     let said = match socket.hear(patience).await.map(|packet| packet.payload) {
         Some(Payload::Data(text)) => Some(text),

@@ -1,7 +1,7 @@
 //! A kubelet's probe: one connection from the machine's own network to a Pod, and what comes back.
 //!
 //! Mirrors `pkg/probe/{http,tcp,grpc}`; the texts are theirs. Its packets go the way of all packets, but they are marked:
-//! nobody who steps through a cluster wants to stop at each of them.
+//! nobody who steps through a cluster wants to stop at each of them. What a hook asks for goes the same way.
 //!
 //! Left out: TLS (an `https` probe gets on without); headers; every server here answers health checks of gRPC.
 
@@ -18,6 +18,7 @@ use crate::node::netfilter::{Payload, Protocol, Unreachable};
 use crate::object::time::Instant;
 
 use super::super::kernel::{Inner, Socket};
+use super::curl::SYN_TRIES;
 
 /// What a gRPC health check begins with, as far as anybody here reads it.
 pub(super) const HEALTH_CHECK: &str = "POST /grpc.health.v1.Health/Check";
@@ -53,8 +54,8 @@ pub struct Probe {
     pub address: Ipv4Addr,
     /// How.
     pub target: ProbeTarget,
-    /// After so long it has failed.
-    pub timeout: Duration,
+    /// After so long it has failed; None: it waits as long as it takes.
+    pub timeout: Option<Duration>,
 }
 
 /// What came of it.
@@ -85,12 +86,17 @@ impl Probe {
         }
     }
 
+    /// The time-out, as Go prints it.
+    fn limit(&self) -> String {
+        self.timeout.map(go_duration).unwrap_or_default()
+    }
+
     /// Why no connection came about.
     fn unconnected(&self, why: &str) -> Probed {
         let (address, port) = (self.address, self.target.port());
         let output = match (&self.target, why) {
             (ProbeTarget::Grpc { .. }, _) => {
-                let within = go_duration(self.timeout);
+                let within = self.limit();
                 format!(
                     "timeout: failed to connect service \"{address}:{port}\" within {within}: context deadline exceeded"
                 )
@@ -119,7 +125,7 @@ impl Message for Probe {
     }
 
     fn json(&self) -> Value {
-        json!({"probe": self.to_string(), "timeoutSeconds": self.timeout.as_secs()})
+        json!({"probe": self.to_string(), "timeoutSeconds": self.timeout.map(|timeout| timeout.as_secs())})
     }
 
     fn line(&self) -> String {
@@ -138,18 +144,18 @@ impl Message for Probed {
 }
 
 const TIMEOUT: &str = "i/o timeout";
+/// `DefaultConfig` of gRPC's back-off, without its jitter: the pause between two tries to connect, and how it grows.
+const REDIAL_PAUSE: Duration = Duration::from_secs(1);
+const REDIAL_FACTOR: f64 = 1.6;
 const LATE: &str = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
 
 /// Runs a probe from the machine's own network.
 pub async fn run(kernel: &Rc<Inner>, probe: &Probe) -> Probed {
-    let deadline = kernel.hub.now() + probe.timeout;
-    let Some(mut socket) = kernel.open("", Protocol::Tcp, probe.address, probe.target.port()) else {
-        return probe.unconnected("connect: network is unreachable");
+    let deadline = probe.timeout.map(|timeout| kernel.hub.now() + timeout);
+    let socket = match reach(kernel, probe, deadline).await {
+        Ok(socket) => socket,
+        Err(why) => return probe.unconnected(why),
     };
-    socket.probes = true;
-    if let Err(why) = connect(kernel, &socket, deadline).await {
-        return probe.unconnected(why);
-    }
     let request = match &probe.target {
         ProbeTarget::TcpSocket { .. } => {
             socket.send(Payload::Fin);
@@ -162,27 +168,59 @@ pub async fn run(kernel: &Rc<Inner>, probe: &Probe) -> Probed {
         ProbeTarget::Grpc { .. } => format!("{HEALTH_CHECK} HTTP/2\r\n\r\n"),
     };
     socket.send(Payload::Data(request));
-    let answer = socket.hear(deadline - kernel.hub.now()).await.map(|packet| packet.payload);
+    let answer = socket.hear(deadline.map(|deadline| deadline - kernel.hub.now())).await.map(|packet| packet.payload);
     socket.send(Payload::Fin);
     judge(probe, answer)
 }
 
-/// The handshake. A SYN is sent again after 1, 3, 7 … seconds.
-pub(super) async fn connect(kernel: &Rc<Inner>, socket: &Socket, deadline: Instant) -> Result<(), &'static str> {
-    let mut patience = Duration::from_secs(1);
-    while kernel.hub.now() < deadline {
+/// The connection. A port that is closed is an answer, but not to gRPC, which tries again until the time is over (`WithBlock`).
+async fn reach(kernel: &Rc<Inner>, probe: &Probe, deadline: Option<Instant>) -> Result<Socket, &'static str> {
+    let mut pause = REDIAL_PAUSE;
+    loop {
+        let socket = kernel.open("", Protocol::Tcp, probe.address, probe.target.port());
+        let mut socket = socket.ok_or("connect: network is unreachable")?;
+        socket.probes = true;
+        let Err(why) = connect(kernel, &socket, deadline).await else { return Ok(socket) };
+        if !matches!(probe.target, ProbeTarget::Grpc { .. }) || is_over(kernel, deadline) {
+            return Err(why);
+        }
+        // Nothing more comes to a socket that was refused: this is the pause, and no step of its own.
+        socket.hear(left(kernel, deadline).min(pause)).await;
+        pause = pause.mul_f64(REDIAL_FACTOR);
+    }
+}
+
+/// The handshake. A SYN is sent again after 1, 3, 7 … seconds, until the kernel gives up.
+pub(super) async fn connect(
+    kernel: &Rc<Inner>,
+    socket: &Socket,
+    deadline: Option<Instant>,
+) -> Result<(), &'static str> {
+    for attempt in 0..SYN_TRIES {
+        if is_over(kernel, deadline) {
+            return Err(TIMEOUT);
+        }
         socket.send(Payload::Syn);
-        match socket.hear(patience.min(deadline - kernel.hub.now())).await.map(|packet| packet.payload) {
+        let patience = Duration::from_secs(1 << attempt);
+        match socket.hear(left(kernel, deadline).min(patience)).await.map(|packet| packet.payload) {
             Some(Payload::SynAck) => return Ok(()),
             Some(Payload::Rst | Payload::Unreachable { code: Unreachable::Port, .. }) => {
                 return Err("connect: connection refused");
             }
             Some(Payload::Unreachable { code: Unreachable::Net, .. }) => return Err("connect: network is unreachable"),
             Some(_) => return Err("connect: no route to host"),
-            None => patience *= 2,
+            None => {}
         }
     }
-    Err(TIMEOUT)
+    Err(if is_over(kernel, deadline) { TIMEOUT } else { "connect: connection timed out" })
+}
+
+fn left(kernel: &Inner, deadline: Option<Instant>) -> Duration {
+    deadline.map_or(Duration::MAX, |deadline| deadline - kernel.hub.now())
+}
+
+fn is_over(kernel: &Inner, deadline: Option<Instant>) -> bool {
+    left(kernel, deadline).is_zero()
 }
 
 /// What an answer means.
@@ -190,7 +228,7 @@ fn judge(probe: &Probe, answer: Option<Payload>) -> Probed {
     let text = match answer {
         Some(Payload::Data(text)) => text,
         None if matches!(probe.target, ProbeTarget::Grpc { .. }) => {
-            return failed(format!("timeout: health rpc did not complete within {}", go_duration(probe.timeout)));
+            return failed(format!("timeout: health rpc did not complete within {}", probe.limit()));
         }
         Some(Payload::Rst) => return failed(format!("{}read: connection reset by peer", probe.get())),
         Some(_) => return failed(format!("{}EOF", probe.get())),
@@ -219,7 +257,7 @@ mod tests {
         let probe = |target: ProbeTarget, seconds: u64| Probe {
             address: Ipv4Addr::new(10, 244, 1, 2),
             target,
-            timeout: Duration::from_secs(seconds),
+            timeout: Some(Duration::from_secs(seconds)),
         };
         let grpc = probe(ProbeTarget::Grpc { port: 80 }, 90);
         let unconnected = grpc.unconnected(TIMEOUT).output;
