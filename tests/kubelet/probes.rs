@@ -289,6 +289,20 @@ fn a_grace_that_shrinks_is_nothing_to_a_stop_under_way() {
     assert!((10..=12).contains(&took("kubectl delete pod web --grace-period=0 --force")));
 }
 
+/// A Pod that asks for no grace has no time for a hook when one of its containers is restarted.
+#[test]
+fn a_container_without_grace_is_killed_without_its_hook() {
+    let told_of = |grace: u32| {
+        let container = "image: app:1\nports: [{containerPort: 80}]\n\
+            livenessProbe: {exec: {command: ['false']}, periodSeconds: 1, failureThreshold: 1}\n\
+            lifecycle: {preStop: {exec: {command: ['false']}}}";
+        told(&run("", container, grace, &["sleep 5"]))
+    };
+    let of_hook = |line: &String| line.starts_with("FailedPreStopHook");
+    assert!(!told_of(0).iter().any(of_hook), "{:?}", told_of(0));
+    assert!(told_of(1).iter().any(of_hook), "{:?}", told_of(1));
+}
+
 /// A probe of gRPC waits for its port to open as long as its time-out lets it.
 #[test]
 fn a_health_check_waits_for_its_port() {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::Shared;
 use super::hooks::Hook;
-use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, STOP_SECONDS_MIN};
+use super::params::{GRACE_SECONDS, STOP_SECONDS_MIN};
 use super::probes::Kind;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use super::start::field_path;
@@ -167,10 +167,11 @@ impl Shared {
         self.recorder.event_at(pod, &field, EventType::Warning, "FailedPreStopHook", "PreStopHook failed");
     }
 
-    /// The grace period of a pod that is stopped now.
+    /// The grace period of a pod, or of one of its containers, that is stopped now. Of a pod that runs on it is its own, and if
+    /// that is zero, there is no time for a hook (`setTerminationGracePeriod`).
     pub(super) fn grace(&self, uid: &str, pod: &Pod) -> i64 {
         let own = pod.spec.as_ref().and_then(|s| s.termination_grace_period_seconds).unwrap_or(GRACE_SECONDS);
-        self.state.borrow().workers.get(uid).and_then(|w| w.grace).unwrap_or(own).max(GRACE_SECONDS_MIN)
+        self.state.borrow().workers.get(uid).and_then(|w| w.grace).unwrap_or(own)
     }
 
     /// What the runtime last said of the pod.
