@@ -24,9 +24,10 @@ use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub};
+use crate::engine::{ActorId, Hub, Memory};
 use crate::object::patch::diff_strategic;
 use crate::object::quantity::Amount;
+use crate::object::time::Instant;
 use crate::object::volume::{
     PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, class_of, reference_to, requested, volume_name,
 };
@@ -37,6 +38,8 @@ use crate::object::{Key, Kind, Object, Status};
 pub const NAME: &str = "csi-provisioner";
 /// Keeps a volume's object until the volume itself is destroyed.
 const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
+/// Among a volume's attributes: the provisioner that made it.
+const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
 /// The index of attachments by volume.
 const BY_VOLUME: &str = "attachments by volume";
 
@@ -51,6 +54,8 @@ pub fn new(hub: Hub, actor: ActorId, driver: ActorId) -> Sidecar {
             client: context.client.clone(),
             recorder: context.recorder.clone(),
             queue: context.queue.clone(),
+            started: hub.now(),
+            number: hub.memory(None),
             driver: Driver::new(hub, driver),
             claims: context.lister(),
             volumes: context.lister(),
@@ -73,6 +78,9 @@ struct Provisioner {
     recorder: Recorder,
     queue: Queue,
     driver: Driver,
+    started: Instant,
+    /// Tells it from others that started in the same millisecond. Drawn when the first volume is made.
+    number: Memory<Option<u64>>,
     claims: Lister<PersistentVolumeClaim>,
     volumes: Lister<PersistentVolume>,
     classes: Lister<StorageClass>,
@@ -153,7 +161,12 @@ impl Provisioner {
         };
         let volume = match self.driver.call(request).await {
             Ok(CsiResponse::Volume { volume_id, capacity_bytes, accessible_topology }) => {
-                volume_for(claim, class, &name, &volume_id, capacity_bytes, &accessible_topology)
+                let mut volume = volume_for(claim, class, &name, &volume_id, capacity_bytes, &accessible_topology);
+                let csi = volume.spec.as_mut().and_then(|spec| spec.csi.as_mut());
+                if let Some(csi) = csi {
+                    csi.volume_attributes = Some([(IDENTITY.to_owned(), self.identity())].into());
+                }
+                volume
             }
             other => {
                 let why = other.err().map_or_else(|| "unexpected response".to_owned(), |error| error.to_string());
@@ -170,6 +183,13 @@ impl Provisioner {
         }
         tell(EventType::Normal, "ProvisioningSucceeded", format!("Successfully provisioned volume {name}"));
         Ok(())
+    }
+
+    /// What it calls itself since it started.
+    fn identity(&self) -> String {
+        let draw = || self.client.hub().random(|random| random.below(10_000));
+        let number = *self.number.borrow_mut().get_or_insert_with(draw);
+        format!("{}-{number}-{DRIVER}", self.started.timestamp().as_millisecond())
     }
 
     /// Where the volume has to be reachable: the zone of the node that was chosen.
