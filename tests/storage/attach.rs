@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Verb};
@@ -115,4 +116,30 @@ fn every_publish_has_its_unpublish() {
         assert!(Reader::list(&cluster.engine.api.store, Kind::VolumeAttachment, "").is_empty(), "seed {seed}");
         assert!(Reader::list(&cluster.engine.api.store, Kind::PersistentVolume, "").is_empty(), "seed {seed}");
     }
+}
+
+/// The attachment is gone long before the provisioner looks again: nobody tells it.
+#[test]
+fn a_volume_that_is_still_attached_is_destroyed_a_little_later() {
+    let mut world = World::new(with_csi());
+    world.create(class("disk", "disk.csi.kubestep.dev", "Immediate"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "disk"})));
+    world.create(user_of("db", "data", json!({})));
+    world.run(30);
+    world.seen.forget();
+    world.delete(Kind::Pod, "db");
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    world.run(30);
+    let volumes = world.list(Kind::PersistentVolume);
+    assert!(volumes.is_empty(), "{volumes:?}");
+    let destroyed = world.seen.calls_of("DeleteVolume");
+    let later = destroyed[0] - world.seen.calls_of("ControllerUnpublishVolume")[0];
+    assert!(later > Duration::from_millis(100), "not when the attachment goes, but with its next try: {later:?}");
+    let attached = world.seen.patches_of("attachdetach-controller: patch nodes/status");
+    assert_eq!(attached, [json!({"status": {"volumesAttached": null}})]);
+    let reads: Vec<&String> = world.seen.reads.iter().filter(|read| read.starts_with("get nodes ")).collect();
+    assert_eq!(reads.len(), 1, "the node is asked before the volume is taken away: {reads:?}");
+    let patches = &world.seen.patches_of("csi-attacher: patch volumeattachments");
+    let detached = json!({"status": {"attached": false, "attachmentMetadata": null}});
+    assert_eq!(*patches, [json!({"metadata": {"finalizers": null}}), detached]);
 }

@@ -1,9 +1,13 @@
 //! A cluster whose components are watched for what they do about storage, and the objects that tests put into it.
 
+use std::any::Any;
+
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, Verb};
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Engine, Step, What};
+use kubestep::node::csi::CsiRequest;
+use kubestep::object::time::Instant;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
@@ -14,25 +18,55 @@ const PROTECTION: &str = "pvc-protection-controller";
 
 pub type World = world::World<Asked>;
 
-/// The writes of components about storage, and what two of them ask for.
+const ATTACHER: &str = "attachdetach-controller";
+
+/// The writes of components about storage, what some of them ask for, and what the driver is called for.
 #[derive(Default)]
 pub struct Asked {
     pub writes: Vec<String>,
     pub reads: Vec<String>,
+    calls: Vec<(Instant, &'static str)>,
+    patches: Vec<(String, Value)>,
 }
 
 impl Observer for Asked {
-    fn observe(&mut self, _: &Engine, step: &Step) {
+    fn observe(&mut self, engine: &Engine, step: &Step) {
+        if let What::Rpc { message, .. } = &step.event.what {
+            let any: &dyn Any = &**message;
+            if any.is::<CsiRequest>() {
+                self.calls.push((engine.now(), message.method()));
+            }
+        }
         let What::Request { request, .. } = &step.event.what else { return };
         let agent = &*request.user.agent;
-        let reads_node = request.verb == Verb::Get && request.kind == Kind::Node;
-        assert!(!(reads_node && agent == "attachdetach-controller"), "its cache has the node");
-        if matches!((request.verb, agent), (Verb::Get, BINDER) | (Verb::List, PROTECTION)) {
+        if matches!((request.verb, agent), (Verb::Get, BINDER | ATTACHER) | (Verb::List, PROTECTION)) {
             self.reads.push(request.line());
+        }
+        if let Body::Patch(Patch::Merge(patch) | Patch::Strategic(patch)) = &request.body
+            && agent != "user/kubectl"
+        {
+            self.patches.push((format!("{agent}: {}", request.line()), patch.clone()));
         }
         if request.verb.writes() && is_about_storage(request) && agent != "user/kubectl" {
             self.writes.push(format!("{agent}: {}", request.line()));
         }
+    }
+}
+
+impl Asked {
+    /// When the driver was called for this.
+    pub fn calls_of(&self, method: &str) -> Vec<Instant> {
+        self.calls.iter().filter(|(_, called)| *called == method).map(|(when, _)| *when).collect()
+    }
+
+    /// The patches that were sent by somebody, and to what.
+    pub fn patches_of(&self, line: &str) -> Vec<Value> {
+        self.patches.iter().filter(|(there, _)| there.starts_with(line)).map(|(_, patch)| patch.clone()).collect()
+    }
+
+    /// From now on.
+    pub fn forget(&mut self) {
+        *self = Asked { calls: std::mem::take(&mut self.calls), ..Asked::default() };
     }
 }
 

@@ -4,7 +4,7 @@ use kubestep::cluster::Config;
 use kubestep::object::Kind;
 use serde_json::json;
 
-use crate::harness::{World, claim, volume};
+use crate::harness::{World, claim, class, volume, with_csi};
 
 #[test]
 fn what_becomes_of_a_volume_is_up_to_its_policy() {
@@ -76,4 +76,68 @@ fn what_is_in_use_is_not_removed() {
     world.delete(Kind::PersistentVolumeClaim, "data");
     world.run(2);
     assert_eq!(deleting(&world), None);
+}
+
+/// Whoever wants to keep the data says so on the volume; then its object can go, and the volume is still there.
+#[test]
+fn a_volume_that_is_to_be_kept_can_be_deleted() {
+    let mut world = World::new(with_csi());
+    world.create(class("disk", "disk.csi.kubestep.dev", "Immediate"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "disk"})));
+    world.run(5);
+    let volume = world.list(Kind::PersistentVolume).remove(0);
+    let name = volume["metadata"]["name"].as_str().expect("it has a name").to_owned();
+    let finalizers = |world: &World| {
+        let volume = world.get(Kind::PersistentVolume, &name).expect("it is there");
+        let all = volume["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        all.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    const OWN: &str = "external-provisioner.volume.kubernetes.io/finalizer";
+    assert!(finalizers(&world).contains(&OWN.to_owned()));
+    let policy = |policy: &str| json!({"spec": {"persistentVolumeReclaimPolicy": policy}});
+    world.patch(Kind::PersistentVolume, &name, policy("Retain"));
+    world.run(2);
+    assert_eq!(finalizers(&world), ["kubernetes.io/pv-protection"]);
+    world.patch(Kind::PersistentVolume, &name, policy("Delete"));
+    world.run(2);
+    assert!(finalizers(&world).contains(&OWN.to_owned()), "and back");
+    world.patch(Kind::PersistentVolume, &name, policy("Retain"));
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    world.run(2);
+    world.delete(Kind::PersistentVolume, &name);
+    world.run(2);
+    assert_eq!(world.phase(Kind::PersistentVolume, &name), "gone");
+    assert_eq!(world.seen.calls_of("DeleteVolume"), []);
+    let identity = volume["spec"]["csi"]["volumeAttributes"]["storage.kubernetes.io/csiProvisionerIdentity"].as_str();
+    let parts: Vec<&str> = identity.expect("who made it").splitn(3, '-').collect();
+    assert_eq!((parts[0], parts[2]), ("1767225600000", "disk.csi.kubestep.dev"));
+    assert!(parts[1].parse::<u32>().is_ok_and(|number| number < 10_000), "{parts:?}");
+}
+
+/// A volume that somebody made by hand is held too, while it is bound and has to be destroyed in the end.
+#[test]
+fn a_volume_made_by_hand_is_held_and_destroyed() {
+    let mut world = World::new(with_csi());
+    let source = json!({"driver": "disk.csi.kubestep.dev", "volumeHandle": "by-hand"});
+    let more = json!({"hostPath": null, "csi": source, "persistentVolumeReclaimPolicy": "Delete"});
+    world.create(volume("pv", "2Gi", more));
+    world.create(claim("data", "1Gi", json!({})));
+    world.run(5);
+    let held = world.get(Kind::PersistentVolume, "pv").expect("it is there")["metadata"]["finalizers"].clone();
+    let own = "external-provisioner.volume.kubernetes.io/finalizer";
+    assert_eq!(held, json!(["kubernetes.io/pv-protection", own]));
+    let added = json!({"metadata": {"$setElementOrder/finalizers": held, "finalizers": [own]}});
+    assert_eq!(world.seen.patches_of("csi-provisioner: patch persistentvolumes pv"), [added]);
+    // What was destroyed and somebody else still holds is not destroyed again, whatever becomes of its object.
+    world.patch(Kind::PersistentVolume, "pv", json!({"metadata": {"finalizers": [own, "example.com/hold"]}}));
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    world.run(5);
+    let destroyed = world.seen.calls_of("DeleteVolume").len();
+    assert!(destroyed > 0);
+    world.patch(Kind::PersistentVolume, "pv", json!({"metadata": {"labels": {"a": "b"}}}));
+    world.run(5);
+    assert_eq!(world.seen.calls_of("DeleteVolume").len(), destroyed);
+    world.patch(Kind::PersistentVolume, "pv", json!({"metadata": {"finalizers": null}}));
+    world.run(1);
+    assert_eq!(world.phase(Kind::PersistentVolume, "pv"), "gone");
 }

@@ -25,6 +25,12 @@ fn user_of_data() -> Value {
     }})
 }
 
+/// The types of a claim's conditions, in their order.
+fn conditions(status: &Value) -> Vec<&str> {
+    let all = status["conditions"].as_array().expect("there are conditions");
+    all.iter().filter_map(|condition| condition["type"].as_str()).collect()
+}
+
 fn ask_for(world: &mut World, size: &str) {
     world.seen.writes.clear();
     let patch = json!({"spec": {"resources": {"requests": {"storage": size}}}});
@@ -54,7 +60,7 @@ fn a_volume_grows_under_a_running_pod() {
     let waiting = status(&world);
     assert_eq!(waiting["capacity"]["storage"], "1Gi", "the file system is as small as it was");
     assert_eq!(waiting["allocatedResourceStatuses"]["storage"], "NodeResizePending");
-    assert_eq!(waiting["conditions"][0]["type"], "FileSystemResizePending");
+    assert_eq!(conditions(&waiting), ["Resizing", "FileSystemResizePending"], "what was said of it before stays");
 
     world.seen.writes.clear();
     world.run(95);
@@ -85,7 +91,7 @@ fn a_volume_that_nobody_uses_grows_when_it_is_mounted() {
     ask_for(&mut world, "2Gi");
     world.run(200);
     let status = |world: &World| world.get(Kind::PersistentVolumeClaim, "data").expect("it is there")["status"].clone();
-    assert_eq!(status(&world)["conditions"][0]["type"], "FileSystemResizePending");
+    assert_eq!(conditions(&status(&world)), ["Resizing", "FileSystemResizePending"]);
     world.create(user_of_data());
     world.run(10);
     assert_eq!(status(&world)["capacity"]["storage"], "2Gi");
@@ -107,12 +113,48 @@ fn a_volume_cannot_be_larger_than_the_storage_behind_it() {
     assert_eq!(used(&world), "100Ti");
     let status = |world: &World| world.get(Kind::PersistentVolumeClaim, "data").expect("it is there")["status"].clone();
     assert_eq!(status(&world)["allocatedResourceStatuses"]["storage"], "ControllerResizeInfeasible");
-    assert_eq!(status(&world)["conditions"][0]["type"], "ControllerResizeError");
+    assert_eq!(conditions(&status(&world)), ["Resizing", "ControllerResizeError"]);
     let failed = "Warning VolumeResizeFailed resize volume \"pvc-";
     assert!(world.events("data").iter().any(|event| event.starts_with(failed)), "{:?}", world.events("data"));
     assert!(world.cluster.is_quiet(), "what cannot be is tried again in the background");
+    let tries = |world: &World| world.seen.calls_of("ControllerExpandVolume").len();
+    assert_eq!(tries(&world), 2, "its own word about the failure makes it try once more");
+    world.run(230);
+    assert_eq!(tries(&world), 2);
+    world.run(30);
+    assert_eq!(tries(&world), 3, "and then every five minutes");
     ask_for(&mut world, "3Gi");
     world.run(100);
     assert_eq!(status(&world)["capacity"]["storage"], "3Gi");
     assert_eq!(used(&world), "3Gi", "what is not tried any more is not charged any more");
+}
+
+/// A claim that asks for less while its volume grows: what was begun is seen through, and paid for.
+#[test]
+fn a_claim_shrinks_only_after_what_was_begun() {
+    let mut world = growing();
+    let hard = json!({"requests.storage": "20Gi"});
+    world.create(
+        json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}),
+    );
+    world.create(user_of_data());
+    world.run(10);
+    ask_for(&mut world, "5Gi");
+    let status = |world: &World| world.get(Kind::PersistentVolumeClaim, "data").expect("it is there")["status"].clone();
+    while world.seen.calls_of("ControllerExpandVolume").is_empty() {
+        world.step();
+    }
+    ask_for(&mut world, "3Gi");
+    world.run(10);
+    let conflict = "Warning VolumeResizeFailed mark PVC \"default/data\" as node expansion required failed: can't patch \
+                    status of  PVC default/data with Operation cannot be fulfilled on persistentvolumeclaims \"data\": the \
+                    object has been modified; please apply your changes to the latest version and try again";
+    assert!(world.events("data").contains(&conflict.to_owned()), "{:?}", world.events("data"));
+    let waiting = status(&world);
+    assert_eq!(conditions(&waiting), ["Resizing", "FileSystemResizePending"]);
+    assert_eq!(waiting["allocatedResources"]["storage"], "5Gi");
+    world.run(180);
+    assert_eq!(status(&world)["capacity"]["storage"], "5Gi");
+    let quota = world.get(Kind::ResourceQuota, "q").expect("it is there");
+    assert_eq!(quota["status"]["used"]["requests.storage"], "5Gi");
 }
