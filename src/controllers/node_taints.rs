@@ -10,7 +10,6 @@ use crate::apiserver::request::Patch;
 use crate::client::{Client, Error};
 use crate::object::pod::assigned_node;
 use crate::object::well_known::OUT_OF_SERVICE;
-pub use crate::object::well_known::{NOT_READY, UNREACHABLE};
 use crate::object::{Object, Status};
 
 /// The name of the index of Pods by their node, which the controllers of nodes share.

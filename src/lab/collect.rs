@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 
 use super::function::Function;
 use super::{Exercise, Judging, controlling, words};
-use crate::controllers::garbage_collector::graph::{has_finalizer, owners_of};
-use crate::controllers::garbage_collector::{FOREGROUND, ORPHAN};
+use crate::controllers::garbage_collector::graph::owners_of;
 use crate::exercise::collect::{Action, Case, Item, Propagation, is_namespaced};
+use crate::object::meta::has_finalizer;
 use crate::object::read::from_value;
+use crate::object::well_known::{FOREGROUND, ORPHAN};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "17_collect",

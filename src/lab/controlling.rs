@@ -26,8 +26,7 @@ use crate::controllers::garbage_collector::elsewhere::Decision;
 use crate::controllers::garbage_collector::graph::owners_of;
 use crate::controllers::garbage_collector::{self, GarbageCollector};
 use crate::controllers::job::{Jobs, Outlook};
-use crate::controllers::node_lifecycle::health::{Finding, GRACE, condition};
-use crate::controllers::node_taints::{NOT_READY, UNREACHABLE};
+use crate::controllers::node_lifecycle::health::{Finding, GRACE};
 use crate::controllers::pods::is_active;
 use crate::controllers::replicaset::ReplicaSets;
 use crate::controllers::taint_eviction::{self, Bears};
@@ -37,7 +36,9 @@ use crate::exercise::heartbeat::{self, Fate};
 use crate::exercise::job::{self, End};
 use crate::exercise::ownership::{self, Claim};
 use crate::exercise::rollout::{Rollout, Set};
+use crate::object::node::condition;
 use crate::object::pod::has_ended;
+use crate::object::well_known::{NOT_READY, UNREACHABLE};
 use crate::object::{Kind, Object, Pod as SharedPod};
 
 /// Makes a controller that asks a program.

@@ -12,9 +12,10 @@ use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
 use crate::controllers::node_lifecycle::health::GRACE;
-use crate::controllers::node_taints::{self, NOT_READY, UNREACHABLE};
+use crate::controllers::node_taints;
 use crate::exercise::heartbeat::{Case, Fate, Look, tolerates};
 use crate::object::read;
+use crate::object::well_known::{NOT_READY, UNREACHABLE};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "18_heartbeat",

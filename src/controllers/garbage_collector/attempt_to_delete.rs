@@ -9,11 +9,12 @@ use serde_json::json;
 use crate::apiserver::request::Propagation;
 use crate::client::Error;
 use crate::object::meta::has_finalizer;
+use crate::object::well_known::{FOREGROUND, ORPHAN};
 use crate::object::{Key, Kind, Object};
 
 use super::graph::{Identity, Node, Uid, owners_of};
 use super::requests::{Unreachable, claimed_owner};
-use super::{DELETE, FOREGROUND, GarbageCollector, ORPHAN, key};
+use super::{DELETE, GarbageCollector, key};
 
 /// How often the real collector looks whether the API server has learned new kinds.
 const DISCOVERY_PERIOD: Duration = Duration::from_secs(30);

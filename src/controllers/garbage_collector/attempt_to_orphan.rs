@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use crate::client::{Error, join_all};
+use crate::object::well_known::ORPHAN;
 
+use super::GarbageCollector;
 use super::graph::Identity;
-use super::{GarbageCollector, ORPHAN};
 
 impl GarbageCollector {
     /// Takes the object's name off all dependents at once, and then lets the object go.

@@ -5,11 +5,12 @@ use std::rc::Rc;
 use crate::apiserver::request::Propagation;
 use crate::client::Error;
 use crate::object::Object;
+use crate::object::well_known::FOREGROUND;
 
+use super::GarbageCollector;
 use super::attempt_to_delete::Lookup;
 use super::graph::{Identity, Uid, owners_of};
 use super::requests::claimed_owner;
-use super::{FOREGROUND, GarbageCollector};
 
 /// What is to be done about an object.
 #[derive(Clone, Debug)]

@@ -12,10 +12,10 @@ use std::rc::Rc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::object::Object;
-pub use crate::object::meta::has_finalizer;
+use crate::object::meta::has_finalizer;
+use crate::object::well_known::{FOREGROUND, ORPHAN};
 
 use super::absent::AbsentOwners;
-use super::{FOREGROUND, ORPHAN};
 
 mod node;
 

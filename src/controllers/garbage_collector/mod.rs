@@ -44,7 +44,6 @@ use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Queue, Recorder, Registration};
 use crate::engine::Memory;
-pub use crate::object::well_known::{FOREGROUND, ORPHAN};
 use crate::object::{Discovery, Key, Kind};
 
 pub mod absent;

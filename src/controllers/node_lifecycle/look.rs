@@ -7,8 +7,9 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 
 use crate::client::{EventType, join_all};
-use crate::controllers::node_taints::{self, BY_NODE, NOT_READY, UNREACHABLE, taint};
+use crate::controllers::node_taints::{self, BY_NODE, taint};
 use crate::object::node::condition;
+use crate::object::well_known::{NOT_READY, UNREACHABLE};
 use crate::object::{Key, Status};
 
 use super::Monitor;
