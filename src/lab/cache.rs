@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::function::Function;
+use super::making::{drawn, longer};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::cache::{Cache, Event, Item, Outcome, Told};
@@ -82,11 +83,7 @@ impl Function for Caching {
         let mut all: Vec<Vec<Event>> = vec![Vec::new()];
         let mut longest = all.clone();
         for revision in 1..=3 {
-            let longer = longest.iter().flat_map(|history| {
-                let next = events(revision).into_iter();
-                next.map(move |event| history.iter().cloned().chain([event]).collect::<Vec<_>>())
-            });
-            longest = longer.collect();
+            longest = longer(&longest, &events(revision));
             all.extend(longest.clone());
         }
         all.extend((0..300).map(walk));
@@ -197,11 +194,7 @@ fn besides() -> Vec<Vec<Event>> {
 
 /// A long history of four objects: this one of many.
 fn walk(n: usize) -> Vec<Event> {
-    let mut random = 7919 * (n as u64 + 1);
-    let mut next = |below: usize| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) as usize % below
-    };
+    let mut next = drawn(n);
     let length = 4 + n % 5;
     let mut event = |revision: u64| {
         let key = next(KEYS.len());

@@ -8,13 +8,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
 use super::function::Function;
+use super::making::{TIME, read};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
 use crate::controllers::node_lifecycle::health::GRACE;
 use crate::controllers::node_taints;
 use crate::exercise::heartbeat::{Case, Fate, Look, tolerates};
-use crate::object::read;
 use crate::object::well_known::{NOT_READY, UNREACHABLE};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -249,7 +249,7 @@ fn taints() -> Vec<Option<Value>> {
                     {"key": "spare", "effect": "NoExecute"}]),
         ),
         // As a controller puts it there, with the time.
-        Some(json!([{"key": "old", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}])),
+        Some(json!([{"key": "old", "effect": "NoExecute", "timeAdded": TIME}])),
         // Somebody has put it there by hand.
         Some(json!([{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}])),
         // The one that matters is the last of many.
@@ -307,10 +307,6 @@ fn pods() -> Vec<Vec<Value>> {
     let all = [vec![]].into_iter().chain(alone).chain([vec![unsaid]]).chain(nearly).chain(pairs);
     let more = [4, 1, 0, 3, 8, 2, 1, 8, 3].map(|n: usize| pods[n].clone()).to_vec();
     all.chain(pods.chunks(6).map(<[Value]>::to_vec)).chain([more]).collect()
-}
-
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    read::from_value(&value).expect("what is asked is well formed")
 }
 
 fn look(case: &Case, slip: Option<Slip>) -> Look {

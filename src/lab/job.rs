@@ -7,11 +7,11 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::function::Function;
+use super::making::{TIME, longer, read};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::job::TRACKING;
 use crate::exercise::job::{Case, End, Step};
-use crate::object::read;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "19_job",
@@ -175,7 +175,7 @@ fn spec(completions: &Value, parallelism: &Value, limit: &Value, suspend: &Value
 }
 
 fn pod(phase: Option<&str>, going: bool) -> Value {
-    let going = going.then_some("2026-01-01T00:00:00Z");
+    let going = going.then_some(TIME);
     let status = phase.map(|phase| json!({"phase": phase}));
     json!({"metadata": {"namespace": "default", "deletionTimestamp": going}, "status": status})
 }
@@ -212,15 +212,12 @@ fn all_pods() -> Vec<Vec<Value>> {
         pod(Some("Unknown"), false),
         pod(None, false),
         pod(Some("Unknown"), true),
-        json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {}}),
+        json!({"metadata": {"deletionTimestamp": TIME}, "status": {}}),
     ];
     let mut all: Vec<Vec<Value>> = vec![vec![]];
     let mut last = all.clone();
     for _ in 0..3 {
-        let longer = |pods: &Vec<Value>| -> Vec<Vec<Value>> {
-            kinds.iter().map(|kind| [pods.as_slice(), std::slice::from_ref(kind)].concat()).collect()
-        };
-        last = last.iter().flat_map(longer).collect();
+        last = longer(&last, &kinds);
         all.extend(last.clone());
     }
     all.iter().map(|pods| named(pods)).collect()
@@ -269,10 +266,6 @@ fn many() -> Vec<(Value, Vec<Value>)> {
     }
     many.push((spec(&json!(30), &json!(25), &json!(1), &json!(true)), of(&[("Running", 25)])));
     many
-}
-
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    read::from_value(&value).expect("what is asked is well formed")
 }
 
 fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {

@@ -47,6 +47,7 @@ mod fit;
 pub mod function;
 mod heartbeat;
 mod job;
+mod making;
 mod operator;
 pub mod oracle;
 mod ownership;

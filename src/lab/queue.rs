@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::function::Function;
+use super::making::drawn;
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::queue::{Call, Said, WorkQueue, say};
@@ -227,11 +228,7 @@ fn rounds(first: usize) -> Vec<Vec<Call>> {
 fn walk(n: usize) -> Vec<Call> {
     let keys = &KEYS[..[4, 8, 2][n % 3]];
     let (mut calls, mut queue, mut held) = (Vec::new(), Rule::default(), BTreeSet::new());
-    let mut random = 7919 * (n as u64 + 1);
-    let mut next = |below: usize| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) as usize % below
-    };
+    let mut next = drawn(n);
     for _ in 0..5 + n / 8 {
         let key = keys[next(keys.len())].to_owned();
         let call = match next(10) {

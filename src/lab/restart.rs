@@ -2,6 +2,7 @@
 //! the kubelet.
 
 use super::function::Function;
+use super::making::longer;
 use super::{Exercise, Judging, placing, words};
 use crate::exercise::restart::{Case, Restart, Run};
 
@@ -76,16 +77,10 @@ impl Function for Restarting {
     fn questions() -> Vec<Case> {
         let run = |exit_code, seconds| Run { exit_code, seconds };
         let kinds = [run(1, 1), run(0, 1), run(1, 400), run(2, 700)];
-        let mut histories: Vec<Vec<Run>> = kinds.iter().map(|one| vec![*one]).collect();
-        let mut from = 0;
-        for _ in 0..3 {
-            let to = histories.len();
-            for n in from..to {
-                let longer = kinds.iter().map(|one| histories[n].iter().copied().chain([*one]).collect());
-                let longer: Vec<Vec<Run>> = longer.collect();
-                histories.extend(longer);
-            }
-            from = to;
+        let (mut histories, mut longest) = (Vec::new(), vec![Vec::new()]);
+        for _ in 0..4 {
+            longest = longer(&longest, &kinds);
+            histories.extend(longest.clone());
         }
         // The last second at which it still remembers, and the first at which it has forgotten.
         histories.extend([600, 601].map(|seconds| vec![run(1, 1), run(1, seconds)]));

@@ -12,10 +12,10 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 use super::function::Function;
+use super::making::read;
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing, words};
 use crate::exercise::sync::{Actions, Case, Sandbox, Seen, State};
-use crate::object::read::from_value;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "12_sync",
@@ -227,7 +227,7 @@ fn besides(policy: &str) -> Vec<Case> {
     }
     let mut system = pod(policy, 1, 2);
     system.metadata.namespace = Some("kube-system".to_owned());
-    system.status = from_value(&json!({"phase": "Pending"})).ok();
+    system.status = Some(read(json!({"phase": "Pending"})));
     for states in [&[][..], &done[..1], &[(INITS[0], State::Exited(0)), (APPS[0], State::Running)]] {
         all.push(Case { pod: system.clone(), seen: seen(Sandbox::Ready, states) });
         all.push(Case { pod: system.clone(), seen: seen(Sandbox::Lost, states) });
@@ -262,7 +262,7 @@ fn pod(policy: &str, inits: usize, containers: usize) -> Pod {
     if inits > 0 {
         spec["initContainers"] = json!(named(&INITS[..inits]));
     }
-    from_value(&json!({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})).expect("it is a Pod")
+    read(json!({"metadata": {"name": "web", "namespace": "default"}, "spec": spec}))
 }
 
 /// The names of init containers and of containers.
