@@ -10,11 +10,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde_json::{Value, json};
 
 use super::function::Function;
+use super::making::begins;
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::garbage_collector::graph::owners_of;
 use crate::exercise::collect::{Action, Case, Item, Propagation, is_namespaced};
 use crate::object::meta::has_finalizer;
-use crate::object::read::from_value;
 use crate::object::well_known::{FOREGROUND, ORPHAN};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -145,45 +145,7 @@ impl Function for Collecting {
     ];
 
     fn questions() -> Vec<Case> {
-        let each = references();
-        let mut owners: Vec<Vec<Value>> = vec![Vec::new()];
-        owners.extend(each.iter().map(|one| vec![one.clone()]));
-        let pairs = each.iter().flat_map(|one| each.iter().map(move |two| vec![one.clone(), two.clone()]));
-        owners.extend(pairs.filter(|pair| pair[0] != pair[1]));
-        owners.push(vec![each[2].clone(), each[4].clone(), each[0].clone()]);
-        owners.push(vec![each[4].clone(), each[1].clone(), each[7].clone()]);
-        // What is said of an owner is said in several fields, and all of them have to agree.
-        owners.extend(misnamed().into_iter().map(|one| vec![one]));
-        owners.extend(misnamed().into_iter().map(|one| vec![one, each[6].clone()]));
-        owners.push(vec![owner("PersistentVolume", "disk", "uid-11", false)]);
-        owners.push(vec![each[2].clone(), each[3].clone(), each[7].clone(), each[4].clone()]);
-        owners.push(vec![each[2].clone(), each[3].clone(), each[7].clone(), each[0].clone()]);
-        owners.push([2, 3, 7, 1, 6].map(|at| each[at].clone()).to_vec());
-        let (existing, usual, mut all) = (existing(), dependents(), Vec::new());
-        for (n, owners) in owners.iter().enumerate() {
-            for (turn, state) in states().into_iter().enumerate() {
-                let mut each = usual.clone();
-                // Of several owners with some of the usual ones, others each time.
-                if owners.len() > 1 {
-                    each.truncate([4, 4, 4, 4, 2, 1][owners.len().min(5)]);
-                    each = each.into_iter().skip((n + turn) % 4).take(1).collect();
-                }
-                for dependents in each {
-                    let item = item("Pod", Some("default"), "web-1", "uid-p", owners, &state);
-                    let mut others = existing.clone();
-                    others.push(item.clone());
-                    others.extend(dependents);
-                    all.push(Case { item, all: others });
-                }
-            }
-            // An object that cannot have an owner in a namespace.
-            if let [_] | [_, _] = owners.as_slice() {
-                let node = item("Node", None, "node-9", "uid-n", owners, &json!({}));
-                all.push(Case { all: [existing.clone(), vec![node.clone()]].concat(), item: node });
-            }
-        }
-        all.extend(more());
-        all
+        questions::all()
     }
 
     fn rule(case: &Case, slip: Option<Slip>) -> Action {
@@ -287,268 +249,6 @@ fn fields(meta: &ObjectMeta) -> [(&'static str, Value); 3] {
     [("uid", json!(uid)), ("deletionTimestamp", json!(deletion_timestamp)), ("finalizers", json!(finalizers))]
 }
 
-fn item(kind: &str, namespace: Option<&str>, name: &str, uid: &str, owners: &[Value], more: &Value) -> Item {
-    let mut meta = json!({"name": name, "namespace": namespace, "uid": uid, "ownerReferences": owners});
-    for (key, value) in more.as_object().into_iter().flatten() {
-        meta[key] = value.clone();
-    }
-    Item { kind: kind.to_owned(), metadata: from_value(&meta).expect("it is metadata") }
-}
-
-/// Leaving, with this finalizer.
-fn leaving(finalizer: &str) -> Value {
-    leaving_with(&[finalizer])
-}
-
-fn leaving_with(finalizers: &[&str]) -> Value {
-    json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers})
-}
-
-/// The owners that are there.
-fn existing() -> Vec<Item> {
-    let set = |namespace, name, uid, more: Value| item("ReplicaSet", Some(namespace), name, uid, &[], &more);
-    vec![
-        set("default", "web", "uid-1", json!({})),
-        set("other", "far", "uid-2", json!({})),
-        set("default", "waits", "uid-3", leaving(FOREGROUND)),
-        set("default", "slow", "uid-4", leaving("example.com/backup")),
-        // It is to wait for its dependents once somebody deletes it.
-        set("default", "ready", "uid-7", json!({"finalizers": [FOREGROUND]})),
-        set("default", "busy", "uid-8", leaving_with(&["example.com/backup", FOREGROUND])),
-        item("Node", None, "node-1", "uid-5", &[], &json!({})),
-        item("PersistentVolume", None, "disk", "uid-11", &[], &json!({})),
-    ]
-}
-
-fn owner(kind: &str, name: &str, uid: &str, controller: bool) -> Value {
-    let version = match kind {
-        "Node" | "ConfigMap" | "PersistentVolume" | "Namespace" => "v1",
-        "PriorityClass" => "scheduling.k8s.io/v1",
-        "StorageClass" => "storage.k8s.io/v1",
-        _ => "apps/v1",
-    };
-    json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": controller,
-        "blockOwnerDeletion": true})
-}
-
-/// References that name an object that is there wrongly: by another name, or another kind.
-fn misnamed() -> Vec<Value> {
-    vec![
-        owner("ReplicaSet", "website", "uid-1", true),
-        owner("Deployment", "web", "uid-1", true),
-        owner("ConfigMap", "web", "uid-1", false),
-        owner("Node", "web", "uid-1", false),
-    ]
-}
-
-/// References to owners that are there, replaced, gone, elsewhere or leaving.
-fn references() -> Vec<Value> {
-    vec![
-        owner("ReplicaSet", "web", "uid-1", true),
-        owner("ReplicaSet", "web", "uid-0", true),
-        owner("ReplicaSet", "gone", "uid-9", true),
-        owner("ReplicaSet", "far", "uid-2", true),
-        owner("ReplicaSet", "waits", "uid-3", true),
-        owner("ReplicaSet", "slow", "uid-4", false),
-        owner("Node", "node-1", "uid-5", false),
-        owner("Node", "node-2", "uid-6", false),
-        owner("ReplicaSet", "ready", "uid-7", true),
-        owner("ReplicaSet", "busy", "uid-8", false),
-    ]
-}
-
-/// What the object itself can be like.
-fn states() -> Vec<Value> {
-    vec![
-        json!({}),
-        json!({"finalizers": [ORPHAN]}),
-        json!({"finalizers": ["example.com/backup", FOREGROUND]}),
-        leaving("example.com/backup"),
-        leaving(FOREGROUND),
-        leaving_with(&[FOREGROUND, "example.com/backup"]),
-    ]
-}
-
-/// What the object itself may own; the first four are the usual ones.
-fn dependents() -> Vec<Vec<Item>> {
-    let by = |name: &str, uid: &str, block: Option<bool>| {
-        let mut owner = json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid});
-        block.into_iter().for_each(|block| owner["blockOwnerDeletion"] = json!(block));
-        owner
-    };
-    let own = |block: bool| by("web-1", "uid-p", Some(block));
-    let other_kind = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "uid-p", "blockOwnerDeletion": true});
-    let with = |name: &str, owners: &[Value]| {
-        item("ConfigMap", Some("default"), name, &format!("uid-{name}"), owners, &json!({}))
-    };
-    let of = |block: bool, more: Value| item("ConfigMap", Some("default"), "notes", "uid-c", &[own(block)], &more);
-    vec![
-        Vec::new(),
-        vec![of(true, json!({}))],
-        vec![of(false, json!({}))],
-        vec![of(true, leaving("example.com/backup"))],
-        // Nothing is said of waiting.
-        vec![with("quiet", &[by("web-1", "uid-p", None)])],
-        // It was of another Pod that had this name.
-        vec![with("old", &[by("web-1", "uid-old", Some(true))])],
-        vec![with("shared", &[by("web-0", "uid-q", Some(false)), by("web-2", "uid-r", None), own(true)])],
-        vec![with("shared", &[by("web-0", "uid-q", Some(true)), own(false)])],
-        vec![with("shared", &[own(true), by("web-0", "uid-q", Some(false))])],
-        vec![with("one", &[own(false)]), with("two", &[own(true)])],
-        vec![with("one", &[by("web-1", "uid-p", None)]), with("two", &[own(true)]), with("three", &[own(false)])],
-        // The last of many; one that calls it by another name, and one by another kind.
-        vec![with("one", &[own(false)]), with("two", &[own(false)]), with("three", &[own(true)])],
-        vec![with("renamed", &[by("web", "uid-p", Some(true))])],
-        vec![with("other-kind", &[other_kind])],
-    ]
-}
-
-/// Objects that are on their way in other ways, references that say other things, and what has no namespace.
-fn more() -> Vec<Case> {
-    let mut all = Vec::new();
-    let mut ask = |item: &Item, others: &[Item]| {
-        let others = [existing(), vec![item.clone()], others.to_vec()].concat();
-        all.push(Case { item: item.clone(), all: others });
-    };
-    let going = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
-    let web = |owners: &[Value], more: &Value| item("Pod", Some("default"), "web-1", "uid-p", owners, more);
-    let own = |block: bool| json!({"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": "uid-p", "blockOwnerDeletion": block});
-    let notes = |block: bool| item("ConfigMap", Some("default"), "notes", "uid-c", &[own(block)], &json!({}));
-    for state in [going.clone(), leaving(ORPHAN)] {
-        for owners in [vec![], vec![references()[2].clone()], vec![references()[0].clone()]] {
-            ask(&web(&owners, &state), &[]);
-            [true, false].into_iter().for_each(|block| ask(&web(&owners, &state), &[notes(block)]));
-        }
-    }
-    // So many dependents that the one that decides is far behind.
-    for (few, last) in [3, 4, 6].into_iter().flat_map(|few| [(few, true), (few, false)]) {
-        let note = |n: usize, block: bool| {
-            let name = ('a'..='z').nth(n).unwrap_or_default().to_string();
-            item("ConfigMap", Some("default"), &name, &format!("uid-{name}"), &[own(block)], &json!({}))
-        };
-        let notes: Vec<Item> = (0..few).map(|n| note(n, false)).chain([note(few, last)]).collect();
-        ask(&web(&[], &leaving(FOREGROUND)), &notes);
-    }
-    // Dependents that are called as their owner is, or are of its kind.
-    for (kind, name) in [("ConfigMap", "web-1"), ("Pod", "web-2")] {
-        for block in [true, false] {
-            let dependent = item(kind, Some("default"), name, "uid-c", &[own(block)], &json!({}));
-            let of = |at: usize| web(&[references()[at].clone()], &json!({}));
-            for item in [web(&[], &leaving(FOREGROUND)), of(4), of(2)] {
-                ask(&item, std::slice::from_ref(&dependent));
-            }
-        }
-    }
-    // In another namespace, where an owner of the same name is another.
-    let there = item("ReplicaSet", Some("prod"), "web", "uid-14", &[], &json!({}));
-    for uid in ["uid-14", "uid-1"] {
-        let owners = [owner("ReplicaSet", "web", uid, true)];
-        let pod = item("Pod", Some("prod"), "web-1", "uid-p", &owners, &json!({}));
-        ask(&pod, &[]);
-        ask(&pod, std::slice::from_ref(&there));
-    }
-    // Finalizers of others, whose names end alike.
-    let alike = ["example.com/orphan", "example.com/foregroundDeletion"];
-    for state in [json!({"finalizers": alike}), leaving_with(&alike)] {
-        [0, 2, 4].into_iter().for_each(|at| ask(&web(&[references()[at].clone()], &state), &[notes(true)]));
-        ask(&web(&[references()[2].clone()], &state), &[]);
-    }
-    let slow = item("ReplicaSet", Some("default"), "alike", "uid-15", &[], &leaving_with(&alike));
-    ask(&web(&[owner("ReplicaSet", "alike", "uid-15", true)], &json!({})), std::slice::from_ref(&slow));
-    // Names, uids and namespaces that begin or end alike, and finalizers.
-    for uid in ["uid-p2", "uid-", "my-uid-p"] {
-        let other = json!({"apiVersion": "v1", "kind": "Pod", "name": "web-1", "uid": uid, "blockOwnerDeletion": true});
-        let dependent = item("ConfigMap", Some("default"), "notes", "uid-c", &[other], &json!({}));
-        ask(&web(&[], &leaving(FOREGROUND)), std::slice::from_ref(&dependent));
-        ask(&web(&[references()[4].clone()], &json!({})), &[dependent]);
-    }
-    for (kind, name, uid) in [
-        ("ReplicaSet", "web", "uid-10"),
-        ("ReplicaSet", "web", "uid-"),
-        ("ReplicaSet", "web-2", "uid-1"),
-        ("ReplicaSet", "we", "uid-1"),
-    ] {
-        ask(&web(&[owner(kind, name, uid, true)], &json!({})), &[]);
-        ask(&web(&[owner(kind, name, uid, true), references()[6].clone()], &json!({})), &[]);
-    }
-    for namespace in ["default-2", "def", "my-default"] {
-        let far = item("ReplicaSet", Some(namespace), "far", "uid-16", &[], &json!({}));
-        ask(&web(&[owner("ReplicaSet", "far", "uid-16", true)], &json!({})), std::slice::from_ref(&far));
-        let pod = item("Pod", Some(namespace), "web-1", "uid-p", &[references()[0].clone()], &json!({}));
-        ask(&pod, &[]);
-    }
-    let alike = ["orphan.example.com/keep", "foregroundDeletion.example.com/keep"];
-    for state in [json!({"finalizers": alike}), leaving_with(&alike)] {
-        [0, 2, 4].into_iter().for_each(|at| ask(&web(&[references()[at].clone()], &state), &[notes(true)]));
-    }
-    let last = ["example.com/one", "example.com/two", "example.com/three", FOREGROUND];
-    ask(&web(&[references()[2].clone()], &json!({"finalizers": last})), &[]);
-    [true, false].into_iter().for_each(|block| ask(&web(&[], &leaving_with(&last)), &[notes(block)]));
-    // Owners of which other kinds have no namespace, and whether they are there.
-    for kind in ["Namespace", "PriorityClass", "StorageClass"] {
-        let there = item(kind, None, "base", "uid-17", &[], &json!({}));
-        let dependent = web(&[owner(kind, "base", "uid-17", false)], &json!({}));
-        ask(&dependent, std::slice::from_ref(&there));
-        ask(&dependent, &[]);
-        ask(&item("Node", None, "node-9", "uid-n", &[owner(kind, "base", "uid-17", false)], &json!({})), &[there]);
-    }
-    // What a reference says besides does not matter, nor in which namespace it is.
-    for (at, block) in [0, 5, 8].into_iter().flat_map(|at| [(at, json!(false)), (at, Value::Null)]) {
-        let mut one = references()[at].clone();
-        (one["blockOwnerDeletion"], one["controller"]) = (block, Value::Null);
-        ask(&web(&[one.clone()], &json!({})), &[]);
-        ask(&web(&[references()[2].clone(), one], &json!({})), &[notes(true)]);
-    }
-    for kind in ["Secret", "Namespace", "PersistentVolumeClaim"] {
-        let namespace = is_namespaced(kind).then_some("kube-system");
-        ask(&item(kind, namespace, "thing", "uid-p", &[references()[6].clone()], &json!({})), &[]);
-        ask(&item(kind, namespace, "thing", "uid-p", &[references()[7].clone()], &json!({})), &[]);
-    }
-    // Many of each, of which the last decides.
-    let gone = |n: usize| owner("ReplicaSet", &format!("gone-{n}"), &format!("uid-g{n}"), false);
-    for last in [0, 2, 4] {
-        let owners: Vec<Value> = (0..5).map(gone).chain([references()[last].clone()]).collect();
-        ask(&web(&owners, &json!({})), &[]);
-    }
-    let other = |n: usize| item("ConfigMap", Some("default"), &format!("c-{n}"), &format!("uid-c{n}"), &[], &json!({}));
-    let crowd: Vec<Item> = (0..40).map(other).collect();
-    for block in [true, false] {
-        ask(&web(&[], &leaving(FOREGROUND)), &[&crowd[..], &[notes(block)]].concat());
-    }
-    let far = item("ReplicaSet", Some("default"), "late", "uid-18", &[], &json!({}));
-    ask(&web(&[owner("ReplicaSet", "late", "uid-18", true)], &json!({})), &[&crowd[..], &[far]].concat());
-    // In its grace period an owner is still there.
-    let set = item("ReplicaSet", Some("default"), "brief", "uid-12", &[], &going);
-    ask(&web(&[owner("ReplicaSet", "brief", "uid-12", true)], &json!({})), std::slice::from_ref(&set));
-    for (said, name) in [Value::Null, json!(false)]
-        .iter()
-        .flat_map(|said| [("waits", "uid-3"), ("busy", "uid-8")].map(|name| (said, name)))
-    {
-        let mut waits = owner("ReplicaSet", name.0, name.1, true);
-        waits["blockOwnerDeletion"] = said.clone();
-        for owners in [vec![waits.clone()], vec![waits.clone(), references()[0].clone()]] {
-            ask(&web(&owners, &json!({})), &[]);
-            ask(&web(&owners, &json!({})), &[notes(true)]);
-        }
-    }
-    // A node's mirror Pods are in namespaces, and the node in none.
-    for block in [true, false] {
-        let node =
-            json!({"apiVersion": "v1", "kind": "Node", "name": "node-9", "uid": "uid-n", "blockOwnerDeletion": block});
-        let mirror = item("Pod", Some("kube-system"), "proxy-node-9", "uid-m", &[node], &json!({}));
-        for state in states() {
-            ask(&item("Node", None, "node-9", "uid-n", &[], &state), &[]);
-            ask(&item("Node", None, "node-9", "uid-n", &[], &state), std::slice::from_ref(&mirror));
-        }
-        // Its owner waits, and has no namespace either.
-        let waits = item("Node", None, "node-3", "uid-13", &[], &leaving(FOREGROUND));
-        let owners = [owner("Node", "node-3", "uid-13", false)];
-        ask(&item("Node", None, "node-9", "uid-n", &owners, &json!({})), &[waits.clone(), mirror]);
-        ask(&web(&owners, &json!({})), &[waits, notes(block)]);
-    }
-    all
-}
-
 /// What is known of an owner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Owner {
@@ -591,10 +291,6 @@ fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
     }
 }
 
-fn begins(long: Option<&String>, short: Option<&String>) -> bool {
-    short.is_some_and(|short| long.is_some_and(|long| long.starts_with(short.as_str())))
-}
-
 fn has(meta: &ObjectMeta, finalizer: &str, slip: Option<Slip>) -> bool {
     let alike = |one: &String| match slip {
         Some(Slip::FinalizerAlike) => one.ends_with(finalizer),
@@ -630,5 +326,6 @@ fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference
     all.take(if slip == Some(Slip::ThreeDependents) { 3 } else { usize::MAX }).collect()
 }
 
+mod questions;
 #[cfg(test)]
 mod tests;
