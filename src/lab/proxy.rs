@@ -5,16 +5,13 @@
 //!
 //! Left out: hints, session affinity, load balancers and external addresses.
 
-use k8s_openapi::api::core::v1::{Service, ServiceSpec};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing};
-use crate::exercise::proxy::{Case, From, Visit};
-use crate::object::read::from_value;
+use crate::exercise::proxy::{Case, From};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "16_proxy",
@@ -115,42 +112,7 @@ impl Function for Proxy {
     ];
 
     fn questions() -> Vec<Case> {
-        let visit = |from, protocol: &str, port, node: &str| Visit {
-            from,
-            protocol: protocol.to_owned(),
-            port,
-            node: node.to_owned(),
-        };
-        let visits = |ports: &[Asked]| -> Vec<Visit> {
-            let both = |(protocol, port, node_port): &Asked| {
-                [visit(From::Inside, protocol, *port, "node-1"), visit(From::Outside, protocol, *node_port, "node-1")]
-            };
-            ports.iter().flat_map(both).collect()
-        };
-        let mut all = Vec::new();
-        for endpoints in endpoints() {
-            let slices = vec![slice("a", "IPv4", &json!([port("http", 8080)]), &endpoints)];
-            for policies in POLICIES {
-                let service = service(&json!([service_port("http", "TCP", 80, 30080)]), policies);
-                all.extend(visits(&[("TCP", 80, 30080)]).into_iter().map(|visit| Case {
-                    service: service.clone(),
-                    slices: slices.clone(),
-                    visit,
-                }));
-            }
-        }
-        for (ports, asked) in services() {
-            for (policies, slices) in POLICIES.iter().flat_map(|one| several().into_iter().map(move |two| (one, two))) {
-                let service = service(&ports, *policies);
-                all.extend(visits(&asked).into_iter().map(|visit| Case {
-                    service: service.clone(),
-                    slices: slices.clone(),
-                    visit,
-                }));
-            }
-        }
-        all.extend(elsewhere());
-        all
+        questions::all()
     }
 
     fn rule(case: &Case, slip: Option<Slip>) -> Vec<String> {
@@ -208,243 +170,6 @@ impl Function for Proxy {
     fn say(_: &Case, backends: &Vec<String>) -> Vec<Part> {
         vec![part("gave", json!(backends))]
     }
-}
-
-/// Internal and external, each Local or not.
-const POLICIES: [(bool, bool); 4] = [(false, false), (true, false), (false, true), (true, true)];
-
-fn service(ports: &Value, (internal, external): (bool, bool)) -> Service {
-    let policy = |local: bool| if local { "Local" } else { "Cluster" };
-    let spec = json!({"type": "NodePort", "clusterIP": "10.96.0.9", "ports": ports,
-        "internalTrafficPolicy": policy(internal), "externalTrafficPolicy": policy(external)});
-    let meta = json!({"name": "web", "namespace": "default"});
-    from_value(&json!({"metadata": meta, "spec": spec})).expect("it is a Service")
-}
-
-fn service_port(name: &str, protocol: &str, port: i32, node_port: i32) -> Value {
-    json!({"name": name, "protocol": protocol, "port": port, "nodePort": node_port, "targetPort": "main"})
-}
-
-fn port(name: &str, number: i32) -> Value {
-    json!({"name": name, "port": number, "protocol": "TCP"})
-}
-
-fn slice(name: &str, family: &str, ports: &Value, endpoints: &Value) -> EndpointSlice {
-    let labels = json!({"kubernetes.io/service-name": "web"});
-    let meta = json!({"name": format!("web-{name}"), "namespace": "default", "labels": labels});
-    let slice = json!({"metadata": meta, "addressType": family, "ports": ports, "endpoints": endpoints});
-    from_value(&slice).expect("it is a slice")
-}
-
-/// The conditions in which an endpoint can be.
-fn conditions() -> [Value; 5] {
-    let said = |ready: bool, serving: bool, terminating: bool| json!({"ready": ready, "serving": serving, "terminating": terminating});
-    [said(true, true, false), json!({}), said(false, false, false), said(false, true, true), said(false, false, true)]
-}
-
-fn endpoint(address: &str, conditions: &Value, node: u8) -> Value {
-    json!({"addresses": [address], "conditions": conditions, "nodeName": format!("node-{node}")})
-}
-
-/// No endpoint, each one, and each pair.
-fn endpoints() -> Vec<Value> {
-    let each = |address: &'static str| {
-        conditions().into_iter().flat_map(move |one| [1, 2].map(|node| endpoint(address, &one, node)))
-    };
-    let one = each("10.244.1.2").map(|one| json!([one]));
-    let two = each("10.244.1.2").flat_map(|one| each("10.244.2.3").map(move |two| json!([one, two])));
-    [json!([])].into_iter().chain(one).chain(two).collect()
-}
-
-/// Services that say less, and nodes of other names, from any of which a client may ask.
-fn elsewhere() -> Vec<Case> {
-    let [ready, unsaid, waiting, dying, gone] = conditions();
-    // Of a Service that publishes addresses that are not ready.
-    let serving = json!({"ready": false, "serving": true, "terminating": false});
-    let at = |last: u8, how: &Value, node: Option<&str>| {
-        let mut one = endpoint(&format!("10.244.7.{last}"), how, 1);
-        one["nodeName"] = json!(node);
-        one
-    };
-    let all_endpoints = [
-        vec![at(2, &ready, Some("node-1")), at(3, &ready, Some("node-12")), at(4, &unsaid, Some("worker-a"))],
-        vec![at(2, &dying, Some("node-12")), at(3, &gone, Some("node-12")), at(4, &ready, None)],
-        vec![at(2, &waiting, Some("node-1")), at(3, &serving, Some("node-1")), at(4, &dying, Some("worker-a"))],
-        vec![at(2, &serving, Some("worker-a")), at(3, &serving, Some("node-12"))],
-        vec![
-            at(2, &ready, None),
-            at(3, &dying, Some("node-12")),
-            at(4, &dying, Some("worker-a")),
-            at(5, &unsaid, Some("node-1")),
-        ],
-    ];
-    let policies = [Value::Null, json!("Cluster"), json!("Local")];
-    let mut all = Vec::new();
-    for endpoints in &all_endpoints {
-        let http = json!([port("http", 8080)]);
-        // Slices come in any order, and there can be many.
-        let mut slices: Vec<EndpointSlice> =
-            endpoints.iter().enumerate().map(|(n, one)| slice(&format!("{n}"), "IPv4", &http, &json!([one]))).collect();
-        slices.push(slice("6", "IPv6", &http, &json!([endpoint("fd00::13", &ready, 1)])));
-        if endpoints.len() < 4 {
-            slices.push(slice("fqdn", "FQDN", &http, &json!([endpoint("web.example.com", &ready, 1)])));
-        }
-        let together = vec![slice("all", "IPv4", &http, &json!(endpoints))];
-        for (internal, external) in policies.iter().flat_map(|one| policies.iter().map(move |two| (one, two))) {
-            for (n, node) in ["node-1", "node-12", "worker-a", "node-2"].into_iter().enumerate() {
-                for (from, port) in [(From::Inside, 80), (From::Outside, 30080)] {
-                    let ports = json!([service_port("http", "TCP", 80, 30080)]);
-                    let mut service = service(&ports, (false, false));
-                    if let Some(spec) = &mut service.spec {
-                        says_more(spec, n);
-                        spec.internal_traffic_policy = internal.as_str().map(str::to_owned);
-                        spec.external_traffic_policy = external.as_str().map(str::to_owned);
-                    }
-                    let slices = if n % 2 == 0 { slices.clone() } else { together.clone() };
-                    let visit = Visit { from, protocol: "TCP".to_owned(), port, node: node.to_owned() };
-                    all.push(Case { service, slices, visit });
-                }
-            }
-        }
-    }
-    // What is not said, and what a Service says that publishes addresses that are not ready. Pods in the node's network share
-    // its address.
-    let unready = json!({"ready": false, "serving": true});
-    let going = json!({"ready": true, "serving": true, "terminating": true});
-    let half = json!({"serving": true, "terminating": true});
-    let silent = json!({"serving": false});
-    let nodes = Some("node-1");
-    let many: Vec<Value> = (10..240).map(|last| at(last, &ready, nodes)).collect();
-    let http = json!([port("http", 8080)]);
-    for endpoints in [
-        json!([at(2, &Value::Null, nodes)]),
-        json!([at(2, &Value::Null, nodes), at(3, &waiting, nodes)]),
-        json!([at(2, &unready, nodes)]),
-        json!([at(2, &unready, nodes), at(3, &dying, nodes)]),
-        json!([at(2, &going, nodes), at(3, &ready, nodes)]),
-        json!([at(2, &going, nodes), at(3, &dying, nodes)]),
-        json!([at(2, &half, nodes), at(3, &ready, nodes)]),
-        json!([at(2, &silent, nodes), at(3, &ready, nodes), at(4, &waiting, nodes)]),
-        json!([at(2, &json!({"ready": false, "terminating": true, "serving": false}), nodes)]),
-        json!([at(2, &json!({"ready": false, "terminating": true}), nodes)]),
-        json!(many),
-        Value::Null,
-    ] {
-        let other = slice("b", "IPv4", &json!([port("http", 8081)]), &json!([at(2, &ready, nodes)]));
-        let none = [slice("c", "IPv4", &Value::Null, &endpoints), slice("d", "IPv4", &http, &Value::Null)];
-        let slices = vec![slice("a", "IPv4", &http, &endpoints)];
-        for slices in [slices.clone(), [slices.clone(), vec![other]].concat(), [slices, none.to_vec()].concat()] {
-            for policy in [(false, false), (true, true)] {
-                for (from, port) in [(From::Inside, 80), (From::Outside, 30080)] {
-                    let ports = json!([service_port("http", "TCP", 80, 30080)]);
-                    let visit = Visit { from, protocol: "TCP".to_owned(), port, node: "node-1".to_owned() };
-                    all.push(Case { service: service(&ports, policy), slices: slices.clone(), visit });
-                }
-            }
-        }
-    }
-    // On their way out, with sessions, in two slices or many, of many ports, on nodes whose names end alike.
-    let since = || from_value(&json!("2026-01-01T00:00:00Z")).ok();
-    let two = json!([at(2, &ready, nodes), at(3, &ready, Some("my-node-1"))]);
-    let pair = slice("p", "IPv4", &http, &two);
-    let mut going_slice = pair.clone();
-    going_slice.metadata.deletion_timestamp = since();
-    let lone = |n: u8| slice(&format!("{n}"), "IPv4", &http, &json!([at(20 + n, &ready, nodes)]));
-    for slices in [vec![going_slice], vec![pair.clone(), pair.clone()], (0..9).map(lone).collect(), vec![pair]] {
-        for (n, policy) in POLICIES.iter().enumerate() {
-            for (from, port) in [(From::Inside, 80), (From::Outside, 30080)] {
-                let mut service = service(&json!([service_port("http", "TCP", 80, 30080)]), *policy);
-                service.metadata.deletion_timestamp = (n % 2 == 0).then(since).flatten();
-                service.spec.iter_mut().for_each(|spec| spec.session_affinity = (n > 1).then(|| "ClientIP".to_owned()));
-                let visit = Visit { from, protocol: "TCP".to_owned(), port, node: "node-1".to_owned() };
-                all.push(Case { service, slices: slices.clone(), visit });
-            }
-        }
-    }
-    let named = |n: i32| format!("port-{n}");
-    let ports: Vec<Value> = (0..5).map(|n| port(&named(n), 8080 + n)).collect();
-    let of_service: Vec<Value> = (0..5).map(|n| service_port(&named(n), "TCP", 80 + n, 30080 + n)).collect();
-    let slices = vec![slice("m", "IPv4", &json!(ports), &json!([at(2, &ready, nodes)]))];
-    for (from, port) in (0..5).flat_map(|n| [(From::Inside, 80 + n), (From::Outside, 30080 + n)]) {
-        let visit = Visit { from, protocol: "TCP".to_owned(), port, node: "node-1".to_owned() };
-        all.push(Case { service: service(&json!(of_service), (false, false)), slices: slices.clone(), visit });
-    }
-    // A Service without a node port, and ones whose ports differ in the protocol only or begin alike.
-    let inside = json!([{"name": "http", "port": 80}, {"name": "http-2", "port": 8080, "protocol": "TCP"},
-        {"name": "dns", "port": 80, "protocol": "UDP"}]);
-    let ports = json!([port("http-2", 8081), port("http", 8080), {"name": "dns", "port": 5353, "protocol": "UDP"}]);
-    let slices = vec![slice("a", "IPv4", &ports, &json!([at(2, &ready, Some("node-1"))]))];
-    for (protocol, port) in [("TCP", 80), ("TCP", 8080), ("UDP", 80), ("UDP", 8080), ("TCP", 8081)] {
-        for from in [From::Inside, From::Outside] {
-            let visit = Visit { from, protocol: protocol.to_owned(), port, node: "worker-a".to_owned() };
-            all.push(Case { service: service(&inside, (false, false)), slices: slices.clone(), visit });
-        }
-    }
-    all
-}
-
-/// What a Service says too, and does not matter here: of which type it is, where Pods listened that are gone by now, and
-/// that whoever makes its slices is to call all of them ready.
-fn says_more(spec: &mut ServiceSpec, n: usize) {
-    if n % 2 == 1 {
-        spec.type_ = Some("LoadBalancer".to_owned());
-    }
-    spec.publish_not_ready_addresses = (n == 3).then_some(true);
-    let ports = spec.ports.iter_mut().flatten().filter(|_| n == 1);
-    ports.for_each(|port| port.target_port = Some(IntOrString::Int(9376)));
-}
-
-/// What a client may ask for: protocol, port and node port.
-type Asked = (&'static str, i32, i32);
-
-/// Ports of Services, and what clients may ask them for.
-fn services() -> Vec<(Value, Vec<Asked>)> {
-    let (http, https) = (service_port("http", "TCP", 80, 30080), service_port("https", "TCP", 443, 30443));
-    let dns = [service_port("http", "TCP", 53, 30053), service_port("dns", "UDP", 53, 30053)];
-    vec![
-        (json!([http, https]), vec![("TCP", 80, 30080), ("TCP", 443, 30443), ("TCP", 8080, 80), ("UDP", 80, 30080)]),
-        (json!(dns), vec![("TCP", 53, 30053), ("UDP", 53, 30053)]),
-        (json!([{"port": 80, "nodePort": 30080}]), vec![("TCP", 80, 30080), ("TCP", 30080, 80)]),
-    ]
-}
-
-/// Endpoints in several slices, of several ports.
-fn several() -> Vec<Vec<EndpointSlice>> {
-    let [ready, unsaid, waiting, dying, _] = conditions();
-    let http = json!([port("http", 8080)]);
-    let both = json!([port("http", 8080), port("https", 8443), {"name": "dns", "port": 5353, "protocol": "UDP"}]);
-    let at = |last: u8, how: &Value, node: u8| endpoint(&format!("10.244.{node}.{last}"), how, node);
-    let four = |name: &str, ports: &Value, endpoints: Value| slice(name, "IPv4", ports, &endpoints);
-    vec![
-        vec![four("a", &both, json!([at(2, &ready, 1), at(3, &waiting, 1), at(4, &unsaid, 2)]))],
-        vec![
-            four("a", &http, json!([at(2, &ready, 1)])),
-            four("b", &http, json!([at(2, &waiting, 1), at(3, &ready, 2)])),
-        ],
-        vec![four("a", &http, json!([at(2, &waiting, 1)])), four("b", &http, json!([at(2, &ready, 1)]))],
-        vec![
-            four("a", &http, json!([at(2, &ready, 1)])),
-            four("b", &both, json!([at(2, &ready, 1), at(6, &dying, 1)])),
-        ],
-        vec![
-            four("a", &both, json!([at(2, &dying, 1)])),
-            four("b", &both, json!([at(2, &ready, 1), at(5, &dying, 2)])),
-        ],
-        vec![
-            four("a", &http, json!([at(2, &ready, 1)])),
-            four("b", &json!([port("http", 8081)]), json!([at(3, &ready, 2)])),
-        ],
-        vec![
-            slice("6", "IPv6", &both, &json!([endpoint("fd00::12", &ready, 1)])),
-            four("a", &both, json!([at(2, &dying, 1), at(3, &ready, 2)])),
-        ],
-        vec![
-            four("a", &json!([{"port": 9000}]), json!([at(2, &ready, 1)])),
-            four("b", &http, json!([at(9, &ready, 1)])),
-        ],
-        // As the API server has the port of a Service that gives it no name.
-        vec![four("a", &json!([{"name": "", "port": 9000}]), json!([at(2, &ready, 1), at(3, &dying, 2)]))],
-    ]
 }
 
 /// One endpoint of the port that is asked for.
@@ -547,6 +272,7 @@ fn found(case: &Case, name: &str, instead: Option<i32>, slip: Option<Slip>) -> V
     all
 }
 
+mod questions;
 mod shown;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::json;
 
-use super::{Case, Visit};
+use crate::exercise::proxy::{Case, Visit};
 use crate::lab::words;
 
 /// What is asked.

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
 use super::*;
 use crate::node::netfilter::Protocol;
 use crate::node::proxy::portal::{Location, portals};
