@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, Node, Pod};
+use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
@@ -14,7 +14,6 @@ use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
 use crate::exercise::fit::{Case, bytes, milli_cpu};
-use crate::object::read;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "10_fit",
@@ -100,26 +99,7 @@ impl Function for Fit {
     ];
 
     fn questions() -> Vec<Case> {
-        let mut all = Vec::new();
-        for containers in containers() {
-            for (init, overhead) in extras() {
-                let pod = pod(&containers, &init, &overhead);
-                for node in nodes() {
-                    for running in runnings() {
-                        all.push(Case { pod: pod.clone(), node: node.clone(), running });
-                    }
-                }
-            }
-        }
-        all.extend(others());
-        let besides = all.len();
-        all.extend(beside());
-        for case in &mut all[..besides] {
-            for (n, pod) in (1..).zip(&mut case.running) {
-                (pod.metadata.name, pod.metadata.uid) = (Some(format!("web-{n}")), Some(format!("uid-{n}")));
-            }
-        }
-        all
+        questions::all()
     }
 
     fn rule(case: &Case, slip: Option<Slip>) -> Vec<String> {
@@ -192,223 +172,6 @@ impl Function for Fit {
     fn say(_: &Case, reasons: &Vec<String>) -> Vec<Part> {
         vec![part("gave", if reasons.is_empty() { json!("no reason, it fits") } else { json!(reasons) })]
     }
-}
-
-/// Pods that run there and are more than one container; and a node that is large.
-fn others() -> Vec<Case> {
-    let one = |cpu: &str, memory: &str| container(amounts(cpu, memory), json!({}));
-    let small = || vec![one("100m", "64Mi")];
-    let running = [
-        // Each asks for 1 CPU and 1Gi, in another way.
-        pod(&[one("300m", "512Mi"), one("700m", "512Mi")], &[], &Value::Null),
-        pod(&[one("1", ""), one("", "1Gi")], &[], &Value::Null),
-        pod(&small(), &[one("1", "1Gi")], &Value::Null),
-        pod(&small(), &[one("1", "64Mi"), one("200m", "1Gi")], &Value::Null),
-        pod(&small(), &[one("200m", "1Gi"), one("1", "64Mi")], &Value::Null),
-        pod(&[one("500m", "512Mi")], &[], &amounts("500m", "512Mi")),
-        pod(&[one("250m", "256Mi")], &[one("500m", "512Mi")], &amounts("500m", "512Mi")),
-        pod(&[container(amounts("1", "1Gi"), amounts("8", "8Gi"))], &[], &Value::Null),
-    ];
-    let asking = [
-        pod(&[one("1", "1Gi")], &[], &Value::Null),
-        pod(&[one("1001m", "1Gi")], &[], &Value::Null),
-        pod(&[one("1", "1025Mi")], &[], &Value::Null),
-        pod(&small(), &[one("1", "64Mi"), one("200m", "1Gi")], &Value::Null),
-        pod(&small(), &[one("200m", "1Gi"), one("1001m", "64Mi")], &Value::Null),
-        pod(&small(), &[one("", "1Mi"), one("1", "64Mi"), one("200m", "1025Mi")], &Value::Null),
-        pod(&[one("500m", "512Mi"), one("250m", ""), one("250m", "512Mi")], &[], &Value::Null),
-        pod(&[one("500m", "512Mi"), one("250m", ""), one("251m", "513Mi")], &[], &Value::Null),
-        pod(&[one("500m", "")], &[], &amounts("500m", "1025Mi")),
-    ];
-    let mut all = Vec::new();
-    for ask in &asking {
-        for (n, first) in running.iter().enumerate() {
-            let second = &running[(n + 3) % running.len()];
-            all.push(Case { pod: ask.clone(), node: node("2", "2Gi", "3"), running: vec![first.clone()] });
-            all.push(Case {
-                pod: ask.clone(),
-                node: node("3", "3Gi", "3"),
-                running: vec![first.clone(), second.clone()],
-            });
-            let plain = pod(&[one("1", "1Gi")], &[], &Value::Null);
-            let four = vec![plain.clone(), plain.clone(), plain, first.clone()];
-            all.push(Case { pod: ask.clone(), node: node("5", "5Gi", "5"), running: four });
-        }
-        all.push(Case { pod: ask.clone(), node: node("2", "2147483647", "3"), running: vec![running[0].clone()] });
-        // What a large machine has, in other units.
-        let large = pod(&[one("60", "100Gi"), one("39500m", "150G")], &[], &Value::Null);
-        for (cpu, memory) in [("101", "300Gi"), ("100500m", "258448357376"), ("100499m", "257Gi"), ("128", "240Gi")] {
-            all.push(Case { pod: ask.clone(), node: node(cpu, memory, "2"), running: vec![large.clone()] });
-            all.push(Case { pod: large.clone(), node: node(cpu, memory, "2"), running: vec![ask.clone()] });
-        }
-    }
-    // Who says nothing: containers that ask for nothing, and a node that has just come.
-    let silent = json!({"name": "c", "image": "nginx"});
-    let quiet = pod(std::slice::from_ref(&silent), &[], &Value::Null);
-    let mixed = pod(&[silent.clone(), one("1", "1Gi")], std::slice::from_ref(&silent), &Value::Null);
-    let new = |status: Value| -> Node { read(json!({"metadata": {"name": "node-1"}, "status": status})) };
-    let some =
-        |amounts: Value| json!({"capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "allocatable": amounts});
-    for pod in [&quiet, &mixed, &asking[0]] {
-        for running in [vec![], vec![quiet.clone()], vec![mixed.clone(), quiet.clone()]] {
-            for node in [
-                node("2", "2Gi", "3"),
-                node("1", "1Gi", "2"),
-                new(Value::Null),
-                new(some(Value::Null)),
-                new(some(json!({"cpu": "4", "memory": "8Gi"}))),
-                new(some(json!({"memory": "8Gi", "pods": "110"}))),
-                new(some(json!({"cpu": "4", "pods": "110"}))),
-            ] {
-                all.push(Case { pod: pod.clone(), node, running: running.clone() });
-            }
-        }
-    }
-    // Many of each, of which the last decides.
-    let last = |one: Value| [vec![silent.clone(); 6], vec![one]].concat();
-    let dozen = vec![pod(&[one("100m", "100Mi")], &[], &Value::Null); 12];
-    let big = last(one("1", "1Gi"));
-    for ask in [pod(&big, &[], &Value::Null), pod(&small(), &big, &Value::Null)] {
-        for (cpu, memory) in [("2199m", "3Gi"), ("2200m", "2224Mi"), ("3", "2223Mi")] {
-            all.push(Case { pod: ask.clone(), node: node(cpu, memory, "13"), running: dozen.clone() });
-        }
-    }
-    // As people write quantities: the same number in other units, and one more than there is.
-    for (cpu, memory, more) in [
-        ("0.5", "1Ti", "1099511627777"),
-        (".5", "1500k", "1501k"),
-        ("5e-1", "2e9", "2000000001"),
-        ("500m", "64Ki", "65537"),
-        ("0.5", "1.5Gi", "1537Mi"),
-        ("500000u", "1P", "1.1P"),
-        ("0.5", "1M", "1Mi"),
-        ("0.5", "4E", "4000000000000000001"),
-    ] {
-        for (cpu_asked, asked) in [(cpu, memory), ("501m", memory), ("0.4999", more), ("500m", more)] {
-            all.push(Case {
-                pod: pod(&[one(cpu_asked, asked)], &[], &Value::Null),
-                node: node(cpu, memory, "2"),
-                running: vec![],
-            });
-        }
-    }
-    // Full to the last Pod, of many.
-    for count in [255, 256] {
-        let running = vec![pod(&[container(json!({}), json!({}))], &[], &Value::Null); count];
-        all.push(Case { pod: asking[0].clone(), node: node("2", "2Gi", "256"), running });
-    }
-    all
-}
-
-/// What the Pods that run there are called, whether they are going, and whether the node takes new ones does not matter.
-fn beside() -> Vec<Case> {
-    let one = |cpu: &str| pod(&[container(amounts(cpu, ""), json!({}))], &[], &Value::Null);
-    let runs = |name: &str, going: bool| {
-        let mut pod = one("1");
-        (pod.metadata.name, pod.metadata.namespace) = (Some(name.to_owned()), Some("other".to_owned()));
-        pod.metadata.deletion_timestamp = going.then(|| read(json!("2026-01-01T00:00:00Z")));
-        pod
-    };
-    let mut all = Vec::new();
-    for (cpu, cordoned) in [("2", false), ("3", false), ("3", true)] {
-        for (first, second) in [("db", "cache"), ("web", "db"), ("db", "web")] {
-            for (going, last_going) in [(false, false), (true, false), (false, true)] {
-                let mut node = node(cpu, "2Gi", "3");
-                node.spec = cordoned.then(|| read(json!({"unschedulable": true})));
-                let running = vec![runs(first, going), runs(second, last_going)];
-                let mut pod = one("1");
-                pod.metadata.namespace = Some("default".to_owned());
-                all.push(Case { pod: pod.clone(), node: node.clone(), running: running.clone() });
-                // Who goes first, and where it would rather be; and what keeps Pods off a node.
-                let before = running.into_iter().map(|mut pod| {
-                    pod.spec.iter_mut().for_each(|spec| spec.priority = Some(if going { 5 } else { 2000 }));
-                    pod
-                });
-                let running = before.collect();
-                if let Some(spec) = &mut pod.spec {
-                    (spec.priority, spec.node_selector) =
-                        (Some(1000), Some([("disk".to_owned(), "ssd".to_owned())].into()));
-                }
-                if !cordoned {
-                    node.spec = Some(read(
-                        json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]}),
-                    ));
-                }
-                let conditions =
-                    json!([{"type": "Ready", "status": "False"}, {"type": "MemoryPressure", "status": "True"}]);
-                node.status.iter_mut().for_each(|status| status.conditions = Some(read(conditions.clone())));
-                all.push(Case { pod, node, running });
-            }
-        }
-    }
-    all
-}
-
-/// Resources as `requests` has them.
-fn amounts(cpu: &str, memory: &str) -> Value {
-    let given = [("cpu", cpu), ("memory", memory)].into_iter().filter(|(_, amount)| !amount.is_empty());
-    given.map(|(name, amount)| (name.to_owned(), json!(amount))).collect::<serde_json::Map<_, _>>().into()
-}
-
-fn container(requests: Value, limits: Value) -> Value {
-    json!({"name": "c", "image": "nginx", "resources": {"requests": requests, "limits": limits}})
-}
-
-fn containers() -> Vec<Vec<Value>> {
-    vec![
-        vec![container(json!({}), json!({}))],
-        vec![container(amounts("500m", ""), json!({}))],
-        vec![container(amounts("1", "64Mi"), amounts("4", "4Gi"))],
-        vec![container(amounts("500m", "512Mi"), json!({})), container(amounts("0.5", "512Mi"), json!({}))],
-        vec![container(amounts("1500m", "2Gi"), json!({}))],
-        vec![container(amounts("", "1Gi"), json!({}))],
-        // The least that one can ask for.
-        vec![container(amounts("1m", "1"), json!({}))],
-        vec![container(amounts("250m", "128Mi"), json!({})), container(json!({}), amounts("2", "2Gi"))],
-    ]
-}
-
-fn extras() -> Vec<(Vec<Value>, Value)> {
-    vec![
-        (vec![], Value::Null),
-        (vec![container(amounts("1", "1Gi"), json!({}))], Value::Null),
-        (vec![container(amounts("800m", ""), json!({})), container(amounts("800m", "1Gi"), json!({}))], Value::Null),
-        (vec![], amounts("100m", "32Mi")),
-        (vec![container(amounts("1", "512Mi"), json!({}))], amounts("500m", "512Mi")),
-    ]
-}
-
-fn pod(containers: &[Value], init: &[Value], overhead: &Value) -> Pod {
-    let spec = json!({"containers": containers, "initContainers": init, "overhead": overhead});
-    read(json!({"metadata": {"name": "web"}, "spec": spec}))
-}
-
-fn node(cpu: &str, memory: &str, pods: &str) -> Node {
-    let part = |amounts: Value| {
-        let mut amounts = amounts;
-        amounts["pods"] = json!(pods);
-        amounts
-    };
-    let status = json!({"capacity": part(amounts("4", "8Gi")), "allocatable": part(amounts(cpu, memory))});
-    read(json!({"metadata": {"name": "node-1"}, "status": status}))
-}
-
-fn nodes() -> Vec<Node> {
-    vec![node("2", "2Gi", "110"), node("1500m", "1536Mi", "2"), node("1", "1Gi", "1"), node("0", "0", "110")]
-}
-
-fn runnings() -> Vec<Vec<Pod>> {
-    let running = |cpu: &str, memory: &str| pod(&[container(amounts(cpu, memory), json!({}))], &[], &Value::Null);
-    vec![
-        vec![],
-        vec![running("500m", "512Mi")],
-        vec![running("500m", "512Mi"), running("500m", "512Mi")],
-        vec![running("1", "1Gi"), running("1", "1Gi")],
-    ]
-}
-
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    read::from_value(&value).expect("what is asked is well formed")
 }
 
 /// Thousandths of a CPU and bytes of memory.
@@ -510,6 +273,7 @@ fn asks(pod: &Pod, slip: Option<Slip>) -> Ask {
     if slip == Some(Slip::NoOverhead) { ask } else { ask.plus(Ask::of(spec.overhead.as_ref())) }
 }
 
+mod questions;
 #[cfg(test)]
 mod tests {
     use super::*;
