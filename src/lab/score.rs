@@ -7,7 +7,6 @@
 //! Left out: the operators Gt and Lt, nodes that have none of a resource, and the other plugins that score.
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::function::Function;
@@ -114,81 +113,7 @@ impl Function for Scoring {
     ];
 
     fn questions() -> Vec<Case> {
-        let (tolerations, taints) = (tolerations(), taints());
-        let mut all = Vec::new();
-        for pod in &tolerations {
-            all.extend(taints.iter().map(|one| Case { pod: wanted(pod, 1000), nodes: vec![candidate(one, 1000, 1)] }));
-        }
-        for asked in [1, 100, 700, 1500] {
-            let node = |used| candidate(&json!([]), used, 3);
-            all.extend(
-                [0, 1, 333, 1500, 2999, 3000]
-                    .map(|used| Case { pod: wanted(&json!([]), asked), nodes: vec![node(used)] }),
-            );
-        }
-        // So small that a single unit too many would show.
-        let all_used = Share { allocatable: 100, used: 100 };
-        let small = Candidate { milli_cpu: all_used, memory: all_used, ..candidate(&json!([]), 0, 1) };
-        all.push(Case { pod: wanted(&json!([]), 1), nodes: vec![small] });
-        // What a fraction cannot say, and what is too large for a small number.
-        let share = |allocatable, used| Share { allocatable, used };
-        for left in [7, 14, 28, 29, 55, 56, 57, 58, 99] {
-            let node = Candidate {
-                milli_cpu: share(100, 100 - left),
-                memory: share(1000, 1000 - 10 * left),
-                taints: Vec::new(),
-            };
-            all.push(Case { pod: wanted_of(&json!([]), 0, 0), nodes: vec![node] });
-        }
-        for (of, left) in
-            [(161, 161), (194, 97), (195, 117), (1_000_000_000, 289_999_999), (1_000_000_000, 569_999_999)]
-        {
-            let both = share(of, of - left);
-            let node = Candidate { milli_cpu: both, memory: both, taints: Vec::new() };
-            all.push(Case { pod: wanted_of(&json!([]), 0, 0), nodes: vec![node] });
-        }
-        let gib = 1 << 30;
-        for (cpu, memory) in [(8000, 30 * gib), (128_000, 2048 * gib), (64_000, 3 * gib)] {
-            for part in [0, 3, 50, 97] {
-                let node = Candidate {
-                    milli_cpu: share(cpu, cpu * part / 100),
-                    memory: share(memory, memory / 100 * (100 - part)),
-                    taints: Vec::new(),
-                };
-                all.push(Case { pod: wanted_of(&json!([]), 100, gib), nodes: vec![node] });
-            }
-        }
-        // One taint of seven, two of seven, and so on: each costs its part.
-        for most in [3_usize, 6, 7] {
-            let soft = |count: usize| -> Value {
-                (0..count).map(|n| json!({"key": format!("soft-{n}"), "effect": "PreferNoSchedule"})).collect()
-            };
-            let nodes = |first: usize| [first, first / 2, most].map(|count| candidate(&soft(count), 500, 2)).to_vec();
-            all.extend((0..most).map(|first| Case { pod: wanted(&json!([]), 300), nodes: nodes(first) }));
-        }
-        // Many of each, of which the last decides.
-        let keys = ["old", "slow", "far", "odd"];
-        let soft = |count: usize| -> Value {
-            keys[..count].iter().map(|key| json!({"key": key, "effect": "PreferNoSchedule"})).collect()
-        };
-        let pod: Value = keys.iter().map(|key| json!({"key": key, "operator": "Exists"})).collect();
-        for (pod, last) in
-            [(json!([]), 4), (pod, 4), (json!([{"key": "odd", "operator": "Exists"}]), 4), (json!([]), 1)]
-        {
-            let nodes = [1, 0, 2, last].map(|count| candidate(&soft(count), 500, 2));
-            all.push(Case { pod: wanted(&pod, 300), nodes: nodes.to_vec() });
-        }
-        all.extend(alike());
-        for pod in &tolerations {
-            for one in &taints {
-                let case = |two| Case { pod: wanted(pod, 700), nodes: vec![candidate(one, 500, 2), two] };
-                all.extend(taints.iter().map(|two| case(candidate(two, 1300, 3))));
-            }
-            let three = |n: usize| candidate(&taints[n], 100 * n as i64, 2);
-            all.push(Case { pod: wanted(pod, 300), nodes: vec![three(5), three(4), three(0)] });
-            all.push(Case { pod: wanted(pod, 300), nodes: vec![three(9), three(5), three(4)] });
-        }
-        all
+        questions::all()
     }
 
     fn rule(case: &Case, slip: Option<Slip>) -> Vec<Option<i64>> {
@@ -244,100 +169,6 @@ impl Function for Scoring {
     fn say(_: &Case, scores: &Vec<Option<i64>>) -> Vec<Part> {
         let score = |score: &Option<i64>| score.map_or("None".to_owned(), |score| score.to_string());
         vec![part("gave", scores.iter().map(score).collect::<Value>())]
-    }
-}
-
-fn tolerations() -> Vec<Value> {
-    vec![
-        json!([]),
-        json!([{"operator": "Exists"}]),
-        json!([{"key": "dedicated", "operator": "Exists"}]),
-        json!([{"key": "dedicated", "operator": "Equal", "value": "db", "effect": "NoSchedule"}]),
-        json!([{"key": "dedicated", "value": "web"}]),
-        json!([{"key": "dedicated"}]),
-        json!([{"key": "dedicated", "operator": "Exists", "effect": "NoExecute"}]),
-        json!([{"key": "dedicated", "operator": "Exists", "effect": "PreferNoSchedule"}]),
-        json!([{"operator": "Exists", "effect": "NoSchedule"}]),
-        json!([{"key": "slow", "operator": "Exists"}]),
-        json!([{"key": "dedicated", "operator": "Equal"}]),
-        json!([{"key": "ded", "operator": "Exists"}, {"key": "dedicated", "operator": "Equal", "value": "d"}]),
-        json!([{"operator": "Exists", "effect": "PreferNoSchedule"}, {"key": "dedicated", "value": "db", "effect": "NoExecute"}]),
-        json!([{"key": "slow", "operator": "Exists"}, {"key": "dedicated", "value": "db"}]),
-        json!([{"key": "dedicated", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30},
-               {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}]),
-    ]
-}
-
-fn taints() -> Vec<Value> {
-    let dedicated = |value: &str, effect: &str| json!({"key": "dedicated", "value": value, "effect": effect});
-    let slow = |effect: &str| json!({"key": "slow", "effect": effect});
-    vec![
-        json!([]),
-        json!([dedicated("db", "NoSchedule")]),
-        json!([{"key": "dedicated", "effect": "NoSchedule"}]),
-        json!([dedicated("db", "NoExecute")]),
-        json!([slow("PreferNoSchedule")]),
-        json!([slow("PreferNoSchedule"), dedicated("db", "PreferNoSchedule")]),
-        json!([slow("NoSchedule"), dedicated("db", "NoSchedule")]),
-        json!([dedicated("web", "NoSchedule"), slow("PreferNoSchedule")]),
-        json!([slow("NoExecute")]),
-        json!([
-            slow("PreferNoSchedule"),
-            dedicated("db", "PreferNoSchedule"),
-            {"key": "old", "effect": "PreferNoSchedule"},
-            slow("NoSchedule")
-        ]),
-    ]
-}
-
-/// Keys and values that are nearly the same; many of each; no node at all.
-fn alike() -> Vec<Case> {
-    let mut all = vec![Case { pod: wanted(&json!([]), 100), nodes: Vec::new() }];
-    let keys = ["dedicated", "dedicated-2", "my-dedicated", "Dedicated", "node.kubernetes.io/unschedulable"];
-    let values = ["db", "db-2", "my-db", "DB"];
-    let tolerations = keys.iter().flat_map(|key| {
-        let equal = values.iter().map(move |value| json!([{"key": key, "operator": "Equal", "value": value}]));
-        equal.chain([json!([{"key": key, "operator": "Exists", "tolerationSeconds": 0}])])
-    });
-    for pod in tolerations {
-        for (n, key) in keys.iter().enumerate() {
-            let taint = |value: &str, effect: &str| json!([{"key": key, "value": value, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"}]);
-            let effect = ["NoSchedule", "NoExecute", "PreferNoSchedule"][n % 3];
-            let nodes = values.map(|value| candidate(&taint(value, effect), 100, 1));
-            all.push(Case { pod: wanted(&pod, 100), nodes: nodes.to_vec() });
-        }
-    }
-    let soft = |count: usize| -> Value {
-        (0..count).map(|n| json!({"key": format!("soft-{n}"), "effect": "PreferNoSchedule"})).collect()
-    };
-    let hard: Value = (0..6).map(|n| json!({"key": format!("hard-{n}"), "effect": "NoSchedule"})).collect();
-    let bears = |count: usize| -> Value {
-        (0..count).map(|n| json!({"key": format!("hard-{n}"), "operator": "Exists"})).collect()
-    };
-    for counts in [&[1, 0, 1, 1, 0, 2][..], &[2, 1, 0, 0, 3], &[9, 11]] {
-        let nodes = counts.iter().map(|count| candidate(&soft(*count), 500, 2)).collect();
-        all.push(Case { pod: wanted(&json!([]), 300), nodes });
-    }
-    for count in [4, 5, 6] {
-        all.push(Case { pod: wanted(&bears(count), 300), nodes: vec![candidate(&hard, 500, 2)] });
-    }
-    all
-}
-
-/// Memory is as many times a thousand bytes as the CPU's thousandths, and half as much again, so that the two differ.
-fn wanted(tolerations: &Value, asked: i64) -> Wanted {
-    wanted_of(tolerations, asked, asked * 1500)
-}
-
-fn wanted_of(tolerations: &Value, milli_cpu: i64, memory: i64) -> Wanted {
-    Wanted { tolerations: Vec::deserialize(tolerations).expect("the tolerations above are such"), milli_cpu, memory }
-}
-
-fn candidate(taints: &Value, used: i64, cpus: i64) -> Candidate {
-    Candidate {
-        taints: Vec::deserialize(taints).expect("the taints above are such"),
-        milli_cpu: Share { allocatable: cpus * 1000, used },
-        memory: Share { allocatable: cpus * 1_700_000, used: used * 1100 },
     }
 }
 
@@ -404,6 +235,7 @@ fn free(node: &Candidate, pod: &Wanted, slip: Option<Slip>) -> i64 {
     }
 }
 
+mod questions;
 #[cfg(test)]
 mod tests {
     use super::*;
