@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
 
 use super::function::Function;
+use super::making::begins;
 use super::{Exercise, Judging, controlling, words};
 use crate::exercise::ownership::{Case, Claim};
 use crate::object::meta::controller_of;
@@ -38,7 +39,7 @@ impl Function for Ownership {
     const MISTAKES: &'static [(&'static str, Slip)] = MISTAKES;
 
     fn questions() -> Vec<Case> {
-        cases()
+        questions::all()
     }
 
     fn rule(case: &Case, slip: Option<Slip>) -> Claim {
@@ -79,243 +80,6 @@ impl Function for Ownership {
         let fields = fields.into_iter().chain([("ownerReferences", json!(owners))]);
         format!("{set}\n{}", words::object(&name("Pod", pod), fields))
     }
-}
-
-/// Simple things come first, so the first case that fails is a smallest one.
-fn cases() -> Vec<Case> {
-    let exists = |key: &str| json!({"key": key, "operator": "Exists"});
-    let selectors = [
-        json!({"matchLabels": {"app": "web"}}),
-        json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", "In")]}),
-        json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", "NotIn")]}),
-        json!({"matchExpressions": [exists("tier")]}),
-        json!({"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}),
-        json!({"matchLabels": {"app": "web", "tier": "front"}}),
-        json!({"matchExpressions": [exists("app"), in_("tier", "In")]}),
-        json!({"matchLabels": {"app": "web"}, "matchExpressions": [exists("tier"), in_("tier", "NotIn"), exists("app")]}),
-        json!({"matchLabels": {"tier": ""}}),
-        json!({"matchExpressions": [in_("tier", "NotIn"), exists("app"), {"key": "zone", "operator": "DoesNotExist"}]}),
-        json!({"matchExpressions": [in_("tier", "NotIn")]}),
-        // Many of each, of which the last decides.
-        json!({"matchLabels": {"app": "web", "arch": "arm", "env": "prod", "tier": "front"},
-               "matchExpressions": [exists("app"), exists("arch"), in_("tier", "In"),
-                   {"key": "zone", "operator": "In", "values": ["a", "b", "c", "d"]}]}),
-    ];
-    let labels = [
-        json!({"app": "web"}),
-        json!({"app": "db"}),
-        json!(null),
-        json!({"app": "web", "tier": "front"}),
-        json!({"app": "web", "tier": "back"}),
-        json!({"app": "website", "tier": "frontend"}),
-        json!({"app": "web", "tier": "middle"}),
-        json!({"tier": "front"}),
-        json!({"application": "web", "app": "", "tier": "middle"}),
-        json!({"app": "web", "tier": ""}),
-        json!({"application": "web", "zone": "a", "app": "web"}),
-        json!({"application": "web"}),
-        json!({"app": "web", "arch": "arm", "env": "prod", "tier": "front", "zone": "d"}),
-        json!({"app": "web", "arch": "arm", "env": "prod", "tier": "front", "zone": "e"}),
-        json!({"app": "web", "arch": "arm", "env": "prod", "tier": "middle", "zone": "d"}),
-    ];
-    let owners = NAMES.map(|(name, _, uid)| owners(name, uid));
-    let (each, mut cases) = (owners[0].len(), Vec::new());
-    for (n, (away, leaving, dying)) in (0..8).map(|n| (n, (n & 1 != 0, n & 2 != 0, n & 4 != 0))) {
-        let time = |set: bool| if set { json!("2026-01-01T00:00:00Z") } else { Value::Null };
-        for turn in 0..selectors.len() * each * labels.len() {
-            let (row, at) = (turn / labels.len(), turn % labels.len());
-            let (selector, whose) = (&selectors[row / each], row % each);
-            // Many labels are for the selector that asks for many, where nobody is leaving.
-            let is_long = row / each == USUAL.0;
-            if is_long != (at >= USUAL.1) || is_long && n > 0 {
-                continue;
-            }
-            // All of them where nobody is leaving, and at home; else some, and others each time.
-            if n > 0 && (turn + n) % 7 != 0 {
-                continue;
-            }
-            // What names and uids are does not matter: no two ReplicaSets have the same.
-            let who = (turn + row) % NAMES.len();
-            let ((name, home, uid), owners) = (NAMES[who], &owners[who][whose]);
-            let namespace = if away { ["other", NAMES[(who + 1) % 2].1][turn % 2] } else { home };
-            let meta = json!({"name": name, "namespace": home, "uid": uid, "deletionTimestamp": time(leaving)});
-            let rs = json!({"metadata": meta, "spec": {"selector": selector, "template": {}}});
-            let called = if turn % 7 == 3 { "by-hand".to_owned() } else { format!("{name}-x") };
-            let meta = json!({"name": called, "namespace": namespace, "labels": labels[at],
-                              "ownerReferences": owners, "deletionTimestamp": time(dying)});
-            let case = json!({"replica_set": rs, "pod": {"metadata": meta}});
-            cases.push(serde_json::from_value(case).expect("the cases above are objects"));
-        }
-    }
-    cases.extend(many_owners());
-    cases.extend(besides());
-    cases.extend(alike());
-    cases.retain(is_decided);
-    cases
-}
-
-/// Pods with so many owners that the one that decides is far behind.
-fn many_owners() -> impl Iterator<Item = Case> {
-    let [(name, home, uid), ..] = NAMES;
-    let others: Vec<Value> = (3..9).map(|n| owner(&format!("set-{n}"), &format!("uid-3{n}"), false)).collect();
-    let last = [owner(name, uid, true), owner("db", "uid-2", true), owner(name, uid, false)];
-    let whose = last.into_iter().flat_map(move |last| {
-        let after = |few: usize| [&others[..few], std::slice::from_ref(&last)].concat();
-        [after(3), after(4), after(6)]
-    });
-    whose.flat_map(move |owners| {
-        ["web", "db"].map(|app| {
-            let meta = json!({"name": name, "namespace": home, "uid": uid});
-            let set = json!({"metadata": meta, "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {}}});
-            let meta = json!({"name": "web-x", "namespace": home, "labels": {"app": app}, "ownerReferences": owners});
-            serde_json::from_value(json!({"replica_set": set, "pod": {"metadata": meta}}))
-                .unwrap_or_else(|error| unreachable!("two objects: {error}"))
-        })
-    })
-}
-
-/// Where something else is said too: what the template has beside the selector, finalizers, other names and capitals.
-fn besides() -> Vec<Case> {
-    let [(name, home, uid), ..] = NAMES;
-    let selector = json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", "NotIn")]});
-    let (plain, mine) = (json!({"app": "web"}), json!([owner(name, uid, true)]));
-    let labels =
-        [plain, json!({"app": "Web"}), json!({"app": "web", "tier": "Front"}), json!({"app": "web", "tier": "front"})];
-    let more = [json!({}), json!({"finalizers": ["example.com/keep"]}), json!({"generateName": "db-", "name": "db-x"})];
-    let template = json!({"metadata": {"labels": {"app": "web", "release": "7"}}});
-    let mut all = Vec::new();
-    for (labels, owners) in labels.iter().flat_map(|labels| [(labels, &Value::Null), (labels, &mine)]) {
-        for (of_set, of_pod) in more.iter().flat_map(|pod| [(&more[0], pod), (&more[1], pod)]) {
-            let with = |mut meta: Value, more: &Value| {
-                more.as_object().into_iter().flatten().for_each(|(key, value)| meta[key] = value.clone());
-                meta
-            };
-            let set = with(json!({"name": name, "namespace": home, "uid": uid}), of_set);
-            let pod = json!({"name": "web-x", "namespace": home, "labels": labels, "ownerReferences": owners});
-            let case = json!({"replica_set": {"metadata": set, "spec": {"selector": selector, "template": template}},
-                "pod": {"metadata": with(pod, of_pod)}});
-            all.push(serde_json::from_value(case).unwrap_or_else(|error| unreachable!("two objects: {error}")));
-        }
-    }
-    all
-}
-
-/// What is nearly the same is another: a namespace, a uid, a key or a value that only begins or ends alike. And what else may be
-/// said of a set or a Pod does not matter.
-fn alike() -> Vec<Case> {
-    let [(name, home, uid), ..] = NAMES;
-    let web = json!({"matchLabels": {"app": "web"}});
-    let plain = json!({"app": "web"});
-    let mut all = Vec::new();
-    let mut ask = |set: Value, spec: Value, pod: Value| {
-        let case = json!({"replica_set": {"metadata": set, "spec": spec}, "pod": pod});
-        all.push(serde_json::from_value(case).unwrap_or_else(|error| unreachable!("two objects: {error}")));
-    };
-    let set = |name: &str, home: &str, uid: &str| json!({"name": name, "namespace": home, "uid": uid});
-    let spec = |selector: &Value| json!({"selector": selector, "template": {}});
-    let pod = |home: &str, labels: &Value, owners: Value| json!({"metadata": {"name": "web-x", "namespace": home, "labels": labels, "ownerReferences": owners}});
-    for (one, other) in [("prod", "prod-2"), ("prod", "my-prod")] {
-        ask(set(name, one, uid), spec(&web), pod(other, &plain, Value::Null));
-        ask(set(name, other, uid), spec(&web), pod(one, &plain, Value::Null));
-    }
-    for labels in [&plain, &json!({"app": "db"})] {
-        for (mine, its) in [("uid-12", "uid-1"), ("uid-1", "uid-12"), ("uid-12", "id-12"), ("uid-1", "my-uid-1")] {
-            ask(set(name, home, mine), spec(&web), pod(home, labels, json!([owner(name, its, true)])));
-        }
-        // Whatever the reference calls it, and whether or not it is waited for.
-        ask(set(name, home, uid), spec(&web), pod(home, labels, json!([owner("website", uid, true)])));
-        for (name, its) in [(name, uid), ("db", "uid-2")] {
-            let mut lets_go = owner(name, its, true);
-            lets_go["blockOwnerDeletion"] = json!(false);
-            ask(set("web", home, uid), spec(&web), pod(home, labels, json!([lets_go])));
-            let others = (3..7).map(|n| owner(&format!("set-{n}"), &format!("uid-3{n}"), false));
-            let owners: Vec<Value> = std::iter::once(owner(name, its, true)).chain(others).collect();
-            ask(set("web", home, uid), spec(&web), pod(home, labels, json!(owners)));
-        }
-    }
-    let among = |operator: &str| json!({"matchLabels": {"app": "web"}, "matchExpressions": [in_("tier", operator)]});
-    for selector in [&web, &among("In"), &among("NotIn")] {
-        for labels in [
-            json!({"example.com/app": "web", "tier": "front"}),
-            json!({"my-app": "web", "tier": "front"}),
-            json!({"App": "web", "tier": "front"}),
-            json!({"app": "web", "tier": "Front"}),
-            json!({"app": "web", "tier": "upfront"}),
-            json!({"app": "web", "Tier": "front", "example.com/tier": "front"}),
-            json!({"a": "1", "app": "web", "b": "2", "c": "3", "d": "4", "e": "5", "tier": "front"}),
-        ] {
-            for owners in [Value::Null, json!([owner(name, uid, true)])] {
-                ask(set(name, home, uid), spec(selector), pod(home, &labels, owners));
-            }
-        }
-    }
-    for (labels, owners) in [
-        (&plain, Value::Null),
-        (&plain, json!([owner(name, uid, true)])),
-        (&json!({"app": "db"}), json!([owner(name, uid, true)])),
-    ] {
-        let none = json!({"selector": web, "template": {}, "replicas": 0});
-        ask(set(name, home, uid), none, pod(home, labels, owners.clone()));
-        let mut more = pod(home, labels, owners);
-        (more["metadata"]["annotations"], more["spec"]) =
-            (json!({"note": "by hand"}), json!({"containers": [], "nodeName": "node-1"}));
-        let mut labelled = set(name, home, uid);
-        labelled["labels"] = json!({"team": "blue"});
-        ask(labelled, spec(&web), more);
-    }
-    all
-}
-
-/// So many selectors and sets of labels are short.
-const USUAL: (usize, usize) = (11, 12);
-
-/// Names of ReplicaSets, their namespaces and uids.
-const NAMES: [(&str, &str, &str); 3] =
-    [("web", "default", "uid-1"), ("api", "prod", "uid-12"), ("cache", "default", "uid-7")];
-
-/// Whose a Pod can be, for a ReplicaSet of this name and uid.
-fn owners(name: &str, uid: &str) -> Vec<Value> {
-    let (mine, other) = (|controls| owner(name, uid, controls), |controls| owner("db", "uid-2", controls));
-    let unsaid = |mut owner: Value| {
-        owner["controller"] = Value::Null;
-        owner
-    };
-    // What controls a Pod is of any kind; this one has the same name even.
-    let mut job = owner(name, "uid-3", true);
-    (job["apiVersion"], job["kind"]) = (json!("batch/v1"), json!("Job"));
-    vec![
-        json!(null),
-        json!([mine(true)]),
-        json!([other(true)]),
-        json!([owner(name, &format!("{uid}0"), true)]),
-        json!([mine(false)]),
-        json!([other(false)]),
-        json!([other(false), mine(false)]),
-        json!([other(false), mine(true)]),
-        json!([mine(false), other(true)]),
-        json!([unsaid(mine(true))]),
-        json!([unsaid(other(true)), other(false), mine(true)]),
-        json!([job]),
-        json!([mine(false), other(false), job]),
-    ]
-}
-
-/// Whether there is one right answer. An owner in another namespace cannot be, and Kubernetes itself hardly minds
-/// whether a dying Pod that is no longer selected is let go.
-fn is_decided(case: &Case) -> bool {
-    let uid = case.replica_set.metadata.uid.as_ref();
-    let mine = controller_of(&case.pod.metadata).is_some_and(|owner| Some(&owner.uid) == uid);
-    let dying = case.pod.metadata.deletion_timestamp.is_some();
-    let home = case.pod.metadata.namespace == case.replica_set.metadata.namespace;
-    !mine || (home && (!dying || rule(case, None) == Claim::Keep))
-}
-
-fn in_(key: &str, operator: &str) -> Value {
-    json!({"key": key, "operator": operator, "values": ["front", "middle"]})
-}
-
-fn owner(name: &str, uid: &str, controller: bool) -> Value {
-    json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": uid, "controller": controller})
 }
 
 /// A part of the rule that a wrong solution has wrong.
@@ -438,10 +202,6 @@ fn rule(case: &Case, slip: Option<Slip>) -> Claim {
     }
 }
 
-fn begins(long: Option<&String>, short: Option<&String>) -> bool {
-    short.is_some_and(|short| long.is_some_and(|long| long.starts_with(short.as_str())))
-}
-
 fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
     let mut labels = case.pod.metadata.labels.clone();
     if slip == Some(Slip::EmptyIsNone) {
@@ -507,6 +267,7 @@ fn is_selected(case: &Case, slip: Option<Slip>) -> bool {
     selects(&selector, labels)
 }
 
+mod questions;
 #[cfg(test)]
 mod tests {
     use super::*;
