@@ -1,3 +1,5 @@
+use serde_json::{Value, json};
+
 use super::*;
 use crate::apiserver::admission::testing::{Objects, create};
 use crate::apiserver::admission::{Mutate, default_toleration_seconds, priority, service_account};
