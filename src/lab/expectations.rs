@@ -8,13 +8,13 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
+use super::making::{all, pod_for};
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::{Plan, scenario, slip};
-use super::replicaset::pod_for;
 use super::{Exercise, Judging};
 use crate::controllers::pods::is_active;
 use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, PostParams};
+use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
 use crate::object::meta::controller_of;
 use crate::object::pod::{has_ended, is_ready, phase};
 use crate::object::{Kind, Pod};
@@ -215,13 +215,36 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         return Ok(Action::await_change());
     }
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
-    let there: Vec<Arc<Pod>> = match is(Slip::Lists) {
-        true => pods.list(&ListParams::default()).await?.into_iter().map(Arc::new).collect(),
-        false => context.store::<Pod>().state(),
-    };
+    let there = all(&pods, &context, is(Slip::Lists)).await?;
     let controls = |owner: &OwnerReference| if is(Slip::OwnerByName) { owner.name == name } else { owner.uid == uid };
     let its: Vec<Arc<Pod>> =
         there.into_iter().filter(|pod| controller_of(&pod.metadata).is_some_and(controls)).collect();
+    let mine = that_count(&its, slip);
+    let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
+    let wanted = if is(Slip::FortyAtMost) { wanted.min(40) } else { wanted };
+    if wanted == 0 && is(Slip::IgnoresNone) {
+        return Ok(Action::await_change());
+    }
+    let missing = if is_deleted && is(Slip::ShrinksGoing) { 0 } else { wanted.saturating_sub(mine.len()) as i32 };
+    create(&set, &pods, &context, missing, slip).await?;
+    if mine.len() > wanted && is(Slip::WipedByFewer) {
+        context.remember(&Expected::new());
+    }
+    let kept = if is(Slip::DeletesAll) && mine.len() > wanted { 0 } else { wanted };
+    let ended = its.iter().filter(|pod| is(Slip::DeletesEnded) && has_ended(pod));
+    let pods = if is(Slip::DeletesInDefault) { Api::namespaced(context.client.clone(), "default") } else { pods };
+    for pod in ended.chain(mine.iter().skip(kept)) {
+        match pods.delete(pod.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(Action::await_change())
+}
+
+/// Of its Pods those that count, the first to stay first.
+fn that_count(its: &[Arc<Pod>], slip: Option<Slip>) -> Vec<Arc<Pod>> {
+    let is = |one| slip == Some(one);
     let counts = |pod: &Pod| {
         is_active(pod)
             || is(Slip::CountsGoing) && !has_ended(pod)
@@ -235,42 +258,37 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
         Some(Slip::OldestGo) => mine.sort_by_key(|pod| Reverse(version(pod))),
         _ => {}
     }
-    let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
-    let wanted = if is(Slip::FortyAtMost) { wanted.min(40) } else { wanted };
-    if wanted == 0 && is(Slip::IgnoresNone) {
-        return Ok(Action::await_change());
-    }
-    let missing = if is_deleted && is(Slip::ShrinksGoing) { 0 } else { wanted.saturating_sub(mine.len()) as i32 };
+    mine
+}
+
+/// Expects what is missing, and creates it.
+async fn create(
+    set: &ReplicaSet,
+    pods: &Api<Pod>,
+    context: &Context,
+    missing: i32,
+    slip: Option<Slip>,
+) -> Result<(), Error> {
+    let is = |one| slip == Some(one);
+    let uid = set.metadata.uid.as_deref().unwrap_or_default();
     let expects = match missing {
         1.. if is(Slip::ExpectsOne) => 1,
         _ if is(Slip::ExpectsLate) => 0,
         missing => missing,
     };
-    expect(&context, &uid, expects, slip);
+    expect(context, uid, expects, slip);
     for left in (1..=missing).rev() {
-        if let Err(error) = pods.create(&PostParams::default(), &pod_for(&set)).await {
+        if let Err(error) = pods.create(&PostParams::default(), &pod_for(set)).await {
             if !is(Slip::KeepsFailed) {
-                expect(&context, &uid, if is(Slip::ForgetsAll) { i32::MIN / 2 } else { -left }, slip);
+                expect(context, uid, if is(Slip::ForgetsAll) { i32::MIN / 2 } else { -left }, slip);
             }
             return Err(error);
         }
         if is(Slip::ExpectsLate) {
-            expect(&context, &uid, 1, slip);
+            expect(context, uid, 1, slip);
         }
     }
-    let pods = if is(Slip::DeletesInDefault) { Api::namespaced(context.client.clone(), "default") } else { pods };
-    if mine.len() > wanted && is(Slip::WipedByFewer) {
-        context.remember(&Expected::new());
-    }
-    let kept = if is(Slip::DeletesAll) && mine.len() > wanted { 0 } else { wanted };
-    let ended = its.iter().filter(|pod| is(Slip::DeletesEnded) && has_ended(pod));
-    for pod in ended.chain(mine.iter().skip(kept)) {
-        match pods.delete(pod.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await {
-            Err(error) if !error.is_not_found() => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(Action::await_change())
+    Ok(())
 }
 
 #[cfg(test)]
