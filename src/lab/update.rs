@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::function::Function;
+use super::making::longer;
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::update::{Api, Case, Meanwhile, Outcome, Refused, converse};
@@ -106,7 +107,7 @@ impl Function for Updating {
         ];
         let (mut scripts, mut longest) = (vec![Vec::new()], vec![Vec::new()]);
         for _ in 0..3 {
-            longest = longest.iter().flat_map(|script| ALL.map(|next| [script.as_slice(), &[next]].concat())).collect();
+            longest = longer(&longest, &ALL);
             scripts.extend(longest.clone());
         }
         for rounds in 2..=7 {
@@ -209,7 +210,7 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
     let mut first: Option<ConfigMap> = None;
     let mut refused = Refused::Conflict;
     for n in 1..=tries {
-        let mut object = match (&first, slip) {
+        let object = match (&first, slip) {
             (Some(first), Some(Slip::SendsAgain)) => first.clone(),
             _ => match api.get() {
                 Ok(object) => object,
@@ -221,53 +222,9 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
                 Err(other) => return Err(other),
             },
         };
-        let first = first.get_or_insert_with(|| object.clone());
-        if is(Slip::NewVersionOnly) {
-            object.data.clone_from(&first.data);
-        }
-        let read = if is(Slip::FirstCount) { &*first } else { &object };
-        let text = read.data.as_ref().and_then(|data| data.get("count"));
-        let most = match slip {
-            Some(Slip::NumberUpTo(most)) => most,
-            _ => u64::MAX,
-        };
-        let before = text.and_then(|text| text.parse().ok()).filter(|count| *count <= most).unwrap_or(0);
-        let data = object.data.get_or_insert_default();
-        if is(Slip::NewObject) {
-            data.clear();
-        }
-        data.insert("count".to_owned(), (before + 1).to_string());
-        if is(Slip::NewMeta) {
-            let (name, resource_version) = (object.metadata.name.take(), object.metadata.resource_version.take());
-            object.metadata = ObjectMeta { name, resource_version, ..ObjectMeta::default() };
-        }
-        if is(Slip::KnownKeys) {
-            data.retain(|key, _| key == "count" || key == "note");
-        }
-        if is(Slip::KnownFields) {
-            let ObjectMeta { name, namespace, resource_version, labels, annotations, .. } = object.metadata;
-            let metadata =
-                ObjectMeta { name, namespace, resource_version, labels, annotations, ..ObjectMeta::default() };
-            object = ConfigMap { metadata, data: object.data, ..ConfigMap::default() };
-        }
-        if is(Slip::KnownMeta) {
-            object.metadata.owner_references = None;
-        }
-        if is(Slip::FirstOfEach) {
-            object.metadata.finalizers.iter_mut().for_each(|all| all.truncate(1));
-            object.metadata.owner_references.iter_mut().for_each(|all| all.truncate(1));
-        }
-        if is(Slip::NoName) {
-            object.metadata.name = None;
-        }
-        if is(Slip::NoVersion) {
-            object.metadata.resource_version = None;
-        }
+        let (before, object) = with_one_more(first.get_or_insert_with(|| object.clone()), object, slip);
         match api.update(object) {
-            Ok(_) if is(Slip::ReadsAfter) => {
-                let now = api.get()?.data.unwrap_or_default();
-                return Ok(now.get("count").and_then(|text| text.parse().ok()).unwrap_or(0));
-            }
+            Ok(_) if is(Slip::ReadsAfter) => return Ok(number_in(&api.get()?, slip)),
             Err(_) if is(Slip::Swallows) => return Ok(before + 1),
             Ok(_) => return Ok(if is(Slip::GivesOld) { before } else { before + 1 }),
             Err(Refused::Conflict) => refused = Refused::Conflict,
@@ -279,6 +236,51 @@ fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
         }
     }
     Err(refused)
+}
+
+/// The number in an object; 0 if there is none.
+fn number_in(object: &ConfigMap, slip: Option<Slip>) -> u64 {
+    let most = match slip {
+        Some(Slip::NumberUpTo(most)) => most,
+        _ => u64::MAX,
+    };
+    let text = object.data.as_ref().and_then(|data| data.get("count"));
+    text.and_then(|text| text.parse().ok()).filter(|count| *count <= most).unwrap_or(0)
+}
+
+/// What an object counts, and the object as it is sent, with one more; the first is that of the first reading.
+fn with_one_more(first: &ConfigMap, mut object: ConfigMap, slip: Option<Slip>) -> (u64, ConfigMap) {
+    if slip == Some(Slip::NewVersionOnly) {
+        object.data.clone_from(&first.data);
+    }
+    let before = number_in(if slip == Some(Slip::FirstCount) { first } else { &object }, slip);
+    let data = object.data.get_or_insert_default();
+    if slip == Some(Slip::NewObject) {
+        data.clear();
+    }
+    data.insert("count".to_owned(), (before + 1).to_string());
+    match slip {
+        Some(Slip::NewMeta) => {
+            let (name, resource_version) = (object.metadata.name.take(), object.metadata.resource_version.take());
+            object.metadata = ObjectMeta { name, resource_version, ..ObjectMeta::default() };
+        }
+        Some(Slip::KnownKeys) => data.retain(|key, _| key == "count" || key == "note"),
+        Some(Slip::KnownFields) => {
+            let ObjectMeta { name, namespace, resource_version, labels, annotations, .. } = object.metadata;
+            let metadata =
+                ObjectMeta { name, namespace, resource_version, labels, annotations, ..ObjectMeta::default() };
+            object = ConfigMap { metadata, data: object.data, ..ConfigMap::default() };
+        }
+        Some(Slip::KnownMeta) => object.metadata.owner_references = None,
+        Some(Slip::FirstOfEach) => {
+            object.metadata.finalizers.iter_mut().for_each(|all| all.truncate(1));
+            object.metadata.owner_references.iter_mut().for_each(|all| all.truncate(1));
+        }
+        Some(Slip::NoName) => object.metadata.name = None,
+        Some(Slip::NoVersion) => object.metadata.resource_version = None,
+        _ => {}
+    }
+    (before, object)
 }
 
 #[cfg(test)]
