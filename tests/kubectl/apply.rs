@@ -144,3 +144,33 @@ fn what_was_applied_last_is_shown_and_set() {
         ],
     );
 }
+
+/// An object that was read carries the version that it had there.
+#[test]
+fn what_was_read_can_be_created() {
+    let mut shell = shell();
+    check(
+        &mut shell,
+        &[
+            ("kubectl apply -f one.yaml", "configmap/one created"),
+            (
+                "kubectl get cm one -o yaml | kubectl replace --force -f -",
+                "configmap \"one\" deleted\nconfigmap/one replaced",
+            ),
+            ("kubectl get cm one -o jsonpath={.data.a}", "2"),
+            ("kubectl create namespace other", "namespace/other created"),
+        ],
+    );
+    let other = shell.line("kubectl get cm one -o yaml").replace("namespace: apply", "namespace: other");
+    let mut files = (*shell.cluster.kubectl.files).clone();
+    files.insert("other.yaml".to_owned(), other);
+    shell.cluster.kubectl.files = Rc::new(files);
+    check(
+        &mut shell,
+        &[
+            ("kubectl create -f other.yaml", "configmap/one created"),
+            ("kubectl delete -f other.yaml", "configmap \"one\" deleted"),
+            ("kubectl apply -f other.yaml", "configmap/one created"),
+        ],
+    );
+}

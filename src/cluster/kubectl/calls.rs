@@ -291,7 +291,7 @@ impl Kubectl {
         if query.only_here {
             return Ok(object.clone());
         }
-        let mut request = self.request(Verb::Create, kind, namespace, "", Body::Json(object.to_string()));
+        let mut request = self.request(Verb::Create, kind, namespace, "", Body::Json(unversioned(object).to_string()));
         request.options = query.options;
         match self.send(request).await? {
             Response::Object(object) => Ok(object.printed()),
@@ -370,6 +370,16 @@ pub fn must_be_named(name: &str) -> Result<(), Failure> {
 }
 
 /// How a write is sent.
+/// What is new has no version yet, and the API server refuses one: an object that was read is sent without. Mirrors
+/// `Helper.CreateWithOptions`.
+fn unversioned(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        meta.remove("resourceVersion");
+    }
+    object
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// What stands in the query.
