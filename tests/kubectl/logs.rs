@@ -35,7 +35,9 @@ fn a_log_is_that_of_one_attempt_of_one_pod() {
     shell.line("sleep 2");
     said(&mut shell, "kubectl logs once", "ho");
     said(&mut shell, "kubectl logs once -p", NONE);
-    said(&mut shell, "kubectl logs once -c none", "error: container none is not valid for pod once");
+    said(&mut shell, "kubectl logs once -c none", "error: container none is not valid for pod once out of: once");
+    const GHOST: &str = "error: error from server (NotFound): pods \"ghost\" not found in namespace \"logs\"";
+    said(&mut shell, "kubectl logs ghost", GHOST);
 }
 
 /// A container may go round for ever: it prints what it prints when it is time.

@@ -20,7 +20,7 @@ use super::super::print::fields::{list, text};
 use super::super::terminal::{Then, place_of};
 use super::super::{Failure, Kubectl};
 use super::connect::{ask, connect};
-use super::pod_of::{Order, pod_of};
+use super::pod_of::{Order, all_names, pod_of};
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";
@@ -128,19 +128,15 @@ pub fn refuse_completed(pod: &Value) -> Result<(), Failure> {
 
 /// The container meant when none is named. Mirrors `podcmd.FindOrDefaultContainerByName`.
 pub fn default_container(pod: &Value, args: &Args, cx: &Kubectl) -> String {
-    let names = |path: &str, kind: &str| -> Vec<String> {
-        list(pod, path).iter().map(|container| format!("{}{kind}", text(container, "name"))).collect()
-    };
-    let own = names("spec.containers", "");
+    let own: Vec<&str> = list(pod, "spec.containers").iter().map(|container| text(container, "name")).collect();
     let annotated = pod.pointer(DEFAULT_CONTAINER).and_then(Value::as_str);
-    if let Some(name) = annotated.filter(|name| own.iter().any(|there| there == name)) {
+    if let Some(name) = annotated.filter(|name| own.contains(name)) {
         return name.to_owned();
     }
-    let first = own.first().cloned().unwrap_or_default();
-    let others = [("spec.ephemeralContainers", " (ephem)"), ("spec.initContainers", " (init)")];
-    let all: Vec<String> = own.into_iter().chain(others.iter().flat_map(|(path, kind)| names(path, kind))).collect();
+    let first = own.first().copied().unwrap_or_default();
+    let all = all_names(pod);
     if all.len() > 1 && !args.is_on("quiet") {
         cx.complain(format!("Defaulted container {first:?} out of: {}", all.join(", ")));
     }
-    first
+    first.to_owned()
 }

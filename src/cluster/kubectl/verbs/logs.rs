@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::connect::dial;
-use super::pod_of::{Order, object_of, pod_of, pods_of, status_of};
+use super::pod_of::{Order, all_names, best_pod, object_of, pods_of, status_of};
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -77,14 +77,24 @@ async fn chosen<'a>(args: &'a Args, cx: &Kubectl) -> Result<(Vec<Value>, &'a str
         _ => return Err(Failure::text(USAGE)),
     };
     if args.is_on("all-pods") {
-        let (kind, object) = object_of("logs", word, args, cx).await?;
+        let (kind, object) = object_of("logs", word, args, cx).await.map_err(|fault| missing(fault, args, cx))?;
         return Ok((pods_of(kind, &object, Order::Logs, args, cx).await?, container));
     }
-    let (pod, of) = pod_of("logs", word, Order::Logs, args, cx).await?;
+    let (kind, object) = object_of("logs", word, args, cx).await.map_err(|fault| missing(fault, args, cx))?;
+    let (pod, of) = best_pod(word, kind, &object, Order::Logs, args, cx).await?;
     if of > 1 {
         cx.complain(format!("Found {of} pods, using pod/{}", text(&pod, "metadata.name")));
     }
     Ok((vec![pod], container))
+}
+
+/// What is said of an object that is not there: in which namespace it is not.
+fn missing(fault: Failure, args: &Args, cx: &Kubectl) -> Failure {
+    if !fault.is_not_found() {
+        return fault;
+    }
+    let why = format!("{} in namespace {:?}", fault.message(), cx.namespace(args));
+    Failure::text(format!("error from server (NotFound): {why}"))
 }
 
 /// The containers of a Pod that are meant: the named one, all, or the one that is taken if none is named.
@@ -102,8 +112,8 @@ fn containers(pod: &Value, named: &str, args: &Args, cx: &Kubectl) -> Result<Vec
         (false, "") => Ok(vec![super::exec::default_container(pod, args, cx)]),
         (false, named) if all.iter().any(|there| there == named) => Ok(vec![named.to_owned()]),
         (false, named) => {
-            let name = text(pod, "metadata.name");
-            Err(Failure::text(format!("container {named} is not valid for pod {name}")))
+            let (name, all) = (text(pod, "metadata.name"), all_names(pod).join(", "));
+            Err(Failure::text(format!("container {named} is not valid for pod {name} out of: {all}")))
         }
     }
 }

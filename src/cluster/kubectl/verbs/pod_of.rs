@@ -100,6 +100,15 @@ pub fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
     ["spec.containers", "spec.initContainers", "spec.ephemeralContainers"].into_iter().flat_map(|path| list(pod, path))
 }
 
+/// The names of all, each with what it is unless it is one of the Pod's own. Mirrors `podcmd.AllContainerNames`.
+pub fn all_names(pod: &Value) -> Vec<String> {
+    let sorts = [("spec.containers", ""), ("spec.ephemeralContainers", " (ephem)"), ("spec.initContainers", " (init)")];
+    let names = |(path, sort): (&str, &str)| -> Vec<String> {
+        list(pod, path).iter().map(|container| format!("{}{sort}", text(container, "name"))).collect()
+    };
+    sorts.into_iter().flat_map(names).collect()
+}
+
 /// What the Pod's status says of a container.
 pub fn status_of<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
     let lists = ["status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses"];
