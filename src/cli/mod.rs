@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::cluster::manifest::{self, Manifests};
+use crate::cluster::manifest::{self, Manifests, Reading};
 use crate::cluster::scenario::{Nodes, Scenario};
 use crate::lab::plug;
 use crate::object::{Discovery, Kind};
@@ -379,11 +379,11 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
         if file == "-" {
             let mut text = String::new();
             io::stdin().read_to_string(&mut text)?;
-            all.append(manifest::read_text("STDIN", &text, &Discovery::default())?);
+            all.append(manifest::read_text("STDIN", &text, &Discovery::default(), Reading::Whole)?);
             scenario.files.insert("STDIN".into(), text);
             scenario.timeline.push("kubectl apply -f STDIN".into());
         } else {
-            all.append(manifest::read_path(Path::new("."), file, &Discovery::default())?);
+            all.append(manifest::read_path(Path::new("."), file, &Discovery::default(), Reading::Whole)?);
             scenario.timeline.push(format!("kubectl apply -f {}", shell_words::quote(file)));
         }
     }

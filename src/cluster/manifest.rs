@@ -4,8 +4,8 @@
 //! standard input; documents parted by `---`; a `List` stands for its items. What kubectl says of a file it cannot
 //! read is said here too, and after it the line and a way out, because here somebody is learning.
 //!
-//! YAML is read into a tree that refuses a key given twice, and from there into JSON; the strict decoding of the
-//! objects themselves is the API server's.
+//! YAML is read into a tree, and from there into JSON; the strict decoding of the objects themselves is the API
+//! server's. Two readers want different things of what is wrong in a file, which [`Reading`] says.
 
 use std::fmt;
 use std::fs;
@@ -43,25 +43,43 @@ pub struct Source {
     pub column: usize,
 }
 
-/// What stands in a file: objects of kinds that the cluster knows, and complaints about the others.
+/// What is done about a file in which something is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It is refused as a whole: what begins a run has to be right. A key may not stand twice in one mapping.
+    Whole,
+    /// What stands before it counts all the same, and of a key that stands twice the last. Mirrors `StreamVisitor`, and
+    /// the decoder below it, which is not the strict one.
+    Stream,
+}
+
+/// What stands in a file: objects of kinds that the cluster knows, and complaints about all else.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manifests {
     /// In the order of the file.
     pub known: Vec<Manifest>,
-    /// One complaint for each object of a kind that nobody has defined yet.
-    pub unknown: Vec<ManifestError>,
+    /// One complaint for each object of a kind that nobody has defined yet, and what ended a [`Reading::Stream`].
+    pub faults: Vec<ManifestError>,
+    /// Whether there are such kinds.
+    pub names_unknown_kinds: bool,
 }
 
 impl Manifests {
     /// Adds what stands in another file.
     pub fn append(&mut self, mut other: Manifests) {
         self.known.append(&mut other.known);
-        self.unknown.append(&mut other.unknown);
+        self.faults.append(&mut other.faults);
+        self.names_unknown_kinds |= other.names_unknown_kinds;
     }
 
-    /// The objects, if all are of kinds that the cluster knows.
+    /// Whether there is nothing in it, right or wrong.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.faults.is_empty()
+    }
+
+    /// The objects, if nothing is wrong.
     pub fn all(mut self) -> Result<Vec<Manifest>, ManifestError> {
-        if self.unknown.is_empty() { Ok(self.known) } else { Err(self.unknown.remove(0)) }
+        if self.faults.is_empty() { Ok(self.known) } else { Err(self.faults.remove(0)) }
     }
 }
 
@@ -79,6 +97,12 @@ pub struct ManifestError {
 impl ManifestError {
     fn new(source: Source, message: impl Into<String>, advice: impl Into<String>) -> ManifestError {
         ManifestError { message: message.into(), source, advice: advice.into() }
+    }
+
+    /// There are no objects in a file, for this verb.
+    pub fn nothing_in(file: &str, verb: &str) -> ManifestError {
+        let advice = format!("{file} has no objects in it: only comments, blank lines or empty documents.");
+        ManifestError::new(whole(file), format!("no objects passed to {verb}"), advice)
     }
 }
 
@@ -108,11 +132,11 @@ impl fmt::Display for ManifestError {
 impl std::error::Error for ManifestError {}
 
 /// Reads what `-f path` names: a file or a directory, seen from `base`.
-pub fn read_path(base: &Path, path: &str, known: &Discovery) -> Result<Manifests, ManifestError> {
+pub fn read_path(base: &Path, path: &str, known: &Discovery, reading: Reading) -> Result<Manifests, ManifestError> {
     let place = base.join(path);
     let metadata = fs::metadata(&place).map_err(|error| unreadable(path, &error))?;
     if !metadata.is_dir() {
-        return read_text(path, &read_file(&place, path)?, known);
+        return read_text(path, &read_file(&place, path)?, known, reading);
     }
     let mut manifests = Manifests::default();
     let files = manifest_files(&place, path)?;
@@ -123,41 +147,42 @@ pub fn read_path(base: &Path, path: &str, known: &Discovery) -> Result<Manifests
     }
     for file in files {
         let name = format!("{}/{}", path.trim_end_matches('/'), file.file_name().unwrap_or_default().to_string_lossy());
-        manifests.append(read_text(&name, &read_file(&file, &name)?, known)?);
+        manifests.append(read_text(&name, &read_file(&file, &name)?, known, reading)?);
     }
     Ok(manifests)
 }
 
 /// Reads the text of a file named `file`.
-pub fn read_text(file: &str, text: &str, known: &Discovery) -> Result<Manifests, ManifestError> {
+///
+/// # Errors
+/// What is wrong in it, or that there is nothing; of a [`Reading::Stream`] what is wrong is among the
+/// [`faults`](Manifests::faults).
+pub fn read_text(file: &str, text: &str, known: &Discovery, reading: Reading) -> Result<Manifests, ManifestError> {
     let mut manifests = Manifests::default();
-    for document in yaml::documents(text) {
-        let (value, source) = yaml::read(file, document)?;
-        match value {
-            Value::Null => {}
-            value => add_objects(value, source, known, &mut manifests)?,
-        }
+    let read = yaml::documents(text).into_iter().try_for_each(|document| match yaml::read(file, document, reading)? {
+        (Value::Null, _) => Ok(()),
+        (value, source) => add_objects(value, source, known, &mut manifests),
+    });
+    match (read, reading) {
+        (read, Reading::Whole) => read?,
+        (read, Reading::Stream) => manifests.faults.extend(read.err()),
     }
-    if manifests.known.is_empty() && manifests.unknown.is_empty() {
-        let advice = format!("{file} has no objects in it: only comments, blank lines or empty documents.");
-        return Err(ManifestError::new(whole(file), "no objects passed to apply", advice));
+    match reading {
+        Reading::Whole if manifests.is_empty() => Err(ManifestError::nothing_in(file, "apply")),
+        _ => Ok(manifests),
     }
-    Ok(manifests)
 }
 
 /// Reads values that are already apart, such as those that a kustomization makes; `file` is where they come from.
 pub fn of_values(file: &str, values: Vec<Value>, known: &Discovery) -> Result<Manifests, ManifestError> {
     let mut manifests = Manifests::default();
     values.into_iter().try_for_each(|value| add_objects(value, whole(file), known, &mut manifests))?;
-    if manifests.known.is_empty() && manifests.unknown.is_empty() {
-        return Err(ManifestError::new(whole(file), "no objects passed to apply", ""));
-    }
     Ok(manifests)
 }
 
 /// The values of all documents of a text named `file`, whatever they are.
 pub(super) fn values(file: &str, text: &str) -> Result<Vec<Value>, ManifestError> {
-    let read = yaml::documents(text).into_iter().map(|document| Ok(yaml::read(file, document)?.0));
+    let read = yaml::documents(text).into_iter().map(|document| Ok(yaml::read(file, document, Reading::Whole)?.0));
     let values = read.collect::<Result<Vec<Value>, ManifestError>>()?;
     Ok(values.into_iter().filter(|value| !value.is_null()).collect())
 }
@@ -174,7 +199,10 @@ fn add_objects(
     }
     match kind_of(&value, &source, known)? {
         Ok(kind) => manifests.known.push(Manifest { object: value, kind, source }),
-        Err(unknown) => manifests.unknown.push(unknown),
+        Err(unknown) => {
+            manifests.faults.push(unknown);
+            manifests.names_unknown_kinds = true;
+        }
     }
     Ok(())
 }
@@ -191,7 +219,7 @@ fn kind_of(value: &Value, source: &Source, known: &Discovery) -> Result<Result<K
     };
     if !value.is_object() {
         let advice = "A manifest is a mapping: apiVersion, kind, metadata and so on, each on a line of its own.";
-        return invalid(&format!("invalid object to validate: {value}"), advice);
+        return invalid("invalid object to validate", advice);
     }
     let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (field("apiVersion"), field("kind"));

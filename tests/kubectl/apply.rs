@@ -174,3 +174,45 @@ fn what_was_read_can_be_created() {
         ],
     );
 }
+
+/// What stands before something broken is done, and what stands after something unknown too.
+#[test]
+fn a_file_is_read_as_far_as_it_goes() {
+    const BROKEN: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: before}
+data: {a: '1', a: '2'}
+---
+apiVersion: x/v1
+kind: Shirt
+metadata: {name: my}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: between}
+---
+apiVersion: v1
+kind: {
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after}
+";
+    let mut shell = shell();
+    shell.cluster.kubectl.files = Rc::new([("broken.yaml".to_owned(), BROKEN.to_owned())].into());
+    let faults = "resource mapping not found for name: \"my\" namespace: \"\" from \"broken.yaml\": no matches for kind \"Shirt\" …\n\
+                  ensure CRDs are installed first\n  hint: …\nerror parsing broken.yaml: error converting YAML to JSON: …\n  hint: …";
+    let with = |done: &str| format!("{done}\n{faults}");
+    check(
+        &mut shell,
+        &[
+            ("kubectl create -f broken.yaml", &with("configmap/before created\nconfigmap/between created")),
+            ("kubectl get cm before -o jsonpath={.data.a}", "2"),
+            ("kubectl apply -f broken.yaml --dry-run=client -o name", &with("configmap/before\nconfigmap/between")),
+            ("kubectl get -f broken.yaml --no-headers", &with("before    1     …\nbetween   0     …")),
+            ("kubectl get -f broken.yaml -o name", faults),
+            ("kubectl delete -f broken.yaml", &with("configmap \"before\" deleted\nconfigmap \"between\" deleted")),
+        ],
+    );
+}

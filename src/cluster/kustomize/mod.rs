@@ -20,7 +20,7 @@
 //!
 //! Left out: whatever is somewhere else (URLs, repositories), Helm charts, plugins (`generators`, `transformers`,
 //! `validators`), `configurations`, `crds` and `openapi`, `vars`, `buildMetadata`; replacements within a text that is YAML or
-//! JSON itself. A key that stands twice in a mapping is a mistake here, as it is in any manifest. Directories are named as seen
+//! JSON itself. A key that stands twice in a mapping is a mistake here, and not as in a manifest. Directories are named as seen
 //! from where one is, not from the root of the disk. Kinds that are not built in are taken to be namespaced.
 
 mod fields;

@@ -5,11 +5,11 @@ use serde_json::json;
 use super::*;
 
 fn read(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
-    read_text(file, text, &Discovery::default())?.all()
+    read_text(file, text, &Discovery::default(), Reading::Whole)?.all()
 }
 
 fn read_at(base: &Path, path: &str) -> Result<Vec<Manifest>, ManifestError> {
-    read_path(base, path, &Discovery::default())?.all()
+    read_path(base, path, &Discovery::default(), Reading::Whole)?.all()
 }
 
 /// A directory that is removed again.
@@ -71,7 +71,7 @@ fn mistakes_have_a_line_and_a_way_out() {
         ("apiVersion: v1\nkind: Pod\n---\nkind: Pod\nkind: Pod\n", "key \"kind\" already set in map", 4, "twice"),
         ("apiVersion: v1\nkind: Pod\n\tspec: {}\n", "found character that cannot start any token", 3, "replace the tab"),
         ("apiVersion: v1\nkind: Pod: x\n", "mapping values are not allowed in this context", 2, "one line"),
-        ("just words\n", "invalid object to validate", 1, "is a mapping"),
+        ("just words\n", "error validating data: invalid object to validate; if you choose", 1, "is a mapping"),
         ("kind: Pod\n", "apiVersion not set", 1, "add `apiVersion:`"),
         ("apiVersion: v1\n", "kind not set", 1, "add `kind:`"),
         ("apiVersion: v1\nkind: pod\n", "no matches for kind \"pod\" in version \"v1\"", 1, "`kind: Pod`"),
@@ -86,6 +86,41 @@ fn mistakes_have_a_line_and_a_way_out() {
         assert_eq!(error.source.line, line, "{text:?}");
         assert!(error.to_string().contains("\n  hint: "), "{error}");
     }
+}
+
+/// What kubectl takes of a file that begins no run.
+#[test]
+fn a_stream_is_read_up_to_what_is_broken() {
+    let read = |text: &str| read_text("web.yaml", text, &Discovery::default(), Reading::Stream).unwrap();
+    let good = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
+    let unknown = "apiVersion: x/v1\nkind: Shirt\n";
+    #[rustfmt::skip]
+    let cases: [(String, usize, &[&str]); 5] = [
+        (format!("{good}---\n{{\n---\n{good}"), 1, &["error parsing web.yaml"]),
+        (format!("{good}---\nkind: Pod\n---\n{good}"), 1, &["apiVersion not set"]),
+        (format!("{good}---\n{unknown}---\n{good}"), 2, &["no matches for kind \"Shirt\""]),
+        (format!("{unknown}---\n{good}---\nwords\n"), 1, &["no matches for kind \"Shirt\"", "invalid object to validate;"]),
+        ("# nothing\n".to_owned(), 0, &[]),
+    ];
+    for (text, known, faults) in cases {
+        let manifests = read(&text);
+        assert_eq!((manifests.known.len(), manifests.faults.len()), (known, faults.len()), "{text}");
+        for (fault, part) in manifests.faults.iter().zip(faults) {
+            assert!(fault.message.contains(part), "{text}\n{fault}");
+        }
+        assert_eq!(manifests.names_unknown_kinds, text.contains("Shirt"));
+    }
+}
+
+#[test]
+fn of_a_key_that_stands_twice_the_last_counts_in_a_stream() {
+    let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, name: b}\nspec: &s\n  - {x: 1, y: !t [1.5, true, ~], x: -2}\n\
+                kind: Pod\nmore: *s\n";
+    let manifests = read_text("web.yaml", text, &Discovery::default(), Reading::Stream).unwrap();
+    let spec = json!([{"x": -2, "y": [1.5, true, null]}]);
+    let want = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}, "spec": spec, "more": spec});
+    assert_eq!(manifests.known[0].object, want);
+    assert_eq!(read("web.yaml", text).unwrap_err().source, Source { file: "web.yaml".to_owned(), line: 3, column: 11 });
 }
 
 #[test]

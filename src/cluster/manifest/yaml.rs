@@ -1,9 +1,11 @@
 //! One YAML document into JSON, with the line to blame when that fails.
 
-use serde::Deserialize as _;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{ManifestError, Source};
+use super::{ManifestError, Reading, Source};
 
 /// A document of a file: its text and the number of the lines before it.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +34,7 @@ pub fn documents(text: &str) -> Vec<Document<'_>> {
 }
 
 /// Reads a document; null if there is nothing in it.
-pub fn read(file: &str, document: Document<'_>) -> Result<(Value, Source), ManifestError> {
+pub fn read(file: &str, document: Document<'_>, reading: Reading) -> Result<(Value, Source), ManifestError> {
     let blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     let skipped = document.text.lines().take_while(|line| blank(line)).count();
     let source = Source { file: file.to_owned(), line: document.lines_before + skipped + 1, column: 0 };
@@ -45,13 +47,90 @@ pub fn read(file: &str, document: Document<'_>) -> Result<(Value, Source), Manif
         let advice = "No manifest is that deep: a `[` or `{` is opened over and over.".to_owned();
         return Err(ManifestError { message, source, advice });
     }
-    let tree = serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(document.text))
-        .map_err(|error| broken(file, document, &error))?;
+    let tree = tree(document.text, reading).map_err(|error| broken(file, document, &error))?;
     let value = to_json(tree, document.text).map_err(|why| {
         let message = format!("error parsing {file}: error converting YAML to JSON: {why}");
         ManifestError { message, source: source.clone(), advice: String::new() }
     })?;
     Ok((value, source))
+}
+
+/// The tree of a document. The reader below us refuses a key that stands twice: then it is read anew, if it may.
+fn tree(text: &str, reading: Reading) -> Result<serde_yaml::Value, serde_yaml::Error> {
+    match serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(text)) {
+        Err(error) if reading == Reading::Stream && is_duplicate(&error.to_string()) => {
+            LastOfKeys::deserialize(serde_yaml::Deserializer::from_str(text)).map(|tree| tree.0)
+        }
+        tree => tree,
+    }
+}
+
+fn is_duplicate(error: &str) -> bool {
+    error.contains("duplicate entry")
+}
+
+/// A tree in which of a key that stands twice the last has won. It has no tags, which nobody asks for.
+struct LastOfKeys(serde_yaml::Value);
+
+impl<'de> Deserialize<'de> for LastOfKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LastOfKeys, D::Error> {
+        deserializer.deserialize_any(Nodes).map(LastOfKeys)
+    }
+}
+
+struct Nodes;
+
+impl<'de> Visitor<'de> for Nodes {
+    type Value = serde_yaml::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any YAML")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(serde_yaml::Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(LastOfKeys(item)) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(all.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let mut all = serde_yaml::Mapping::new();
+        while let Some((LastOfKeys(key), LastOfKeys(value))) = fields.next_entry()? {
+            all.insert(key, value);
+        }
+        Ok(all.into())
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Self::Value, A::Error> {
+        let (_tag, content) = tagged.variant::<String>()?;
+        content.newtype_variant::<LastOfKeys>().map(|content| content.0)
+    }
 }
 
 /// How deep brackets may be nested, as in goyaml; beyond that the reader below us takes minutes to refuse.
@@ -83,7 +162,7 @@ fn broken(file: &str, document: Document<'_>, error: &serde_yaml::Error) -> Mani
 /// and not the scanner that found the mistake. Mirrors `yaml.v2`'s `parser.fail`.
 fn go_line(error: &str, line: usize) -> String {
     const SCANNER: &[&str] = &["found character", "mapping values", "could not find expected ':'", "found unexpected"];
-    if error.contains("duplicate entry") {
+    if is_duplicate(error) {
         return format!("unmarshal errors:\n  line {line}: ");
     }
     let scanner = SCANNER.iter().any(|part| error.contains(part));
@@ -98,7 +177,7 @@ fn explain(error: &str, text: &str, line: usize) -> (String, &'static str) {
     let said = |part: &str| error.contains(part);
     let here = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
     let indent: String = here.chars().take_while(|c| c.is_whitespace()).collect();
-    if said("duplicate entry") {
+    if is_duplicate(error) {
         let key = error.split("with key ").nth(1).and_then(|rest| rest.split(" at line").next()).unwrap_or("");
         return (
             format!("key {key} already set in map"),

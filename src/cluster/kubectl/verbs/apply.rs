@@ -45,7 +45,7 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text(format!("Unexpected args: [{word}]\nSee 'kubectl apply -h' for help and examples")));
     }
     let manifests = cx.some_manifests("apply", args).await?;
-    let mut failed: Vec<Failure> = manifests.unknown.into_iter().map(Failure::from).collect();
+    let mut failed: Vec<Failure> = manifests.faults.into_iter().map(Failure::from).collect();
     let selector = Selector::parse(args.value("selector")).map_err(Failure::text)?;
     let mut applied = Vec::new();
     for mut manifest in manifests.known.into_iter().filter(|manifest| is_selected(manifest, &selector)) {

@@ -37,11 +37,11 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
              resource may continue to run on the cluster indefinitely.",
         );
     }
-    let (victims, mut failed) = victims(args, cx).await?;
-    if victims.is_empty() && failed.is_empty() {
+    let (victims, faults) = victims(args, cx).await?;
+    if victims.is_empty() && faults.is_empty() {
         cx.line("No resources found");
     }
-    let mut deleted = Vec::new();
+    let (mut deleted, mut failed) = (Vec::new(), Vec::new());
     if args.has("namespace") && victims.iter().any(|(kind, ..)| !kind.info().namespaced) {
         cx.complain("Warning: deleting cluster-scoped resources, not scoped to the provided namespace");
     }
@@ -63,6 +63,7 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             }
         }
     }
+    failed.extend(faults);
     // Where something went wrong, nothing is waited for either.
     Failure::all(failed)?;
     if args.value("wait") != "false" && dry_run_note(args).is_empty() {
@@ -162,7 +163,11 @@ async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Vec<Failure>
                 ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
             (m.kind, namespace, name)
         };
-        return Ok((cx.manifests("delete", args).await?.iter().map(of).collect(), Vec::new()));
+        let manifests = cx.some_manifests("delete", args).await?;
+        return Ok((
+            manifests.known.iter().map(of).collect(),
+            manifests.faults.into_iter().map(Failure::from).collect(),
+        ));
     }
     let mut victims = Vec::new();
     let mut failed = Vec::new();

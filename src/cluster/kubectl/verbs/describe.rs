@@ -23,7 +23,8 @@ pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let with_events = args.value("show-events") != "false";
     let mut first = true;
     let mut failed = Vec::new();
-    for (target, namespace) in wanted("describe", args, cx).await? {
+    let (targets, faults) = wanted("describe", args, cx).await?;
+    for (target, namespace) in targets {
         let kind = target.kind;
         let fetched = match fetch(&target, &namespace, args, cx).await {
             Err(fault) if fault.is_not_found() => beginning_with(&target, fault, args, cx).await,
@@ -49,6 +50,7 @@ pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     match (first && failed.is_empty(), args.is_on("all-namespaces")) {
         (false, _) => {}
         (true, true) => cx.complain("No resources found"),
+    failed.extend(faults);
         (true, false) => cx.complain(format!("No resources found in {} namespace.", cx.namespace(args))),
     }
     Failure::all(failed)

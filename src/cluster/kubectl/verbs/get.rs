@@ -30,7 +30,7 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = cx.output(args)?.without_titles(args.is_on("no-headers"));
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
     let mut failed = Vec::new();
-    let targets = wanted("get", args, cx).await?;
+    let (targets, faults) = wanted("get", args, cx).await?;
     for (target, namespace) in &targets {
         match fetch(target, namespace, args, cx).await {
             Ok(objects) => match groups.last_mut().filter(|(kind, _)| *kind == target.kind) {
@@ -41,32 +41,47 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Err(fault) => failed.push(fault),
         }
     }
+    failed.extend(faults);
     if args.is_on("ignore-not-found") && groups.iter().all(|(_, group)| group.is_empty()) {
         return Failure::all(failed);
     }
     let single = matches!(targets.as_slice(), [(Target { name: Some(_), .. }, _)]);
     sort(&mut groups, args.value("sort-by"))?;
-    // Of what is missing there is no table; a list of nothing is printed as one.
+    // Of what is missing there is no table; a list of nothing is printed as one, but for what is in one file.
     let some = groups.iter().any(|(_, group)| !group.is_empty());
-    if failed.is_empty() || some || (!single && !output.is_table()) {
+    let shows = if output.is_table() { some } else { !single && !is_one_file(args, cx) };
+    if failed.is_empty() || shows {
         show(&output, &groups, single, args, cx)?;
     }
     Failure::all(failed)
 }
 
+/// Whether it is one file that says what is meant. Mirrors `singleItemImplied` of `visitByPaths`.
+fn is_one_file(args: &Args, cx: &Kubectl) -> bool {
+    let mut paths = args.values("filename").iter().flat_map(|paths| paths.split(','));
+    match (paths.next(), paths.next()) {
+        (Some(path), None) => path != "-" && cx.names_in(path).is_empty(),
+        _ => args.has("kustomize"),
+    }
+}
+
+/// What is named, each with its namespace, and what is wrong with manifests that do not say it.
+type Wanted = (Vec<(Target, String)>, Vec<Failure>);
+
 /// What the words or the manifests of a command name, and in which namespace: that of a manifest is its own.
-pub(super) async fn wanted(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<(Target, String)>, Failure> {
+pub(super) async fn wanted(verb: &str, args: &Args, cx: &Kubectl) -> Result<Wanted, Failure> {
     if !args.gives_manifests() {
         let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
         let targets = cx.targets(verb, &args.words).await?;
         all_or_named(&targets, args)?;
-        return Ok(targets.into_iter().map(|target| (target, namespace.to_owned())).collect());
+        return Ok((targets.into_iter().map(|target| (target, namespace.to_owned())).collect(), Vec::new()));
     }
     let of = |m: &crate::cluster::manifest::Manifest| {
         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
         (Target { kind: m.kind, name: Some(name) }, namespace)
     };
-    Ok(cx.manifests(verb, args).await?.iter().map(of).collect())
+    let manifests = cx.some_manifests(verb, args).await?;
+    Ok((manifests.known.iter().map(of).collect(), manifests.faults.into_iter().map(Failure::from).collect()))
 }
 
 /// Names and selectors do not go together. Mirrors `visitBySelector`.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::{Failure, Kubectl};
 use crate::cluster::kustomize;
-use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, of_values};
+use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, Reading, of_values};
 use crate::object::Discovery;
 
 impl Kubectl {
@@ -16,19 +16,25 @@ impl Kubectl {
         Ok(self.some_manifests(verb, args).await?.all()?)
     }
 
-    /// The same, with complaints about objects of kinds that the cluster does not know.
+    /// The same as far as they can be used, and what is said of the others.
     pub async fn some_manifests(&self, verb: &str, args: &Args) -> Result<Manifests, Failure> {
         let built = self.built(args)?;
         let read = |known: &Discovery| match &built {
-            Some(objects) => of_values(args.value("kustomize"), objects.clone(), known).map_err(|e| for_verb(e, verb)),
-            None => self.read_all(verb, args, known),
+            Some(objects) => of_values(args.value("kustomize"), objects.clone(), known),
+            None => self.read_all(args, known),
         };
         if !args.gives_manifests() {
             return Err(Failure::text("must specify one of -f and -k"));
         }
         let mut manifests = read(&Discovery::default())?;
-        if !manifests.unknown.is_empty() {
+        if manifests.names_unknown_kinds {
             manifests = read(&self.discover().await?)?;
+        }
+        if manifests.is_empty() {
+            return Err(match &built {
+                Some(_) => Failure::text(format!("no objects passed to {verb}")),
+                None => ManifestError::nothing_in(args.value("filename"), verb).into(),
+            });
         }
         manifests.known.iter_mut().for_each(|manifest| self.place(manifest, args));
         Ok(manifests)
@@ -52,10 +58,10 @@ impl Kubectl {
         Ok(Some(built.objects))
     }
 
-    fn read_all(&self, verb: &str, args: &Args, known: &Discovery) -> Result<Manifests, ManifestError> {
+    fn read_all(&self, args: &Args, known: &Discovery) -> Result<Manifests, ManifestError> {
         let mut manifests = Manifests::default();
         for path in args.values("filename").iter().flat_map(|paths| paths.split(',')) {
-            manifests.append(self.read(path, known).map_err(|error| for_verb(error, verb))?);
+            manifests.append(self.read(path, known)?);
         }
         Ok(manifests)
     }
@@ -82,18 +88,22 @@ impl Kubectl {
 
     fn read(&self, path: &str, known: &Discovery) -> Result<Manifests, ManifestError> {
         if path == "-" {
-            return manifest::read_text("STDIN", &self.stdin, known);
+            return manifest::read_text("STDIN", &self.stdin, known, Reading::Stream);
         }
         if let Some(text) = self.files.get(path) {
-            return manifest::read_text(path, text, known);
+            return manifest::read_text(path, text, known, Reading::Stream);
         }
         // A directory of files that are not on the disk.
         let prefix = format!("{}/", path.trim_end_matches('/'));
-        let mut all = Manifests::default();
-        for (name, text) in self.files.iter().filter(|(name, _)| name.starts_with(&prefix)) {
-            all.append(manifest::read_text(name, text, known)?);
+        let mut inside = self.files.iter().filter(|(name, _)| name.starts_with(&prefix)).peekable();
+        if inside.peek().is_none() {
+            return manifest::read_path(&self.base, path, known, Reading::Stream);
         }
-        if all == Manifests::default() { manifest::read_path(&self.base, path, known) } else { Ok(all) }
+        let mut all = Manifests::default();
+        for (name, text) in inside {
+            all.append(manifest::read_text(name, text, known, Reading::Stream)?);
+        }
+        Ok(all)
     }
 
     /// Mirrors `resource.SetNamespace`: an object without a namespace gets the one of the command.
@@ -110,12 +120,4 @@ impl Kubectl {
             }
         }
     }
-}
-
-/// `no objects passed to apply` names the verb.
-fn for_verb(mut error: ManifestError, verb: &str) -> ManifestError {
-    if error.message == "no objects passed to apply" {
-        error.message = format!("no objects passed to {verb}");
-    }
-    error
 }

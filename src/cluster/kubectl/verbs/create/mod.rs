@@ -31,7 +31,7 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return generate(args, cx).await;
     }
     let manifests = cx.some_manifests("create", args).await?;
-    let mut failed: Vec<Failure> = manifests.unknown.into_iter().map(Failure::from).collect();
+    let mut failed = Vec::new();
     for manifest in manifests.known {
         let object = if args.is_on("save-config") { annotated(&manifest.object) } else { manifest.object };
         let namespace = text(&object, "metadata.namespace");
@@ -44,6 +44,7 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     Failure::all(failed)
 }
+    failed.extend(manifests.faults.into_iter().map(Failure::from));
 
 /// Something that is made without a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
