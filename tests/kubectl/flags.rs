@@ -11,10 +11,22 @@ fn what_is_made_without_a_manifest() {
     check(
         &mut shell,
         &[
-            ("kubectl run p --image=nginx --expose", "error: --port must be set when exposing a service"),
+            (
+                "kubectl run p --image=nginx --expose",
+                "error: --port must be set when exposing a service\nSee 'kubectl run -h' for help and examples",
+            ),
+            (
+                "kubectl run p --image=nginx --restart=Foo",
+                "error: invalid restart policy: Foo\nSee 'kubectl run -h' for help and examples",
+            ),
+            (
+                "kubectl run p --image=nginx --image-pull-policy=No",
+                "error: invalid image pull policy: No\nSee 'kubectl run -h' for help and examples",
+            ),
+            ("kubectl run p --image='bad image'", "error: Invalid image name \"bad image\": invalid reference format"),
             (
                 "kubectl run p --image=nginx --port=80 --expose --annotations=a=b --image-pull-policy=Never",
-                "pod/p created\nservice/p created",
+                "service/p created\npod/p created",
             ),
             ("kubectl get pod p -o jsonpath={.metadata.annotations.a}{.spec.containers[0].imagePullPolicy}", "bNever"),
             ("kubectl get service p -o jsonpath={.spec.selector.run}", "p"),

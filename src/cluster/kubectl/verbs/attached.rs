@@ -13,6 +13,7 @@ use super::attach::{open, way_back, welcome};
 use super::delete::delete_one;
 use super::logs;
 use super::pod_of::{containers, status_of};
+use super::run::usage;
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -34,18 +35,24 @@ pub(super) fn wanted(args: &Args) -> bool {
     if args.has("attach") { args.is_on("attach") } else { args.is_on("stdin") }
 }
 
+/// A terminal is there to be typed into.
+pub(super) fn check_terminal(args: &Args) -> Result<(), Failure> {
+    match args.is_on("tty") && !args.is_on("stdin") {
+        true => Err(usage("-i/--stdin is required for containers with -t/--tty=true")),
+        false => Ok(()),
+    }
+}
+
 /// What cannot be. Mirrors the checks of `RunOptions.Run`.
 pub(super) fn check(args: &Args) -> Result<(), Failure> {
-    let why = if args.is_on("tty") && !args.is_on("stdin") {
-        "-i/--stdin is required for containers with -t/--tty=true"
-    } else if !wanted(args) && args.is_on("rm") {
+    let why = if !wanted(args) && args.is_on("rm") {
         "--rm should only be used for attached containers"
     } else if wanted(args) && !matches!(args.value("dry-run"), "" | "none") {
         "--dry-run=[server|client] can't be used with attached containers options (--attach, --stdin, or --tty)"
     } else {
         return Ok(());
     };
-    Err(Failure::text(format!("{why}\nSee 'kubectl run -h' for help and examples")))
+    Err(usage(why))
 }
 
 /// Stays with a new Pod, and with `--rm` takes it away in the end, and its Service.

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::attached;
-use super::create::{post, send};
+use super::create::send;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
+use crate::node::kubelet::images::wrong_name;
 use crate::object::{Kind, patch};
 
 /// `kubectl run`.
@@ -20,20 +21,23 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             false => "required flag(s) \"image\" not set",
         }));
     }
-    attached::check(args)?;
+    // The flag is a text, which may not be a number.
+    let port = Some(args.value("port")).filter(|port| !port.is_empty());
+    let port = port
+        .map(|port| {
+            port.parse::<i64>().map_err(|_| Failure::text(format!("strconv.Atoi: parsing {port:?}: invalid syntax")))
+        })
+        .transpose()?;
+    check(port, args)?;
     if args.is_on("stdin") {
         cx.check_terminal()?;
-    }
-    let port = args.number("port")?;
-    if args.is_on("expose") && port.is_none() {
-        return Err(Failure::text("--port must be set when exposing a service"));
     }
     let container = container(name, words, port, args)?;
     let labels = match args.value("labels") {
         "" => json!({"run": name}),
         labels => pairs(labels)?,
     };
-    let restart = if args.has("restart") { args.value("restart") } else { "Always" };
+    let restart = Some(args.value("restart")).filter(|policy| !policy.is_empty()).unwrap_or("Always");
     let spec = json!({"containers": [container], "restartPolicy": restart, "dnsPolicy": "ClusterFirst"});
     let mut metadata = json!({"name": name, "labels": labels});
     if args.has("annotations") {
@@ -41,20 +45,51 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
     let pod = send(overridden(pod, args)?, "kubectl-run", args, cx).await?;
+    let service = match port.filter(|_| args.is_on("expose")) {
+        Some(port) => Some(exposed(service(name, port, &labels, args), args, cx).await),
+        None => None,
+    };
     if attached::wanted(args) {
-        let mut services = Vec::new();
-        if let Some(port) = port.filter(|_| args.is_on("expose")) {
-            services.push(send(service(name, port, &labels), "kubectl-run", args, cx).await?);
-            cx.tell(&services[0], "created", args)?;
-        }
+        let services: Vec<Value> = service.into_iter().flatten().collect();
         return attached::stay(&pod, &services, args, cx).await;
     }
     cx.tell(&pod, "created", args)?;
-    let Some(port) = port.filter(|_| args.is_on("expose")) else { return Ok(()) };
-    if matches!(args.value("output"), "yaml") {
+    service.unwrap_or(Ok(Value::Null)).map(|_| ())
+}
+
+/// What cannot be, in the order in which it is looked at. Mirrors `RunOptions.Run`.
+fn check(port: Option<i64>, args: &Args) -> Result<(), Failure> {
+    let (image, restart, pull) = (args.value("image"), args.value("restart"), args.value("image-pull-policy"));
+    if wrong_name(image).is_some() {
+        return Err(Failure::text(format!("Invalid image name {image:?}: invalid reference format")));
+    }
+    attached::check_terminal(args)?;
+    if args.is_on("expose") && port.is_none() {
+        return Err(usage("--port must be set when exposing a service"));
+    }
+    if !matches!(restart, "" | "Always" | "OnFailure" | "Never") {
+        return Err(usage(&format!("invalid restart policy: {restart}")));
+    }
+    attached::check(args)?;
+    if !matches!(pull, "" | "Always" | "IfNotPresent" | "Never") {
+        return Err(usage(&format!("invalid image pull policy: {pull}")));
+    }
+    Ok(())
+}
+
+/// What is wrong with the words of a line, and where to read on.
+pub(super) fn usage(why: &str) -> Failure {
+    Failure::text(format!("{why}\nSee 'kubectl run -h' for help and examples"))
+}
+
+/// Creates the Service of `--expose`, and tells of it: the Pod is told of when all is done. Mirrors `generateService`.
+async fn exposed(service: Value, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    let service = send(service, "kubectl-run", args, cx).await?;
+    cx.tell(&service, "created", args)?;
+    if args.value("output") == "yaml" {
         cx.line("---");
     }
-    post(service(name, port, &labels), "kubectl-run", "created", args, cx).await
+    Ok(service)
 }
 
 /// The container: `words` are what it runs.
@@ -89,12 +124,15 @@ fn container(name: &str, words: &[String], port: Option<i64>, args: &Args) -> Re
     Ok(container)
 }
 
-/// The Service of `--expose`.
-fn service(name: &str, port: i64, labels: &Value) -> Value {
+/// The Service of `--expose`. It has the labels that `--labels` gives, as its Pod has.
+fn service(name: &str, port: i64, labels: &Value, args: &Args) -> Value {
     let ports = json!([{"port": port, "protocol": "TCP", "targetPort": port}]);
-    json!({
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": ports, "selector": labels},
-    })
+    let mut metadata = json!({"name": name});
+    if !args.value("labels").is_empty() {
+        metadata["labels"] = labels.clone();
+    }
+    let spec = json!({"ports": ports, "selector": labels});
+    json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 }
 
 /// The Pod with `--overrides` over it.
