@@ -140,3 +140,20 @@ Metadata:
     ];
     check(&mut shell, &script);
 }
+
+/// Those that know a node's uid are asked for before those of its kubelet, which does not.
+#[test]
+fn of_one_second_the_controllers_events_come_first() {
+    let mut shell = Shell::new(Path::new("."), "events");
+    shell.line("sleep 5");
+    shell.calls.clear();
+    let page = shell.line("kubectl describe node node-1");
+    let asked: Vec<&str> = shell.calls.iter().filter(|call| call.contains("events")).map(String::as_str).collect();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    let sources: Vec<&str> = page
+        .lines()
+        .skip_while(|line| !line.starts_with("Events:"))
+        .filter_map(|line| line.split_whitespace().find(|word| ["kubelet", "node-controller"].contains(word)))
+        .collect();
+    assert!(sources.contains(&"kubelet") && sources.contains(&"node-controller"), "{page}");
+}

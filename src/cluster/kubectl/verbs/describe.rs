@@ -102,8 +102,12 @@ async fn related(kind: Kind, object: &Value, with_events: bool, cx: &Kubectl) ->
         related.limit_ranges = cx.list(Kind::LimitRange, name, options).await?.items;
     }
     if with_events && has_events(kind) {
-        let options = Options { field_selector: about(kind, object), limit: 500, ..Options::default() };
-        related.events = Some(cx.list(Kind::Event, namespace, options).await?.items);
+        let mut events = events_about(kind, object, told_uid(object), cx).await?;
+        if kind == Kind::Node {
+            // A kubelet does not know its node's uid, and tells of it by its name.
+            events.extend(events_about(kind, object, text(object, "metadata.name"), cx).await?);
+        }
+        related.events = Some(events);
     }
     if kind == Kind::Deployment {
         related.replica_sets = of_selector(Kind::ReplicaSet, object, cx).await?;
@@ -137,23 +141,23 @@ async fn of_selector(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Vec<Val
     Ok(cx.list(kind, text(object, "metadata.namespace"), options).await?.items)
 }
 
-/// Which Events are about `object`. Mirrors `EventExpansion.GetFieldSelector`.
-fn about(kind: Kind, object: &Value) -> String {
-    let [name, namespace, uid] = ["metadata.name", "metadata.namespace", "metadata.uid"].map(|path| text(object, path));
+/// The uid by which Events are about an object: the kubelet tells of what it runs, which has another uid than the object
+/// that stands for it.
+fn told_uid(object: &Value) -> &str {
+    object["metadata"]["annotations"][MIRROR].as_str().unwrap_or_else(|| text(object, "metadata.uid"))
+}
+
+/// The Events about what has this uid. Mirrors `searchEvents` and `EventExpansion.GetFieldSelector`.
+async fn events_about(kind: Kind, object: &Value, uid: &str, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
+    let [name, namespace] = ["metadata.name", "metadata.namespace"].map(|path| text(object, path));
     let mut parts = vec![format!("involvedObject.name={name}")];
     if !namespace.is_empty() {
         parts.push(format!("involvedObject.namespace={namespace}"));
     }
-    // A kubelet does not know its node's uid, and uses the name.
-    if kind == Kind::Node {
+    if kind != Kind::Pod {
         parts.push(format!("involvedObject.kind={kind}"));
-    } else {
-        if kind != Kind::Pod {
-            parts.push(format!("involvedObject.kind={kind}"));
-        }
-        // The kubelet tells of what it runs, which has another uid than the object that stands for it.
-        let behind = object["metadata"]["annotations"][MIRROR].as_str();
-        parts.push(format!("involvedObject.uid={}", behind.unwrap_or(uid)));
     }
-    parts.join(",")
+    parts.push(format!("involvedObject.uid={uid}"));
+    let options = Options { field_selector: parts.join(","), limit: 500, ..Options::default() };
+    Ok(cx.list(Kind::Event, namespace, options).await?.items)
 }
