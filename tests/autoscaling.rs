@@ -324,7 +324,7 @@ fn what_kubectl_refuses() {
             "error: required flag(s) \"max\" not set",
             "error: --max=MAXPODS is required and must be at least 1, max: 0",
             "error: --max=MAXPODS must be larger or equal to --min=MINPODS, max: 2, min: 5",
-            "error: cannot autoscale a Node",
+            "error: cannot autoscale a Node: could not find scale subresource for /v1, Resource=nodes in discovery information",
             "Error from server (NotFound): deployments.apps \"nobody\" not found",
             "horizontalpodautoscaler.autoscaling/web autoscaled (dry run)",
             "Error from server (AlreadyExists): horizontalpodautoscalers.autoscaling \"web\" already exists",

@@ -216,3 +216,24 @@ metadata: {name: after}
         ],
     );
 }
+
+#[test]
+fn what_goes_is_not_changed_unnoticed() {
+    let mut shell = shell();
+    check(
+        &mut shell,
+        &[
+            ("kubectl apply -f one.yaml", "configmap/one created"),
+            (
+                "kubectl patch cm one -p '{\"metadata\":{\"finalizers\":[\"example.com/stay\"]}}'",
+                "configmap/one patched",
+            ),
+            ("kubectl delete cm one --wait=false", "configmap \"one\" deleted"),
+            (
+                "kubectl apply -f both.yaml",
+                "Warning: Detected changes to resource one which is currently being deleted.\nconfigmap/one configured\n\
+                 configmap/two created",
+            ),
+        ],
+    );
+}

@@ -91,8 +91,12 @@ fn a_name_may_be_the_beginning_of_names() {
     shell.line("kubectl create deployment web --image=nginx:1.27 --replicas=2");
     shell.line("kubectl rollout status deploy web");
     let names = |page: &str| page.lines().filter(|line| line.starts_with("Name:")).count();
-    assert_eq!(names(&shell.line("kubectl describe pod web-")), 2);
-    assert_eq!(names(&shell.line("kubectl describe pods -A")), 2);
+    let by_prefix = shell.line("kubectl describe pod web-");
+    assert_eq!(names(&by_prefix), 2);
+    assert!(by_prefix.contains("\n\nName:") && by_prefix.ends_with("\n\n"), "{by_prefix}");
+    assert!(!by_prefix.contains("\n\n\n"), "{by_prefix}");
+    let all = shell.line("kubectl describe pods -A");
+    assert!(names(&all) == 2 && all.contains("\n\n\nName:") && !all.ends_with("\n\n"), "{all}");
     let missing = shell.line("kubectl describe pod nobody");
     assert_eq!(missing, "Error from server (NotFound): pods \"nobody\" not found\n");
     assert_eq!(shell.line("kubectl describe cronjobs -A"), "No resources found\n");

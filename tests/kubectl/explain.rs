@@ -32,7 +32,7 @@ fn what_is_not_there_is_told() {
                  supported resources.",
             ),
             ("kubectl explain pods services", "error: We accept only this format: explain RESOURCE"),
-            ("kubectl explain foo", "error: the server doesn't have a resource type \"foo\""),
+            ("kubectl explain foo", "the server doesn't have a resource type \"foo\""),
             ("kubectl explain pod.foo", "error: field \"foo\" does not exist"),
             ("kubectl explain pod.spec.foo.bar", "error: field \"bar\" does not exist"),
             ("kubectl explain pod.spec.nodeName.x", "error: field \"x\" does not exist"),

@@ -38,6 +38,9 @@ fn a_log_is_that_of_one_attempt_of_one_pod() {
     said(&mut shell, "kubectl logs once -c none", "error: container none is not valid for pod once out of: once");
     const GHOST: &str = "error: error from server (NotFound): pods \"ghost\" not found in namespace \"logs\"";
     said(&mut shell, "kubectl logs ghost", GHOST);
+    const SINCE: &str = "error: invalid argument \"foo\" for \"--since\" flag: time: invalid duration \"foo\"\n\
+                         See 'kubectl logs --help' for usage.";
+    said(&mut shell, "kubectl logs once --since=foo", SINCE);
 }
 
 /// A container may go round for ever: it prints what it prints when it is time.

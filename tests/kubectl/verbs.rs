@@ -24,6 +24,11 @@ const SCRIPT: &[(&str, &str)] = &[
         "kubectl rollout history deployment/web",
         "deployment.apps/web \nREVISION  CHANGE-CAUSE\n1         first\n2         first\n\n",
     ),
+    (
+        "kubectl rollout history deployment/web --revision=2",
+        "deployment.apps/web with revision #2\nPod Template:\n  Labels:\tapp=web\n\tpod-template-hash=…\n  \
+         Annotations:\tkubernetes.io/change-cause: first\n  Containers:…",
+    ),
     ("kubectl rollout undo deployment/web --to-revision=7", "error: unable to find specified revision 7 in history"),
     ("kubectl rollout undo deployment/web", "deployment.apps/web rolled back"),
     ("kubectl rollout status deployment/web", "*deployment \"web\" successfully rolled out"),
@@ -57,6 +62,13 @@ const SCRIPT: &[(&str, &str)] = &[
         "kubectl taint node node-1 a=b:Never",
         "error: invalid taint effect: Never, unsupported taint effect\nSee 'kubectl taint -h' for help and examples",
     ),
+    ("kubectl taint pod x a=b:NoSchedule", "error: invalid resource type pod, only node types are supported"),
+    (
+        "kubectl scale deploy web --replicas=two",
+        "error: invalid argument \"two\" for \"--replicas\" flag: strconv.ParseInt: parsing \"two\": invalid syntax\n\
+         See 'kubectl scale --help' for usage.",
+    ),
+    ("kubectl set env deploy/web 1=b", "error: \"1\" is not a valid key name: a valid environment variable name must…"),
     ("kubectl taint node node-1 nothing-", "error: taint \"nothing\" not found"),
     ("kubectl create configmap settings --from-literal=a=1", "configmap/settings created"),
     ("kubectl create configmap settings", "error: failed to create configmap: configmaps \"settings\" already exists"),

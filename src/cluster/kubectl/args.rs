@@ -118,8 +118,13 @@ impl Args {
         }
         value.parse().map(Some).map_err(|_| {
             let why = format!("strconv.ParseInt: parsing {value:?}: invalid syntax");
-            Failure::text(format!("invalid argument {value:?} for \"--{flag}\" flag: {why}"))
+            self.invalid(flag, &why)
         })
+    }
+
+    /// What is said of a flag's value that cannot be read.
+    pub fn invalid(&self, flag: &str, why: &str) -> Failure {
+        invalid(&self.verb, flag, self.value(flag), why)
     }
 }
 
@@ -158,9 +163,13 @@ fn truth(verb: &str, flag: &str, value: String) -> Result<String, Failure> {
         "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok("false".to_owned()),
         _ => {
             let why = format!("strconv.ParseBool: parsing {value:?}: invalid syntax");
-            Err(wrong(verb, &format!("invalid argument {value:?} for \"--{flag}\" flag: {why}")))
+            Err(invalid(verb, flag, &value, &why))
         }
     }
+}
+
+fn invalid(verb: &str, flag: &str, value: &str, why: &str) -> Failure {
+    wrong(verb, &format!("invalid argument {value:?} for \"--{flag}\" flag: {why}"))
 }
 
 fn wrong(verb: &str, what: &str) -> Failure {
@@ -248,8 +257,12 @@ pub fn are_built_in(words: &[String]) -> bool {
 
 /// The kind that `word` names, or what kubectl says.
 pub fn one_kind(word: &str, known: &Discovery) -> Result<Kind, Failure> {
-    known.from_word(word).ok_or_else(|| {
-        let (resource, _group) = word.split_once('.').unwrap_or((word, ""));
-        Failure::text(format!("the server doesn't have a resource type \"{resource}\""))
-    })
+    known
+        .from_word(word)
+        .ok_or_else(|| no_resource_type(word.split_once('.').map_or(word, |(resource, _group)| resource)))
+}
+
+/// There is no such kind.
+pub fn no_resource_type(resource: &str) -> Failure {
+    Failure::text(format!("the server doesn't have a resource type \"{resource}\""))
 }

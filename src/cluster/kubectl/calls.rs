@@ -162,6 +162,12 @@ pub struct Listed {
 }
 
 impl Kubectl {
+    /// Says what went wrong as it is, without the word `error`.
+    pub fn told(&self, fault: &Failure) -> Failure {
+        self.complain(fault.message());
+        Failure::Told
+    }
+
     /// A request of this command's with nothing in it but where it goes.
     pub fn request(&self, verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {
         let namespace = if kind.info().namespaced { namespace } else { "" };
@@ -364,12 +370,6 @@ impl Kubectl {
     }
 }
 
-/// A request about one object names it, or is not sent. Mirrors `Request.Name` of `client-go`.
-pub fn must_be_named(name: &str) -> Result<(), Failure> {
-    if name.is_empty() { Err(Failure::text("resource name may not be empty")) } else { Ok(()) }
-}
-
-/// How a write is sent.
 /// What is new has no version yet, and the API server refuses one: an object that was read is sent without. Mirrors
 /// `Helper.CreateWithOptions`.
 fn unversioned(object: &Value) -> Value {
@@ -380,6 +380,12 @@ fn unversioned(object: &Value) -> Value {
     object
 }
 
+/// A request about one object names it, or is not sent. Mirrors `Request.Name` of `client-go`.
+pub fn must_be_named(name: &str) -> Result<(), Failure> {
+    if name.is_empty() { Err(Failure::text("resource name may not be empty")) } else { Ok(()) }
+}
+
+/// How a write is sent.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// What stands in the query.
@@ -484,9 +490,7 @@ pub fn timeout(args: &Args, flag: &str) -> Result<Option<Duration>, Failure> {
     if value.is_empty() {
         return Ok(None);
     }
-    let millis = duration::parse(value).ok_or_else(|| {
-        let why = format!("time: invalid duration {value:?}");
-        Failure::text(format!("invalid argument {value:?} for \"--{flag}\" flag: {why}"))
-    })?;
+    let millis =
+        duration::parse(value).ok_or_else(|| args.invalid(flag, &format!("time: invalid duration {value:?}")))?;
     Ok((millis > 0).then(|| Duration::from_millis(millis)))
 }

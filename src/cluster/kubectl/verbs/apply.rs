@@ -54,6 +54,7 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
         match apply_one(&manifest, args, cx).await {
             Ok((object, how)) => {
+                warn_if_deleting(&object, how, cx);
                 cx.tell(&object, how, args)?;
                 applied.push(object);
             }
@@ -66,6 +67,14 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     Failure::all(failed)?;
     if args.is_on("prune") { prune::prune(&applied, args, cx).await } else { Ok(()) }
+}
+
+/// What is on its way out can be changed, but hardly anybody means that. Mirrors `WarnIfDeleting`.
+fn warn_if_deleting(object: &Value, how: &str, cx: &Kubectl) {
+    if how != "created" && !text(object, "metadata.deletionTimestamp").is_empty() {
+        let name = text(object, "metadata.name");
+        cx.complain(format!("Warning: Detected changes to resource {name} which is currently being deleted."));
+    }
 }
 
 fn is_selected(manifest: &Manifest, selector: &Selector) -> bool {
@@ -97,7 +106,10 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Va
             }
             Err(fault) => return Err(fault.while_doing(&retrieving, file)),
         };
-        let patch = three_way(kind, &last_applied(&live, manifest, cx), &live, &modified);
+        // That it is missing is said once, however often the patch is made.
+        let last =
+            if tries == 0 { last_applied(&live, manifest, cx) } else { kept(&live).unwrap_or_else(|| json!({})) };
+        let patch = three_way(kind, &last, &live, &modified);
         let (Patch::Merge(shown) | Patch::Strategic(shown) | Patch::Json(shown)) = &patch else {
             return Ok((live, "unchanged"));
         };
@@ -153,10 +165,15 @@ fn annotations_of(object: &mut Value) -> Option<&mut serde_json::Map<String, Val
     annotations.as_object_mut()
 }
 
-/// The manifest that was applied last, or null with a warning.
+/// The manifest that was applied last, if it is kept.
+fn kept(live: &Value) -> Option<Value> {
+    let annotations = live.get("metadata").and_then(|meta| meta.get("annotations"))?;
+    serde_json::from_str(annotations.get(LAST_APPLIED)?.as_str()?).ok()
+}
+
+/// The manifest that was applied last, or nothing with a warning.
 pub fn last_applied(live: &Value, manifest: &Manifest, cx: &Kubectl) -> Value {
-    let kept = live.get("metadata").and_then(|m| m.get("annotations")).and_then(|a| a.get(LAST_APPLIED));
-    if let Some(last) = kept.and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok()) {
+    if let Some(last) = kept(live) {
         return last;
     }
     cx.complain(format!(

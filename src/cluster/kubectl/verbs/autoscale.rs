@@ -30,7 +30,12 @@ pub async fn autoscale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let metrics = metrics(args)?;
     for (kind, object) in cx.objects("autoscale", &args.words, args).await? {
         if !matches!(kind, Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::ReplicationController) {
-            return Err(Failure::text(format!("cannot autoscale a {}", kind.info().qualified_kind())));
+            let info = kind.info();
+            let resource = format!("{}/{}, Resource={}", info.group, info.version, info.plural);
+            return Err(Failure::text(format!(
+                "cannot autoscale a {}: could not find scale subresource for {resource} in discovery information",
+                info.kind
+            )));
         }
         let target = text(&object, "metadata.name");
         let name = if args.has("name") { args.value("name") } else { target };

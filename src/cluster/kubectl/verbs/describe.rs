@@ -26,9 +26,9 @@ pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let (targets, faults) = wanted("describe", args, cx).await?;
     for (target, namespace) in targets {
         let kind = target.kind;
-        let fetched = match fetch(&target, &namespace, args, cx).await {
-            Err(fault) if fault.is_not_found() => beginning_with(&target, fault, args, cx).await,
-            fetched => fetched,
+        let (fetched, by_prefix) = match fetch(&target, &namespace, args, cx).await {
+            Err(fault) if fault.is_not_found() => (beginning_with(&target, fault, args, cx).await, true),
+            fetched => (fetched, false),
         };
         let objects = match fetched {
             Ok(objects) => objects,
@@ -41,16 +41,19 @@ pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             // The describer reads the object again, as a typed one.
             let object = cx.get_once(kind, text(&object, "metadata.namespace"), text(&object, "metadata.name")).await?;
             let related = related(kind, &object, with_events, cx).await?;
-            if !std::mem::take(&mut first) {
-                cx.print("\n\n");
-            }
-            cx.print(&page(kind, &object, &related, cx.now()));
+            let page = page(kind, &object, &related, cx.now());
+            let is_first = std::mem::take(&mut first);
+            cx.print(&match (by_prefix, is_first) {
+                (true, _) => format!("{page}\n"),
+                (false, true) => page,
+                (false, false) => format!("\n\n{page}"),
+            });
         }
     }
+    failed.extend(faults);
     match (first && failed.is_empty(), args.is_on("all-namespaces")) {
         (false, _) => {}
         (true, true) => cx.complain("No resources found"),
-    failed.extend(faults);
         (true, false) => cx.complain(format!("No resources found in {} namespace.", cx.namespace(args))),
     }
     Failure::all(failed)

@@ -5,7 +5,7 @@
 //! output of older versions, `plaintext-openapiv2`.
 
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, one_kind};
+use crate::cluster::kubectl::args::{Args, no_resource_type, one_kind};
 use crate::cluster::kubectl::calls::Failure;
 use crate::object::explain::{Field, Place, place};
 use crate::object::{Discovery, Kind};
@@ -30,6 +30,9 @@ pub async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let first = word.split('.').next().unwrap_or_default();
     let built_in = Discovery::default();
     let known = if built_in.from_word(first).is_some() { built_in } else { cx.discover().await? };
+    if known.from_word(first).is_none() {
+        return Err(cx.told(&no_resource_type(first)));
+    }
     let (kind, path) = apart(word, &known)?;
     let kind = in_version(kind, args.value("api-version"), &known)?;
     let about = About { kind, known: &known };

@@ -1,7 +1,7 @@
 //! `rollout history`: the revisions of a Deployment, which are ReplicaSets, and those of DaemonSets and StatefulSets, which
 //! are ControllerRevisions.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::rollout::annotation;
 use super::{rollout, rollout_sets};
@@ -40,7 +40,12 @@ pub(super) async fn history(kind: Kind, object: &Value, args: &Args, cx: &Kubect
         return show(kind, object, revisions.into_values().collect(), args, cx);
     }
     if let Some(revision) = revisions.get(&number) {
-        cx.line(format!("{name} with revision #{number}\n{}", template_page(at(revision, template))));
+        let mut template = at(revision, template).clone();
+        let cause = annotation(revision, CHANGE_CAUSE);
+        if kind == Kind::Deployment && !cause.is_empty() {
+            template["metadata"]["annotations"][CHANGE_CAUSE] = json!(cause);
+        }
+        cx.line(format!("{name} with revision #{number}\n{}", template_page(&template)));
         return Ok(());
     }
     let mut rows = "REVISION\tCHANGE-CAUSE\n".to_owned();

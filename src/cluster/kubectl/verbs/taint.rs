@@ -21,12 +21,12 @@ pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text("at least one taint update is required"));
     }
     let changes = Changes::parse(changes)?;
+    if cx.targets("taint", words).await?.iter().any(|target| target.kind != Kind::Node) {
+        let word = words.first().and_then(|word| word.split('/').next()).unwrap_or_default().to_lowercase();
+        return Err(Failure::text(format!("invalid resource type {word}, only node types are supported")));
+    }
     let (nodes, mut failed) = cx.objects_there("taint", words, args).await?;
-    for (kind, node) in nodes {
-        if kind != Kind::Node {
-            let why = format!("invalid resource type {}, only node(s) is supported", kind.info().plural);
-            return Err(Failure::text(why));
-        }
+    for (_, node) in nodes {
         if let Err(fault) = taint_one(&node, &changes, args, cx).await {
             failed.push(fault);
         }

@@ -59,7 +59,8 @@ fn describe_claims(page: &mut Page, claims: &[Value]) {
         page.field("  Name", text(claim, "metadata.name"));
         page.field("  StorageClass", text(claim, "spec.storageClassName"));
         page.labels("  Labels", claim, "metadata.labels");
-        page.annotations("  Annotations", claim, "metadata.annotations");
+        // They are printed as labels are.
+        page.labels("  Annotations", claim, "metadata.annotations");
         let capacity = map(claim, "spec.resources.requests").find(|(name, _)| *name == "storage");
         page.field("  Capacity", capacity.map_or_else(|| "<default>".to_owned(), |(_, amount)| plain(amount)));
         page.field("  Access Modes", go_list(list(claim, "spec.accessModes")));

@@ -49,9 +49,13 @@ impl Changes {
         let mut changes = Changes::default();
         for word in given {
             match (word.split_once('='), word.strip_suffix('-')) {
-                (Some((name, value)), _) if is_name(name) => changes.set.push(json!({"name": name, "value": value})),
-                (Some((name, _)), _) => {
-                    return Err(Failure::text(format!("{name:?} is not a valid key name: {NAMES}")));
+                (Some((name, value)), _) => {
+                    let problems = check_name(name);
+                    if !problems.is_empty() {
+                        let why = problems.join(";");
+                        return Err(Failure::text(format!("{name:?} is not a valid key name: {why}")));
+                    }
+                    changes.set.push(json!({"name": name, "value": value}));
                 }
                 (None, Some("")) => {
                     let lines = cx.stdin.lines().map(|line| line.split('#').next().unwrap_or_default());
@@ -88,10 +92,20 @@ impl Changes {
     }
 }
 
-const NAMES: &str = "a valid environment variable name must consist only of printable ASCII characters other than '='";
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+/// What is wrong with the name of a variable: kubectl is stricter than the API server. Mirrors `IsEnvVarName`.
+fn check_name(name: &str) -> Vec<&'static str> {
+    const WRONG: &str = "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', \
+                         or '.', and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or \
+                         'MyEnvName1', regex used for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')";
+    let may_stand = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    let right = !name.is_empty() && name.chars().all(may_stand) && !name.starts_with(|c: char| c.is_ascii_digit());
+    let of_folders = match name {
+        "." => Some("must not be '.'"),
+        ".." => Some("must not be '..'"),
+        name if name.starts_with("..") => Some("must not start with '..'"),
+        _ => None,
+    };
+    (!right).then_some(WRONG).into_iter().chain(of_folders).collect()
 }
 
 /// A variable for each key of the ConfigMap or Secret behind `--from`, or for those that `--keys` names.
@@ -215,4 +229,26 @@ async fn resolve(from: &Value, object: &Value, cx: &Kubectl) -> Result<Option<St
     let path = text(from, "fieldRef.fieldPath");
     let is_known = ["metadata.name", "metadata.namespace", "metadata.uid"].contains(&path);
     Ok(is_known.then(|| text(object, path).to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_begins_with_no_digit() {
+        for (name, want) in [
+            ("A_b-c.1", vec![]),
+            ("1", vec!["a valid environment variable name must"]),
+            ("a b", vec!["a valid environment variable name must"]),
+            ("", vec!["a valid environment variable name must"]),
+            (".", vec!["must not be '.'"]),
+            ("..", vec!["must not be '..'"]),
+            ("..a", vec!["must not start with '..'"]),
+        ] {
+            let found = check_name(name);
+            let agrees = found.iter().zip(&want).all(|(found, want)| found.starts_with(want));
+            assert!(agrees && found.len() == want.len(), "{name:?}: {found:?}");
+        }
+    }
 }
