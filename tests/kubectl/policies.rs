@@ -104,7 +104,7 @@ fn a_policy_changes_what_is_made() {
         ("sleep 1", ""),
         ("kubectl get mutatingadmissionpolicies", "NAME   MUTATIONS   PARAMKIND      AGE\nteam   2           v1/ConfigMap   1s"),
         ("kubectl get mutatingadmissionpolicybindings", "NAME   POLICYNAME   PARAMREF   AGE\nhere   team         */teams    1s"),
-        ("kubectl create secret generic s", "error: failed to create secret: policy 'team' with binding 'here' denied request: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"),
+        ("kubectl create secret generic s", "error: failed to create secret policy 'team' with binding 'here' denied request: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"),
         ("kubectl create configmap teams --from-literal=size=3", "configmap/teams created"),
         ("kubectl create -f thing.yaml",
             "The things \"t\" is invalid: : policy 'team' with binding 'here' denied request: expression 'Object{metadata: Object.metadata{labels: {'team': variables.team}}}' resulted in error: composited variable \"team\" fails to evaluate: no such key: team"),

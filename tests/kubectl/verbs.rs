@@ -180,7 +180,7 @@ const TRIALS: &[(&str, &str)] = &[
     ("kubectl create configmap f --from-file==x", "error: key name for file path x missing"),
     (
         "kubectl create secret generic f --from-literal=a=1 --from-literal=a=2",
-        "error: cannot add key \"a\", another key by that name already exists in Data for Secret \"f\"",
+        "error: cannot add key a, another key by that name already exists",
     ),
     ("kubectl create secret generic s --from-literal=user=root", "secret/s created"),
     ("kubectl get secret s -o jsonpath={.type}/{.data.user}", "Opaque/cm9vdA=="),
@@ -189,10 +189,23 @@ const TRIALS: &[(&str, &str)] = &[
         "kubectl create service",
         "Usage: kubectl create service clusterip|nodeport|loadbalancer|externalname NAME [flags]",
     ),
-    ("kubectl create", "Error: must specify one of -f and -k\n\nMake an object from a manifest, or without one:…"),
+    ("kubectl create", "error: must specify one of -f and -k"),
+    ("kubectl create thing x", "error: Unexpected args: [thing x]\nSee 'kubectl create -h' for help and examples"),
+    ("kubectl create secret generic s", "error: failed to create secret secrets \"s\" already exists"),
+    ("kubectl create service clusterip s --tcp=abc", "error: strconv.ParseUint: parsing \"abc\": invalid syntax"),
     (
-        "kubectl create thing",
-        "Error: must specify one of -f and -k\n\nerror: unknown command \"thing\"\nSee 'kubectl create -h' for …",
+        "kubectl create service clusterip s --tcp=99999",
+        "error: strconv.ParseUint: parsing \"99999\": value out of range",
+    ),
+    ("kubectl create role r3 --verb=get --resource=foos", "the server doesn't have a resource type \"foos\""),
+    (
+        "kubectl create role r3 --verb=get --resource=foos.bar",
+        "the server doesn't have a resource type \"foos\" in group \"bar\"",
+    ),
+    ("kubectl create role r3 --verb=get --resource=pods", "role.rbac.authorization.k8s.io/r3 created"),
+    (
+        "kubectl create role r3 --verb=get --resource=pods",
+        "Error from server (AlreadyExists): roles.rbac.authorization.k8s.io \"r3\" already exists",
     ),
     (
         "kubectl create namespace x -o wide",

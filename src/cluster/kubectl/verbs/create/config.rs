@@ -3,6 +3,7 @@
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
+use crate::apiserver::validation::names::check_config_key;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
@@ -20,12 +21,12 @@ pub(super) fn secret(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Fai
     Ok(object)
 }
 
-fn made(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+fn made(kind: &'static str, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
     let [files, literals, env_files] = ["from-file", "from-literal", "from-env-file"].map(|flag| args.values(flag));
     if (!files.is_empty() || !literals.is_empty()) && !env_files.is_empty() {
         return Err(Failure::text("from-env-file cannot be combined with from-file or from-literal"));
     }
-    let entries = entries(files, literals, env_files, cx, &format!("{kind} {name:?}"))?;
+    let entries = entries(files, literals, env_files, cx, Of { kind, name })?;
     let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
     if !entries.0.is_empty() {
         object["data"] = entries.into_data(kind == "Secret");
@@ -33,13 +34,40 @@ fn made(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Fail
     Ok(object)
 }
 
-/// What is in files, literals and files of literals, in this order; it goes into the object that `of` names.
+/// The object into which it all goes.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'a> {
+    /// `ConfigMap` or `Secret`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: &'a str,
+}
+
+impl Of<'_> {
+    /// What is said of a key that cannot be one. Mirrors `validateNewConfigMap` and `addKeyFromLiteralToSecret`, which
+    /// have one rule and two ways to say it.
+    fn check(self, key: &str, is_there: bool) -> Result<(), Failure> {
+        let Of { kind, name } = self;
+        let (problems, is_secret) = (check_config_key(key), kind == "Secret");
+        Err(Failure::text(match (problems.is_empty(), is_there) {
+            (true, false) => return Ok(()),
+            (false, _) if is_secret => format!("{key:?} is not valid key name for a {kind} {}", problems.join(";")),
+            (false, _) => format!("{key:?} is not a valid key name for a {kind}: {}", problems.join(",")),
+            (true, true) if is_secret => format!("cannot add key {key}, another key by that name already exists"),
+            (true, true) => {
+                format!("cannot add key {key:?}, another key by that name already exists in Data for {kind} {name:?}")
+            }
+        }))
+    }
+}
+
+/// What is in files, literals and files of literals, in this order.
 pub(super) fn entries(
     files: &[String],
     literals: &[String],
     env_files: &[String],
     cx: &Kubectl,
-    of: &str,
+    of: Of<'_>,
 ) -> Result<Entries, Failure> {
     let mut entries = Entries::default();
     for source in files {
@@ -74,17 +102,14 @@ impl Entries {
         self.0.into_iter().map(|(key, text)| (key, value(text))).collect::<Map<String, Value>>().into()
     }
 
-    fn add(&mut self, key: &str, value: String, of: &str) -> Result<(), Failure> {
-        if self.0.iter().any(|(there, _)| there == key) {
-            let why = format!("cannot add key {key:?}, another key by that name already exists in Data for {of}");
-            return Err(Failure::text(why));
-        }
+    fn add(&mut self, key: &str, value: String, of: Of<'_>) -> Result<(), Failure> {
+        of.check(key, self.0.iter().any(|(there, _)| there == key))?;
         self.0.push((key.to_owned(), value));
         Ok(())
     }
 
     /// `PATH`, whose name is the key, a folder of such, or `KEY=PATH`. Mirrors `ParseFileSource`.
-    fn file(&mut self, source: &str, cx: &Kubectl, of: &str) -> Result<(), Failure> {
+    fn file(&mut self, source: &str, cx: &Kubectl, of: Of<'_>) -> Result<(), Failure> {
         let (key, path) = match source.split_once('=') {
             None => (source.trim_end_matches('/').rsplit('/').next().unwrap_or(source), source),
             Some(("", path)) => return Err(Failure::text(format!("key name for file path {path} missing"))),
@@ -112,4 +137,28 @@ impl Entries {
 /// The text of a file.
 pub(super) fn read(cx: &Kubectl, path: &str) -> Result<String, Failure> {
     cx.text_of(path).map_err(|_| Failure::text(format!("error reading {path}: no such file or directory")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_new_and_one_that_can_be() {
+        const RULE: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. \
+                            'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+        #[rustfmt::skip]
+        let cases = [
+            ("Secret", "a", false, Ok(())),
+            ("Secret", "a", true, Err("cannot add key a, another key by that name already exists".to_owned())),
+            ("Secret", "a b", true, Err(format!("\"a b\" is not valid key name for a Secret {RULE}"))),
+            ("ConfigMap", "a", true,
+                Err("cannot add key \"a\", another key by that name already exists in Data for ConfigMap \"s\""
+                    .to_owned())),
+            ("ConfigMap", "a b", false, Err(format!("\"a b\" is not a valid key name for a ConfigMap: {RULE}"))),
+        ];
+        for (kind, key, is_there, want) in cases {
+            assert_eq!(Of { kind, name: "s" }.check(key, is_there).map_err(|fault| fault.message()), want);
+        }
+    }
 }

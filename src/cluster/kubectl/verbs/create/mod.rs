@@ -8,7 +8,6 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout, write_options};
 use crate::cluster::kubectl::print::fields::text;
-use crate::cluster::kubectl::usage;
 use crate::object::{Kind, go_types};
 
 mod budget;
@@ -30,6 +29,9 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if !args.gives_manifests() {
         return generate(args, cx).await;
     }
+    if !args.words.is_empty() {
+        return Err(unexpected(args));
+    }
     let manifests = cx.some_manifests("create", args).await?;
     let mut failed = Vec::new();
     for manifest in manifests.known {
@@ -42,9 +44,15 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Err(fault) => failed.push(fault.while_doing("creating", &manifest.source.file)),
         }
     }
+    failed.extend(manifests.faults.into_iter().map(Failure::from));
     Failure::all(failed)
 }
-    failed.extend(manifests.faults.into_iter().map(Failure::from));
+
+/// What is said of words that name nothing which can be made.
+fn unexpected(args: &Args) -> Failure {
+    let words = args.words.join(" ");
+    Failure::text(format!("Unexpected args: [{words}]\nSee 'kubectl create -h' for help and examples"))
+}
 
 /// Something that is made without a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,19 +136,15 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 }
 
 fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Asked<'a>, Failure> {
-    let nothing = || cx.complain("Error: must specify one of -f and -k\n");
     let Some((word, names)) = args.words.split_first() else {
-        nothing();
-        cx.complain(usage::help("create").trim_end());
-        return Err(Failure::Told);
+        return Err(Failure::text("must specify one of -f and -k"));
     };
     let unknown = |word: &str, of: &str| {
         Failure::text(format!("unknown command \"{word}\"\nSee 'kubectl create{of} -h' for help and examples"))
     };
     let is_meant = |(_, command, aliases, _): &&Row| *command == word || aliases.contains(&word.as_str());
     let Some(&(made, command, _, subcommands)) = TABLE.iter().find(is_meant) else {
-        nothing();
-        return Err(unknown(&args.words.join(" "), ""));
+        return Err(unexpected(args));
     };
     if subcommands.is_empty() {
         return Ok(Asked { made, command, subcommand: None, names });
@@ -176,11 +180,13 @@ fn secret_of(subcommand: Option<&str>, name: &str, args: &Args, cx: &Kubectl) ->
 fn refused(fault: Failure, asked: &Asked, args: &Args) -> Failure {
     let Failure::Server { status, .. } = &fault else { return fault };
     let what = match asked.made {
-        Made::Namespace => return fault,
-        Made::Service => format!("{} service", service::service_type(args).unwrap_or_default()),
-        _ => asked.command.to_owned(),
+        Made::Namespace | Made::Role | Made::ClusterRole => return fault,
+        Made::Service => format!("{} service:", service::service_type(args).unwrap_or_default()),
+        Made::PodDisruptionBudget => "poddisruptionbudgets:".to_owned(),
+        Made::Secret => "secret".to_owned(),
+        _ => format!("{}:", asked.command),
     };
-    Failure::text(format!("failed to create {what}: {}", status.message))
+    Failure::text(format!("failed to create {what} {}", status.message))
 }
 
 /// `kubectl create token ACCOUNT`: prints a token that lives for a while. Mirrors `create_token.go`.

@@ -55,7 +55,12 @@ pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<V
             groups = vec![("*".to_owned(), vec!["*".to_owned()])];
             break;
         }
-        let info = one_kind(word, &known)?.info();
+        let info = one_kind(word, &known)
+            .map_err(|fault| match word.split_once('.') {
+                Some((_, group)) => cx.told(&Failure::text(format!("{} in group {group:?}", fault.message()))),
+                None => cx.told(&fault),
+            })?
+            .info();
         let resource = part.map_or(info.plural.to_owned(), |part| format!("{}/{part}", info.plural));
         match groups.iter_mut().find(|(group, _)| *group == info.group) {
             Some((_, resources)) => resources.push(resource),

@@ -6,7 +6,7 @@
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use super::config::entries;
+use super::config::{Of, entries};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
@@ -40,7 +40,7 @@ pub(super) fn docker_registry(name: &str, args: &Args, cx: &Kubectl) -> Result<V
     if args.has("from-file") {
         let named = |source: &String| if source.contains('=') { source.clone() } else { format!("{KEY}={source}") };
         let files: Vec<String> = args.values("from-file").iter().map(named).collect();
-        let data = entries(&files, &[], &[], cx, &format!("Secret {name:?}"))?.into_data(true);
+        let data = entries(&files, &[], &[], cx, Of { kind: "Secret", name })?.into_data(true);
         return Ok(secret(name, "kubernetes.io/dockerconfigjson", data));
     }
     if user.is_empty() || password.is_empty() {

@@ -1,7 +1,10 @@
 //! `create service`. Mirrors `create_service.go`.
 
+use std::num::IntErrorKind;
+
 use serde_json::{Value, json};
 
+use crate::apiserver::validation::names::{check_port, check_port_name};
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 
@@ -27,10 +30,7 @@ pub(super) fn service(name: &str, args: &Args) -> Result<Value, Failure> {
     let node_port = args.number("node-port")?.filter(|port| *port != 0);
     let mut ports = Vec::new();
     for pair in pairs {
-        let (port, target) = pair.split_once(':').unwrap_or((pair, pair));
-        let number = |text: &str| text.parse::<u16>();
-        let port = number(port).map_err(|_| Failure::text(format!("invalid port: {port:?}")))?;
-        let target = number(target).map_or_else(|_| json!(target), |number| json!(number));
+        let (port, target) = ports_of(pair).map_err(Failure::Text)?;
         let name = pair.replace(':', "-");
         let mut made = json!({"name": name, "port": port, "protocol": "TCP", "targetPort": target});
         if let Some(number) = node_port {
@@ -44,6 +44,26 @@ pub(super) fn service(name: &str, args: &Args) -> Result<Value, Failure> {
     Ok(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "labels": labels}, "spec": spec}))
 }
 
+/// `80`, `80:8080` or `80:web`. Mirrors `parsePorts`.
+fn ports_of(pair: &str) -> Result<(u16, Value), String> {
+    let (port, target) = pair.split_once(':').map_or((pair, None), |(port, target)| (port, target.split(':').next()));
+    let port = port.parse::<u16>().map_err(|error| {
+        let why = match error.kind() {
+            IntErrorKind::PosOverflow => "value out of range",
+            _ => "invalid syntax",
+        };
+        format!("strconv.ParseUint: parsing {port:?}: {why}")
+    })?;
+    let Some(target) = target else { return Ok((port, json!(port))) };
+    match target.parse::<i32>() {
+        Ok(number) => check_port(number).map_or_else(|| Ok((port, json!(number))), |why| Err(why.to_owned())),
+        Err(_) => match check_port_name(target).as_slice() {
+            [] => Ok((port, json!(target))),
+            problems => Err(problems.join(",")),
+        },
+    }
+}
+
 /// The type that the word behind `create service` means.
 pub(super) fn service_type(args: &Args) -> Result<&'static str, Failure> {
     match args.words.get(1).map(String::as_str) {
@@ -55,6 +75,26 @@ pub(super) fn service_type(args: &Args) -> Result<&'static str, Failure> {
             const EXPECTED: &str =
                 "expected 'create service clusterip|nodeport|loadbalancer|externalname NAME --tcp=PORT:TARGET'";
             Err(Failure::text(EXPECTED))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_and_where_it_leads() {
+        for (pair, want) in [
+            ("80", Ok((80, json!(80)))),
+            ("80:8080", Ok((80, json!(8080)))),
+            ("80:web", Ok((80, json!("web")))),
+            ("abc", Err("strconv.ParseUint: parsing \"abc\": invalid syntax".to_owned())),
+            ("-1:80", Err("strconv.ParseUint: parsing \"-1\": invalid syntax".to_owned())),
+            ("70000", Err("strconv.ParseUint: parsing \"70000\": value out of range".to_owned())),
+            ("80:0", Err("must be between 1 and 65535, inclusive".to_owned())),
+        ] {
+            assert_eq!(ports_of(pair), want, "{pair}");
         }
     }
 }
