@@ -139,7 +139,7 @@ pub fn respond(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
 pub fn watch_line(call: &Call, event: &WatchEvent, first: bool, view: View) -> Option<String> {
     let bookmark = matches!(event, WatchEvent::Bookmark { .. });
     let told = !bookmark || call.request.options.allow_watch_bookmarks;
-    told.then(|| encode::watch_event(call, event, first, view).to_string() + "\n")
+    told.then(|| encode::event_json(call, &encode::watch_event(call, event, first, view)) + "\n")
 }
 
 fn refuse(status: Status) -> HttpAnswer {

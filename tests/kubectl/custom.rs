@@ -175,7 +175,7 @@ fn a_kind_of_ones_own_is_a_kind_as_any() {
         ("kubectl get ct my -o jsonpath={.spec}{.metadata.labels}", "{\"cronSpec\":\"5 * * * *\",\"replicas\":2}{\"tier\":\"gold\"}"),
         ("kubectl wait --for=jsonpath={.status.replicas}=2 ct/my", "crontab.stable.example.com/my condition met"),
         ("kubectl describe ct my", "Name:         my\nNamespace:    custom\nLabels:       tier=gold\nAnnotations:  note: x\nAPI Version:  stable.example.com/v1\nKind:         CronTab\nMetadata:\n  Creation Timestamp:  2026…"),
-        ("kubectl get --raw /apis/stable.example.com/v1/namespaces/custom/crontabs/my/scale", "{\"apiVersion\":\"autoscaling/v1\",\"kind\":\"Scale\",…"),
+        ("kubectl get --raw /apis/stable.example.com/v1/namespaces/custom/crontabs/my/scale", "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{…"),
         ("kubectl get --raw /apis/stable.example.com/v1/namespaces/custom/ticks", "Error from server (NotFound): the server could not find the requested resource"),
         ("kubectl auth can-i delete crontabs", "yes"),
         ("kubectl delete ct other", "crontab.stable.example.com \"other\" deleted"),

@@ -79,7 +79,7 @@ fn paths_that_are_no_objects() {
         ("kubectl get --raw /apis/autoscaling", "{\"apiVersion\":\"v1\",\"kind\":\"APIGroup\",\"name\":\"autoscaling\",\"preferredVersion\":{\"groupVersion\":\"autoscaling/v2\",\"version\":\"v2\"},\"versions\":[{\"groupVersion\":\"autoscaling/v2\",\"version\":\"v2\"},{\"groupVersion\":\"autoscaling/v1\",\"version\":\"v1\"}]}"),
         ("kubectl get --raw /apis --as=ada", "{\"apiVersion\":\"v1\",\"groups\":[{\"name\":…"),
         ("kubectl get --raw /api/v1", "{\"apiVersion\":\"v1\",\"groupVersion\":\"v1\",\"kind\":\"APIResourceList\",\"resources\":[{\"kind\":\"Binding\",\"name\":\"bindings\",\"namespaced\":true,\"singularName\":\"binding\",\"verbs\":[\"create\"]},{\"kind\":\"ComponentStatus\",\"name\":\"componentstatuses\",\"namespaced\":false,\"shortNames\":[\"cs\"],\"singularName\":\"componentstatus\",\"verbs\":[\"get\",\"list\"]},{\"kind\":\"ConfigMap\",\"name\":\"configmaps\",\"namespaced\":true,\"shortNames\":[\"cm\"],\"singularName\":\"configmap\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]},…"),
-        ("kubectl get --raw /api/v1/namespaces/paths", "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",…"),
+        ("kubectl get --raw /api/v1/namespaces/paths", "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{…"),
         ("kubectl get --raw /foo", "Error from server (NotFound): the server could not find the requested resource"),
         ("kubectl get --raw /foo --as=ada", "Error from server (Forbidden): forbidden: User \"ada\" cannot get path \"/foo\""),
         ("kubectl get --raw /apis/nosuch/v1", "Error from server (NotFound): the server could not find the requested resource"),

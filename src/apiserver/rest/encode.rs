@@ -38,7 +38,8 @@ impl HttpAnswer {
 
     /// A failure.
     pub fn status(status: &Status, format: Format) -> HttpAnswer {
-        let mut answer = HttpAnswer::value(status.code, &status.to_json(), format);
+        let status_json = status.to_json();
+        let mut answer = HttpAnswer::value(status.code, &status_json, in_order(&status_json), format);
         let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         if retry_after > 0 {
             answer.headers.push(("Retry-After", retry_after.to_string()));
@@ -46,13 +47,49 @@ impl HttpAnswer {
         answer
     }
 
-    fn value(code: u16, value: &Value, format: Format) -> HttpAnswer {
+    /// A value, which as JSON is written as this text.
+    fn value(code: u16, value: &Value, json: String, format: Format) -> HttpAnswer {
         let (content_type, body) = match format {
             Format::Yaml => ("application/yaml", serde_yaml::to_string(value).unwrap_or_default()),
-            _ => ("application/json", value.to_string() + "\n"),
+            _ => ("application/json", json + "\n"),
         };
         HttpAnswer { code, content_type, headers: Vec::new(), body }
     }
+}
+
+/// As JSON, with what an object is and is called before what it holds, as Go writes the fields of its types; the others
+/// go by their names. In a list that is true of its items too.
+fn in_order(value: &Value) -> String {
+    const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
+    let Value::Object(fields) = value else { return value.to_string() };
+    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+    fields.sort_by_key(|(key, _)| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
+    let field = |(key, value): (&String, &Value)| {
+        let value = match value {
+            Value::Array(items) if key == "items" => format!("[{}]", joined(items.iter().map(in_order))),
+            value => value.to_string(),
+        };
+        format!("{}:{value}", Value::from(key.as_str()))
+    };
+    format!("{{{}}}", joined(fields.into_iter().map(field)))
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(",")
+}
+
+/// An answer as JSON. What users have defined has no type in Go, and goes by names alone.
+fn json_of(call: &Call, value: &Value) -> String {
+    let kind = call.request.kind;
+    match matches!(kind, Kind::Custom(_)) && value["apiVersion"] == kind.info().api_version {
+        true => value.to_string(),
+        false => in_order(value),
+    }
+}
+
+/// One event of a watch as JSON.
+pub(super) fn event_json(call: &Call, event: &Value) -> String {
+    format!("{{\"type\":{},\"object\":{}}}", event["type"], json_of(call, &event["object"]))
 }
 
 /// The answer to a call.
@@ -67,14 +104,14 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
         Ok(response) => {
             let plain = body(&call.request, answer.code, response);
             match as_asked(call, plain, view) {
-                Ok(value) => HttpAnswer::value(answer.code, &value, call.format),
+                Ok(value) => HttpAnswer::value(answer.code, &value, json_of(call, &value), call.format),
                 Err(status) => HttpAnswer::status(&status, call.format),
             }
         }
         // A watch of the forgotten past begins like any other, and its only event says so.
         Err(status) if call.request.verb == Verb::Watch && status.reason == Reason::Expired => {
             let event = watch_event(call, &WatchEvent::Error(status.clone()), true, view);
-            HttpAnswer::value(200, &event, Format::Json)
+            HttpAnswer::value(200, &event, event_json(call, &event), Format::Json)
         }
         Err(status) => HttpAnswer::status(status, call.format),
     };

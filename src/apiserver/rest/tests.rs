@@ -681,3 +681,28 @@ fn a_toleration_can_be_added_to_whatever_volumes_there_are() {
     let (code, told, _) = send(&mut server, "PATCH", &format!("{pods}/web"), "application/json-patch+json", &patch);
     assert_eq!((code, &told["spec"]["tolerations"][0]["key"]), (200, &json!("a")), "{told}");
 }
+
+/// What an object is and is called comes first, as Go writes the fields of its types.
+#[test]
+fn answers_begin_with_what_they_are() {
+    let mut server = server_with_config_maps(1);
+    let raw = |server: &mut ApiServer, target: &str| {
+        let known = server.discovery();
+        let user = Some(Rc::new(User::admin()));
+        let http = HttpRequest { method: "GET", target, accept: "application/json", user, ..HttpRequest::default() };
+        let call = call(&http, &known).unwrap();
+        let handled = server.handle(&call.request, None, Instant::default());
+        let view = View { now: "2026-01-01T00:00:02Z".parse().unwrap(), known: &known };
+        respond(&call, &handled.answer, view).body
+    };
+    let beginnings = [
+        ("/c0", r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"#),
+        ("", r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":""#),
+        ("", r#"},"items":[{"metadata":{"#),
+        ("/ghost", r#"{"kind":"Status","apiVersion":"v1","metadata":{},"#),
+    ];
+    for (name, part) in beginnings {
+        let body = raw(&mut server, &format!("{CONFIG_MAPS}{name}"));
+        assert!(body.contains(part), "{name}: {body}");
+    }
+}
