@@ -69,6 +69,8 @@ fn a_container_whose_target_has_not_been_made_waits() {
     let mut cluster = scene();
     says(&mut cluster, "kubectl run late --image=nginx:no-such");
     says(&mut cluster, "kubectl debug late --image=busybox:1.36 -c look --target=late -- sleep 1000");
+    // Why it waits is told with the next sync, which comes when the other's image may be pulled again.
+    says(&mut cluster, "sleep 60");
     let waiting = "kubectl get pod late -o jsonpath='{.status.ephemeralContainerStatuses[*].state.waiting}'";
     let expected = r#"{"message":"unable to find target container late","reason":"CreateContainerConfigError"}"#;
     assert_eq!(says(&mut cluster, waiting), expected);

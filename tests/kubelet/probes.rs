@@ -311,7 +311,7 @@ fn a_health_check_waits_for_its_port() {
     let late = told_of("readyAfter: 900", "sleep 9");
     let why = "Unhealthy: Readiness probe failed: timeout: failed to connect service";
     assert!(late.len() == 1 && late[0].starts_with(why), "{late:?}");
-    let opens = run("readyAfter: 3", container, 0, &["kubectl wait --for=condition=Ready pod/web --timeout=8s"]);
+    let opens = run("readyAfter: 2", container, 0, &["kubectl wait --for=condition=Ready pod/web --timeout=8s"]);
     assert_eq!(told(&opens), [""; 0]);
     let pod = Reader::get(&opens.engine.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
     let conditions = pod["status"]["conditions"].as_array().expect("it has some");
