@@ -207,9 +207,9 @@ metadata: {name: after}
     check(
         &mut shell,
         &[
+            ("kubectl apply -f broken.yaml --dry-run=client -o name", &with("configmap/before\nconfigmap/between")),
             ("kubectl create -f broken.yaml", &with("configmap/before created\nconfigmap/between created")),
             ("kubectl get cm before -o jsonpath={.data.a}", "2"),
-            ("kubectl apply -f broken.yaml --dry-run=client -o name", &with("configmap/before\nconfigmap/between")),
             ("kubectl get -f broken.yaml --no-headers", &with("before    1     …\nbetween   0     …")),
             ("kubectl get -f broken.yaml -o name", faults),
             ("kubectl delete -f broken.yaml", &with("configmap \"before\" deleted\nconfigmap \"between\" deleted")),

@@ -75,7 +75,7 @@ status:
         ("kubectl create -f empty.yaml", invalid),
         ("kubectl create -f typo.yaml", "Error from server (BadRequest): error when creating \"typo.yaml\": TokenReview in version \"v1\" cannot be handled as a TokenReview: strict decoding error: unknown field \"spec.tokn\""),
         ("kubectl create -f token.yaml -o jsonpath={.status}", "{\"error\":\"invalid bearer token\",\"user\":{}}"),
-        ("kubectl create --raw /apis/authorization.k8s.io/v1/selfsubjectaccessreviews -f raw.json", "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\",…"),
+        ("kubectl create --raw /apis/authorization.k8s.io/v1/selfsubjectaccessreviews -f raw.json", "{\"kind\":\"SelfSubjectAccessReview\",\"apiVersion\":\"authorization.k8s.io/v1\",…"),
         ("kubectl apply --server-side -f access.yaml", "error: resource name may not be empty"),
         ("kubectl replace -f access.yaml", "error: error when replacing \"access.yaml\": resource name may not be empty"),
         ("kubectl delete -f access.yaml", "error: error when deleting \"access.yaml\": resource name may not be empty"),

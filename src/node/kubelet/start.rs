@@ -205,12 +205,13 @@ impl Shared {
         let tell = |type_: EventType, reason: &str, message: String| {
             self.recorder.event_at(&**pod, field, type_, reason, message);
         };
-        let until = self.state.borrow().pulls.wait_since_update(&key, self.hub.now());
-        if until.is_some() {
+        let waits = self.state.borrow().pulls.wait_since_update(&key, self.hub.now());
+        if waits.is_some() {
             tell(EventType::Normal, "BackOff", images::back_off_message(image));
             tell(EventType::Warning, "Failed", "Error: ImagePullBackOff".into());
             let reason = images::pull_back_off(image, self.state.borrow().pull_errors.get(&key).map(String::as_str));
-            return Err(NotStarted { reason, until });
+            // It does not say until when, so that its pod is looked at again as after any failure.
+            return Err(NotStarted { reason, until: None });
         }
         tell(EventType::Normal, "Pulling", format!("Pulling image \"{image}\""));
         let asked = self.hub.now();
