@@ -14,6 +14,7 @@
 //! - [`twin`]: this program built with optimisation, which judges sooner.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`words`]: a case and its
 //!   answers in words; [`printed`]: what a learner's code prints.
+//! - [`making`]: what the questions and rules of several exercises are made of.
 //!
 //! To add an exercise: a module in [`exercise`](crate::exercise) for what is given and what comes back, and one here that
 //! says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
