@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kubestep::bugs;
+use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::{Goal, Session};
 
 use crate::harness::{SEEDS, available, give_up_nodes, inflict, ready, session, settle};
@@ -107,4 +109,39 @@ fn a_clock_that_goes_back_makes_a_node_doubted() {
     session.act("skew node-1 0").expect("its kubelet runs");
     settle(&mut session);
     assert_eq!((ready(&session, "node-1").as_str(), available(&session)), ("True", 2));
+}
+
+/// A kubelet watches each ConfigMap that its Pods mount. When the API server was gone, it goes on with all of them.
+#[test]
+fn a_kubelet_follows_its_config_maps_after_the_server_was_gone() {
+    let text = "
+title: t
+nodes: 1
+files:
+  pod.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: box}
+    spec:
+      containers:
+      - name: box
+        image: busybox
+        command: [sleep, infinity]
+        volumeMounts: [{name: c, mountPath: /c}]
+      volumes: [{name: c, configMap: {name: c}}]
+timeline:
+- kubectl create configmap c --from-literal=a=before
+- kubectl apply -f pod.yaml
+- kubectl wait --for=condition=Ready pod/box --timeout=60s
+- crash kube-apiserver
+- sleep 10
+- kubectl create configmap c --from-literal=a=after --dry-run=client -o yaml | kubectl replace -f -
+- sleep 150
+- kubectl exec box -- cat /c/a
+";
+    let scenario = Scenario::parse("follows", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut cluster = bugs::cluster(&scenario);
+    cluster.settle(Duration::from_secs(600));
+    let printed = cluster.kubectl.printed_since(0);
+    assert!(printed.trim_end().ends_with("cat /c/a\nafter"), "{printed}");
 }

@@ -369,14 +369,9 @@ impl Shared {
         }
     }
 
-    /// Watches of that kind which were refused are opened once more.
+    /// Watches of that kind that were refused or lost are opened once more.
     pub(super) fn watch_objects_again(&self, plural: &str) {
-        let mut state = self.state.borrow_mut();
-        for ((kind, _), informer) in state.objects.iter_mut() {
-            if kind.info().plural == plural && !informer.has_synced() {
-                informer.start();
-            }
-        }
+        self.state.borrow().objects.values().for_each(|informer| informer.relist(plural));
     }
 }
 
