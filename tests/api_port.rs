@@ -72,6 +72,14 @@ fn a_token_says_who_asks() {
     }
 }
 
+/// Who types gets it laid out, in the order that the server has it.
+#[test]
+fn an_answer_begins_with_what_it_is() {
+    let said = says("kubectl exec box -- curl -sk https://kubernetes/api/v1/namespaces/default/pods");
+    let first: Vec<&str> = said.lines().take(4).collect();
+    assert_eq!(first, ["{", "  \"kind\": \"Status\",", "  \"apiVersion\": \"v1\",", "  \"metadata\": {},"], "{said}");
+}
+
 #[test]
 fn whoever_asks_looks_at_the_certificate() {
     let problem = "SSL certificate problem: unable to get local issuer certificate";

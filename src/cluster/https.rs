@@ -6,9 +6,8 @@
 //!
 //! Mirrors the serving half of `k8s.io/apiserver/pkg/server`.
 //!
-//! Left out: watches, which would need a connection that stays open; HTTP/2; clients' certificates; the order of fields, which
-//! is that of the alphabet. Of several API servers there is one machine. While the API server is down its machine still takes
-//! connections, and closes them.
+//! Left out: watches, which would need a connection that stays open; HTTP/2; clients' certificates. Of several API servers
+//! there is one machine. While the API server is down its machine still takes connections, and closes them.
 
 use std::any::Any;
 use std::net::Ipv4Addr;
@@ -178,10 +177,8 @@ async fn kinds_for(client: &Client, target: &str) -> Discovery {
 /// An answer as bytes. Programs that people type get theirs laid out. Mirrors `handlers/negotiation.isPrettyPrint`.
 fn written(answer: &HttpAnswer, head: &Head, agent: &str) -> String {
     let by_hand = ["curl", "Wget", "Mozilla/5.0"].iter().any(|program| agent.starts_with(program));
-    let laid_out =
-        || serde_json::from_str(&answer.body).and_then(|value: serde_json::Value| serde_json::to_string_pretty(&value));
     let body = match (answer.content_type, by_hand) {
-        ("application/json", true) => laid_out().unwrap_or_else(|_| answer.body.clone()),
+        ("application/json", true) => laid_out(&answer.body),
         _ => answer.body.clone(),
     };
     let headers: String = answer.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -189,4 +186,59 @@ fn written(answer: &HttpAnswer, head: &Head, agent: &str) -> String {
     let length = body.len();
     let body = if head.method == "HEAD" { "" } else { &body };
     format!("HTTP/1.1 {code} {reason}\r\nContent-Type: {kind}\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
+}
+
+/// The same JSON with a line for each thing, in the order that it has. Mirrors `json.Indent`.
+fn laid_out(json: &str) -> String {
+    let (mut out, mut depth, mut quoted, mut escaped) = (String::new(), 0, false, false);
+    let mut rest = json.trim_end().chars().peekable();
+    while let Some(c) = rest.next() {
+        if quoted {
+            out.push(c);
+            (quoted, escaped) = (escaped || c != '"', !escaped && c == '\\');
+            continue;
+        }
+        let begins = matches!(c, '{' | '[');
+        match c {
+            '{' | '[' if rest.peek().is_some_and(|next| matches!(next, '}' | ']')) => {
+                out.extend([c].into_iter().chain(rest.next()));
+                continue;
+            }
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            _ => {}
+        }
+        if matches!(c, '}' | ']') {
+            out += &format!("\n{}", "  ".repeat(depth));
+        }
+        out.push(c);
+        match c {
+            '"' => quoted = true,
+            ':' => out.push(' '),
+            _ if begins || c == ',' => out += &format!("\n{}", "  ".repeat(depth)),
+            _ => {}
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_laid_out_in_its_own_order() {
+        let compact = "{\"kind\":\"a\",\"b\":[1,{}],\"a\":{\"c\":\"{\\\":,[\"},\"d\":[]}\n";
+        let expected = "{\n  \"kind\": \"a\",\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": {\n    \"c\": \"{\\\":,[\"\n  },\n  \"d\": []\n}";
+        assert_eq!(laid_out(compact), expected);
+    }
+
+    #[test]
+    fn a_head_is_read_whatever_the_case_of_its_names() {
+        let head = Head::parse("GET /api?x=y HTTP/1.1\r\nhost: a\r\nAUTHORIZATION: bearer t1 ").expect("it is a head");
+        assert_eq!((head.method, head.target, head.header("Host"), head.bearer()), ("GET", "/api?x=y", "a", "t1"));
+        let basic = Head::parse("GET / HTTP/1.1\r\nAuthorization: Basic abc").expect("it is a head");
+        assert_eq!((basic.bearer(), basic.header("Accept")), ("", ""));
+        assert!(Head::parse("nonsense").is_none());
+    }
 }

@@ -295,7 +295,7 @@ impl Inner {
     /// Runs a command as a task of its own.
     fn execute(self: &Rc<Self>, call: CallId, from: ActorId, execute: Execute) {
         let me = self.clone();
-        let label = format!("{} on {}", execute.words.join(" "), self.name);
+        let label = format!("{} on {}", execute.shown(), self.name);
         self.hub.spawn(self.actor, label, async move {
             let executed = match me.namespace_of(&execute.pod) {
                 Some(namespace) => programs::run(&me, &namespace, &execute.words).await,

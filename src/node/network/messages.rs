@@ -30,6 +30,20 @@ pub struct Executed {
     pub unknown_host: Option<String>,
 }
 
+/// A word of a command is shown no further than this: a token has hundreds of characters.
+const SHOWN_MAX: usize = 80;
+
+impl Execute {
+    /// The command in a line, for whoever looks.
+    pub fn shown(&self) -> String {
+        let shown = |word: &String| match word.char_indices().nth(SHOWN_MAX) {
+            Some((end, _)) => format!("{}…", &word[..end]),
+            None => word.clone(),
+        };
+        self.words.iter().map(shown).collect::<Vec<_>>().join(" ")
+    }
+}
+
 impl Message for Execute {
     fn method(&self) -> &'static str {
         "exec"
@@ -40,7 +54,7 @@ impl Message for Execute {
     }
 
     fn line(&self) -> String {
-        format!("exec {}", self.words.join(" "))
+        format!("exec {}", self.shown())
     }
 }
 
