@@ -146,7 +146,8 @@ fn shares(d: &Deployment, sets: &Sets) -> Vec<(Arc<ReplicaSet>, i32)> {
         shares.push((rs, size));
     }
     if let Some((_, first)) = shares.first_mut().filter(|_| to_add != 0) {
-        *first = (*first + to_add - added).max(0);
+        // In this order, as the sum of all that are asked for may be as large as a number can be.
+        *first = (*first + (to_add - added)).max(0);
     }
     shares
 }
@@ -208,6 +209,7 @@ mod tests {
             (vec![3, 3], 4, 12, vec![("rs-100", 5), ("rs-2", 4), ("rs-1", 3)]),
             (vec![5], 5, 0, vec![("rs-1", 0), ("rs-100", 0)]),
             (vec![1, 4], 5, 10, vec![("rs-2", 4), ("rs-1", 1), ("rs-100", 5)]),
+            (vec![5], 5, i32::MAX, vec![("rs-100", 1_073_741_824), ("rs-1", 1_073_741_823)]),
         ] {
             let got = shares(&deployment(wanted), &sets(&old, Some(new)));
             let got: Vec<_> = got.iter().map(|(rs, size)| (rs.metadata.name.as_deref().unwrap(), *size)).collect();
