@@ -16,7 +16,7 @@ fn sh(script: &str) -> Output {
 fn calm(script: &str) -> Output {
     let output = sh(script);
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(!error.contains("panicked"), "{script}: {error}");
+    assert!(!error.contains("panicked") && output.status.code() != Some(101), "{script}: {error}");
     output
 }
 
@@ -33,6 +33,8 @@ fn without_any_terminal() {
         "KUBESTEP run pod <&- >&-",
         "printf 'step\\nrun\\nwhy\\ntimeline\\n' | env -u HOME -u XDG_STATE_HOME TERM=dumb COLUMNS=0 LINES=0 KUBESTEP step pod",
         "printf 'step\\n' | TERM= KUBESTEP step pod --color always",
+        "KUBESTEP step nope 2>/dev/full",
+        "KUBESTEP step --replay /dev/null 2>/dev/full",
     ] {
         calm(script);
     }
@@ -108,6 +110,35 @@ fn a_long_move_can_be_stopped() {
         terminal.keys(&["quit", "Enter"]);
         terminal.shows("ended with 0");
     }
+}
+
+/// Nothing of a line that goes on is done if it is given up; and a very long one is taken as fast as it is pasted.
+#[test]
+fn a_line_can_be_given_up() {
+    let Some(terminal) = Terminal::start("given-up", "KUBESTEP step deployment") else { return };
+    terminal.shows("(kubestep)");
+    terminal.keys(&["kubectl create namespace shop \\", "Enter"]);
+    terminal.shows("shop \\\n>");
+    terminal.keys(&["C-c"]);
+    terminal.keys(&["continue", "Enter"]);
+    terminal.shows("deployment.apps/web created");
+    let screen = terminal.tmux(&["capture-pane", "-p", "-S", "-200", "-t", "t"]);
+    assert!(!screen.contains("namespace/shop"), "{screen}");
+    terminal.keys(&[("#".to_owned() + &"x".repeat(3000) + "y").as_str()]);
+    terminal.shows("xxxy");
+    terminal.keys(&["Enter"]);
+    terminal.keys(&["quit", "Enter"]);
+    terminal.shows("ended with 0");
+}
+
+#[test]
+fn who_is_told_to_end_on_a_long_move_ends() {
+    let Some(terminal) = Terminal::start("term-move", "KUBESTEP step deployment --nodes 400") else { return };
+    terminal.shows("(kubestep)");
+    terminal.keys(&["wait 100000", "Enter"]);
+    terminal.shows("stops here");
+    terminal.signal("-TERM");
+    terminal.shows("ended with 0");
 }
 
 #[test]

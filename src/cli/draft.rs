@@ -91,16 +91,17 @@ impl Draft {
 
     /// The part of the text that fits into so many columns and has the cursor in it, and the cursor's column.
     pub fn shown(&self, columns: usize) -> (String, usize) {
-        let wide = |part: &[char]| measure_text_width(&part.iter().collect::<String>());
-        let mut from = 0;
-        while from < self.at && wide(&self.text[from..self.at]) >= columns {
-            from += 1;
-        }
-        let mut to = self.at;
-        while to < self.text.len() && wide(&self.text[from..=to]) < columns {
-            to += 1;
-        }
-        (self.text[from..to].iter().collect(), wide(&self.text[from..self.at]))
+        let wide = |c: &char| measure_text_width(c.encode_utf8(&mut [0; 4]));
+        // From the cursor on to both sides: a line that is pasted may be very long.
+        let mut left = columns.saturating_sub(1);
+        let mut fits = |c: &&char| {
+            let rest = left.checked_sub(wide(c));
+            rest.inspect(|rest| left = *rest).is_some()
+        };
+        let before = self.text[..self.at].iter().rev().take_while(&mut fits).count();
+        let after = self.text[self.at..].iter().take_while(&mut fits).count();
+        let (from, to) = (self.at - before, self.at + after);
+        (self.text[from..to].iter().collect(), self.text[from..self.at].iter().map(wide).sum())
     }
 
     fn delete_from(&mut self, from: usize) {

@@ -33,6 +33,10 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
     print(greeting)?;
     let mut interrupted = false;
     while !stepper.done {
+        // It may have been told to while a long move was under way.
+        if signals.ended() {
+            return print("\n");
+        }
         let greeting = stepper.greeting();
         let is_laid = somebody && !greeting.is_empty();
         print(&if is_laid { wrapped(&greeting, stepper.width()) + "\n" } else { greeting })?;
@@ -63,7 +67,11 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
             Err(error) => return Err(error),
         };
         interrupted = false;
-        let line = continued(line, &mut lines);
+        let Some(line) = continued(line, &mut lines) else {
+            signals.interrupted();
+            print("\n")?;
+            continue;
+        };
         if line.trim_start().starts_with('#') {
             continue;
         }
@@ -79,16 +87,20 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The line with the lines in which it goes on.
-fn continued(mut line: String, lines: &mut Lines) -> String {
+/// The line with the lines in which it goes on; None: it was given up with Ctrl-C.
+fn continued(mut line: String, lines: &mut Lines) -> Option<String> {
     while commands::shell::goes_on(&line) {
-        let Ok(Some(more)) = lines.next(MORE, &|_| Vec::new()) else { break };
+        let more = match lines.next(MORE, &|_| Vec::new()) {
+            Ok(Some(more)) => more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return None,
+            Ok(None) | Err(_) => break,
+        };
         line = match line.strip_suffix('\\') {
             Some(begun) => format!("{begun}{more}"),
             None => format!("{line}\n{more}"),
         };
     }
-    line
+    Some(line)
 }
 
 /// The line; or, if it asks for an editor, what is sent instead, if anything.

@@ -313,7 +313,9 @@ impl App {
             (MouseEventKind::Down(_), _) if self.menu.is_some() => self.menu = None,
             (MouseEventKind::Down(_), Some((area, Target::Pane(pane)))) => {
                 self.focus = pane;
-                let row = usize::from(mouse.row - area.y) + self.scroll.get(&pane).copied().unwrap_or_default();
+                // Until it is drawn, a pane that is to show its end is scrolled as far as one can.
+                let scrolled = self.scroll.get(&pane).copied().unwrap_or_default();
+                let row = usize::from(mouse.row - area.y).saturating_add(scrolled);
                 let command = self.rows.get(&pane).and_then(|rows| rows.get(row)).and_then(|row| row.command.clone());
                 command.iter().for_each(|command| self.input.replace(command));
             }
