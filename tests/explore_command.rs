@@ -70,6 +70,7 @@ fn what_is_wrong_is_said() {
     for (words, says) in [
         (vec!["explore"], "say what to explore"),
         (vec!["explore", "deployment", "--fixed"], "shows no bug"),
+        (vec!["explore", "deployment", "--nodes", "60", "--schedules", "1"], "take fewer: --nodes 50"),
         (vec!["explore", "half-done", "--kinds", "explode"], "is no fault to try"),
         (vec!["explore", "half-done", "--property", "nothing"], "the scenario states"),
         (vec!["explore", "half-done", "--at", "x pots"], "there is no kind"),

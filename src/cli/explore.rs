@@ -40,6 +40,11 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     if let Some(error) = plan::unknown(&bound, bugs::cluster(&scenario)) {
         bail!(error);
     }
+    anyhow::ensure!(
+        bugs::cluster(&scenario).save().is_some(),
+        "with so many nodes there is work under way when the exploration is to begin, and no way back to such a moment; \
+         take fewer: --nodes 50"
+    );
     let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;
     let subject = Subject {
         cluster: &|| bugs::cluster(&scenario),
