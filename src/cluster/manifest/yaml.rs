@@ -188,7 +188,11 @@ fn explain(error: &str, text: &str, line: usize) -> (String, &'static str) {
         let problem = "found character that cannot start any token".to_owned();
         return (problem, "YAML is indented with spaces; replace the tab.");
     }
-    if said("repetition limit") || said("recursion limit") {
+    if said("recursion limit") {
+        let problem = "exceeded max depth".to_owned();
+        return (problem, "Nothing in Kubernetes is nested so deep: look for a bracket or an indent too many.");
+    }
+    if said("repetition limit") {
         let problem = "document contains excessive aliasing".to_owned();
         return (problem, "Anchors and aliases that unfold to millions of values are refused; write them out.");
     }

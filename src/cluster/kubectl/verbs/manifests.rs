@@ -1,13 +1,15 @@
 //! `-f` and `-k`: the objects that a command is given.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
 
 use serde_json::{Value, json};
 
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::{Failure, Kubectl};
 use crate::cluster::kustomize;
-use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, Reading, of_values};
+use crate::cluster::manifest::{self, FILE_BYTES_MAX, Manifest, ManifestError, Manifests, Reading, of_values};
 use crate::object::Discovery;
 
 impl Kubectl {
@@ -68,12 +70,28 @@ impl Kubectl {
 
     /// The text of a file, or of standard input.
     pub fn text_of(&self, path: &str) -> Result<String, Failure> {
+        self.read_text(path).map_err(|why| Failure::text(format!("open {path}: {why}")))
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// Why it cannot be read, without its name.
+    pub fn read_text(&self, path: &str) -> Result<String, String> {
         if path == "-" {
             return Ok(self.stdin.clone());
         }
-        let on_disk = || std::fs::read_to_string(self.base.join(path));
-        let text = self.files.get(path).cloned().map_or_else(on_disk, Ok);
-        text.map_err(|_| Failure::text(format!("open {path}: no such file or directory")))
+        let on_disk = || {
+            let mut text = String::new();
+            let file = File::open(self.base.join(path)).map_err(|error| why_not(&error))?;
+            file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| why_not(&error))?;
+            if text.len() as u64 > FILE_BYTES_MAX {
+                Err(format!("it has more than {FILE_BYTES_MAX} bytes"))
+            } else {
+                Ok(text)
+            }
+        };
+        self.files.get(path).cloned().map_or_else(on_disk, Ok)
     }
 
     /// The names of the files in a folder, sorted; none if it is no folder.
@@ -119,5 +137,16 @@ impl Kubectl {
                 *namespace = Value::from(self.namespace(args));
             }
         }
+    }
+}
+
+/// Why a file cannot be read, as Go says it.
+fn why_not(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::InvalidData => "it holds bytes that are no text, and here a file is a text".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "is a directory".to_owned(),
+        _ => error.to_string(),
     }
 }

@@ -136,7 +136,7 @@ impl Entries {
 
 /// The text of a file.
 pub(super) fn read(cx: &Kubectl, path: &str) -> Result<String, Failure> {
-    cx.text_of(path).map_err(|_| Failure::text(format!("error reading {path}: no such file or directory")))
+    cx.read_text(path).map_err(|why| Failure::text(format!("error reading {path}: {why}")))
 }
 
 #[cfg(test)]
