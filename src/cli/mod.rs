@@ -273,7 +273,8 @@ pub fn main(course: Option<&Course>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{} {error:#}", palette::error().apply_to("error:"));
+            // Where nobody hears it, it cannot be said.
+            let _ = writeln!(io::stderr(), "{} {error:#}", palette::error().apply_to("error:"));
             ExitCode::FAILURE
         }
     }

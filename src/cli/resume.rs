@@ -1,5 +1,6 @@
 //! Sessions whose terminal died: they are offered, repeated and gone on with.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::debugger::file::Source;
@@ -65,7 +66,7 @@ pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
         Err(reason) => {
             let aside = left.put_aside();
             let error = palette::error().apply_to(reason);
-            eprintln!("the session cannot be resumed: {error}\nit is kept in {}", aside.display());
+            let _ = writeln!(io::stderr(), "the session cannot be resumed: {error}\nit is kept in {}", aside.display());
             return None;
         }
     };

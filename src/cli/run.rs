@@ -30,7 +30,7 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
     let origin = cluster.engine.now();
     let mut record = Record::new(origin, &scenario.namespace);
     let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let (mut said, mut quiet_since, mut slept) = (0, None, Duration::ZERO);
+    let (mut said, mut quiet_since, mut slept, mut crashed) = (0, None, Duration::ZERO, false);
     let at_rest = loop {
         let (now, asleep) = (cluster.engine.now(), cluster.is_asleep());
         if now - origin >= AT_MOST + slept {
@@ -57,7 +57,8 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
         }
         say(&cluster, &mut said)?;
         for (_, task, message) in cluster.engine.take_crashes() {
-            bar.suspend(|| eprintln!("{task} panicked: {message}"));
+            crashed = true;
+            let _ = bar.suspend(|| writeln!(io::stderr(), "{task} panicked: {message}"));
         }
     };
     bar.finish_and_clear();
@@ -74,6 +75,7 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
         write_all(folder, &record, &state, &printed)
             .with_context(|| format!("cannot write to {}", folder.display()))?;
     }
+    anyhow::ensure!(!crashed, "a component has panicked: the lines above say which, and why");
     // A scenario may show a command that fails; manifests of one's own are meant to be applied.
     if !source.filename.is_empty() && cluster.failures.get() > 0 {
         anyhow::bail!("not everything could be applied; the lines above say what, and why");

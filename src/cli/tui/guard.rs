@@ -21,7 +21,7 @@ pub fn with_terminal<T>(body: impl FnOnce(DefaultTerminal) -> T) -> io::Result<T
     let captured = execute!(io::stdout(), EnableMouseCapture);
     let restore = || {
         let _ = execute!(io::stdout(), DisableMouseCapture);
-        ratatui::restore();
+        let _ = ratatui::try_restore();
     };
     let result = guarded(|| captured.map(|()| body(terminal)), restore);
     match result {
