@@ -12,6 +12,7 @@ use crate::debugger::quiz::Quiz;
 use crate::debugger::tour::Tour;
 use crate::debugger::{Session, StopAt};
 use crate::lab::plug;
+use crate::object::time::Instant;
 
 use super::commands::{self, Answer, Reply};
 use super::journal::Journal;
@@ -80,8 +81,10 @@ impl Stepper {
     pub fn open(&mut self, file: &File) -> Result<(), String> {
         let file = &plugged(file)?;
         let before = std::mem::replace(&mut self.session, file.open(None)?);
+        // The story is told anew, as it is to whoever opens the file in another program.
+        let told = std::mem::take(&mut self.tour);
         if let Err(error) = self.retype(file) {
-            self.session = before;
+            (self.session, self.tour) = (before, told);
             return Err(error);
         }
         self.heard();
@@ -94,7 +97,7 @@ impl Stepper {
         for typed in file.commands.iter().flatten() {
             let Some(came) = &typed.came else { break };
             if commands::acts(&typed.line) {
-                let watch = self.watch.replace(Box::new(UpTo(came.step)));
+                let watch = self.watch.replace(Box::new(UpTo(came.step, Instant(came.time))));
                 // What was refused then is refused again.
                 let _ = commands::run(self, &typed.line);
                 self.watch = watch;

@@ -25,12 +25,14 @@ pub trait Watch {
     fn over(&mut self) {}
 }
 
-/// Ends a move where it was ended before. Moves are looked at after the same steps whenever they are repeated.
-pub struct UpTo(pub u64);
+/// Ends a move where it was ended before: after so many steps, at this time. Moves are looked at after the same steps whenever
+/// they are repeated.
+pub struct UpTo(pub u64, pub Instant);
 
 impl Watch for UpTo {
     fn goes_on(&mut self, progress: Progress) -> bool {
-        progress.steps < self.0
+        // A wait that went on beyond its last step is not ended there.
+        progress.steps < self.0 || (progress.steps == self.0 && progress.now < self.1)
     }
 }
 
@@ -93,5 +95,17 @@ impl Signals {
     /// Whether the program is to end (SIGTERM), or its terminal has gone (SIGHUP).
     pub fn ended(&self) -> bool {
         self.end.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_move_ends_where_it_ended_before() {
+        let goes_on = |steps, now| UpTo(256, Instant(5)).goes_on(Progress { steps, now: Instant(now) });
+        assert!(goes_on(255, 4) && goes_on(256, 4), "a wait of which nothing more came");
+        assert!(!goes_on(256, 5) && !goes_on(257, 6), "it was ended by somebody");
     }
 }

@@ -7,9 +7,9 @@
 //! …
 //! commands:
 //! - do: step 5
-//!   came: {step: 23, digest: 6fa3b2c19d0e4f55}
+//!   came: {step: 23, time: 1203000000, digest: 6fa3b2c19d0e4f55}
 //! - do: crash kube-scheduler
-//!   came: {step: 23, digest: 6fa3b2c19d0e4f55}
+//!   came: {step: 23, time: 1203000000, digest: 6fa3b2c19d0e4f55}
 //! - do: run
 //! ```
 //!
@@ -38,6 +38,8 @@ pub struct Typed {
 pub struct Came {
     /// How many steps had run.
     pub step: u64,
+    /// The virtual time in nanoseconds: a wait may end after its last step.
+    pub time: u64,
     /// A digest of them, in hex digits.
     pub digest: String,
 }
@@ -45,7 +47,8 @@ pub struct Came {
 impl Came {
     /// Where this session stands.
     pub fn of(session: &mut Session) -> Came {
-        Came { step: session.history().len() as u64, digest: format!("{:016x}", session.digest()) }
+        let (step, time) = (session.history().len() as u64, session.cluster.engine.now().0);
+        Came { step, time, digest: format!("{:016x}", session.digest()) }
     }
 }
 
@@ -67,7 +70,7 @@ pub fn typed(line: &str) -> String {
 
 /// What is added when it is done.
 pub fn done(came: &Came) -> String {
-    format!("  came: {{step: {}, digest: '{}'}}\n", came.step, came.digest)
+    format!("  came: {{step: {}, time: {}, digest: '{}'}}\n", came.step, came.time, came.digest)
 }
 
 /// How many bytes of a journal are whole: its end may be torn, and the last command may not have ended.
@@ -99,7 +102,7 @@ mod tests {
 
     fn journal() -> String {
         let session = Session::of(Scenario::find("pod").unwrap());
-        let came = |step| Came { step, digest: "12345678e5000000".to_owned() };
+        let came = |step| Came { step, time: 0, digest: "12345678e5000000".to_owned() };
         begin(&session, true, false)
             + &typed("step 5")
             + &done(&came(12))
@@ -113,14 +116,14 @@ mod tests {
         let commands = file.commands.unwrap();
         assert!(file.all && file.steps == 0);
         assert_eq!(commands[1].line, "break pod if new.metadata.name == \"a: # 'b\"");
-        assert_eq!(commands[1].came, Some(Came { step: 12, digest: "12345678e5000000".to_owned() }));
+        assert_eq!(commands[1].came, Some(Came { step: 12, time: 0, digest: "12345678e5000000".to_owned() }));
         assert_eq!(whole(&journal()), journal().len());
     }
 
     #[test]
     fn any_torn_end_is_tolerated() {
         let (whole_text, head) =
-            (journal() + &typed("run") + &done(&Came { step: 90, digest: "00".into() }), journal());
+            (journal() + &typed("run") + &done(&Came { step: 90, time: 0, digest: "00".into() }), journal());
         for end in head.len()..whole_text.len() {
             let torn = &whole_text[..end];
             assert_eq!(whole(torn), head.len(), "{:?}", &torn[head.len()..]);
