@@ -5,10 +5,16 @@ use crate::apiserver::ApiServer;
 use crate::apiserver::watch::WatchId;
 use crate::object::time::Instant;
 
+mod pods;
+mod tables;
+
 /// Sends one raw request through the server; gives code, body and watch lines.
 fn send(server: &mut ApiServer, method: &str, target: &str, content_type: &str, body: &str) -> (u16, Value, String) {
     let user = Some(Rc::new(User::admin()));
-    send_http(server, &HttpRequest { method, target, content_type, accept: "application/json", body, user, bearer: "" })
+    send_http(
+        server,
+        &HttpRequest { method, target, content_type, accept: "application/json", body, user, connection: None },
+    )
 }
 
 /// Asks for a table.
@@ -244,7 +250,8 @@ fn who_makes_a_thing_by_changing_it_must_be_allowed_to_create_it() {
         let target = &format!("{ranges}/{name}?fieldManager=jane");
         let user = Some(Rc::new(User::impersonated("jane", &[])));
         let body = &body.to_string();
-        let http = HttpRequest { method, target, content_type, accept: "application/json", body, user, bearer: "" };
+        let http =
+            HttpRequest { method, target, content_type, accept: "application/json", body, user, connection: None };
         let (code, answer, _) = send_http(server, &http);
         (code, answer["message"].as_str().unwrap_or_default().to_owned())
     };
@@ -293,205 +300,6 @@ fn any_version_is_had_whole() {
     let mut server = server_with_config_maps(3);
     let (_, body, _) = send(&mut server, "GET", &format!("{CONFIG_MAPS}?limit=1&resourceVersion=0"), "", "");
     assert_eq!((body["items"].as_array().map(Vec::len), &body["metadata"]["continue"]), (Some(3), &Value::Null));
-}
-
-/// Each delete of a Pod on a node, and the grace and the generation that it then has.
-#[test]
-fn a_later_delete_only_shortens_the_grace() {
-    let mut server = server_with_config_maps(0);
-    let pods = "/api/v1/namespaces/default/pods";
-    let account = r#"{"metadata":{"name":"default"}}"#;
-    send(&mut server, "POST", "/api/v1/namespaces/default/serviceaccounts", "", account);
-    let pod = r#"{"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}"#;
-    let (code, told, _) = send(&mut server, "POST", pods, "", pod);
-    assert_eq!(code, 201, "{told}");
-    for (query, grace) in [
-        ("?gracePeriodSeconds=60", 60),
-        ("", 60),
-        ("?gracePeriodSeconds=90", 60),
-        ("?gracePeriodSeconds=10", 10),
-        ("?gracePeriodSeconds=-5", 1),
-    ] {
-        let (code, dying, _) = send(&mut server, "DELETE", &format!("{pods}/p{query}"), "", "");
-        assert_eq!((code, &dying["metadata"]["deletionGracePeriodSeconds"]), (200, &json!(grace)), "{query}: {dying}");
-        assert_eq!(dying["metadata"]["generation"], json!(2));
-        let ends = format!("2026-01-01T00:{:02}:{:02}Z", grace / 60, grace % 60);
-        assert_eq!(dying["metadata"]["deletionTimestamp"], json!(ends), "{query}");
-    }
-    let (_, gone, _) = send(&mut server, "DELETE", &format!("{pods}/p?gracePeriodSeconds=0"), "", "");
-    assert_eq!(gone["metadata"]["deletionGracePeriodSeconds"], json!(0));
-    assert_eq!(send(&mut server, "GET", &format!("{pods}/p"), "", "").0, 404);
-}
-
-/// What happens to its dependents is said by the first delete.
-#[test]
-fn a_pod_that_is_held_is_not_held_by_more() {
-    let mut server = server_with_config_maps(0);
-    let account = r#"{"metadata":{"name":"default"}}"#;
-    send(&mut server, "POST", "/api/v1/namespaces/default/serviceaccounts", "", account);
-    let pods = "/api/v1/namespaces/default/pods";
-    let pod = r#"{"metadata":{"name":"p","finalizers":["a/b"]},"spec":{"containers":[{"name":"c","image":"i"}]}}"#;
-    assert_eq!(send(&mut server, "POST", pods, "", pod).0, 201);
-    for policy in ["Background", "Foreground"] {
-        let (code, dying, _) = send(&mut server, "DELETE", &format!("{pods}/p?propagationPolicy={policy}"), "", "");
-        assert_eq!((code, &dying["metadata"]["deletionGracePeriodSeconds"]), (200, &json!(0)), "{dying}");
-        assert_eq!(dying["metadata"]["finalizers"], json!(["a/b"]), "{policy}");
-    }
-}
-
-/// A Pod that is deleted by force is marked first, so that who watches sees it going before it is gone.
-#[test]
-fn a_pod_is_marked_before_it_is_gone() {
-    let mut server = server_with_config_maps(0);
-    let account = r#"{"metadata":{"name":"default"}}"#;
-    send(&mut server, "POST", "/api/v1/namespaces/default/serviceaccounts", "", account);
-    let pod = r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#;
-    let pods = "/api/v1/namespaces/default/pods";
-    assert_eq!(send(&mut server, "POST", pods, "", pod).0, 201);
-    let since = server.store.revision();
-    assert_eq!(send(&mut server, "DELETE", &format!("{pods}/p"), "", "").0, 200);
-    let (_, _, lines) = send(&mut server, "GET", &format!("{pods}?watch=1&resourceVersion={since}"), "", "");
-    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let seen = |event: &Value| {
-        let meta = &event["object"]["metadata"];
-        (event["type"].clone(), meta["deletionGracePeriodSeconds"].clone(), meta["generation"].clone())
-    };
-    let want = |type_: &str| (json!(type_), json!(0), json!(2));
-    assert_eq!(events.iter().map(seen).collect::<Vec<_>>(), [want("MODIFIED"), want("DELETED")]);
-}
-
-#[test]
-fn objects_come_as_tables() {
-    let mut server = server_with_config_maps(3);
-    let list = table(&mut server, &format!("{CONFIG_MAPS}?limit=2"));
-    assert_eq!((list.0, &list.1["kind"], &list.1["apiVersion"]), (200, &json!("Table"), &json!("meta.k8s.io/v1")));
-    assert_eq!(list.1["metadata"]["remainingItemCount"], json!(1));
-    assert!(list.1["metadata"]["continue"].is_string() && list.1["metadata"]["resourceVersion"].is_string());
-    let column = |name: &str, format: &str| json!({"name": name, "type": "string", "format": format, "description": "", "priority": 0});
-    assert_eq!(list.1["columnDefinitions"], json!([column("Name", "name"), column("Data", ""), column("Age", "")]));
-    let rows = list.1["rows"].as_array().unwrap();
-    assert_eq!((rows.len(), &rows[1]["cells"]), (2, &json!(["c1", 0, "2s"])));
-    let partial = &rows[1]["object"];
-    assert_eq!((&partial["kind"], &partial["metadata"]["name"]), (&json!("PartialObjectMetadata"), &json!("c1")));
-
-    let one = &format!("{CONFIG_MAPS}/c0");
-    let row = |server: &mut ApiServer, include: &str| {
-        table(server, &format!("{one}?includeObject={include}")).1["rows"].clone()
-    };
-    assert_eq!(row(&mut server, "None"), json!([{"cells": ["c0", 0, "2s"], "object": null}]));
-    assert_eq!(row(&mut server, "Object")[0]["object"]["kind"], json!("ConfigMap"));
-    let (code, refused, _) = table(&mut server, &format!("{one}?includeObject=All"));
-    let why = "Unable to convert to Table as requested: includeObject: Invalid value: \"All\": \
-               must be 'Metadata', 'Object', 'None', or empty";
-    assert_eq!((code, refused["message"].as_str()), (400, Some(why)));
-    assert_eq!(table(&mut server, &format!("{CONFIG_MAPS}/none")).1["kind"], json!("Status"));
-
-    let (_, _, lines) = table(&mut server, &format!("{CONFIG_MAPS}?watch=true"));
-    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let heads: Vec<bool> = events.iter().map(|event| event["object"]["columnDefinitions"].is_array()).collect();
-    assert_eq!(heads, [true, false, false]);
-    assert_eq!(events[2]["object"]["rows"][0]["cells"], json!(["c2", 0, "2s"]));
-}
-
-#[test]
-fn a_table_of_another_group_is_none() {
-    let mut server = server_with_config_maps(1);
-    let user = || Some(Rc::new(User::admin()));
-    for (accept, want) in [
-        ("application/json;as=Table;v=v1;g=example.com, application/json", "ConfigMapList"),
-        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", "Table"),
-        ("application/json;as=Table;g=meta.k8s.io", "Status"),
-        ("application/yaml;as=Table;v=v1;g=meta.k8s.io, */*", "ConfigMapList"),
-    ] {
-        let http = HttpRequest { method: "GET", target: CONFIG_MAPS, accept, user: user(), ..HttpRequest::default() };
-        assert_eq!(send_http(&mut server, &http).1["kind"], json!(want), "{accept}");
-    }
-}
-
-#[test]
-fn objects_come_as_their_metadata() {
-    let mut server = server_with_config_maps(2);
-    let mut ask = |target: &str, kind: &str| {
-        let (user, accept) = (Some(Rc::new(User::admin())), format!("application/json;as={kind};g=meta.k8s.io;v=v1"));
-        send_http(&mut server, &HttpRequest { method: "GET", target, accept: &accept, user, ..HttpRequest::default() })
-    };
-    let one = format!("{CONFIG_MAPS}/c0");
-    let (code, object, _) = ask(&one, "PartialObjectMetadata");
-    assert_eq!(
-        (code, &object["kind"], &object["metadata"]["name"]),
-        (200, &json!("PartialObjectMetadata"), &json!("c0"))
-    );
-    assert_eq!(object.as_object().map(serde_json::Map::len), Some(3));
-    let (_, list, _) = ask(CONFIG_MAPS, "PartialObjectMetadataList");
-    assert_eq!(list["items"][1]["kind"], json!("PartialObjectMetadata"));
-    let (_, _, lines) = ask(&format!("{CONFIG_MAPS}?watch=true"), "PartialObjectMetadata");
-    assert!(lines.lines().all(|line| line.contains("\"kind\":\"PartialObjectMetadata\"")), "{lines}");
-    let wrong = "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)";
-    let (code, status, _) = ask(CONFIG_MAPS, "PartialObjectMetadata");
-    assert_eq!((code, &status["message"]), (406, &json!(wrong)));
-}
-
-/// A kind's own columns, each of the type that its definition gives it.
-#[test]
-fn a_custom_kind_has_its_own_columns() {
-    let mut server = ApiServer::new(1);
-    let column = |name: &str, type_: &str| json!({"name": name, "type": type_, "jsonPath": format!(".spec.{name}")});
-    let definition = json!({"metadata": {"name": "games.example.com"}, "spec": {"group": "example.com", "scope": "Cluster",
-        "names": {"plural": "games", "kind": "Game", "singular": "game", "listKind": "GameList"}, "versions": [{
-            "name": "v1", "served": true, "storage": true,
-            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-            "additionalPrinterColumns": [column("size", "integer"), column("rate", "number"), column("fun", "boolean")]}]}});
-    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let (code, told, _) = send(&mut server, "POST", definitions, "", &definition.to_string());
-    assert_eq!(code, 201, "{told}");
-    let established = json!({"status": {"conditions": [{"type": "Established", "status": "True", "reason": "x",
-        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}], "acceptedNames": definition["spec"]["names"],
-        "storedVersions": ["v1"]}});
-    let status = format!("{definitions}/games.example.com/status");
-    let (code, told, _) = send(&mut server, "PATCH", &status, "application/merge-patch+json", &established.to_string());
-    assert_eq!(code, 200, "{told}");
-    let game = json!({"apiVersion": "example.com/v1", "kind": "Game", "metadata": {"name": "go"},
-        "spec": {"size": 19, "rate": 0.5, "fun": true}});
-    let games = "/apis/example.com/v1/games";
-    let (code, told, _) = send(&mut server, "POST", games, "", &game.to_string());
-    assert_eq!(code, 201, "{told}");
-    let (_, told, _) = table(&mut server, games);
-    assert_eq!(told["rows"][0]["cells"], json!(["go", 19, 0.5, true]));
-    assert_eq!(told["columnDefinitions"][2]["type"], json!("number"));
-}
-
-/// A Pod is bound by a Binding that names it, as well as at its own endpoint.
-#[test]
-fn a_binding_may_say_itself_which_pod_it_is_about() {
-    let mut server = server_with_config_maps(0);
-    let pods = "/api/v1/namespaces/default/pods";
-    let account = "/api/v1/namespaces/default/serviceaccounts";
-    assert_eq!(send(&mut server, "POST", account, "", r#"{"metadata":{"name":"default"}}"#).0, 201);
-    let pod = r#"{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"i:1"}]}}"#;
-    assert_eq!(send(&mut server, "POST", pods, "", pod).0, 201);
-    let bindings = "/api/v1/namespaces/default/bindings";
-    #[rustfmt::skip]
-    let cases = [
-        (json!({"target": {"kind": "Node", "name": "n1"}}), 400, "Name parameter required."),
-        (json!({"metadata": {"name": "web"}, "target": {"kind": "Pod", "name": "n1"}}), 500,
-            "target.kind: Unsupported value: \"Pod\": supported values: \"Node\", \"<empty>\""),
-        (json!({"metadata": {"name": "db"}, "target": {"name": "n1"}}), 404, "pods \"db\" not found"),
-        (json!({"metadata": {"name": "web", "namespace": "other"}, "target": {"name": "n1"}}), 400,
-            "the namespace of the provided object does not match the namespace sent on the request"),
-    ];
-    for (binding, code, message) in cases {
-        let (got, told, _) = send(&mut server, "POST", bindings, "", &binding.to_string());
-        assert_eq!((got, told["message"].as_str()), (code, Some(message)), "{binding}");
-    }
-    let binding = json!({"metadata": {"name": "web"}, "target": {"kind": "Node", "name": "n1"}}).to_string();
-    let (code, told, _) = send(&mut server, "POST", bindings, "", &binding);
-    let success = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    assert_eq!((code, told), (201, success));
-    let (_, pod, _) = send(&mut server, "GET", &format!("{pods}/web"), "", "");
-    assert_eq!(pod["spec"]["nodeName"], "n1");
-    let (code, told, _) = send(&mut server, "POST", bindings, "", &binding);
-    let why = "Operation cannot be fulfilled on pods/binding \"web\": pod web is already assigned to node \"n1\"";
-    assert_eq!((code, told["message"].as_str()), (409, Some(why)));
 }
 
 /// 202 is only for those who say in the old way that dependents are to go, and only while the object is still there.
@@ -581,59 +389,6 @@ fn components_are_asked_how_they_are() {
     assert_eq!(send(&mut server, "GET", &format!("{all}?watch=true"), "", "").0, 405);
 }
 
-/// A connection to a Pod is checked like any request, and then wants another protocol.
-#[test]
-fn a_plain_request_is_not_connected() {
-    let mut server = server_with_config_maps(0);
-    let pods = "/api/v1/namespaces/default/pods";
-    let account = "/api/v1/namespaces/default/serviceaccounts";
-    assert_eq!(send(&mut server, "POST", account, "", r#"{"metadata":{"name":"default"}}"#).0, 201);
-    let node =
-        json!({"metadata": {"name": "n1"}, "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}});
-    assert_eq!(send(&mut server, "POST", "/api/v1/nodes", "", &node.to_string()).0, 201);
-    let pod =
-        json!({"metadata": {"name": "web"}, "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i:1"}]}});
-    assert_eq!(send(&mut server, "POST", pods, "", &pod.to_string()).0, 201);
-    for (method, path, code, message) in [
-        ("GET", "web/exec?command=ls&command=-l", 400, "Upgrade request required"),
-        ("POST", "web/attach?container=c", 400, "Upgrade request required"),
-        ("POST", "web/portforward", 400, "Upgrade request required"),
-        ("POST", "web/exec", 400, "you must specify at least one command for the container"),
-        ("GET", "web/exec?command=ls&container=d", 400, "container d is not valid for pod web"),
-        ("GET", "db/portforward", 404, "pods \"db\" not found"),
-        ("PUT", "web/exec", 405, "the server does not allow this method on the requested resource"),
-    ] {
-        let (got, told, _) = send(&mut server, method, &format!("{pods}/{path}"), "", "");
-        assert_eq!((got, told["message"].as_str()), (code, Some(message)), "{method} {path}");
-    }
-    let (_, core, _) = send(&mut server, "GET", "/api/v1", "", "");
-    let exec = core["resources"].as_array().unwrap().iter().find(|row| row["name"] == "pods/exec");
-    let want = json!({"name": "pods/exec", "singularName": "", "namespaced": true, "kind": "PodExecOptions", "verbs": ["create", "get"]});
-    assert_eq!(exec, Some(&want));
-}
-
-#[test]
-fn the_log_of_a_pod_without_a_node_is_empty() {
-    let mut server = server_with_config_maps(0);
-    let pods = "/api/v1/namespaces/default/pods";
-    let account = "/api/v1/namespaces/default/serviceaccounts";
-    assert_eq!(send(&mut server, "POST", account, "", r#"{"metadata":{"name":"default"}}"#).0, 201);
-    let container = |name: &str| json!({"name": name, "image": "i:1"});
-    let spec = json!({"initContainers": [container("in")], "containers": [container("a"), container("b")]});
-    let pod = json!({"metadata": {"name": "web"}, "spec": spec});
-    assert_eq!(send(&mut server, "POST", pods, "", &pod.to_string()).0, 201);
-    for (path, code, message) in [
-        ("log", 400, Some("a container name must be specified for pod web, choose one of: [in a b]")),
-        ("log?container=c", 400, Some("container c is not valid for pod web")),
-        ("log?container=in", 204, None),
-        ("attach?container=a", 400, Some("pod web does not have a host assigned")),
-    ] {
-        let method = if path.starts_with("log") { "GET" } else { "POST" };
-        let (got, told, _) = send(&mut server, method, &format!("{pods}/web/{path}"), "", "");
-        assert_eq!((got, told["message"].as_str()), (code, message), "{path}");
-    }
-}
-
 #[test]
 fn the_priority_classes_of_the_system_stay() {
     let mut server = ApiServer::new(1);
@@ -661,25 +416,6 @@ fn the_root_lists_what_is_no_object() {
         }
         assert!(paths.is_sorted());
     }
-}
-
-/// What the server prints although nobody has written it is no change when it comes back.
-#[test]
-fn a_toleration_can_be_added_to_whatever_volumes_there_are() {
-    let mut server = server_with_config_maps(0);
-    let pods = "/api/v1/namespaces/default/pods";
-    let account = "/api/v1/namespaces/default/serviceaccounts";
-    assert_eq!(send(&mut server, "POST", account, "", r#"{"metadata":{"name":"default"}}"#).0, 201);
-    let template = json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}});
-    let env = json!({"name": "CPU", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}});
-    let spec = json!({"containers": [{"name": "a", "image": "i:1", "env": [env]}],
-        "volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}]});
-    let pod = json!({"metadata": {"name": "web"}, "spec": spec});
-    assert_eq!(send(&mut server, "POST", pods, "", &pod.to_string()).0, 201);
-    let toleration = json!({"key": "a", "operator": "Exists"});
-    let patch = json!([{"op": "add", "path": "/spec/tolerations", "value": [toleration]}]).to_string();
-    let (code, told, _) = send(&mut server, "PATCH", &format!("{pods}/web"), "application/json-patch+json", &patch);
-    assert_eq!((code, &told["spec"]["tolerations"][0]["key"]), (200, &json!("a")), "{told}");
 }
 
 /// What an object is and is called comes first, as Go writes the fields of its types.
