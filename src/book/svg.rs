@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::html;
 use super::scene::{Scene, Step};
+use crate::object::text::shortened;
 
 /// From one lifeline to the next.
 const GAP: usize = 64;
@@ -100,10 +101,7 @@ fn label(step: &Step) -> String {
     let answer =
         step.text.split(" Answer: ").nth(1).map_or(String::new(), |code| format!(" → {}", code.trim_end_matches('.')));
     let text = format!("{}{answer}", step.what);
-    match text.char_indices().nth(TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shortened(&text, TEXT).into_owned()
 }
 
 /// The objects of a scene after its last step.

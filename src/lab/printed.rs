@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use crate::object::text::shortened;
+
 /// So many lines are shown, the last ones.
 const LINES: usize = 8;
 /// Of a longer line the beginning is shown.
@@ -27,10 +29,7 @@ impl Printed {
         if self.last.len() == LINES {
             self.last.pop_front();
         }
-        self.last.push_back(match line.char_indices().nth(LONG) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line.to_owned(),
-        });
+        self.last.push_back(shortened(line, LONG).into_owned());
     }
 
     /// Notes what has come after this.

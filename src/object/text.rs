@@ -1,6 +1,6 @@
 //! Text of which there are many copies.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::ops::Deref;
 
@@ -11,6 +11,14 @@ use serde::{Serialize, Serializer};
 /// compares and prints as the `String` that `k8s-openapi` has in its place.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(EcoString);
+
+/// A text of no more than so many characters, for people: what is more is a dot dot dot.
+pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
 
 impl Text {
     /// The text.

@@ -2,6 +2,7 @@
 
 use crate::debugger::diff::FieldChange;
 use crate::debugger::stop::{How, Stop};
+use crate::object::text::shortened;
 use serde_json::Value;
 
 /// So many changed fields are told.
@@ -67,8 +68,5 @@ fn short(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    match text.char_indices().nth(VALUE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shortened(&text, VALUE).into_owned()
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::eval::{Scope, follow};
 use super::{Expression, Node, Operator, Part, Path, Root};
 use crate::debugger::diff;
+use crate::object::text::shortened;
 
 /// Of a longer value only the beginning is shown.
 const LONG: usize = 60;
@@ -31,10 +32,7 @@ pub fn brief(value: &Value) -> String {
         }
         other => other.to_string(),
     };
-    match text.char_indices().nth(LONG) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shortened(&text, LONG).into_owned()
 }
 
 /// What an item of a list is called: its kind and name, its type, its first address; else it is shown.

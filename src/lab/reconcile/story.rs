@@ -17,6 +17,7 @@ use crate::debugger::facts::{Class, Facts};
 use crate::debugger::{Session, describe, file};
 use crate::engine::{Step, What};
 use crate::lab::{Failure, Replay};
+use crate::object::text;
 
 /// So far a solution is compared with known mistakes.
 const STEPS_COMPARED: u64 = 300;
@@ -167,7 +168,7 @@ fn story(plan: &Plan, session: &Session, violation: &Violation, parted: Option<u
         }
         while let Some((_, command)) = typed.next_if(|(after, _)| after.0 <= number) {
             if !command.starts_with("sleep ") {
-                lines.push((Worth::Act, format!("          $ {}\n", cut(command))));
+                lines.push((Worth::Act, format!("          $ {}\n", text::shortened(command, COMMAND))));
             }
         }
         while let Some((_, choice)) = choices.next_if(|(after, _)| *after <= number) {
@@ -187,13 +188,6 @@ fn shortened(mut lines: Vec<(Worth, String)>) -> String {
         lines.remove(first);
     }
     lines.into_iter().map(|(_, text)| text).collect()
-}
-
-fn cut(command: &str) -> String {
-    match command.char_indices().nth(COMMAND) {
-        Some((end, _)) => format!("{}…", &command[..end]),
-        None => command.to_owned(),
-    }
 }
 
 /// What a step is worth that is the controller's: it asks, it goes on, or one of its caches hears of something.

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Value, json};
 
 use crate::engine::Message;
+use crate::object::text::shortened;
 
 use super::dns;
 
@@ -36,11 +37,7 @@ const SHOWN_MAX: usize = 80;
 impl Execute {
     /// The command in a line, for whoever looks.
     pub fn shown(&self) -> String {
-        let shown = |word: &String| match word.char_indices().nth(SHOWN_MAX) {
-            Some((end, _)) => format!("{}…", &word[..end]),
-            None => word.clone(),
-        };
-        self.words.iter().map(shown).collect::<Vec<_>>().join(" ")
+        self.words.iter().map(|word| shortened(word, SHOWN_MAX)).collect::<Vec<_>>().join(" ")
     }
 }
 
