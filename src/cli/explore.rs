@@ -37,14 +37,15 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
 fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     let scenario = as_asked(arguments, scenario)?;
     let bound = bound(arguments, &scenario)?;
-    if let Some(error) = plan::unknown(&bound, bugs::cluster(&scenario)) {
-        bail!(error);
-    }
+    let cluster = bugs::cluster(&scenario);
     anyhow::ensure!(
-        bugs::cluster(&scenario).save().is_some(),
+        cluster.save().is_some(),
         "with so many nodes there is work under way when the exploration is to begin, and no way back to such a moment; \
          take fewer: --nodes 50"
     );
+    if let Some(error) = plan::unknown(&bound, cluster) {
+        bail!(error);
+    }
     let stated = plan::properties(&scenario, &arguments.property).map_err(|error| anyhow!(error))?;
     let subject = Subject {
         cluster: &|| bugs::cluster(&scenario),

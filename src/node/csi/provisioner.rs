@@ -25,6 +25,7 @@ use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
 use crate::engine::{ActorId, Hub, Memory};
+use crate::object::meta::has_finalizer;
 use crate::object::patch::diff_strategic;
 use crate::object::quantity::Amount;
 use crate::object::time::Instant;
@@ -268,7 +269,7 @@ fn is_ours(volume: &PersistentVolume) -> bool {
 }
 
 fn is_held(volume: &PersistentVolume) -> bool {
-    volume.metadata.finalizers.iter().flatten().any(|name| name == FINALIZER)
+    has_finalizer(&volume.metadata, FINALIZER)
 }
 
 /// Whether the finalizer should be on a volume: on a bound one that will have to be destroyed, not on one that will be
