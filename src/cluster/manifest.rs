@@ -9,6 +9,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -314,25 +315,37 @@ fn manifest_files(directory: &Path, name: &str) -> Result<Vec<PathBuf>, Manifest
     Ok(files)
 }
 
-/// What is in a file named `name`, if it is not too large.
-pub(super) fn read_bytes(path: &Path, name: &str) -> Result<Vec<u8>, ManifestError> {
-    let file = fs::File::open(path).map_err(|error| unreadable(name, &error))?;
+/// Why there is nothing to be had of a file.
+pub(super) enum Unread {
+    /// It cannot be read.
+    Failed(io::Error),
+    /// It has so many bytes, or more: too many.
+    TooLarge(u64),
+}
+
+/// What is in a file, if it is not too large.
+pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, Unread> {
+    let file = fs::File::open(path).map_err(Unread::Failed)?;
     let length = file.metadata().map_or(0, |metadata| metadata.len());
-    let too_large = |length: u64| {
-        let message = format!("the file \"{name}\" is too large: {} MiB", length / (1024 * 1024));
-        let advice = format!("A manifest may have {} MiB here; split the file.", FILE_BYTES_MAX / (1024 * 1024));
-        Err(ManifestError::new(whole(name), message, advice))
-    };
     if length > FILE_BYTES_MAX {
-        return too_large(length);
+        return Err(Unread::TooLarge(length));
     }
     let mut bytes = Vec::new();
     // A pipe has no length: read one byte more than allowed, to notice.
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return too_large(bytes.len() as u64);
-    }
-    Ok(bytes)
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(Unread::Failed)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX { Err(Unread::TooLarge(bytes.len() as u64)) } else { Ok(bytes) }
+}
+
+/// The same of a manifest named `name`.
+pub(super) fn read_bytes(path: &Path, name: &str) -> Result<Vec<u8>, ManifestError> {
+    bytes_of(path).map_err(|why| match why {
+        Unread::Failed(error) => unreadable(name, &error),
+        Unread::TooLarge(length) => {
+            let message = format!("the file \"{name}\" is too large: {} MiB", length / (1024 * 1024));
+            let advice = format!("A manifest may have {} MiB here; split the file.", FILE_BYTES_MAX / (1024 * 1024));
+            ManifestError::new(whole(name), message, advice)
+        }
+    })
 }
 
 fn read_file(path: &Path, name: &str) -> Result<String, ManifestError> {

@@ -1,15 +1,14 @@
 //! `-f` and `-k`: the objects that a command is given.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 
 use serde_json::{Value, json};
 
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::{Failure, Kubectl};
 use crate::cluster::kustomize;
-use crate::cluster::manifest::{self, FILE_BYTES_MAX, Manifest, ManifestError, Manifests, Reading, of_values};
+use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, Reading, Unread, of_values};
 use crate::object::Discovery;
 
 impl Kubectl {
@@ -82,14 +81,9 @@ impl Kubectl {
             return Ok(self.stdin.clone());
         }
         let on_disk = || {
-            let mut text = String::new();
-            let file = File::open(self.base.join(path)).map_err(|error| why_not(&error))?;
-            file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| why_not(&error))?;
-            if text.len() as u64 > FILE_BYTES_MAX {
-                Err(format!("it has more than {FILE_BYTES_MAX} bytes"))
-            } else {
-                Ok(text)
-            }
+            let bytes = manifest::bytes_of(&self.base.join(path)).map_err(|why| why_not(&why))?;
+            String::from_utf8(bytes)
+                .map_err(|_| "it holds bytes that are no text, and here a file is a text".to_owned())
         };
         self.files.get(path).cloned().map_or_else(on_disk, Ok)
     }
@@ -141,12 +135,14 @@ impl Kubectl {
 }
 
 /// Why a file cannot be read, as Go says it.
-fn why_not(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        io::ErrorKind::InvalidData => "it holds bytes that are no text, and here a file is a text".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::IsADirectory => "is a directory".to_owned(),
-        _ => error.to_string(),
+fn why_not(why: &Unread) -> String {
+    match why {
+        Unread::TooLarge(_) => format!("it has more than {} MiB", manifest::FILE_BYTES_MAX / (1024 * 1024)),
+        Unread::Failed(error) => match error.kind() {
+            io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+            io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            io::ErrorKind::IsADirectory => "is a directory".to_owned(),
+            _ => error.to_string(),
+        },
     }
 }
