@@ -117,7 +117,7 @@ fn send(server: &mut ApiServer, recorded: &Value) -> Sent {
         })),
     };
     let http = HttpRequest {
-        bearer: "",
+        connection: None,
         method: &method,
         target: &target,
         content_type: &content_type,

@@ -31,12 +31,12 @@ use super::admission::Reader;
 use super::authorization::quoted;
 use super::request::{Request, User};
 
-/// The user whom a request's token names; None: it has none, and the certificate of the connection has said who asks.
+/// The user whom a request's token names; None: it has none.
 ///
 /// # Errors
 /// The 401: a token that is no good is not made up for by anything else.
 pub(super) fn by_token(request: &Request, now: Instant, reader: &dyn Reader) -> Result<Option<User>, Status> {
-    let Some(token) = &request.bearer else { return Ok(None) };
+    let Some(token) = request.token() else { return Ok(None) };
     let bearer = Bearer::of(token, &[ISSUER.to_owned()], now, reader);
     // It tells an attacker nothing: no details, no reason why.
     let bearer = bearer.map_err(|_| Status::new(Reason::Unauthorized, "Unauthorized"))?;
@@ -173,17 +173,21 @@ fn is_gone(object: &Object, now: Instant) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
     use std::rc::Rc;
 
     use serde_json::{Value, json};
 
     use super::*;
     use crate::apiserver::admission::testing::Objects;
+    use crate::apiserver::request::Connection;
 
     /// A request that shows this.
     fn shows(token: Option<&str>) -> Request {
         let user = User::anonymous("curl");
-        Request { bearer: token.map(Into::into), ..Request::path(Rc::new(user), "/version") }
+        let bearer = token.unwrap_or_default().to_owned();
+        let connection = Connection { peer: Ipv4Addr::LOCALHOST, user_agent: String::new(), bearer };
+        Request { connection: Some(Rc::new(connection)), ..Request::path(Rc::new(user), "/version") }
     }
 
     #[test]

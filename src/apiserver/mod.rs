@@ -88,7 +88,7 @@ use leases::{Lease, LeaseManager};
 use managed_fields::Writers;
 use managed_fields::Written;
 use managed_fields::templates::Templates;
-use request::{Answer, Body, Request, Response, Subresource, Verb};
+use request::{Answer, Body, Request, Response, Subresource, User, Verb};
 use service_addresses::ServiceAddresses;
 use siblings::Siblings;
 use watch::{WatchEvent, WatchId, Watchers};
@@ -137,6 +137,8 @@ pub struct Handled {
     pub fanout: Vec<(WatchId, WatchEvent)>,
     /// The stages it passed and what each decided; empty unless stages are kept.
     pub stages: Vec<(&'static str, String)>,
+    /// Whom a token has named as the one who asks.
+    pub by_token: Option<Rc<User>>,
     /// What policies want noted in the audit log: keys and values. Empty unless stages are kept.
     pub audit: Vec<(String, String)>,
     /// What the store did, in order.
@@ -270,10 +272,13 @@ impl ApiServer {
     ) -> Handled {
         let served = request.kind;
         let request = versions::internal(request);
-        let (request, refused) = match authentication::by_token(&request, now, &self.store) {
-            Ok(None) => (request, None),
-            Ok(Some(user)) => (Cow::Owned(Request { user: Rc::new(user), ..request.into_owned() }), None),
-            Err(status) => (request, Some(status)),
+        let (by_token, refused) = match authentication::by_token(&request, now, &self.store) {
+            Ok(user) => (user.map(Rc::new), None),
+            Err(status) => (None, Some(status)),
+        };
+        let request = match &by_token {
+            None => request,
+            Some(user) => Cow::Owned(Request { user: user.clone(), ..request.into_owned() }),
         };
         let request = &*request;
         let mut handling = Handling {
@@ -323,7 +328,7 @@ impl ApiServer {
         let answer = Answer { code, result, warnings: handling.warnings, wrote };
         let stages = handling.stages.unwrap_or_default();
         let Handling { fanout, audit, changes, granted, .. } = handling;
-        Handled { answer, fanout, stages, audit, changes, granted, waits }
+        Handled { answer, fanout, stages, by_token, audit, changes, granted, waits }
     }
 
     /// A watch's connection broke.
@@ -338,7 +343,7 @@ impl ApiServer {
             return Err(status);
         }
         let user = &handling.request.user;
-        let shown = if handling.request.bearer.is_some() { "bearer token → " } else { "" };
+        let shown = if handling.request.token().is_some() { "bearer token → " } else { "" };
         handling.stage("authentication", || format!("{shown}{} [{}]", user.name, user.groups.join(", ")));
         if let (true, Some(flow)) = (handling.stages.is_some(), flow_control::classify(handling.request)) {
             handling.stage("priority and fairness", || flow.to_string());

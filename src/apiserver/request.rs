@@ -3,7 +3,7 @@
 //! The in-process clients, the debugger and the HTTP front end all speak these types. Typed objects travel as
 //! they are; raw JSON only arrives from outside and is decoded with strict field validation.
 //!
-//! - [`user`]: who asks. [`verb`]: to do what, with which part of an object. [`options`]: how.
+//! - [`user`]: who asks; [`connection`]: from where. [`verb`]: to do what, with which part of an object. [`options`]: how.
 //! - [`patch`]: changes in the formats that there are.
 
 use std::rc::Rc;
@@ -13,11 +13,13 @@ use serde_json::Value;
 use crate::object::metrics::{self, Metrics};
 use crate::object::{Kind, Object, Status};
 
+pub mod connection;
 pub mod options;
 pub mod patch;
 pub mod user;
 pub mod verb;
 
+pub use connection::Connection;
 pub use options::{DeleteOptions, FieldValidation, Options, Propagation};
 pub use patch::{Patch, StatusPatch};
 pub use user::{MASTERS, User};
@@ -26,10 +28,10 @@ pub use verb::{Subresource, Verb};
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Who asks, by the certificate of the connection. Once it is authenticated: by the token, if there is one.
+    /// Who asks. Whoever comes by the network is anonymous until a token has said more.
     pub user: Rc<User>,
-    /// `Authorization: Bearer …`: a token that says who asks.
-    pub bearer: Option<Rc<str>>,
+    /// How it came, if by the network.
+    pub connection: Option<Rc<Connection>>,
     /// What for.
     pub verb: Verb,
     /// Of which kind.
@@ -51,12 +53,17 @@ impl Request {
     pub fn new(user: Rc<User>, verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
         let options = Options::default();
-        Request { user, bearer: None, verb, kind, subresource: None, namespace, name, body, options }
+        Request { user, connection: None, verb, kind, subresource: None, namespace, name, body, options }
     }
 
     /// A GET of a path that is no object's, with what stands behind its question mark. Its kind means nothing.
     pub fn path(user: Rc<User>, path: &str) -> Request {
         Request::new(user, Verb::Get, Kind::ClusterRole, "", "", Body::Path(path.to_owned()))
+    }
+
+    /// The token that was shown with it.
+    pub fn token(&self) -> Option<&str> {
+        self.connection.as_ref().map(|connection| connection.bearer.as_str()).filter(|token| !token.is_empty())
     }
 
     /// The creation of `object` by `user`.

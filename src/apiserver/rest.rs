@@ -19,10 +19,10 @@
 use std::rc::Rc;
 
 use crate::object::status::{Details, Reason};
-use crate::object::{Discovery, Status};
+use crate::object::{Discovery, Kind, Status};
 
 use super::printers::{Include, View};
-use super::request::{Answer, Request, Subresource, User, Verb};
+use super::request::{Answer, Connection, Request, Subresource, User, Verb};
 use super::watch::WatchEvent;
 
 pub mod body;
@@ -48,8 +48,8 @@ pub struct HttpRequest<'a> {
     pub body: &'a str,
     /// Who asks; none if the credentials are wrong.
     pub user: Option<Rc<User>>,
-    /// The token in the `Authorization` header, empty if there is none.
-    pub bearer: &'a str,
+    /// How it came, if by the network.
+    pub connection: Option<Rc<Connection>>,
 }
 
 /// A request that made sense, and how its answer shall look.
@@ -95,7 +95,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     let (path, query) = http.target.split_once('?').unwrap_or((http.target, ""));
     let query = options::Query::parse(query);
     let Some(shape) = path::Shape::parse(path, known) else {
-        let request = Request { bearer: bearer(http), ..Request::path(user.clone(), http.target) };
+        let request = Request { connection: http.connection.clone(), ..Request::path(user.clone(), http.target) };
         let format = Format::Json;
         return match http.method {
             "GET" => Ok(Call { request, format }),
@@ -113,7 +113,7 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     let body = body::parse(http, &shape, verb, &query, &mut options).map_err(refuse)?;
     let mut request = Request {
         user: user.clone(),
-        bearer: bearer(http),
+        connection: http.connection.clone(),
         verb,
         kind: shape.kind,
         subresource: shape.subresource,
@@ -126,8 +126,10 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
     Ok(Call { request, format })
 }
 
-fn bearer(http: &HttpRequest) -> Option<Rc<str>> {
-    (!http.bearer.is_empty()).then(|| http.bearer.into())
+/// Whether a path leads to a kind that is built in, or to none: then nobody has to know those that users have defined.
+pub fn is_built_in(target: &str) -> bool {
+    let group = target.strip_prefix("/apis/").and_then(|path| path.split(['/', '?']).next()).unwrap_or_default();
+    Kind::built_in().any(|kind| kind.info().group == group)
 }
 
 /// The answer as bytes. A watch that is open begins with status 200 and no body.

@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use crate::apiserver::printers::View;
-use crate::apiserver::request::{Body, Request, Response, User, Verb};
+use crate::apiserver::request::{Body, Connection, Request, Response, User, Verb};
 use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
 use crate::client::Client;
 use crate::engine::failing::REFUSED;
@@ -125,6 +125,7 @@ async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<
     let agent = head.header("User-Agent");
     let program = agent.split(['/', ' ']).next().filter(|name| !name.is_empty()).unwrap_or("unknown");
     let user = Rc::new(User::anonymous(&format!("{program}/{peer}")));
+    let connection = Connection { peer, user_agent: agent.to_owned(), bearer: head.bearer().to_owned() };
     let client = Client::new(hub.clone(), actor, user.clone(), REQUESTS, REQUESTS);
     let known = kinds_for(&client, head.target).await;
     let http = HttpRequest {
@@ -134,7 +135,7 @@ async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<
         accept: head.header("Accept"),
         body,
         user: Some(user),
-        bearer: head.bearer(),
+        connection: Some(Rc::new(connection)),
     };
     let answer = match rest::call(&http, &known) {
         Err(answer) => answer,
@@ -161,8 +162,7 @@ async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<
 
 /// The kinds that users have defined, for a path that leads to none of the built-in ones.
 async fn kinds_for(client: &Client, target: &str) -> Discovery {
-    let group = target.strip_prefix("/apis/").and_then(|path| path.split(['/', '?']).next()).unwrap_or_default();
-    if Kind::built_in().any(|kind| kind.info().group == group) {
+    if rest::is_built_in(target) {
         return Discovery::default();
     }
     // The server knows them; nobody is asked whether they may.

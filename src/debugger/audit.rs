@@ -10,9 +10,6 @@
 //! Left out: the commit in user agents; `user.uid` and `user.extra`; what kubelets send to patch a status, which is never text
 //! here; answers that are no objects.
 
-use std::borrow::Cow;
-use std::net::Ipv4Addr;
-
 use serde_json::{Map, Value, json};
 
 use crate::apiserver::request::{Body, Request, Subresource, User, Verb};
@@ -20,8 +17,7 @@ use crate::apiserver::rest::uri;
 use crate::cluster::API_SERVER_IP;
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::random::Random;
-use crate::object::status::Reason;
-use crate::object::{Kind, Object, Status, token};
+use crate::object::{Kind, Object, Status};
 
 /// Where people sit: the gateway of the nodes' network.
 const PERSON_IP: &str = "172.18.0.1";
@@ -40,7 +36,7 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
         Note::Stored { old, new, .. } => new.as_ref().or(old.as_ref()).filter(|object| object.kind() == request.kind),
         _ => None,
     });
-    let user = user_of(request, code);
+    let user = user_of(request, step);
     let received = serde_json::to_value(step.time.micro_time()).unwrap_or_default();
     let mut event = json!({
         "kind": "Event",
@@ -52,7 +48,7 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
         "verb": request.verb.as_str(),
         "user": user.map_or(json!({}), |user| json!({"username": user.name, "groups": user.groups})),
         "sourceIPs": [source(engine, request)],
-        "userAgent": user_agent(&request.user),
+        "userAgent": user_agent(request),
         "responseStatus": response_status(code, error),
         "requestReceivedTimestamp": received,
         "stageTimestamp": received,
@@ -83,17 +79,21 @@ fn is_leader_election(request: &Request) -> bool {
     request.kind == Kind::Lease && request.namespace == "kube-system"
 }
 
-/// Who asks: of a token, whom it names; None: the token was no good.
-fn user_of(request: &Request, code: u16) -> Option<Cow<'_, User>> {
-    let Some(token) = &request.bearer else { return Some(Cow::Borrowed(&request.user)) };
-    let claims = token::read(token).filter(|_| code != Reason::Unauthorized.code())?;
-    Some(Cow::Owned(User::service_account(&claims.namespace, &claims.account, &request.user.agent)))
+/// Who asks; None: the token that was shown is no good.
+fn user_of<'a>(request: &'a Request, step: &'a Step) -> Option<&'a User> {
+    match request.token() {
+        None => Some(&request.user),
+        Some(_) => step.notes.iter().find_map(|note| match note {
+            Note::Authenticated(user) => Some(&**user),
+            _ => None,
+        }),
+    }
 }
 
 /// The address that the request came from.
 fn source(engine: &Engine, request: &Request) -> String {
-    if let Some((_, peer)) = by_network(&request.user) {
-        return peer.to_owned();
+    if let Some(connection) = &request.connection {
+        return connection.peer.to_string();
     }
     let Some(node) = request.user.name.strip_prefix("system:node:") else {
         return if request.user.agent.starts_with("user/") { PERSON_IP.into() } else { API_SERVER_IP.into() };
@@ -109,16 +109,12 @@ fn source(engine: &Engine, request: &Request) -> String {
     stored.and_then(|entry| address(&entry.value)).unwrap_or_else(|| API_SERVER_IP.into())
 }
 
-/// The program and the address of who has come by the network.
-fn by_network(user: &User) -> Option<(&str, &str)> {
-    user.agent.split_once('/').filter(|(_, peer)| peer.parse::<Ipv4Addr>().is_ok())
-}
-
-/// The program that asks, as client-go names it.
-fn user_agent(user: &User) -> String {
-    if let Some((program, _)) = by_network(user) {
-        return if program == "curl" { "curl/7.81.0".to_owned() } else { program.to_owned() };
+/// The program that asks: as it says itself, or as client-go names it.
+fn user_agent(request: &Request) -> String {
+    if let Some(connection) = &request.connection {
+        return connection.user_agent.clone();
     }
+    let user = &request.user;
     let version = if user.program() == "kubectl" { "v1.32.4" } else { "v1.36.2" };
     let agent = format!("{}/{version} (linux/amd64) kubernetes", user.program());
     if user.is_controller() { format!("{agent}/{}", user.name) } else { agent }

@@ -46,6 +46,9 @@ impl Engine {
         for (name, detail) in handled.stages {
             self.hub.note(|| Note::Stage { name, detail });
         }
+        if let Some(user) = handled.by_token {
+            self.hub.note(|| Note::Authenticated(user));
+        }
         for (key, value) in handled.audit {
             self.hub.note(|| Note::Audit { key, value });
         }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::event::{ActorId, EventId, Pending, StepId};
 use super::place::Place;
+use crate::apiserver::request::User;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Status};
 
@@ -34,6 +35,8 @@ pub enum Note {
         /// What it decided.
         detail: String,
     },
+    /// Whom the request's token has named as the one who asks.
+    Authenticated(Rc<User>),
     /// An annotation of the request in the audit log.
     Audit {
         /// What it is about.

@@ -343,7 +343,7 @@ impl Harness {
         let options = Options::default();
         let user = Rc::new(User::admin());
         let request =
-            Request { user, verb, kind, subresource, namespace, name: name.into(), body, options, bearer: None };
+            Request { user, verb, kind, subresource, namespace, name: name.into(), body, options, connection: None };
         let line = request.line();
         let result = Rc::new(RefCell::new(None));
         let (hub, kept) = (self.engine.hub().clone(), result.clone());

@@ -47,7 +47,7 @@ pub fn object(manifest: Value) -> Object {
 pub fn request(user: User, verb: Verb, subresource: Option<Subresource>, object: &Object) -> Request {
     let name = if verb == Verb::Create { "" } else { object.name() };
     Request {
-        bearer: None,
+        connection: None,
         user: Rc::new(user),
         verb,
         kind: object.kind(),

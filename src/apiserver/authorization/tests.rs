@@ -27,7 +27,7 @@ fn request(user: User, line: &str) -> Request {
     let verbs = [Verb::Get, Verb::List, Verb::Watch, Verb::Create, Verb::Update, Verb::Patch, Verb::Delete];
     let (namespace, name) = words.get(2).and_then(|word| word.split_once('/')).unwrap_or_default();
     Request {
-        bearer: None,
+        connection: None,
         user: Rc::new(user),
         verb: verbs.into_iter().find(|verb| verb.as_str() == words[0]).expect("a known verb"),
         kind: Kind::ALL.iter().copied().find(|kind| kind.info().plural == resource).expect("a known resource"),

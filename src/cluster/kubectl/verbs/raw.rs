@@ -9,7 +9,7 @@ use crate::apiserver::printers::View;
 use crate::apiserver::request::{Response, Verb};
 use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::object::status::Reason;
-use crate::object::{Discovery, Kind, Status};
+use crate::object::{Discovery, Status};
 
 use super::super::args::Args;
 use super::super::{Failure, Kubectl};
@@ -39,14 +39,12 @@ pub async fn get(target: &str, cx: &Kubectl) -> Result<String, Failure> {
 
 async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<String, Failure> {
     let json = "application/json";
-    // Only what lies in somebody's own group has to be looked up.
-    let group = target.strip_prefix("/apis/").and_then(|path| path.split('/').next()).unwrap_or_default();
-    let known = match Kind::built_in().any(|kind| kind.info().group == group) {
+    let known = match rest::is_built_in(target) {
         true => Discovery::default(),
         false => cx.discover().await?,
     };
     let user = Some(cx.client.user().clone());
-    let http = HttpRequest { method, target, content_type: json, accept: json, body, user, bearer: "" };
+    let http = HttpRequest { method, target, content_type: json, accept: json, body, user, connection: None };
     let call = rest::call(&http, &known).map_err(refused)?;
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));
