@@ -116,6 +116,30 @@ fn two_at_once_write_two_journals() {
     assert!(said.contains("break  409") && said.contains("step 20"), "{said}");
 }
 
+/// What commands have read is in the journal: a file may be gone when the session is.
+#[test]
+fn what_was_read_is_kept_with_the_command_that_read_it() {
+    let scratch = Scratch::new("files");
+    let manifest = scratch.0.join("web.yaml");
+    let text =
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {text: \"  came: \\n  came: {step: 1}\\n\"}}\n";
+    fs::write(&manifest, format!("\n  # a note\n\n---\n{text}")).expect("it can be written");
+    let mut child = piped(&scratch.0, "pod");
+    type_into(&mut child, &format!("apply -f {}\nstep 3\n", manifest.display()));
+    until("both are written", || {
+        let done = |file: &PathBuf| fs::read_to_string(file).is_ok_and(|text| text.matches("digest: '").count() == 3);
+        scratch.files("kubestep").iter().any(done)
+    });
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    fs::remove_file(&manifest).expect("it is there");
+    let journal = scratch.files("kubestep").pop().expect("it was left");
+    let replay = program().args(["step", "--replay", &journal.display().to_string()]).stdin(Stdio::null()).output();
+    let replay = replay.expect("the program was built for this test");
+    let said = String::from_utf8_lossy(&[replay.stdout, replay.stderr].concat()).into_owned();
+    assert!(replay.status.success() && said.contains("ADDED ConfigMap default/web"), "{said}");
+}
+
 /// A terminal of tmux's, of this test's own.
 struct Terminal<'a> {
     socket: String,

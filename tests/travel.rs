@@ -241,3 +241,47 @@ fn a_shell_is_left_and_entered_again() {
         same(&opened, &expected, "saved and opened");
     }
 }
+
+/// What is in a file is no part of a run until it is read; from then on it is, whatever becomes of the file.
+#[test]
+fn what_was_read_is_read_again() {
+    let folder = std::env::temp_dir().join(format!("kubestep-travel-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("base")).expect("a temporary folder can be made");
+    let (file, base) = (folder.join("motto"), folder.join("base"));
+    let write = |path: &std::path::Path, text: &str| std::fs::write(path, text).expect("it can be written");
+    write(&file, "  first\n\n\u{7f}\tümlaut: \"#'\n");
+    write(&base.join("kustomization.yaml"), "resources: [ns.yaml]\n");
+    write(&base.join("ns.yaml"), "{apiVersion: v1, kind: Namespace, metadata: {name: first}}");
+    let mut session = session(&Scenario::find("pod").expect("it is shipped"));
+    session.goto(20);
+    let type_all = |session: &mut Session| {
+        session.act(&format!("type kubectl create configmap a --from-file={}", file.display())).expect("it is typed");
+        session.go(&mut Goal::Quiet, 0);
+        session.act(&format!("type kubectl apply -k {}", base.display())).expect("it is typed");
+        session.go(&mut Goal::Quiet, 0);
+        digests(session)
+    };
+    let first = type_all(&mut session);
+    let (saved, end) = (file::save(&session), first.len() as u64);
+    std::fs::remove_file(&file).expect("it is there");
+    write(&base.join("ns.yaml"), "{apiVersion: v1, kind: Namespace, metadata: {name: second}}");
+
+    session.goto(10);
+    session.goto(end);
+    same(&session, &first, "there and back");
+    let opened = file::open(&saved, None).unwrap_or_else(|error| panic!("{error}\n{saved}"));
+    same(&opened, &first, "a saved session");
+
+    // The same choices once more read what is there now, on a course of their own.
+    session.goto(20);
+    let second = type_all(&mut session);
+    assert_ne!(first, second);
+    assert!(session.rehearse(&["get".into(), "ns".into(), "second".into()]).is_ok());
+    assert!(session.switch(0));
+    session.goto(end);
+    same(&session, &first, "the course that was left");
+    assert!(session.switch(0));
+    session.goto(second.len() as u64);
+    same(&session, &second, "the other one");
+    std::fs::remove_dir_all(&folder).expect("it is there");
+}

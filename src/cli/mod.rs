@@ -20,6 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::cluster::manifest::{self, Manifests, Reading};
 use crate::cluster::scenario::{Nodes, Scenario};
+use crate::cluster::workdir::Workdir;
 use crate::lab::plug;
 use crate::object::{Discovery, Kind};
 
@@ -384,7 +385,12 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
             scenario.files.insert("STDIN".into(), text);
             scenario.timeline.push("kubectl apply -f STDIN".into());
         } else {
-            all.append(manifest::read_path(Path::new("."), file, &Discovery::default(), Reading::Whole)?);
+            all.append(manifest::read_path(
+                &Workdir::plain(Path::new(".")),
+                file,
+                &Discovery::default(),
+                Reading::Whole,
+            )?);
             scenario.timeline.push(format!("kubectl apply -f {}", shell_words::quote(file)));
         }
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use console::Term;
 
+use crate::cluster::workdir::Readings;
 use crate::debugger::file::{File, Source};
 use crate::debugger::journal::{self as text, Came};
 use crate::debugger::quiz::Quiz;
@@ -98,6 +99,7 @@ impl Stepper {
             let Some(came) = &typed.came else { break };
             if commands::acts(&typed.line) {
                 let watch = self.watch.replace(Box::new(UpTo(came.step, Instant(came.time))));
+                self.session.cluster.kubectl.workdir.expect(Readings::of(&typed.files));
                 // What was refused then is refused again.
                 let _ = commands::run(self, &typed.line);
                 self.watch = watch;
@@ -143,11 +145,14 @@ impl Stepper {
             kept = journal.add(&text::typed(line));
         }
         self.interrupted = false;
+        let workdir = &self.session.cluster.kubectl.workdir;
+        let before = workdir.readings();
+        workdir.expect(Readings::default());
         let reply = commands::run(self, line);
         if let Some(watch) = &mut self.watch {
             watch.over();
         }
-        if let Err(error) = kept.and_then(|()| self.note_where()) {
+        if let Err(error) = kept.and_then(|()| self.note_where(&before)) {
             self.journal = None;
             return reply.map(|answer| Answer { text: answer.text + &not_kept(&error), ..answer });
         }
@@ -161,13 +166,14 @@ impl Stepper {
         }
     }
 
-    /// Adds to the journal where the last command led. Another session that was opened has one of its own.
-    fn note_where(&mut self) -> io::Result<()> {
+    /// Adds to the journal where the last command led, and what was read that was not read `before`. Another session that was opened has one of its own.
+    fn note_where(&mut self, before: &Readings) -> io::Result<()> {
         let Some(mut journal) = self.journal.take() else { return Ok(()) };
         if std::mem::take(&mut self.opened) {
             journal = journal.anew(&self.head())?;
         } else {
-            journal.add(&text::done(&Came::of(&mut self.session)))?;
+            let read = self.session.cluster.kubectl.workdir.read_since(before);
+            journal.add(&text::done(&Came::of(&mut self.session), &read))?;
         }
         self.journal = Some(journal);
         Ok(())

@@ -72,11 +72,7 @@ impl Cluster {
 
     /// A file of the scenario, or one beside it.
     fn local_file(&self, name: &str) -> Result<String, String> {
-        if let Some(text) = self.kubectl.files.get(name) {
-            return Ok(text.clone());
-        }
-        let path = self.kubectl.base.join(name);
-        std::fs::read_to_string(path).map_err(|_| format!("cp: cannot stat '{name}': No such file or directory"))
+        self.kubectl.read_text(name).map_err(|why| format!("cp: cannot stat '{name}': {why}"))
     }
 
     /// The runtime and the kubelet watch directories of their node.

@@ -8,19 +8,15 @@
 //! server's. Two readers want different things of what is wrong in a file, which [`Reading`] says.
 
 use std::fmt;
-use std::fs;
-use std::io;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::object::{Discovery, Kind};
 
-mod yaml;
+use super::workdir::{FILE_BYTES_MAX, Found, Listing, Unread, Workdir};
 
-/// A manifest larger than this is refused unread. etcd takes 1.5 MiB an object, so this is plenty.
-pub const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+mod yaml;
 
 /// One object as it was written down.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,23 +128,22 @@ impl fmt::Display for ManifestError {
 
 impl std::error::Error for ManifestError {}
 
-/// Reads what `-f path` names: a file or a directory, seen from `base`.
-pub fn read_path(base: &Path, path: &str, known: &Discovery, reading: Reading) -> Result<Manifests, ManifestError> {
-    let place = base.join(path);
-    let metadata = fs::metadata(&place).map_err(|error| unreadable(path, &error))?;
-    if !metadata.is_dir() {
-        return read_text(path, &read_file(&place, path)?, known, reading);
-    }
+/// Reads what `-f path` names: a file or a directory.
+pub fn read_path(workdir: &Workdir, path: &str, known: &Discovery, how: Reading) -> Result<Manifests, ManifestError> {
+    let seen = workdir.look(path);
+    let Found::Directory(listing) = &seen.found else {
+        return read_text(path, text_of(&seen.found, path)?, known, how);
+    };
     let mut manifests = Manifests::default();
-    let files = manifest_files(&place, path)?;
+    let files = manifest_files(listing);
     if files.is_empty() {
         let message = format!("error reading [{path}]: recognized file extensions are [.json .yaml .yml]");
         let advice = "No file in this directory ends in .yaml, .yml or .json; name the file or the right directory.";
         return Err(ManifestError::new(whole(path), message, advice));
     }
     for file in files {
-        let name = format!("{}/{}", path.trim_end_matches('/'), file.file_name().unwrap_or_default().to_string_lossy());
-        manifests.append(read_text(&name, &read_file(&file, &name)?, known, reading)?);
+        let name = format!("{}/{file}", path.trim_end_matches('/'));
+        manifests.append(read_text(&name, text_of(&workdir.look(&name).found, &name)?, known, how)?);
     }
     Ok(manifests)
 }
@@ -289,68 +284,51 @@ fn whole(file: &str) -> Source {
     Source { file: file.to_owned(), ..Source::default() }
 }
 
-fn unreadable(path: &str, error: &std::io::Error) -> ManifestError {
-    match error.kind() {
-        _ if path.starts_with("https://") || path.starts_with("http://") => {
+fn unreadable(path: &str, why: &Unread) -> ManifestError {
+    match why {
+        Unread::Missing if path.starts_with("https://") || path.starts_with("http://") => {
             let advice = "Save it into a file first, and name that.";
             ManifestError::new(whole(path), format!("unable to read URL \"{path}\": nothing is fetched here"), advice)
         }
-        std::io::ErrorKind::NotFound => {
+        Unread::Missing => {
             let advice = "Check the name, and the directory that you are in.";
             ManifestError::new(whole(path), format!("the path \"{path}\" does not exist"), advice)
         }
-        _ => ManifestError::new(whole(path), format!("the path \"{path}\" cannot be accessed: {error}"), ""),
+        Unread::TooLarge(bytes) => {
+            let message = format!("the file \"{path}\" is too large: {} MiB", bytes / (1024 * 1024));
+            let advice = format!("A manifest may have {} MiB here; split the file.", FILE_BYTES_MAX / (1024 * 1024));
+            ManifestError::new(whole(path), message, advice)
+        }
+        Unread::Failed(error) => {
+            ManifestError::new(whole(path), format!("the path \"{path}\" cannot be accessed: {error}"), "")
+        }
     }
 }
 
 /// The manifests directly in a directory, by name. Subdirectories are for `-R`, which is left out.
-fn manifest_files(directory: &Path, name: &str) -> Result<Vec<PathBuf>, ManifestError> {
-    let entries = fs::read_dir(directory).map_err(|error| unreadable(name, &error))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| {
-        let known = path.extension().is_some_and(|ext| ext == "yaml" || ext == "yml" || ext == "json");
-        known && path.is_file()
-    });
+fn manifest_files(listing: &Listing) -> Vec<&String> {
+    let ends = |name: &&String| {
+        Path::new(name).extension().is_some_and(|ending| ["yaml", "yml", "json"].iter().any(|known| ending == *known))
+    };
+    let mut files: Vec<&String> = listing.files.iter().chain(&listing.links).filter(ends).collect();
     files.sort();
-    Ok(files)
+    files
 }
 
-/// Why there is nothing to be had of a file.
-pub(super) enum Unread {
-    /// It cannot be read.
-    Failed(io::Error),
-    /// It has so many bytes, or more: too many.
-    TooLarge(u64),
-}
-
-/// What is in a file, if it is not too large.
-pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>, Unread> {
-    let file = fs::File::open(path).map_err(Unread::Failed)?;
-    let length = file.metadata().map_or(0, |metadata| metadata.len());
-    if length > FILE_BYTES_MAX {
-        return Err(Unread::TooLarge(length));
+/// The bytes of a manifest named `name`, as they were found.
+pub(super) fn bytes_of<'a>(found: &'a Found, name: &str) -> Result<&'a [u8], ManifestError> {
+    match found {
+        Found::Text(text) => Ok(text.as_bytes()),
+        Found::Bytes(bytes) => Ok(bytes),
+        Found::Directory(_) => Err(unreadable(name, &Unread::Failed("is a directory".to_owned()))),
+        Found::Nothing(why) => Err(unreadable(name, why)),
     }
-    let mut bytes = Vec::new();
-    // A pipe has no length: read one byte more than allowed, to notice.
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(Unread::Failed)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX { Err(Unread::TooLarge(bytes.len() as u64)) } else { Ok(bytes) }
 }
 
-/// The same of a manifest named `name`.
-pub(super) fn read_bytes(path: &Path, name: &str) -> Result<Vec<u8>, ManifestError> {
-    bytes_of(path).map_err(|why| match why {
-        Unread::Failed(error) => unreadable(name, &error),
-        Unread::TooLarge(length) => {
-            let message = format!("the file \"{name}\" is too large: {} MiB", length / (1024 * 1024));
-            let advice = format!("A manifest may have {} MiB here; split the file.", FILE_BYTES_MAX / (1024 * 1024));
-            ManifestError::new(whole(name), message, advice)
-        }
-    })
-}
-
-fn read_file(path: &Path, name: &str) -> Result<String, ManifestError> {
-    String::from_utf8(read_bytes(path, name)?).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+fn text_of<'a>(found: &'a Found, name: &str) -> Result<&'a str, ManifestError> {
+    let bytes = bytes_of(found, name)?;
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
         let message = format!("error parsing {name}: error converting YAML to JSON: yaml: invalid leading UTF-8 octet");
         let source = Source { line, ..whole(name) };
         ManifestError::new(source, message, "This is no text file. Manifests are YAML or JSON in UTF-8.")

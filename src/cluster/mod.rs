@@ -7,6 +7,7 @@
 //! - [`config`](Config), [`scenario`]: what there is to be. `bootstrap`, [`control_plane`], `machine`, `network`: how it comes
 //!   to be. `https`: the API server's port.
 //! - [`kubectl`], [`manifest`], `kustomize`: the client that people use. `user`, [`timeline`], [`shell`]: who types, and what.
+//!   [`workdir`]: where, and what was read of the disk there.
 //! - [`fault`]: what goes wrong. [`webhook`]: programs that the API server asks. [`quiet`]: whether anything will happen yet.
 
 mod bootstrap;
@@ -25,6 +26,7 @@ pub mod shell;
 pub mod timeline;
 mod user;
 pub mod webhook;
+pub mod workdir;
 
 pub use bootstrap::API_SERVER_IP;
 pub use config::{Config, Limits, NodeConfig, Parts, Program};
@@ -195,7 +197,7 @@ impl Cluster {
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
         cluster.kubectl.config.set(kubectl::config::Config::new(&scenario.namespace));
         if let Some(folder) = &scenario.folder {
-            cluster.kubectl.base.clone_from(folder);
+            cluster.kubectl.workdir = cluster.kubectl.workdir.at(folder);
         }
         cluster.images = scenario.images.iter().map(|(name, image)| (name.clone(), image.script())).collect();
         for node in cluster.config.nodes.clone() {
@@ -279,7 +281,7 @@ impl Cluster {
         let hub = Hub::new(0);
         hub.set_now(self.engine.now());
         let client = Client::new(hub.clone(), self.user.actor(), self.user.user().clone(), 1000, 1000);
-        (hub, self.kubectl.apart().with_client(client))
+        (hub, self.kubectl.aside(client))
     }
 
     /// A namespace that is there before the first step, with what every namespace has.

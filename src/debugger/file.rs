@@ -1,4 +1,4 @@
-//! A session as a file: scenario, choices, breakpoints. Small, readable, and enough to repeat the run step by step.
+//! A session as a file: scenario, choices, what was read of the disk, breakpoints. Small, readable, and enough to repeat the run step by step.
 //!
 //! The trace itself is not in it, only a digest of two hex digits a step. A program that does other steps says at which
 //! one it differs first, instead of showing another run as if it were this one.
@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::scenario::Scenario;
+use crate::cluster::workdir::{Reading, Readings};
 
 use super::Session;
 use super::choice::Choice;
@@ -29,6 +30,9 @@ pub struct File {
     /// What was decided.
     #[serde(default)]
     pub choices: Vec<Decision>,
+    /// What commands have read of the disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Reading>,
     /// As they are typed: `break 409`.
     #[serde(default)]
     pub breakpoints: Vec<String>,
@@ -91,7 +95,8 @@ pub fn save_found(session: &Session, property: &str, what: &str) -> String {
 /// A session that has made these choices, each after so many steps, and has come to step `end`.
 pub fn of_run(scenario: Scenario, choices: Vec<(u64, Choice)>, end: u64) -> Session {
     let mut session = Session::of(scenario);
-    session.repeat(choices.into_iter().map(|(after, choice)| Chosen { after, choice }).collect(), end);
+    let choices = choices.into_iter().map(|(after, choice)| Chosen { after, choice }).collect();
+    session.repeat(choices, Readings::default(), end);
     session
 }
 
@@ -119,6 +124,7 @@ impl File {
             scenario: source,
             seed: scenario.seed,
             choices: session.choices().iter().map(decision).collect(),
+            files: session.cluster.kubectl.workdir.readings().list(),
             breakpoints: session.breakpoints.commands(),
             steps: session.history().len() as u64,
             digest: lines.join("\n"),
@@ -162,7 +168,7 @@ impl File {
             Ok(Chosen { after: decision.after, choice })
         };
         let choices = self.choices.iter().map(chosen).collect::<Result<Vec<Chosen>, String>>()?;
-        session.repeat(choices, end);
+        session.repeat(choices, Readings::of(&self.files), end);
         let (expected, found): (String, _) = (self.digest.split_whitespace().collect(), digits(&session));
         let differs =
             (0..found.len() / 2).find(|step| expected.get(step * 2..step * 2 + 2) != found.get(step * 2..step * 2 + 2));

@@ -13,9 +13,15 @@
 //! - do: run
 //! ```
 //!
+//! What a command has read of the disk stands between it and where it led, as `files`.
+//!
 //! A command that led nowhere was under way when the program ended.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use crate::cluster::workdir::{Reading, Readings};
 
 use super::Session;
 use super::file::File;
@@ -27,6 +33,9 @@ pub struct Typed {
     /// The line.
     #[serde(rename = "do")]
     pub line: String,
+    /// What was read of the disk meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Reading>,
     /// Where it led; none if it did not end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came: Option<Came>,
@@ -65,12 +74,17 @@ pub fn begin(session: &Session, all: bool, quiz: bool) -> String {
 
 /// What is added when a line is typed.
 pub fn typed(line: &str) -> String {
-    serde_yaml::to_string(&[Typed { line: line.to_owned(), came: None }]).unwrap_or_default()
+    serde_yaml::to_string(&[Typed { line: line.to_owned(), files: Vec::new(), came: None }]).unwrap_or_default()
 }
 
-/// What is added when it is done.
-pub fn done(came: &Came) -> String {
-    format!("  came: {{step: {}, time: {}, digest: '{}'}}\n", came.step, came.time, came.digest)
+/// What is added when it is done, and these were read.
+pub fn done(came: &Came, read: &Readings) -> String {
+    let files = match read.list() {
+        none if none.is_empty() => String::new(),
+        list => serde_yaml::to_string(&BTreeMap::from([("files", list)])).unwrap_or_default(),
+    };
+    let files: String = files.lines().map(|line| format!("  {line}\n")).collect();
+    format!("{files}  came: {{step: {}, time: {}, digest: '{}'}}\n", came.step, came.time, came.digest)
 }
 
 /// How many bytes of a journal are whole: its end may be torn, and the last command may not have ended.
@@ -105,9 +119,9 @@ mod tests {
         let came = |step| Came { step, time: 0, digest: "12345678e5000000".to_owned() };
         begin(&session, true, false)
             + &typed("step 5")
-            + &done(&came(12))
+            + &done(&came(12), &Readings::default())
             + &typed("break pod if new.metadata.name == \"a: # 'b\"")
-            + &done(&came(12))
+            + &done(&came(12), &Readings::default())
     }
 
     #[test]
@@ -122,8 +136,10 @@ mod tests {
 
     #[test]
     fn any_torn_end_is_tolerated() {
-        let (whole_text, head) =
-            (journal() + &typed("run") + &done(&Came { step: 90, time: 0, digest: "00".into() }), journal());
+        let (whole_text, head) = (
+            journal() + &typed("run") + &done(&Came { step: 90, time: 0, digest: "00".into() }, &Readings::default()),
+            journal(),
+        );
         for end in head.len()..whole_text.len() {
             let torn = &whole_text[..end];
             assert_eq!(whole(torn), head.len(), "{:?}", &torn[head.len()..]);

@@ -1,16 +1,17 @@
 //! Going back, and forward again.
 //!
-//! A run is its scenario and the choices a person made, so any moment of it can be had again by running it again. So
-//! that this does not take as long as the run did, the session saves the world now and then, at moments at which no
-//! task is in flight; going back restores the last save before the wanted step and runs the few steps in between. Saves
-//! stand close together in the near past and further apart in the far past.
+//! A run is its scenario, the choices that a person made and the files that were read, so any moment of it can be had
+//! again by running it again. So that this does not take as long as the run did, the session saves the world now and then,
+//! at moments at which no task is in flight; going back restores the last save before the wanted step and runs the few
+//! steps in between. Saves stand close together in the near past and further apart in the far past.
 //!
-//! Going back keeps the choices that were made later: going forward makes them again. A new choice in the past parts from
-//! them: what was is kept as a branch.
+//! Going back keeps the choices that were made later, and what was read: going forward makes them again, and reads the
+//! same. A new choice in the past parts from them: what was is kept as a branch.
 
 use std::time::Duration;
 
 use crate::cluster::Saved;
+use crate::cluster::workdir::Readings;
 use crate::engine::Step;
 
 use super::choice::Choice;
@@ -42,6 +43,8 @@ pub struct Branch {
     pub choices: Vec<Chosen>,
     /// Steps that were run on it.
     pub steps: u64,
+    /// What was read of the disk on it.
+    pub readings: Readings,
 }
 
 /// Where the session has been.
@@ -89,10 +92,10 @@ impl Past {
         Some(due)
     }
 
-    /// Adds a new choice. What followed on the old course becomes a branch of its own.
-    fn add(&mut self, steps: u64, choice: Choice) {
+    /// Adds a new choice. What followed on the old course, and was read there, becomes a branch of its own.
+    fn add(&mut self, steps: u64, choice: Choice, readings: Readings) {
         if self.next < self.choices.len() || self.furthest > steps {
-            self.left.push(Branch { choices: self.choices.clone(), steps: self.furthest });
+            self.left.push(Branch { choices: self.choices.clone(), steps: self.furthest, readings });
         }
         // What was saved further on belongs to the course that is left.
         self.saves.retain(|saved| saved.steps() <= steps);
@@ -120,13 +123,17 @@ impl Session {
     /// The same in the midst of a move.
     pub(super) fn decide(&mut self, choice: Choice) -> Result<String, String> {
         let after = self.cluster.engine.steps();
-        let (said, step) = choice.perform(self)?;
+        let workdir = self.cluster.kubectl.workdir.clone();
+        let read = workdir.readings();
+        // What was read further on belongs to the course that is left.
+        workdir.set_readings(read.up_to(after));
+        let (said, step) = choice.perform(self).inspect_err(|_| workdir.set_readings(read.clone()))?;
         let waited = std::mem::take(&mut self.passed);
         self.comes = 0;
         if !waited.is_zero() {
-            self.past.add(after, Choice::Wait(waited));
+            self.past.add(after, Choice::Wait(waited), read.clone());
         }
-        self.past.add(after, choice);
+        self.past.add(after, choice, read);
         if let Some(step) = step {
             self.keep(step);
         }
@@ -150,9 +157,10 @@ impl Session {
     /// Lets the run go on, looks, and comes back to where it stood: nothing has happened, and nothing was chosen.
     pub(super) fn ahead<T>(&mut self, look: impl FnOnce(&mut Session) -> T) -> T {
         let (here, furthest, now) = (self.place(), self.past.furthest, self.cluster.engine.now());
-        let breakpoints = std::mem::take(&mut self.breakpoints);
+        let (breakpoints, read) = (std::mem::take(&mut self.breakpoints), self.cluster.kubectl.workdir.all());
         let seen = look(self);
         self.return_here(here);
+        self.cluster.kubectl.workdir.set_all(read);
         self.pass(now);
         self.past.furthest = furthest;
         self.breakpoints = breakpoints;
@@ -193,8 +201,9 @@ impl Session {
         }
     }
 
-    /// Runs to a step with choices that were made before; those after it will be made on the way forward.
-    pub(super) fn repeat(&mut self, choices: Vec<Chosen>, to: u64) {
+    /// Runs to a step with choices that were made before, and what was read; those after it will be made on the way forward.
+    pub(super) fn repeat(&mut self, choices: Vec<Chosen>, read: Readings, to: u64) {
+        self.cluster.kubectl.workdir.set_readings(read);
         self.past.choices = choices;
         self.goto(to);
     }
@@ -230,6 +239,7 @@ impl Session {
 
     /// Restores the last save before `steps`, and runs to it. History stays what it was up to there.
     pub(super) fn return_to(&mut self, steps: u64) {
+        let read = self.cluster.kubectl.workdir.all();
         let from = match self.past.saves.iter().rposition(|saved| saved.steps() <= steps) {
             Some(place) => {
                 self.cluster.restore(&self.past.saves[place]);
@@ -241,6 +251,7 @@ impl Session {
                 0
             }
         };
+        self.cluster.kubectl.workdir.set_all(read);
         self.past.next = self.past.choices.iter().filter(|chosen| chosen.after < from).count();
         self.forget_after(steps);
         while self.cluster.engine.steps() < steps && self.next_step().is_some() {}
@@ -315,11 +326,14 @@ impl Session {
         if number >= self.past.left.len() {
             return false;
         }
-        let here = Branch { choices: self.past.choices.clone(), steps: self.past.furthest };
+        let workdir = self.cluster.kubectl.workdir.clone();
+        let (choices, readings) = (self.past.choices.clone(), workdir.readings());
+        let here = Branch { choices, steps: self.past.furthest, readings };
+        let read_otherwise = here.readings.part_from(&self.past.left[number].readings).map(|step| step - 1);
         let there = std::mem::replace(&mut self.past.left[number], here);
         let common = self.past.choices.iter().zip(&there.choices).take_while(|(a, b)| a == b).count();
         let parts = [self.past.choices.get(common), there.choices.get(common)];
-        let parts_at = parts.into_iter().flatten().map(|chosen| chosen.after).min();
+        let parts_at = parts.into_iter().flatten().map(|chosen| chosen.after).chain(read_otherwise).min();
         let back_to = parts_at.unwrap_or(there.steps).min(there.steps).min(self.cluster.engine.steps());
         self.return_to(back_to);
         // Saves after the parting belong to the other course.
@@ -327,6 +341,7 @@ impl Session {
         self.past.next = there.choices.iter().filter(|chosen| chosen.after < back_to).count();
         self.past.choices = there.choices;
         self.past.furthest = there.steps;
+        workdir.set_readings(there.readings);
         self.goto(there.steps);
         true
     }

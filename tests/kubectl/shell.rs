@@ -107,7 +107,7 @@ impl Shell {
 
     fn kubectl(&mut self, line: &str, words: Vec<String>, stdin: &str) -> (String, String) {
         let mut kubectl = self.cluster.kubectl.clone();
-        kubectl.base.clone_from(&self.directory);
+        kubectl.workdir = kubectl.workdir.at(&self.directory);
         kubectl.stdin = stdin.to_owned();
         kubectl = kubectl.apart();
         let (shown, stdout) = (kubectl.output.clone(), kubectl.stdout.clone());

@@ -2,7 +2,7 @@
 
 use crate::debugger::breakpoint::parse::split_watch;
 use crate::debugger::compare::{End, Parting};
-use crate::debugger::{Branch, StopAt, changes, target};
+use crate::debugger::{Chosen, StopAt, changes, target};
 
 use super::super::Stepper;
 use super::super::view;
@@ -154,15 +154,14 @@ fn branches(stepper: &Stepper) -> String {
     let session = &stepper.session;
     let mut out = String::new();
     for (n, branch) in (1..).zip(session.branches()) {
-        out += &format!("  {n}  {} steps, {}\n", branch.steps, last_choice(branch));
+        out += &format!("  {n}  {} steps, {}\n", branch.steps, last_choice(&branch.choices));
     }
-    let here = Branch { choices: session.choices().to_vec(), steps: session.furthest() };
-    out + &format!("  *  {} steps, {} (this one)\n", here.steps, last_choice(&here))
+    out + &format!("  *  {} steps, {} (this one)\n", session.furthest(), last_choice(session.choices()))
 }
 
 /// A course is known by what was chosen last on it.
-fn last_choice(branch: &Branch) -> String {
-    match branch.choices.last() {
+fn last_choice(choices: &[Chosen]) -> String {
+    match choices.last() {
         None => "as the scenario has it".to_owned(),
         Some(chosen) => {
             format!("after step {}: {}", chosen.after, chosen.choice)

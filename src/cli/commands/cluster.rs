@@ -241,9 +241,16 @@ pub fn unenforced(stepper: &Stepper, line: &str) -> &'static str {
                         among its manifests\n";
     let cluster = &stepper.session.cluster;
     let is_policy = |text: &str| text.contains("kind: NetworkPolicy");
-    let makes = ["apply", "create", "replace"].iter().any(|verb| line.split_whitespace().any(|word| word == *verb));
-    let in_file = |word: &str| cluster.kubectl.text_of(word).is_ok_and(|text| is_policy(&text));
-    let finds = makes && (is_policy(line) || line.split_whitespace().any(in_file));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let makes = ["apply", "create", "replace"].iter().any(|verb| words.contains(verb));
+    let mut named = words.windows(2).filter_map(|pair| match pair {
+        ["-f" | "--filename", path] => Some(*path),
+        [_, word] => word.strip_prefix("-f=").or_else(|| word.strip_prefix("--filename=")),
+        _ => None,
+    });
+    let aside = cluster.kubectl.aside(cluster.kubectl.client.clone());
+    let in_file = |word: &str| aside.text_of(word).is_ok_and(|text| is_policy(&text));
+    let finds = makes && (is_policy(line) || named.any(in_file));
     if finds && !cluster.enforces_policies() { NOTE } else { "" }
 }
 

@@ -17,7 +17,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["save"],
             usage: "save FILE",
-            about: "scenario, choices and breakpoints, to share",
+            about: "scenario, choices, files, breakpoints, to share",
             more: "cargo run -- step --replay FILE [--at STEP] opens it. It says so if the run has become another one.\n",
             run: Says(|stepper, line| save(stepper, line)),
         },

@@ -1,7 +1,7 @@
 //! kubectl's surroundings: whose client it is, where it stands, what it prints, and the watches it follows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::apiserver::request::Request;
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
+use crate::cluster::workdir::Workdir;
 use crate::engine::{CallId, Memory};
 use crate::node::network::Fabric;
 use crate::node::runtime::state::Journal;
@@ -64,8 +65,8 @@ pub struct Kubectl {
     pub config: Memory<Config>,
     /// The namespace that lines work in which name none.
     pub namespace: String,
-    /// Where relative file names start.
-    pub base: PathBuf,
+    /// Where it is called, and what it has read there.
+    pub workdir: Workdir,
     /// Files that are not on the disk, such as manifests written into a scenario. They come first.
     pub files: Rc<BTreeMap<String, String>>,
     /// Files that earlier commands have written: they come first of all, and nothing is written to the disk.
@@ -105,12 +106,12 @@ impl Kubectl {
             forwards: hub.memory(BTreeMap::new()),
             terminal: hub.memory(None),
             is_at_terminal: false,
+            workdir: Workdir::kept(Path::new("."), hub),
             written: hub.memory(BTreeMap::new()),
             config: hub.memory(Config::new("default")),
             client,
             feeds,
             namespace: "default".into(),
-            base: PathBuf::from("."),
             files: Rc::default(),
             managed_fields: false,
             stdin: String::new(),
@@ -143,6 +144,11 @@ impl Kubectl {
     /// The same, sending through another client.
     pub fn with_client(&self, client: Client) -> Kubectl {
         Kubectl { client, ..self.clone() }
+    }
+
+    /// The same for a look that is no part of the run: it prints to a place of its own, and nothing keeps what it reads.
+    pub fn aside(&self, client: Client) -> Kubectl {
+        Kubectl { client, workdir: self.workdir.aside(), ..self.apart() }
     }
 
     /// The same for somebody who sits there and types.

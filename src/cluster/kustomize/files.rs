@@ -5,17 +5,17 @@
 //! names lies anywhere but above one that is being built: that would go on for ever.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::cluster::manifest;
+use crate::cluster::workdir::{Found, Unread, Workdir};
 
 /// How deep directories may name directories.
 const DEPTH_MAX: usize = 100;
 
 /// Where files are found.
-#[derive(Debug)]
 pub struct Files<'a> {
+    disk: Workdir,
     base: PathBuf,
     written: BTreeMap<PathBuf, &'a str>,
     restricted: bool,
@@ -30,11 +30,11 @@ pub struct Root {
 }
 
 impl<'a> Files<'a> {
-    /// The files as seen from `base`, and those that are not on the disk.
-    pub fn new(base: &Path, written: &'a BTreeMap<String, String>) -> Files<'a> {
-        let base = fs::canonicalize(base).unwrap_or_else(|_| base.to_owned());
+    /// The files in a directory, and those that are not on the disk.
+    pub fn new(disk: &Workdir, written: &'a BTreeMap<String, String>) -> Files<'a> {
+        let base = disk.place();
         let written = written.iter().map(|(name, text)| (cleaned(&base.join(name)), text.as_str())).collect();
-        Files { base, written, restricted: true }
+        Files { disk: disk.clone(), base, written, restricted: true }
     }
 
     /// The same, with files from anywhere.
@@ -96,13 +96,16 @@ impl<'a> Files<'a> {
             elsewhere(&place)?;
             return Ok(text.as_bytes().to_vec());
         }
-        let real = match fs::canonicalize(&place) {
-            Ok(real) if !real.is_dir() => real,
-            Err(_) if !self.is_written_into(&place) => return Err(self.missing(&place)),
-            _ => return Err(format!("'{}' must resolve to a file", self.shown(&place))),
-        };
-        elsewhere(&real)?;
-        manifest::read_bytes(&real, &self.shown(&place)).map_err(|error| error.to_string())
+        let seen = self.disk.look(&place);
+        match &seen.found {
+            Found::Nothing(Unread::Missing) if !self.is_written_into(&place) => return Err(self.missing(&place)),
+            Found::Nothing(Unread::Missing) | Found::Directory(_) => {
+                return Err(format!("'{}' must resolve to a file", self.shown(&place)));
+            }
+            _ => elsewhere(&self.disk.real(&place, &seen))?,
+        }
+        let bytes = manifest::bytes_of(&seen.found, &self.shown(&place)).map_err(|error| error.to_string())?;
+        Ok(bytes.to_vec())
     }
 
     /// Where a directory is, as messages name it.
@@ -119,11 +122,14 @@ impl<'a> Files<'a> {
         if self.written.contains_key(&place) {
             return Err(format!("{NOT_ONE}: '{}': file is not directory", self.shown(&place)));
         }
-        match fs::canonicalize(&place) {
-            Ok(real) if real.is_dir() => Ok(real),
-            Ok(_) => Err(format!("{NOT_ONE}: '{}': file is not directory", self.shown(&place))),
-            Err(_) if self.is_written_into(&place) => Ok(place),
-            Err(_) => Err(format!("{NOT_ONE}: not a valid directory: {}", self.missing(&place))),
+        let seen = self.disk.look(&place);
+        match &seen.found {
+            Found::Directory(_) => Ok(self.disk.real(&place, &seen)),
+            Found::Nothing(Unread::Missing) if self.is_written_into(&place) => Ok(place),
+            Found::Nothing(Unread::Missing) => {
+                Err(format!("{NOT_ONE}: not a valid directory: {}", self.missing(&place)))
+            }
+            _ => Err(format!("{NOT_ONE}: '{}': file is not directory", self.shown(&place))),
         }
     }
 

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::cluster::workdir::Workdir;
+
 use super::*;
 use crate::cluster::kubectl::print::yaml;
 
@@ -39,7 +41,8 @@ subjects: [{kind: ServiceAccount, name: web}, {kind: ServiceAccount, name: defau
 fn built(files: &[(&str, &str)], directory: &str) -> Result<Vec<Value>, String> {
     let files: BTreeMap<String, String> =
         files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-    build(&Files::new(Path::new("/nowhere"), &files), directory, Order::Legacy).map(|built| built.objects)
+    build(&Files::new(&Workdir::plain(Path::new("/nowhere")), &files), directory, Order::Legacy)
+        .map(|built| built.objects)
 }
 
 fn text(files: &[(&str, &str)], directory: &str) -> String {

@@ -1,3 +1,4 @@
+use std::fs;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -9,7 +10,7 @@ fn read(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
 }
 
 fn read_at(base: &Path, path: &str) -> Result<Vec<Manifest>, ManifestError> {
-    read_path(base, path, &Discovery::default(), Reading::Whole)?.all()
+    read_path(&Workdir::plain(base), path, &Discovery::default(), Reading::Whole)?.all()
 }
 
 /// A directory that is removed again.

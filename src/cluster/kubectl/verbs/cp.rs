@@ -135,7 +135,7 @@ fn local_files(path: &str, cx: &Kubectl) -> Result<Vec<(String, String)>, Failur
 }
 
 fn is_folder(path: &str, cx: &Kubectl) -> bool {
-    matches!(path, "." | ".." | "") || cx.base.join(path).is_dir() || !cx.names_in(path).is_empty()
+    matches!(path, "." | ".." | "") || cx.workdir.look(path).found.is_directory() || !cx.names_in(path).is_empty()
 }
 
 /// How a path of a container's begins in an archive.

@@ -15,7 +15,7 @@ pub fn kustomize(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         [directory] => directory,
         _ => return Err(Failure::text("specify one path to kustomization.yaml")),
     };
-    let files = Files::new(&cx.base, &cx.files);
+    let files = Files::new(&cx.workdir, &cx.files);
     let files = match args.value("load-restrictor") {
         "" | "LoadRestrictionsRootOnly" => files,
         "LoadRestrictionsNone" => files.unrestricted(),

@@ -1,14 +1,14 @@
 //! `-f` and `-k`: the objects that a command is given.
 
 use std::collections::BTreeSet;
-use std::io;
 
 use serde_json::{Value, json};
 
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::{Failure, Kubectl};
 use crate::cluster::kustomize;
-use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, Reading, Unread, of_values};
+use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, Reading, of_values};
+use crate::cluster::workdir::{FILE_BYTES_MAX, Found, Unread};
 use crate::object::Discovery;
 
 impl Kubectl {
@@ -52,7 +52,7 @@ impl Kubectl {
         if args.is_on("recursive") {
             return Err(Failure::text("the -k flag can't be used with -f or -R"));
         }
-        let files = kustomize::Files::new(&self.base, &self.files);
+        let files = kustomize::Files::new(&self.workdir, &self.files);
         let built =
             kustomize::build(&files, args.value("kustomize"), kustomize::Order::Legacy).map_err(Failure::Text)?;
         built.warnings.iter().for_each(|warning| self.complain(warning));
@@ -80,21 +80,29 @@ impl Kubectl {
         if path == "-" {
             return Ok(self.stdin.clone());
         }
-        let on_disk = || {
-            let bytes = manifest::bytes_of(&self.base.join(path)).map_err(|why| why_not(&why))?;
-            String::from_utf8(bytes)
-                .map_err(|_| "it holds bytes that are no text, and here a file is a text".to_owned())
-        };
-        self.files.get(path).cloned().map_or_else(on_disk, Ok)
+        if let Some(text) = self.files.get(path) {
+            return Ok(text.clone());
+        }
+        match &self.workdir.look(path).found {
+            Found::Text(text) => Ok(text.clone()),
+            Found::Bytes(_) => Err("it holds bytes that are no text, and here a file is a text".to_owned()),
+            Found::Directory(_) => Err("is a directory".to_owned()),
+            Found::Nothing(Unread::Missing) => Err("no such file or directory".to_owned()),
+            Found::Nothing(Unread::TooLarge(_)) => {
+                Err(format!("it has more than {} MiB", FILE_BYTES_MAX / (1024 * 1024)))
+            }
+            Found::Nothing(Unread::Failed(why)) => Err(why.clone()),
+        }
     }
 
     /// The names of the files in a folder, sorted; none if it is no folder.
     pub fn names_in(&self, path: &str) -> Vec<String> {
         let prefix = format!("{}/", path.trim_end_matches('/'));
         let told = self.files.keys().filter_map(|name| name.strip_prefix(&prefix)).map(str::to_owned);
-        let entries = std::fs::read_dir(self.base.join(path)).into_iter().flatten().flatten();
-        let files = entries.filter(|entry| entry.file_type().is_ok_and(|sort| sort.is_file()));
-        let there = files.filter_map(|entry| entry.file_name().into_string().ok());
+        let there = match &self.workdir.look(path).found {
+            Found::Directory(listing) => listing.files.clone(),
+            _ => Vec::new(),
+        };
         told.filter(|name| !name.contains('/')).chain(there).collect::<BTreeSet<String>>().into_iter().collect()
     }
 
@@ -109,7 +117,7 @@ impl Kubectl {
         let prefix = format!("{}/", path.trim_end_matches('/'));
         let mut inside = self.files.iter().filter(|(name, _)| name.starts_with(&prefix)).peekable();
         if inside.peek().is_none() {
-            return manifest::read_path(&self.base, path, known, Reading::Stream);
+            return manifest::read_path(&self.workdir, path, known, Reading::Stream);
         }
         let mut all = Manifests::default();
         for (name, text) in inside {
@@ -131,18 +139,5 @@ impl Kubectl {
                 *namespace = Value::from(self.namespace(args));
             }
         }
-    }
-}
-
-/// Why a file cannot be read, as Go says it.
-fn why_not(why: &Unread) -> String {
-    match why {
-        Unread::TooLarge(_) => format!("it has more than {} MiB", manifest::FILE_BYTES_MAX / (1024 * 1024)),
-        Unread::Failed(error) => match error.kind() {
-            io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-            io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-            io::ErrorKind::IsADirectory => "is a directory".to_owned(),
-            _ => error.to_string(),
-        },
     }
 }
