@@ -159,6 +159,22 @@ fn who_is_told_to_end_gives_the_terminal_back() {
     }
 }
 
+#[test]
+fn a_menu_gives_the_terminal_back_too() {
+    for signal in ["-TERM", "-HUP"] {
+        let Some(terminal) = Terminal::start(&format!("menu{signal}"), "KUBESTEP step; code=$?; stty -a; (exit $code)")
+        else {
+            return;
+        };
+        terminal.shows("Which walk");
+        terminal.signal(signal);
+        terminal.shows("ended with 0");
+        let cursor = terminal.tmux(&["display-message", "-p", "-t", "t", "#{cursor_flag}"]);
+        let screen = terminal.tmux(&["capture-pane", "-p", "-t", "t"]);
+        assert!(screen.contains(" icanon") && screen.contains(" echo ") && cursor.trim() == "1", "{cursor}{screen}");
+    }
+}
+
 /// The keys that everybody's hands know: Tab, arrows, Ctrl-U, and Ctrl-D on an empty line.
 #[test]
 fn a_line_is_typed_as_in_a_shell() {

@@ -12,7 +12,7 @@
 //! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`journal`], [`resume`]: sessions that outlive their terminal.
 //!   [`menu`]: what is asked before a session begins.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::cluster::manifest::{self, Manifests, Reading};
 use crate::cluster::scenario::{Nodes, Scenario};
-use crate::cluster::workdir::Workdir;
+use crate::cluster::workdir::{self, Workdir};
 use crate::lab::plug;
 use crate::object::{Discovery, Kind};
 
@@ -44,6 +44,7 @@ pub mod regrade;
 mod resume;
 mod run;
 pub mod sequence;
+pub mod signals;
 mod step;
 pub mod stepper;
 pub mod told;
@@ -359,7 +360,7 @@ impl Source {
 /// A scenario by its name or its file. A manifest's file is none, and is told how it is given.
 fn named(name: &str) -> anyhow::Result<Scenario> {
     Scenario::find(name).map_err(|error| {
-        let text = std::fs::read_to_string(name).unwrap_or_default();
+        let text = workdir::text_in(name).unwrap_or_default();
         match text.lines().any(|line| line.starts_with("apiVersion:")) {
             true => {
                 anyhow::anyhow!("{name} is a manifest, not a scenario; give it with -f: cargo run -- step -f {name}")
@@ -379,8 +380,7 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
     let mut all = Manifests::default();
     for file in files {
         if file == "-" {
-            let mut text = String::new();
-            io::stdin().read_to_string(&mut text)?;
+            let text = workdir::text_of(io::stdin())?;
             all.append(manifest::read_text("STDIN", &text, &Discovery::default(), Reading::Whole)?);
             scenario.files.insert("STDIN".into(), text);
             scenario.timeline.push("kubectl apply -f STDIN".into());

@@ -11,8 +11,9 @@ use super::commands::{self, Answer};
 use super::edit;
 use super::input::Lines;
 use super::palette;
+use super::signals::Signals;
 use super::view::View;
-use super::watch::{Bar, Signals};
+use super::watch::Bar;
 
 /// The prompt, in the terminal and in transcripts.
 pub const PROMPT: &str = "(kubestep)";

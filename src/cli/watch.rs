@@ -1,12 +1,10 @@
 //! Long moves are watched as they go: whoever watches shows how far they have come, and may end them.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use indicatif::ProgressBar;
 
 use crate::object::time::Instant;
+
+use super::signals::Signals;
 
 /// How far a move has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,40 +59,6 @@ impl Watch for Bar {
 
     fn over(&mut self) {
         std::mem::replace(&mut self.bar, ProgressBar::hidden()).finish_and_clear();
-    }
-}
-
-/// What the system tells the program.
-#[derive(Clone, Default)]
-pub struct Signals {
-    interrupt: Arc<AtomicBool>,
-    end: Arc<AtomicBool>,
-}
-
-impl Signals {
-    /// Listens from now on. A second Ctrl-C ends the program if nobody has asked for the first.
-    pub fn listen() -> io::Result<Signals> {
-        let signals = Signals::default();
-        #[cfg(unix)]
-        {
-            use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-            use signal_hook::flag;
-            flag::register_conditional_default(SIGINT, signals.interrupt.clone())?;
-            flag::register(SIGINT, signals.interrupt.clone())?;
-            flag::register(SIGTERM, signals.end.clone())?;
-            flag::register(SIGHUP, signals.end.clone())?;
-        }
-        Ok(signals)
-    }
-
-    /// Whether Ctrl-C was pressed since this was last asked.
-    pub fn interrupted(&self) -> bool {
-        self.interrupt.swap(false, Ordering::Relaxed)
-    }
-
-    /// Whether the program is to end (SIGTERM), or its terminal has gone (SIGHUP).
-    pub fn ended(&self) -> bool {
-        self.end.load(Ordering::Relaxed)
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::debugger::quiz::Quiz;
 
-use super::watch::Signals;
+use super::signals::Signals;
 use super::{Stepper, edit};
 use app::App;
 use screen::{Moves, Screen};

@@ -15,7 +15,8 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::super::watch::{Progress, Signals, Watch};
+use super::super::signals::Signals;
+use super::super::watch::{Progress, Watch};
 use super::app::App;
 use super::draw;
 

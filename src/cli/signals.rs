@@ -1,0 +1,69 @@
+//! What the system tells the program: Ctrl-C, and to end. Whoever has the terminal listens, so that it is given back first.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// A process has its signals once.
+static SIGNALS: OnceLock<Signals> = OnceLock::new();
+
+/// What was heard.
+#[derive(Clone, Default)]
+pub struct Signals {
+    interrupt: Arc<AtomicBool>,
+    end: Arc<AtomicBool>,
+    /// Nobody listens: to be told to end is to end.
+    unheard: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Listens from now on. A second Ctrl-C ends the program if nobody has asked for the first.
+    pub fn listen() -> io::Result<Signals> {
+        let signals = match SIGNALS.get() {
+            Some(signals) => signals.clone(),
+            None => {
+                let signals = Signals::default();
+                signals.register()?;
+                SIGNALS.get_or_init(|| signals).clone()
+            }
+        };
+        signals.unheard.store(false, Ordering::Relaxed);
+        signals.interrupt.store(false, Ordering::Relaxed);
+        Ok(signals)
+    }
+
+    #[cfg(unix)]
+    fn register(&self) -> io::Result<()> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        use signal_hook::flag;
+        flag::register_conditional_default(SIGINT, self.interrupt.clone())?;
+        flag::register(SIGINT, self.interrupt.clone())?;
+        for signal in [SIGTERM, SIGHUP] {
+            flag::register_conditional_default(signal, self.unheard.clone())?;
+            flag::register(signal, self.end.clone())?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere")]
+    fn register(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Ctrl-C, and being told to end, end the program again, as they do one that does not listen.
+    pub fn leave(&self) {
+        self.unheard.store(true, Ordering::Relaxed);
+        self.interrupt.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether Ctrl-C was pressed since this was last asked.
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the program is to end (SIGTERM), or its terminal has gone (SIGHUP).
+    pub fn ended(&self) -> bool {
+        self.end.load(Ordering::Relaxed)
+    }
+}
