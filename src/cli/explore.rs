@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::bugs;
 use crate::cluster::scenario::{Exploration, Scenario};
+use crate::cluster::workdir;
 use crate::debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
 use crate::debugger::{Session, describe, file};
 
@@ -133,7 +134,7 @@ fn resumed(
     threads: usize,
     progress: impl FnMut(&Search) -> bool,
 ) -> anyhow::Result<Report> {
-    let mut search = match std::fs::read_to_string(path) {
+    let mut search = match workdir::text_in(path) {
         Ok(text) => resume::open(&text, what, bound).map_err(|error| anyhow!("{}: {error}", path.display()))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Search::new(),
         Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),

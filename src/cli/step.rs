@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 
 use crate::cluster::scenario::Scenario;
+use crate::cluster::workdir;
 use crate::debugger::file::File;
 use crate::debugger::quiz::Quiz;
 use crate::debugger::{Session, StopAt, tour};
@@ -59,7 +60,7 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
 
 /// `kubestep step --replay FILE`: goes on with a saved session.
 fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> anyhow::Result<()> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let text = workdir::text_in(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let refused = |error| anyhow::anyhow!("{}: {error}", path.display());
     let file = File::read(&text).map_err(refused)?;
     let mut stepper = Stepper::of_file(&file, arguments.at).map_err(refused)?;

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::node::runtime::state::ImageScript;
 
 use super::webhook::{self, Webhook};
-use super::{NodeConfig, Parts};
+use super::{NodeConfig, Parts, workdir};
 use crate::node::network::Mode;
 use crate::object::nearest::nearest;
 use crate::scheduler::configuration::ProfileList;
@@ -439,8 +439,8 @@ impl Scenario {
             let meant = nearest(name, SHIPPED.iter().chain(BUGS).map(|(shipped, _)| *shipped));
             return Err(ScenarioError::Unknown { name: name.to_owned(), meant });
         }
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ScenarioError::Unreadable { path: name.to_owned(), error })?;
+        let text =
+            workdir::text_in(path).map_err(|error| ScenarioError::Unreadable { path: name.to_owned(), error })?;
         let mut scenario = Scenario::parse(name, &text)?;
         let beside = path.parent().unwrap_or(Path::new("."));
         scenario.folder = Some(scenario.folder.map_or(beside.to_owned(), |folder| beside.join(folder)));

@@ -17,6 +17,9 @@ use crate::object::base64;
 /// A file larger than this is refused unread. etcd takes 1.5 MiB an object, so this is plenty.
 pub const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// A text of the program's own that is larger than this is not read to its end.
+const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
 /// Where relative names of files start.
 #[derive(Clone)]
 pub struct Workdir {
@@ -280,10 +283,27 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, Unread> {
     if length > FILE_BYTES_MAX {
         return Err(Unread::TooLarge(length));
     }
+    let bytes = read_within(file, FILE_BYTES_MAX).map_err(|error| why(&error))?;
+    bytes.ok_or(Unread::TooLarge(FILE_BYTES_MAX))
+}
+
+/// All that can be read, none if it is more than so many bytes: a pipe, or a device, may have no end.
+fn read_within(from: impl io::Read, most: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    // A pipe has no length: read one byte more than allowed, to notice.
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| why(&error))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX { Err(Unread::TooLarge(bytes.len() as u64)) } else { Ok(bytes) }
+    // One byte more than allowed, to notice.
+    from.take(most + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= most).then_some(bytes))
+}
+
+/// The text of something of the program's own, such as a saved session; it may have 256 MiB.
+pub fn text_of(from: impl io::Read) -> io::Result<String> {
+    let bytes = read_within(from, TEXT_BYTES_MAX)?.ok_or_else(|| io::Error::other("it has more than 256 MiB"))?;
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text"))
+}
+
+/// The same of a file.
+pub fn text_in(path: impl AsRef<Path>) -> io::Result<String> {
+    text_of(fs::File::open(path)?)
 }
 
 fn why(error: &io::Error) -> Unread {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use crate::cluster::workdir;
 use crate::debugger::file::{self, File};
 
 use super::super::Stepper;
@@ -40,7 +41,7 @@ fn save(stepper: &Stepper, line: &Line) -> Text {
 
 /// Whether what is in a file may give way to a session.
 fn is_session(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.is_empty() || File::read(&text).is_ok())
+    workdir::text_in(path).is_ok_and(|text| text.is_empty() || File::read(&text).is_ok())
 }
 
 /// Writes a file, or leaves what is there as it is.
@@ -53,7 +54,7 @@ fn write_whole(path: &Path, text: &str) -> io::Result<()> {
 
 fn load(stepper: &mut Stepper, line: &Line) -> Reply {
     let path = line.one("load web.kubestep")?;
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text = workdir::text_in(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
     let file = File::read(&text).map_err(|error| format!("{path}: {error}"))?;
     stepper.open(&file).map_err(|error| format!("{path}: {error}"))?;
     Ok(stepper.shown())
