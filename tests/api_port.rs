@@ -112,6 +112,26 @@ fn a_server_without_tls_is_no_https_server() {
     assert!(said.contains("curl: (35) error:0A00010B:SSL routines::wrong version number"), "{said}");
 }
 
+/// The port is the API server's: it closes with it, and is open again when that runs again.
+#[test]
+fn a_port_is_open_as_long_as_somebody_listens() {
+    let ask = "curl -sSk -o /dev/null https://172.18.0.2:6443/version";
+    let (said, _) = session(&[
+        &format!(
+            "kubectl run c --image=curlimages/curl --restart=Never -- sh -c 'sleep 10; {ask}; sleep 20; {ask} && echo up'"
+        ),
+        "sleep 5",
+        "stop kube-apiserver",
+        "sleep 15",
+        "start kube-apiserver",
+        "sleep 30",
+        "kubectl logs c",
+    ]);
+    let (_, logs) = said.split_once("kubectl logs c\n").expect("the line is printed");
+    assert!(logs.starts_with("curl: (7) ") && logs.trim_end().ends_with("\nup"), "{said}");
+    assert_eq!(logs.trim_end().lines().count(), 2, "{said}");
+}
+
 #[test]
 fn a_token_ends_with_its_pod() {
     let ask = "kubectl exec other -- curl -sk -H \"Authorization: Bearer $TOKEN\" https://kubernetes/api/v1/namespaces/default/pods/x";

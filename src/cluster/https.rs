@@ -7,7 +7,7 @@
 //! Mirrors the serving half of `k8s.io/apiserver/pkg/server`.
 //!
 //! Left out: watches, which would need a connection that stays open; HTTP/2; clients' certificates. Of several API servers
-//! there is one machine. While the API server is down its machine still takes connections, and closes them.
+//! there is one machine, whose port is open as long as one of them runs.
 
 use std::any::Any;
 use std::net::Ipv4Addr;

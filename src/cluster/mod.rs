@@ -87,6 +87,8 @@ pub struct Cluster {
     /// By node, also of nodes that are off.
     disks: Memory<BTreeMap<String, Disk>>,
     fabric: Fabric,
+    /// The control plane's machine, and who answers at its port, once it is there.
+    api_port: Option<(Rc<Host>, ActorId)>,
     config: Config,
 }
 
@@ -144,6 +146,7 @@ impl Cluster {
             storage,
             disks,
             fabric,
+            api_port: None,
             config,
         };
         cluster.add_control_plane();

@@ -49,17 +49,28 @@ impl Cluster {
         let (hub, server) = (self.engine.hub().clone(), self.engine.next_actor());
         self.engine.add(Rc::new(HttpsServer::new(hub.clone(), server)));
         let host = Rc::new(Host::new(&hub, CONTROL_PLANE, Disk::new(&hub, https::MACHINE)));
+        let id = self.engine.next_actor();
+        self.engine.add(Rc::new(KernelActor::new(hub, id, https::MACHINE, false, host.clone(), self.fabric.clone())));
+        self.fabric.plug(CONTROL_PLANE, id, https::MACHINE);
+        self.api_port = Some((host, server));
+        self.tend_api_port();
+    }
+
+    /// The port is open as long as an API server runs.
+    pub(super) fn tend_api_port(&mut self) {
+        let Some((host, server)) = &self.api_port else { return };
+        let mut sockets = host.sockets.borrow_mut();
+        if !self.engine.has_running_server() {
+            return sockets.close_port("", Protocol::Tcp, https::PORT);
+        }
         let listener = Listener {
             container: String::new(),
             name: "kube-apiserver".to_owned(),
-            speaks: Speaks::Process(server),
-            since: hub.now(),
+            speaks: Speaks::Process(*server),
+            since: self.engine.now(),
             address: None,
         };
-        host.sockets.borrow_mut().listen("", Protocol::Tcp, https::PORT, listener);
-        let id = self.engine.next_actor();
-        self.engine.add(Rc::new(KernelActor::new(hub, id, https::MACHINE, false, host, self.fabric.clone())));
-        self.fabric.plug(CONTROL_PLANE, id, https::MACHINE);
+        sockets.listen("", Protocol::Tcp, https::PORT, listener);
     }
 
     /// Plugs a node's machine into the switch.

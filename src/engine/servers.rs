@@ -152,6 +152,12 @@ impl Engine {
         self.servers.several()
     }
 
+    /// Whether any API server runs.
+    pub fn has_running_server(&self) -> bool {
+        let mut all = (0..self.servers.count()).map(|place| ActorId(place as u32));
+        all.any(|server| !self.controls.servers_down.contains(&server))
+    }
+
     /// etcd, or the one API server that speaks for it.
     pub(super) fn etcd(&self) -> ActorId {
         if self.servers.several() { ActorId(self.servers.count() as u32) } else { APISERVER }

@@ -212,9 +212,36 @@ metadata: {name: after}
             ("kubectl get cm before -o jsonpath={.data.a}", "2"),
             ("kubectl get -f broken.yaml --no-headers", &with("before    1     …\nbetween   0     …")),
             ("kubectl get -f broken.yaml -o name", faults),
+            ("kubectl replace -f broken.yaml", &with("configmap/before replaced\nconfigmap/between replaced")),
+            ("kubectl label -f broken.yaml a=b", &with("configmap/before labeled\nconfigmap/between labeled")),
             ("kubectl delete -f broken.yaml", &with("configmap \"before\" deleted\nconfigmap \"between\" deleted")),
         ],
     );
+}
+
+/// What is no text goes where bytes go.
+#[test]
+fn files_need_not_be_texts() {
+    let folder = std::env::temp_dir().join(format!("kubestep-bytes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    std::fs::write(folder.join("icon"), [0xff, 0x00, 0x80]).expect("it can be written");
+    std::fs::write(folder.join("motto"), "hi").expect("it can be written");
+    let mut shell = shell();
+    shell.directory.clone_from(&folder);
+    check(
+        &mut shell,
+        &[
+            ("kubectl create cm a --from-file=icon --from-file=motto", "configmap/a created"),
+            ("kubectl get cm a -o jsonpath={.binaryData.icon}{.data}", "/wCA{\"motto\":\"hi\"}"),
+            ("kubectl create secret generic a --from-file=.", "secret/a created"),
+            ("kubectl get secret a -o jsonpath={.data}", "{\"icon\":\"/wCA\",\"motto\":\"aGk=\"}"),
+            (
+                "kubectl create cm b --from-file=icon --from-file=icon",
+                "error: cannot add key \"icon\", another key by that name already exists in BinaryData for ConfigMap \"b\"",
+            ),
+        ],
+    );
+    std::fs::remove_dir_all(&folder).expect("it is there");
 }
 
 #[test]

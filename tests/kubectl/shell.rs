@@ -15,7 +15,7 @@ use kubestep::object::Kind;
 pub struct Shell {
     /// What it commands.
     pub cluster: Cluster,
-    directory: PathBuf,
+    pub directory: PathBuf,
     namespace: String,
     variables: BTreeMap<String, String>,
     /// What kubectl has asked of the API server.

@@ -19,6 +19,7 @@ impl Cluster {
                 return Err(format!("{name} does not run; start {name}"));
             }
             self.engine.stop_server(server);
+            self.tend_api_port();
             return Ok(match self.engine.has_several_servers() {
                 true => format!("{name} has stopped: every watch there breaks, and its clients turn to another"),
                 false => format!("{name} has stopped: every watch breaks, every call finds nobody"),
@@ -40,6 +41,7 @@ impl Cluster {
                 return Err(format!("{name} runs already"));
             }
             self.engine.start_server(server);
+            self.tend_api_port();
             return Ok(format!("{name} answers again"));
         }
         self.known(name)?;

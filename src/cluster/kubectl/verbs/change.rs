@@ -52,14 +52,18 @@ impl Kubectl {
             if !args.gives_manifests() {
                 return Err(Failure::text(NOTHING_LOCAL));
             }
-            let all = self.manifests(verb, args).await?;
-            return Ok((all.into_iter().map(|m| (m.kind, m.object)).collect(), faults));
+            let all = self.some_manifests(verb, args).await?;
+            let faults = all.faults.into_iter().map(Failure::from).collect();
+            return Ok((all.known.into_iter().map(|m| (m.kind, m.object)).collect(), faults));
         }
         if args.gives_manifests() {
-            for m in self.manifests(verb, args).await? {
+            let all = self.some_manifests(verb, args).await?;
+            let wrong: Vec<Failure> = all.faults.into_iter().map(Failure::from).collect();
+            for m in all.known {
                 let (namespace, name) = (text(&m.object, "metadata.namespace"), text(&m.object, "metadata.name"));
                 note(m.kind, self.get(m.kind, namespace, name).await.map(|object| vec![object]));
             }
+            faults.extend(wrong);
             return Ok((objects, faults));
         }
         for Target { kind, name } in self.targets(verb, words).await? {

@@ -77,15 +77,24 @@ impl Kubectl {
     /// # Errors
     /// Why it cannot be read, without its name.
     pub fn read_text(&self, path: &str) -> Result<String, String> {
+        let no_text = |_| "it holds bytes that are no text, and here a text is wanted".to_owned();
+        String::from_utf8(self.read_bytes(path)?).map_err(no_text)
+    }
+
+    /// What is in a file, or came by standard input.
+    ///
+    /// # Errors
+    /// Why it cannot be read, without its name, as Go says it.
+    pub fn read_bytes(&self, path: &str) -> Result<Vec<u8>, String> {
         if path == "-" {
-            return Ok(self.stdin.clone());
+            return Ok(self.stdin.clone().into_bytes());
         }
         if let Some(text) = self.files.get(path) {
-            return Ok(text.clone());
+            return Ok(text.clone().into_bytes());
         }
         match &self.workdir.look(path).found {
-            Found::Text(text) => Ok(text.clone()),
-            Found::Bytes(_) => Err("it holds bytes that are no text, and here a file is a text".to_owned()),
+            Found::Text(text) => Ok(text.clone().into_bytes()),
+            Found::Bytes(bytes) => Ok(bytes.clone()),
             Found::Directory(_) => Err("is a directory".to_owned()),
             Found::Nothing(Unread::Missing) => Err("no such file or directory".to_owned()),
             Found::Nothing(Unread::TooLarge(_)) => {

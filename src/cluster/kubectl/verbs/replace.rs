@@ -11,28 +11,31 @@ use crate::cluster::manifest::Manifest;
 
 /// `kubectl replace -f`. An object without a resourceVersion overwrites whatever is there.
 pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    for mut manifest in cx.manifests("replace", args).await? {
-        let file = &manifest.source.file;
-        let [namespace, name] =
-            ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path).to_owned());
-        if args.is_on("force") {
-            replace_by_force(&manifest, args, cx).await?;
-            continue;
-        }
-        if text(&manifest.object, "metadata.resourceVersion").is_empty() {
-            let live = cx.get_once(manifest.kind, &namespace, &name).await;
-            let live = live.map_err(|fault| fault.while_doing("replacing", file))?;
-            let meta = manifest.object.get_mut("metadata").and_then(Value::as_object_mut);
-            let version = at(&live, "metadata.resourceVersion").clone();
-            meta.into_iter().for_each(|meta| {
-                meta.insert("resourceVersion".to_owned(), version.clone());
-            });
-        }
-        let replaced = cx.put(manifest.kind, &manifest.object, "kubectl-replace", args).await;
-        replaced.map_err(|fault| fault.while_doing("replacing", file))?;
-        cx.tell(&manifest.object, "replaced", args)?;
+    let manifests = cx.some_manifests("replace", args).await?;
+    let mut failed: Vec<Failure> = manifests.faults.into_iter().map(Failure::from).collect();
+    for manifest in manifests.known {
+        let replaced = match args.is_on("force") {
+            true => replace_by_force(&manifest, args, cx).await,
+            false => replace_one(manifest, args, cx).await,
+        };
+        // The other objects of the file are replaced all the same.
+        failed.extend(replaced.err());
     }
-    Ok(())
+    Failure::all(failed)
+}
+
+async fn replace_one(mut manifest: Manifest, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let file = manifest.source.file.clone();
+    let failed = |fault: Failure| fault.while_doing("replacing", &file);
+    if text(&manifest.object, "metadata.resourceVersion").is_empty() {
+        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+        let live = cx.get_once(manifest.kind, namespace, name).await.map_err(failed)?;
+        let version = at(&live, "metadata.resourceVersion").clone();
+        let meta = manifest.object.get_mut("metadata").and_then(Value::as_object_mut);
+        meta.into_iter().for_each(|meta| drop(meta.insert("resourceVersion".to_owned(), version.clone())));
+    }
+    let replaced = cx.put(manifest.kind, &manifest.object, "kubectl-replace", args).await.map_err(failed)?;
+    cx.tell(&replaced, "replaced", args)
 }
 
 /// `kubectl replace --force`: deletes what is there, waits until it is gone, and creates it anew. Mirrors `forceReplace`.

@@ -104,11 +104,13 @@ async fn find(args: &Args, cx: &Kubectl) -> Result<Vec<Wanted>, Failure> {
     let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
     let mut wanted = Vec::new();
     if args.gives_manifests() {
-        for m in cx.manifests("wait", args).await? {
+        let manifests = cx.some_manifests("wait", args).await?;
+        for m in manifests.known {
             let [namespace, name] =
                 ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
             wanted.push(Wanted::Named(m.kind, namespace, name));
         }
+        wanted.extend(manifests.faults.into_iter().map(|fault| Wanted::Unlisted(fault.into())));
         return Ok(wanted);
     }
     let selected = args.is_on("all") || args.has("selector") || args.has("field-selector");

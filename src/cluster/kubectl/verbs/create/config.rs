@@ -1,4 +1,4 @@
-//! `create configmap` and `create secret generic`. Left out: files that are not text.
+//! `create configmap` and `create secret generic`.
 
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
@@ -28,8 +28,17 @@ fn made(kind: &'static str, name: &str, args: &Args, cx: &Kubectl) -> Result<Val
     }
     let entries = entries(files, literals, env_files, cx, Of { kind, name })?;
     let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
-    if !entries.0.is_empty() {
-        object["data"] = entries.into_data(kind == "Secret");
+    if kind == "Secret" {
+        if !entries.0.is_empty() {
+            object["data"] = entries.coded();
+        }
+        return Ok(object);
+    }
+    for (key, bytes) in entries.0 {
+        match String::from_utf8(bytes) {
+            Ok(text) => object["data"][key] = json!(text),
+            Err(no_text) => object["binaryData"][key] = json!(ByteString(no_text.into_bytes())),
+        }
     }
     Ok(object)
 }
@@ -45,17 +54,20 @@ pub(super) struct Of<'a> {
 
 impl Of<'_> {
     /// What is said of a key that cannot be one. Mirrors `validateNewConfigMap` and `addKeyFromLiteralToSecret`, which
-    /// have one rule and two ways to say it.
-    fn check(self, key: &str, is_there: bool) -> Result<(), Failure> {
+    /// have one rule and two ways to say it. `there`: what it has already.
+    fn check(self, key: &str, there: Option<&[u8]>) -> Result<(), Failure> {
         let Of { kind, name } = self;
         let (problems, is_secret) = (check_config_key(key), kind == "Secret");
-        Err(Failure::text(match (problems.is_empty(), is_there) {
-            (true, false) => return Ok(()),
+        Err(Failure::text(match (problems.is_empty(), there) {
+            (true, None) => return Ok(()),
             (false, _) if is_secret => format!("{key:?} is not valid key name for a {kind} {}", problems.join(";")),
             (false, _) => format!("{key:?} is not a valid key name for a {kind}: {}", problems.join(",")),
-            (true, true) if is_secret => format!("cannot add key {key}, another key by that name already exists"),
-            (true, true) => {
-                format!("cannot add key {key:?}, another key by that name already exists in Data for {kind} {name:?}")
+            (true, Some(_)) if is_secret => format!("cannot add key {key}, another key by that name already exists"),
+            (true, Some(value)) => {
+                let place = if std::str::from_utf8(value).is_ok() { "Data" } else { "BinaryData" };
+                format!(
+                    "cannot add key {key:?}, another key by that name already exists in {place} for {kind} {name:?}"
+                )
             }
         }))
     }
@@ -76,16 +88,16 @@ pub(super) fn entries(
     for literal in literals {
         let wrong = || Failure::text(format!("invalid literal source {literal}, expected key=value"));
         let (key, value) = literal.split_once('=').ok_or_else(wrong)?;
-        entries.add(key, value.to_owned(), of)?;
+        entries.add(key, value.into(), of)?;
     }
     for path in env_files {
-        for line in read(cx, path)?.lines().map(str::trim_start) {
+        for line in text(cx, path)?.lines().map(str::trim_start) {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             // A name alone stands for the value that it has in kubectl's own environment, which is empty here.
             let (key, value) = line.split_once('=').unwrap_or((line, ""));
-            entries.add(key, value.to_owned(), of)?;
+            entries.add(key, value.into(), of)?;
         }
     }
     Ok(entries)
@@ -93,17 +105,16 @@ pub(super) fn entries(
 
 /// Keys and values of a ConfigMap or Secret.
 #[derive(Default)]
-pub(super) struct Entries(Vec<(String, String)>);
+pub(super) struct Entries(Vec<(String, Vec<u8>)>);
 
 impl Entries {
-    /// `data`; that of a Secret is coded.
-    pub(super) fn into_data(self, coded: bool) -> Value {
-        let value = |value: String| if coded { json!(ByteString(value.into_bytes())) } else { json!(value) };
-        self.0.into_iter().map(|(key, text)| (key, value(text))).collect::<Map<String, Value>>().into()
+    /// `data` of a Secret.
+    pub(super) fn coded(self) -> Value {
+        self.0.into_iter().map(|(key, value)| (key, json!(ByteString(value)))).collect::<Map<String, Value>>().into()
     }
 
-    fn add(&mut self, key: &str, value: String, of: Of<'_>) -> Result<(), Failure> {
-        of.check(key, self.0.iter().any(|(there, _)| there == key))?;
+    fn add(&mut self, key: &str, value: Vec<u8>, of: Of<'_>) -> Result<(), Failure> {
+        of.check(key, self.0.iter().find(|(there, _)| there == key).map(|(_, value)| &**value))?;
         self.0.push((key.to_owned(), value));
         Ok(())
     }
@@ -127,16 +138,24 @@ impl Entries {
             return Err(Failure::text("cannot give a key name for a directory path"));
         }
         for name in names {
-            let text = read(cx, &format!("{}/{name}", path.trim_end_matches('/')))?;
-            self.add(&name, text, of)?;
+            let bytes = read(cx, &format!("{}/{name}", path.trim_end_matches('/')))?;
+            self.add(&name, bytes, of)?;
         }
         Ok(())
     }
 }
 
-/// The text of a file.
-pub(super) fn read(cx: &Kubectl, path: &str) -> Result<String, Failure> {
-    cx.read_text(path).map_err(|why| Failure::text(format!("error reading {path}: {why}")))
+/// What is in a file.
+fn read(cx: &Kubectl, path: &str) -> Result<Vec<u8>, Failure> {
+    cx.read_bytes(path).map_err(|why| unread(path, &why))
+}
+
+fn text(cx: &Kubectl, path: &str) -> Result<String, Failure> {
+    cx.read_text(path).map_err(|why| unread(path, &why))
+}
+
+fn unread(path: &str, why: &str) -> Failure {
+    Failure::text(format!("error reading {path}: {why}"))
 }
 
 #[cfg(test)]
@@ -149,16 +168,19 @@ mod tests {
                             'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
         #[rustfmt::skip]
         let cases = [
-            ("Secret", "a", false, Ok(())),
-            ("Secret", "a", true, Err("cannot add key a, another key by that name already exists".to_owned())),
-            ("Secret", "a b", true, Err(format!("\"a b\" is not valid key name for a Secret {RULE}"))),
-            ("ConfigMap", "a", true,
+            ("Secret", "a", None, Ok(())),
+            ("Secret", "a", Some(b"1".as_slice()), Err("cannot add key a, another key by that name already exists".to_owned())),
+            ("Secret", "a b", Some(b"1"), Err(format!("\"a b\" is not valid key name for a Secret {RULE}"))),
+            ("ConfigMap", "a", Some(&[0xff]),
+                Err("cannot add key \"a\", another key by that name already exists in BinaryData for ConfigMap \"s\""
+                    .to_owned())),
+            ("ConfigMap", "a", Some(b"1"),
                 Err("cannot add key \"a\", another key by that name already exists in Data for ConfigMap \"s\""
                     .to_owned())),
-            ("ConfigMap", "a b", false, Err(format!("\"a b\" is not a valid key name for a ConfigMap: {RULE}"))),
+            ("ConfigMap", "a b", None, Err(format!("\"a b\" is not a valid key name for a ConfigMap: {RULE}"))),
         ];
-        for (kind, key, is_there, want) in cases {
-            assert_eq!(Of { kind, name: "s" }.check(key, is_there).map_err(|fault| fault.message()), want);
+        for (kind, key, there, want) in cases {
+            assert_eq!(Of { kind, name: "s" }.check(key, there).map_err(|fault| fault.message()), want);
         }
     }
 }

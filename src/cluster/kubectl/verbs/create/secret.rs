@@ -40,7 +40,7 @@ pub(super) fn docker_registry(name: &str, args: &Args, cx: &Kubectl) -> Result<V
     if args.has("from-file") {
         let named = |source: &String| if source.contains('=') { source.clone() } else { format!("{KEY}={source}") };
         let files: Vec<String> = args.values("from-file").iter().map(named).collect();
-        let data = entries(&files, &[], &[], cx, Of { kind: "Secret", name })?.into_data(true);
+        let data = entries(&files, &[], &[], cx, Of { kind: "Secret", name })?.coded();
         return Ok(secret(name, "kubernetes.io/dockerconfigjson", data));
     }
     if user.is_empty() || password.is_empty() {
