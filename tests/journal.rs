@@ -243,6 +243,12 @@ fn a_killed_session_is_offered_again() {
     let torn = fs::read_to_string(&file).expect("it is text") + "- do: \"step";
     fs::write(&file, torn).expect("it can be written");
 
+    // Who leaves the menu leaves the program, and is asked again the next time.
+    terminal.start("none", "pod");
+    terminal.shows("none", "7 commands, at step 31");
+    terminal.keys("none", &["C-c"]);
+    terminal.gone("none");
+
     terminal.start("four", "pod");
     terminal.shows("four", "7 commands, at step 31");
     terminal.keys("four", &["Enter"]);

@@ -273,7 +273,7 @@ pub fn main(course: Option<&Course>) -> ExitCode {
     }
     match run(arguments.command, course) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_left(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // Where nobody hears it, it cannot be said.
             let _ = writeln!(io::stderr(), "{} {error:#}", palette::error().apply_to("error:"));
@@ -403,7 +403,8 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
     Ok(scenario)
 }
 
-/// Whoever read our output went away: no error of ours.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+/// Whoever read our output went away, or whoever was asked: no error of ours.
+fn is_left(error: &anyhow::Error) -> bool {
+    let gone = |error: &io::Error| matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted);
+    error.downcast_ref().is_some_and(gone)
 }

@@ -46,7 +46,6 @@ impl Signals {
     }
 
     #[cfg(not(unix))]
-    #[expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere")]
     fn register(&self) -> io::Result<()> {
         Ok(())
     }

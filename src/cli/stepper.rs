@@ -166,7 +166,8 @@ impl Stepper {
         }
     }
 
-    /// Adds to the journal where the last command led, and what was read that was not read `before`. Another session that was opened has one of its own.
+    /// Adds to the journal where the last command led, and what was read that was not read `before`. Another session that
+    /// was opened has one of its own.
     fn note_where(&mut self, before: &Readings) -> io::Result<()> {
         let Some(mut journal) = self.journal.take() else { return Ok(()) };
         if std::mem::take(&mut self.opened) {

@@ -33,7 +33,7 @@ pub struct Workdir {
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     readings: Readings,
-    /// What was read besides since this was last asked.
+    /// What was read besides since the present command has begun.
     asides: Readings,
     /// What was read the last time, for a command that is typed again.
     expected: Readings,

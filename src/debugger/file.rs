@@ -1,4 +1,5 @@
-//! A session as a file: scenario, choices, what was read of the disk, breakpoints. Small, readable, and enough to repeat the run step by step.
+//! A session as a file: scenario, choices, what was read of the disk, breakpoints. Small, readable, and enough to repeat
+//! the run step by step.
 //!
 //! The trace itself is not in it, only a digest of two hex digits a step. A program that does other steps says at which
 //! one it differs first, instead of showing another run as if it were this one.

@@ -329,7 +329,8 @@ impl Session {
         let workdir = self.cluster.kubectl.workdir.clone();
         let (choices, readings) = (self.past.choices.clone(), workdir.readings());
         let here = Branch { choices, steps: self.past.furthest, readings };
-        let read_otherwise = here.readings.part_from(&self.past.left[number].readings).map(|step| step - 1);
+        let read_otherwise =
+            here.readings.part_from(&self.past.left[number].readings).map(|step| step.saturating_sub(1));
         let there = std::mem::replace(&mut self.past.left[number], here);
         let common = self.past.choices.iter().zip(&there.choices).take_while(|(a, b)| a == b).count();
         let parts = [self.past.choices.get(common), there.choices.get(common)];
