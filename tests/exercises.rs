@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use kubestep::bugs;
@@ -27,6 +29,26 @@ fn mutants(exercise: &Exercise) -> Vec<Mutant> {
 fn program(package: &str) -> PathBuf {
     building::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
 }
+
+/// All wrong solutions as one program, see tests/mutants. Where this test is optimised, so are the libraries of that program:
+/// it answers in half the time.
+static MUTANTS: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_BIN_EXE_kubestep")).parent().unwrap();
+    let profile = folder.file_name().unwrap().to_str().unwrap();
+    if profile == "debug" {
+        return program("mutants");
+    }
+    let built = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["build", "--quiet", "--profile", profile, "--target-dir"])
+        .arg(folder.parent().unwrap())
+        // With this package beside it all have the same features, and nothing is built twice.
+        .args(["--package", "kubestep", "--package", "mutants", "--bin", "mutants"])
+        .status()
+        .unwrap();
+    assert!(built.success());
+    folder.join(format!("mutants{}", std::env::consts::EXE_SUFFIX))
+});
 
 /// What is tested of each exercise: `cargo test --test exercises ownership` for one.
 macro_rules! each {
@@ -91,7 +113,7 @@ fn step(exercise: &Exercise) -> usize {
 
 /// They fail with the right diagnosis, and other right ones pass.
 fn every_wrong_solution_fails(name: &str) {
-    let (program, exercise) = (program("mutants"), Exercise::find(name).unwrap());
+    let exercise = Exercise::find(name).unwrap();
     let mutants = mutants(exercise);
     assert!(mutants.len() >= 8, "it has {} mutants", mutants.len());
     let step = step(exercise);
@@ -99,7 +121,7 @@ fn every_wrong_solution_fails(name: &str) {
         println!("one of {step} is judged; all of them with KUBESTEP_MUTANTS=all, as in CI");
     }
     for (n, mutant) in mutants.iter().enumerate().step_by(step) {
-        let verdict = process::grade_program(&program, &[exercise.folder, &n.to_string()], exercise);
+        let verdict = process::grade_program(&MUTANTS, &[exercise.folder, &n.to_string()], exercise);
         let Verdict::Fails(Failure { mistake, property, .. }) = &verdict else {
             panic!("{}: {verdict:?}", mutant.says);
         };
@@ -109,16 +131,15 @@ fn every_wrong_solution_fails(name: &str) {
     assert!(also >= 3, "it has {also} other solutions");
     for n in 0..also {
         let n = (mutants.len() + n).to_string();
-        let verdict = process::grade_program(&program, &[exercise.folder, &n], exercise);
+        let verdict = process::grade_program(&MUTANTS, &[exercise.folder, &n], exercise);
         assert!(verdict.passes(), "{n}: {verdict:?}");
     }
 }
 
 #[test]
 fn one_file_gets_one_verdict() {
-    let program = program("mutants");
     let exercise = Exercise::find("ownership").unwrap();
-    let grade = || process::grade_program(&program, &[exercise.folder, "0"], exercise);
+    let grade = || process::grade_program(&MUTANTS, &[exercise.folder, "0"], exercise);
     let first = grade();
     assert!((0..10).all(|_| grade() == first));
 }
@@ -130,22 +151,21 @@ fn the_twin_judges_alike() {
         println!("skipped: needs KUBESTEP_OTHER=target/judge/kubestep, after cargo build --profile judge");
         return;
     };
-    let program = program("mutants");
     for name in ["trace", "replicaset", "expectations", "fit", "deployment"] {
         let exercise = Exercise::find(name).unwrap();
         let arguments = [exercise.folder, "1"];
-        let verdict = process::grade_program(&program, &arguments, exercise);
+        let verdict = process::grade_program(&MUTANTS, &arguments, exercise);
         assert!(matches!(verdict, Verdict::Fails(_)), "{verdict:?}");
-        assert_eq!(twin::judge(Path::new(&twin), exercise, &program, &arguments), Some(verdict));
+        assert_eq!(twin::judge(Path::new(&twin), exercise, &MUTANTS, &arguments), Some(verdict));
     }
-    assert_eq!(twin::judge(Path::new("/no/such/program"), &TABLE[0], &program, &[]), None);
+    assert_eq!(twin::judge(Path::new("/no/such/program"), &TABLE[0], &MUTANTS, &[]), None);
 }
 
 /// What a process prints is no verdict, whatever it sounds like.
 #[test]
 fn one_that_only_talks_of_panics_passes() {
     let exercise = Exercise::find("ownership").unwrap();
-    let verdict = process::grade_program(&program("mutants"), &["misbehaving", "function-talks-of-panics"], exercise);
+    let verdict = process::grade_program(&MUTANTS, &["misbehaving", "function-talks-of-panics"], exercise);
     assert!(verdict.passes(), "{verdict:?}");
 }
 
@@ -153,7 +173,6 @@ fn one_that_only_talks_of_panics_passes() {
 #[test]
 #[allow(clippy::disallowed_methods, reason = "how long the grader takes is the question")]
 fn a_controller_that_misbehaves_is_named_and_ends() {
-    let program = program("mutants");
     let cases = [
         ("replicaset", "panics", "then: it panics at tests/mutants/src/misbehaving.rs:"),
         ("expectations", "panics-in-observe", ": nobody asked me"),
@@ -177,7 +196,7 @@ fn a_controller_that_misbehaves_is_named_and_ends() {
     for (exercise, name, says) in cases {
         let start = std::time::Instant::now();
         let exercise = Exercise::find(exercise).unwrap();
-        let verdict = process::grade_program(&program, &["misbehaving", name], exercise);
+        let verdict = process::grade_program(&MUTANTS, &["misbehaving", name], exercise);
         let said = report::full(root(), exercise, &verdict);
         println!("{name}: {:.1} s", start.elapsed().as_secs_f64());
         if verdict.passes() || !said.contains(says) || start.elapsed() > Duration::from_secs(60) {
@@ -186,14 +205,13 @@ fn a_controller_that_misbehaves_is_named_and_ends() {
     }
     assert!(wrong.is_empty(), "{wrong}");
     let exercise = Exercise::find("replicaset").unwrap();
-    let verdict = process::grade_program(&program, &["misbehaving", "prints"], exercise);
+    let verdict = process::grade_program(&MUTANTS, &["misbehaving", "prints"], exercise);
     assert!(verdict.passes(), "what is printed is of no consequence: {verdict:?}");
 }
 
 /// Of both streams, the last lines of the run that is told; the same ones each time.
 #[test]
 fn what_a_program_prints_is_shown_with_what_it_breaks() {
-    let program = program("mutants");
     let cases = [
         ("replicaset", "prints-and-fails", ["your program printed", "| out: Some(\"web\")", "] replicas = Some("]),
         ("replicaset", "prints-much-and-fails", ["00 lines, the last ones:", "| 92 much much", "| 99 much much"]),
@@ -201,7 +219,7 @@ fn what_a_program_prints_is_shown_with_what_it_breaks() {
     ];
     for (exercise, name, says) in cases {
         let exercise = Exercise::find(exercise).unwrap();
-        let grade = || process::grade_program(&program, &["misbehaving", name], exercise);
+        let grade = || process::grade_program(&MUTANTS, &["misbehaving", name], exercise);
         let verdict = grade();
         let said = report::full(root(), exercise, &verdict);
         says.iter().for_each(|says| assert!(said.contains(says), "{name}: {said}"));
@@ -237,15 +255,12 @@ fn a_file_that_does_not_compile_stops_nothing_but_its_own_verdict() {
     assert!(words.contains("error[E0308]: mismatched types"), "{words}");
     assert!(words.contains("exercises/01_ownership/src/lib.rs:1:"), "{words}");
     assert!(process::grade_solution(root(), Exercise::find("fit").unwrap()).passes());
-    let run = std::process::Command::new(env!("CARGO"))
-        .current_dir(root())
-        .args(["run", "--quiet", "--", "scenarios"])
-        .output()
-        .unwrap();
+    let run =
+        Command::new(env!("CARGO")).current_dir(root()).args(["run", "--quiet", "--", "scenarios"]).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 
     // Not the file is at fault if cargo fails before rustc comes to it.
-    let broken = std::process::Command::new(env!("CARGO_BIN_EXE_kubestep"))
+    let broken = Command::new(env!("CARGO_BIN_EXE_kubestep"))
         .current_dir(root())
         .env("CARGO", "false")
         .args(["grade", "ownership"])
