@@ -14,8 +14,10 @@ pub const LAST_WORDS: Duration = Duration::from_millis(500);
 /// What a pipe brings, in pieces as they come.
 pub struct Pipe {
     pieces: Receiver<Vec<u8>>,
-    /// What has come and was not looked at.
+    /// What has come.
     rest: Vec<u8>,
+    /// So much of it was looked at: taking that away moves all the rest.
+    taken: usize,
     /// How much of what was looked at was not asked for.
     printed: usize,
     /// The lines of it, since they were taken last.
@@ -53,7 +55,7 @@ pub fn follow(mut pipe: impl Read + Send + 'static) -> Pipe {
 
 impl Pipe {
     fn new(pieces: Receiver<Vec<u8>>) -> Pipe {
-        Pipe { pieces, rest: Vec::new(), printed: 0, lines: Printed::default() }
+        Pipe { pieces, rest: Vec::new(), taken: 0, printed: 0, lines: Printed::default() }
     }
 
     /// How many bytes came between the lines that were asked for.
@@ -63,7 +65,7 @@ impl Pipe {
 
     /// How many came that nobody has asked for.
     pub fn bytes(&self) -> usize {
-        self.printed + self.rest.len()
+        self.printed + self.rest.len() - self.taken
     }
 
     /// What was printed between the lines that were asked for.
@@ -73,33 +75,31 @@ impl Pipe {
 
     /// All that came. A grandchild that keeps the pipe open is not waited for, nor listened to without end.
     pub fn last_words(mut self) -> String {
-        while self.rest.len() < PRINTED
+        while self.rest.len() - self.taken < PRINTED
             && let Ok(piece) = self.pieces.recv_timeout(LAST_WORDS)
         {
             self.rest.extend(piece);
         }
-        String::from_utf8_lossy(&self.rest).into_owned()
+        String::from_utf8_lossy(&self.rest[self.taken..]).into_owned()
     }
 
     /// What follows `prefix` on the next line that begins with it. None if it does not come by then, or too much else
     /// does.
     #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
     pub fn line_with(&mut self, prefix: &str, until: Instant) -> Option<String> {
-        let mut looked = 0;
+        let mut looked = self.taken;
         loop {
-            let mut start = 0;
             while let Some(end) = self.rest[looked..].iter().position(|byte| *byte == b'\n') {
-                let line = String::from_utf8_lossy(&self.rest[start..looked + end]).into_owned();
+                let line = String::from_utf8_lossy(&self.rest[self.taken..looked + end]).into_owned();
                 looked += end + 1;
+                let start = std::mem::replace(&mut self.taken, looked);
                 if let Some(answer) = line.trim_end().strip_prefix(prefix) {
-                    self.rest.drain(..looked);
                     return Some(answer.to_owned());
                 }
                 self.printed += looked - start;
                 self.lines.add(&line);
-                start = looked;
             }
-            self.rest.drain(..start);
+            self.rest.drain(..std::mem::take(&mut self.taken));
             looked = self.rest.len();
             if self.printed + looked >= PRINTED {
                 return None;
