@@ -1,7 +1,7 @@
 //! The process kube-controller-manager: informers shared by all controllers, and each controller's workers.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub struct ControllerManager {
     defined: Memory<BTreeMap<Kind, Informer>>,
     user: Rc<User>,
     slots: Vec<Slot>,
+    /// Which of them are told of a kind.
+    told: BTreeMap<Kind, Vec<usize>>,
 }
 
 /// One controller and its workers.
@@ -92,8 +94,13 @@ impl ControllerManager {
         kinds.dedup();
         let informers = Informers::of_kinds(hub, actor, &user, kinds);
         let slots = table.iter().map(|row| Slot::new(row, &informers, || new_client(row))).collect();
+        let mut told = BTreeMap::<Kind, Vec<usize>>::new();
+        for (n, row) in table.iter().enumerate() {
+            let kinds: BTreeSet<Kind> = row.watches.iter().copied().collect();
+            kinds.into_iter().for_each(|kind| told.entry(kind).or_default().push(n));
+        }
         let defined = hub.memory(BTreeMap::new());
-        ControllerManager { name, hub: hub.clone(), actor, informers, defined, user, slots }
+        ControllerManager { name, hub: hub.clone(), actor, informers, defined, user, slots, told }
     }
 
     /// Its informers, those of kinds that users have defined last.
@@ -128,9 +135,13 @@ impl ControllerManager {
 
     /// Tells a change to whom it concerns. Who watches definitions is told of the objects of all kinds that they define.
     fn tell(&self, kind: Kind, change: &Change) {
-        let row = if matches!(kind, Kind::Custom(_)) { Kind::CustomResourceDefinition } else { kind };
-        let wants = |slot: &&Slot| [row, kind].iter().any(|kind| slot.registration.watches.contains(kind));
-        self.slots.iter().filter(wants).for_each(|slot| slot.workers.controller.on_change(change));
+        let told = |kind: Kind| self.told.get(&kind).map_or(&[][..], Vec::as_slice);
+        let tell = |n: &usize| self.slots[*n].workers.controller.on_change(change);
+        if !matches!(kind, Kind::Custom(_)) {
+            return told(kind).iter().for_each(tell);
+        }
+        let all: BTreeSet<usize> = [kind, Kind::CustomResourceDefinition].into_iter().flat_map(told).copied().collect();
+        all.iter().for_each(tell);
     }
 
     /// A definition has come, changed or gone: so does the informer of its kind.
