@@ -377,22 +377,22 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
     // What a cluster on one's own machine has.
     (scenario.csi, scenario.default_class, scenario.dns, scenario.proxy) = (true, true, true, true);
     scenario.folder = Some(PathBuf::from("."));
-    let mut all = Manifests::default();
+    let (mut all, here) = (Manifests::default(), Workdir::plain(Path::new(".")));
     for file in files {
-        if file == "-" {
-            let text = workdir::text_of(io::stdin())?;
-            all.append(manifest::read_text("STDIN", &text, &Discovery::default(), Reading::Whole)?);
-            scenario.files.insert("STDIN".into(), text);
-            scenario.timeline.push("kubectl apply -f STDIN".into());
-        } else {
-            all.append(manifest::read_path(
-                &Workdir::plain(Path::new(".")),
-                file,
-                &Discovery::default(),
-                Reading::Whole,
-            )?);
-            scenario.timeline.push(format!("kubectl apply -f {}", shell_words::quote(file)));
-        }
+        let (name, once) = match file.as_str() {
+            "-" => ("STDIN", Some(workdir::text_of(io::stdin())?)),
+            file if workdir::is_read_once(file) => {
+                (file, Some(manifest::text_of(&here.look(file).found, file)?.into()))
+            }
+            file => (file, None),
+        };
+        scenario.timeline.push(format!("kubectl apply -f {}", shell_words::quote(name)));
+        let (none, how) = (Discovery::default(), Reading::Whole);
+        all.append(match &once {
+            Some(text) => manifest::read_text(name, text, &none, how)?,
+            None => manifest::read_path(&here, name, &none, how)?,
+        });
+        scenario.files.extend(once.map(|text| (name.to_owned(), text)));
     }
     // The agents that enforce policies listen to much: they are there where there is something to enforce.
     scenario.policies = all.known.iter().any(|manifest| manifest.kind == Kind::NetworkPolicy);

@@ -325,7 +325,11 @@ pub(super) fn bytes_of<'a>(found: &'a Found, name: &str) -> Result<&'a [u8], Man
     }
 }
 
-fn text_of<'a>(found: &'a Found, name: &str) -> Result<&'a str, ManifestError> {
+/// The text of what was found, of which a manifest is to be read.
+///
+/// # Errors
+/// That there is none: it is missing, too large, or no text.
+pub fn text_of<'a>(found: &'a Found, name: &str) -> Result<&'a str, ManifestError> {
     let bytes = bytes_of(found, name)?;
     std::str::from_utf8(bytes).map_err(|error| {
         let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;

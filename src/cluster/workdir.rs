@@ -306,6 +306,11 @@ pub fn text_in(path: impl AsRef<Path>) -> io::Result<String> {
     text_of(fs::File::open(path)?)
 }
 
+/// Whether what is there can be read only once: a pipe, such as a shell makes of `<(command)`.
+pub fn is_read_once(path: impl AsRef<Path>) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
 fn why(error: &io::Error) -> Unread {
     match error.kind() {
         io::ErrorKind::NotFound => Unread::Missing,
