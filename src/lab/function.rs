@@ -87,23 +87,22 @@ pub fn judge<F: Function>(answers: &[String]) -> Judged {
 struct Key<F: Function> {
     questions: Vec<F::Question>,
     right: Vec<F::Answer>,
-    /// What each mistake answers; asked for only where an answer is wrong.
-    wrong: OnceCell<Vec<Vec<F::Answer>>>,
+    /// What each mistake answers, in their order; asked for only where it may be the one that was made.
+    wrong: Vec<OnceCell<Vec<F::Answer>>>,
 }
 
 impl<F: Function> Key<F> {
     fn new() -> Self {
         let questions = F::questions();
         let right = questions.iter().map(|question| F::rule(question, None)).collect();
-        Key { questions, right, wrong: OnceCell::new() }
+        let wrong = F::MISTAKES.iter().map(|_| OnceCell::new()).collect();
+        Key { questions, right, wrong }
     }
 
-    /// In the order of the mistakes.
-    fn wrong(&self) -> &[Vec<F::Answer>] {
-        self.wrong.get_or_init(|| {
-            let answers = |slip: F::Slip| self.questions.iter().map(move |question| F::rule(question, Some(slip)));
-            F::MISTAKES.iter().map(|(_, slip)| answers(*slip).collect()).collect()
-        })
+    fn wrong(&self, mistake: usize) -> &[F::Answer] {
+        let answers =
+            || self.questions.iter().map(|question| F::rule(question, Some(F::MISTAKES[mistake].1))).collect();
+        self.wrong[mistake].get_or_init(answers)
     }
 
     fn judge(&self, answers: &[String]) -> Judged {
@@ -126,10 +125,10 @@ impl<F: Function> Key<F> {
         let alike = |answers: &[F::Answer]| {
             answers.iter().zip(given).filter(|(answer, given)| Some(*answer) == given.as_ref()).count()
         };
-        let explains =
-            |answers: &[F::Answer]| given.get(shown).is_some_and(|one| one.as_ref() == Some(&answers[shown]));
-        let mistakes = F::MISTAKES.iter().zip(self.wrong()).filter(|(_, answers)| explains(answers));
-        let mistakes = mistakes.map(|((says, _), answers)| (alike(answers), *says));
+        let one = given.get(shown).and_then(Option::as_ref)?;
+        let explains = |slip: F::Slip| F::rule(&self.questions[shown], Some(slip)) == *one;
+        let mistakes = F::MISTAKES.iter().enumerate().filter(|(_, (_, slip))| explains(*slip));
+        let mistakes = mistakes.map(|(n, (says, _))| (alike(self.wrong(n)), *says));
         // The first of those that agree best: simple mistakes come first in the table.
         let best = mistakes.rev().max_by_key(|(count, _)| *count)?;
         (best.0 > alike(&self.right)).then_some(best.1)
@@ -150,7 +149,8 @@ pub(super) fn check<F: Function>(name: &str) {
         assert!(golden::is_for_a_person(&shown), "{name}: {shown}");
     }
     let mut failures = Vec::new();
-    for ((says, _), wrong) in F::MISTAKES.iter().zip(key.wrong()) {
+    for (n, (says, _)) in F::MISTAKES.iter().enumerate() {
+        let wrong = key.wrong(n);
         let (_, failure) = key.judge(&texts(wrong)).expect_err(says);
         assert_eq!(failure.mistake.as_deref(), Some(*says), "{}", failure.property);
         failures.push(failure);
