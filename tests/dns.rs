@@ -11,6 +11,7 @@ fn session(lines: &[&str]) -> String {
     let head = "\
 title: t
 nodes: 2
+proxy: true
 dns: true
 files:
   all.yaml: |
@@ -113,6 +114,78 @@ fn names_lead_where_they_should() {
         let said = session(&[line]);
         assert!(said.contains(expected), "{line}: expected {expected:?} in\n{said}");
     }
+}
+
+/// What a Pod of this image answers to a command.
+fn asked(image: &str, command: &str) -> String {
+    let run = format!("kubectl run it --image={image} -- sleep infinity");
+    let asks = format!("kubectl exec it -- {command}");
+    let said = session(&[&run, "kubectl wait --for=condition=Ready pod/it --timeout=60s", &asks]);
+    let (_, said) = said.split_once(&format!("$ {asks}\n")).expect("it was asked");
+    said.to_owned()
+}
+
+/// Busybox has a `ping` that counts from 0, and to which errors are nothing.
+#[test]
+fn an_image_has_its_own_ping() {
+    let said = asked("busybox", "ping -c2 web-0.db");
+    assert!(said.starts_with("PING web-0.db (10.244."), "{said}");
+    assert!(said.contains("): 56 data bytes\n64 bytes from 10.244."), "{said}");
+    assert!(said.contains(": seq=0 ttl=") && said.contains(": seq=1 ttl="), "{said}");
+    let summary = "\n\n--- web-0.db ping statistics ---\n2 packets transmitted, 2 packets received, 0% packet loss\n\
+                   round-trip min/avg/max = ";
+    assert!(said.contains(summary), "{said}");
+    let said = asked("busybox", "ping -c 1 -W 2 10.244.0.77");
+    let nothing = "PING 10.244.0.77 (10.244.0.77): 56 data bytes\n\n--- 10.244.0.77 ping statistics ---\n\
+                   1 packets transmitted, 0 packets received, 100% packet loss\ncommand terminated with exit code 1\n";
+    assert!(said.starts_with(nothing), "{said}");
+    let said = asked("busybox", "ping nope");
+    assert!(said.starts_with("ping: bad address 'nope'\ncommand terminated with exit code 1\n"), "{said}");
+    let said = asked("nginx", "ping -q -w 2 web-0.db");
+    assert!(
+        said.contains("bytes of data.\n\n--- web-0.db ping statistics ---\n2 packets transmitted, 2 received"),
+        "{said}"
+    );
+}
+
+/// Busybox has one of its own, and had another up to 1.28: with `exec` it is that of the image.
+#[test]
+fn an_image_has_its_own_nslookup() {
+    let head = "Server:\t\t10.96.0.10\nAddress:\t10.96.0.10:53\n\n";
+    let found = "Name:\tweb.default.svc.cluster.local\nAddress: 10.96.0.20\n";
+    let unknown = "** server can't find web.svc.cluster.local: NXDOMAIN\n\n\
+                   ** server can't find web.cluster.local: NXDOMAIN\n\n";
+    let failed = "command terminated with exit code 1\n";
+
+    let said = asked("busybox", "nslookup web.default.svc.cluster.local");
+    assert_eq!(said.trim_end(), format!("{head}{found}").trim_end(), "a whole name is found, and ends well");
+    let said = asked("busybox:1.36", "nslookup web");
+    assert!(said.starts_with(&format!("{head}{found}\n{unknown}\n{unknown}{failed}")), "a short one is, too: {said}");
+    let said = asked("alpine", "nslookup web 10.96.0.10");
+    let alone = "** server can't find web: NXDOMAIN\n\n";
+    assert!(said.starts_with(&format!("{head}{alone}{alone}{failed}")), "a server comes without endings: {said}");
+    let said = asked("busybox", "nslookup -type=srv _http._tcp.db.default.svc.cluster.local");
+    let service = "_http._tcp.db.default.svc.cluster.local\tservice = 0 100 80 web-0.db.default.svc.cluster.local\n";
+    assert!(said.starts_with(&format!("{head}{service}")), "{said}");
+    let said = asked("busybox", "nslookup 10.96.0.20");
+    let name = "20.0.96.10.in-addr.arpa\tname = web.default.svc.cluster.local\n\n";
+    assert!(said.starts_with(&format!("{head}{name}")), "{said}");
+    let said = asked("busybox", "nslookup web 192.0.2.9");
+    assert!(said.starts_with(&format!(";; connection timed out; no servers could be reached\n\n{failed}")), "{said}");
+    for (words, wrong) in [("-type=any web", "nslookup: invalid query type"), ("-x web", "Usage: nslookup [-type=")] {
+        let said = asked("busybox", &format!("nslookup {words}"));
+        assert!(said.starts_with(wrong), "{said}");
+    }
+
+    let head = "Server:    10.96.0.10\nAddress 1: 10.96.0.10 kube-dns.kube-system.svc.cluster.local\n\n";
+    let said = asked("busybox:1.28", "nslookup web");
+    let found = "Name:      web\nAddress 1: 10.96.0.20 web.default.svc.cluster.local\n";
+    assert!(said.starts_with(&format!("{head}{found}")), "{said}");
+    let said = asked("busybox:1.28", "nslookup web-0.db");
+    assert!(said.starts_with(&format!("{head}Name:      web-0.db\nAddress 1: 10.244.")), "{said}");
+    assert!(said.lines().nth(4).is_some_and(|line| line.ends_with(" web-0.db.default.svc.cluster.local")), "{said}");
+    let said = asked("busybox:1.28", "nslookup nope");
+    assert!(said.starts_with(&format!("{head}nslookup: can't resolve 'nope'\n{failed}")), "{said}");
 }
 
 /// A name is as old as the server's caches: it goes when the server has heard.

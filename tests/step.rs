@@ -233,6 +233,15 @@ fn standard_input_is_a_manifest() {
     assert!(printed(&output).contains("deployment.apps/web created"), "{}", printed(&output));
 }
 
+/// As a shell hands one on with `-f <(command)`: there is nothing in it the second time.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_a_manifest() {
+    let output = run(&["run", "-f", "/dev/stdin"], DEPLOYMENT);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed(&output).contains("deployment.apps/web created"), "{}", printed(&output));
+}
+
 /// What a file wants from a cluster that one would start on one's own machine: a class for its claims, names for its
 /// Services, somebody who enforces its policies, and the time that a late probe takes. One object of a kind that nobody knows does not stop the others.
 const ON_ONES_OWN: &str = "\
@@ -258,7 +267,7 @@ spec:
     volumeMounts: [{name: data, mountPath: /data}]
   initContainers:
   - name: waits
-    image: busybox
+    image: busybox:1.28
     command: [sh, -c, until nslookup db; do echo waiting for db; sleep 2; done]
   volumes:
   - name: data

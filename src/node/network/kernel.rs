@@ -298,7 +298,7 @@ impl Inner {
         let label = format!("{} on {}", execute.shown(), self.name);
         self.hub.spawn(self.actor, label, async move {
             let executed = match me.namespace_of(&execute.pod) {
-                Some(namespace) => programs::run(&me, &namespace, &execute.words).await,
+                Some(namespace) => programs::run(&me, &namespace, &execute).await,
                 None => Executed {
                     errors: format!("{} has no network on {}\n", execute.pod, me.name),
                     code: 1,

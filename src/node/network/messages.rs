@@ -16,6 +16,20 @@ pub struct Execute {
     pub pod: String,
     /// The command and its arguments.
     pub words: Vec<String>,
+    /// Whose programs there are.
+    pub userland: Userland,
+}
+
+/// Whose programs a container has. Those of the same name do not all do the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Userland {
+    /// Of everybody's Linux, and of the tools that people debug with.
+    #[default]
+    Usual,
+    /// Busybox, since 1.29 with a resolver of its own.
+    Busybox,
+    /// Busybox up to 1.28, which has the C library resolve names.
+    OldBusybox,
 }
 
 /// What a command came to.

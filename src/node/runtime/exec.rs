@@ -295,7 +295,8 @@ impl Inner {
         let kernel = self.kernel.get().ok_or_else(unplugged)?;
         let PodSandboxConfig { namespace, name, host_network, .. } = &*place.sandbox;
         let pod = if *host_network { String::new() } else { format!("{namespace}/{name}") };
-        let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(Execute { pod, words: words.to_vec() })).await?;
+        let execute = Execute { pod, words: words.to_vec(), userland: image::userland(&place.container.config.image) };
+        let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(execute)).await?;
         let Executed { output, errors, code, unknown_host } =
             (*reply.downcast::<Executed>().map_err(|_| unplugged())?).clone();
         Ok(Ran { output, errors, code: i32::from(code), unknown_host })

@@ -7,6 +7,7 @@
 
 use super::{process, programs, script};
 use crate::node::cri::ContainerConfig;
+use crate::node::network::Userland;
 
 /// Images that have [`APPLETS`] and nothing else worth starting.
 const MINIMAL: &[&str] = &["busybox", "alpine"];
@@ -150,6 +151,16 @@ pub fn is_busybox(image: &str) -> bool {
         || image.rsplit_once(':').is_some_and(|(_, tag)| tag.contains("alpine") || tag.contains("busybox"))
 }
 
+/// Whose programs are in an image, as far as its name says.
+pub fn userland(image: &str) -> Userland {
+    let minor = || image.rsplit_once(":1.")?.1.split(['.', '-', '@']).next()?.parse::<u32>().ok();
+    match is_busybox(image) {
+        true if base_name(image) == "busybox" && minor().is_some_and(|minor| minor <= 28) => Userland::OldBusybox,
+        true => Userland::Busybox,
+        false => Userland::Usual,
+    }
+}
+
 /// Whether a container has this shell: busybox is none but `sh`.
 pub fn has_shell(shell: &str, config: &ContainerConfig) -> bool {
     is_there(shell, config) || !is_busybox(&config.image)
@@ -187,6 +198,17 @@ fn is_there(word: &str, config: &ContainerConfig) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_old_busybox_is_known_by_its_tag() {
+        let of = |wanted: Userland| move |image: &&str| userland(image) != wanted;
+        let old = ["busybox:1.28", "docker.io/library/busybox:1.28.4-glibc", "busybox:1.26@sha256:ab"];
+        let new = ["busybox", "busybox:1.37", "busybox:stable", "alpine:3.20", "alpine:1.2", "redis:7-alpine"];
+        let usual = ["nginx:1.27", "shop:1.2", "registry.k8s.io/e2e-test-images/agnhost:2.39", "busyboxes:1.28"];
+        assert_eq!(old.iter().find(of(Userland::OldBusybox)), None);
+        assert_eq!(new.iter().find(of(Userland::Busybox)), None);
+        assert_eq!(usual.iter().find(of(Userland::Usual)), None);
+    }
 
     #[test]
     fn official_images_run_as_root_or_as_they_say() {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::node::network::{Execute, Executed};
+use crate::node::network::{Execute, Executed, Userland};
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 
@@ -70,7 +70,7 @@ async fn run(cx: &Kubectl, node: &str, pod: &str, words: &[String]) -> Result<()
     let Some(kernel) = cx.fabric.machine(node) else {
         return Err(Status::new(Reason::Unknown, format!("{node} is off")).into());
     };
-    let execute = Execute { pod: pod.to_owned(), words: words.to_vec() };
+    let execute = Execute { pod: pod.to_owned(), words: words.to_vec(), userland: Userland::Usual };
     let reply = cx.client.hub().rpc(kernel, Rc::new(execute)).await.map_err(|error| Failure::text(error.message))?;
     let any: &dyn Any = &*reply;
     let Some(Executed { output, errors, code, .. }) = any.downcast_ref::<Executed>() else { return Ok(()) };

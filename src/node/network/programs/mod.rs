@@ -1,7 +1,7 @@
 //! What a learner runs in a Pod or on a node to ask others: `curl`, `nc`, `ping`, `nslookup`, `wget`.
 //!
 //! Every container has them, whatever its image. They print what curl 7.81, iputils' ping, BIND's nslookup and busybox's
-//! nc and wget print.
+//! nc and wget print; where there is a busybox, its own nslookup and ping.
 
 use std::net::Ipv4Addr;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::node::netfilter::Packet;
 
 use super::kernel::Inner;
-use super::messages::Executed;
+use super::messages::{Execute, Executed, Userland};
 
 mod curl;
 pub mod dial;
@@ -65,15 +65,19 @@ impl Terminal {
 }
 
 /// Runs a command in a namespace.
-pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[String]) -> Executed {
+pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, execute: &Execute) -> Executed {
     let mut terminal = Terminal::default();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let words: Vec<&str> = execute.words.iter().map(String::as_str).collect();
     let Some((name, rest)) = words.split_first() else { return Executed::default() };
     let code = match Program::named(name) {
         Some(Program::Curl) => curl::run(kernel, namespace, rest, &mut terminal).await,
         Some(Program::Nc) => nc::run(kernel, namespace, rest, &mut terminal).await,
-        Some(Program::Nslookup) => nslookup::run(kernel, namespace, rest, &mut terminal).await,
-        Some(Program::Ping) => ping::run(kernel, namespace, rest, &mut terminal).await,
+        Some(Program::Nslookup) => match execute.userland {
+            Userland::Usual => nslookup::run(kernel, namespace, rest, &mut terminal).await,
+            Userland::Busybox => nslookup::busybox::run(kernel, namespace, rest, &mut terminal).await,
+            Userland::OldBusybox => nslookup::busybox::run_old(kernel, namespace, rest, &mut terminal).await,
+        },
+        Some(Program::Ping) => ping::run(kernel, namespace, rest, execute.userland, &mut terminal).await,
         Some(Program::Wget) => wget::run(kernel, namespace, rest, &mut terminal).await,
         None => {
             terminal.complain(&format!("{name}: not found; here are curl, nc, nslookup, ping and wget\n"));

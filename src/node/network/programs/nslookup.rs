@@ -1,4 +1,4 @@
-//! `nslookup [-type=A] [-debug] NAME [SERVER]`, as BIND's prints it. With `-debug` it shows each name that it tries.
+//! `nslookup [-type=A] [-debug] NAME [SERVER]`, as BIND's prints it; [`busybox`] has its own. With `-debug` it shows each name that it tries.
 //!
 //! Left out: the question for an AAAA record that follows the one for an A record; here each cluster has IPv4 only.
 
@@ -9,6 +9,8 @@ use super::super::dns::{Answer, Code, Question, RecordType};
 use super::super::kernel::Inner;
 use super::Terminal;
 use super::resolve::{Heard, ask};
+
+pub(super) mod busybox;
 
 struct Arguments<'a> {
     kind: RecordType,

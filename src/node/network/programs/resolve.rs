@@ -8,11 +8,19 @@ use crate::node::netfilter::{Payload, Protocol};
 
 use super::super::dns::{self, Answer, Code, Question, RecordType};
 use super::super::kernel::Inner;
+use super::super::sockets::Resolver;
 
-/// `options timeout:5`.
-const TIMEOUT: Duration = Duration::from_secs(5);
-/// `options attempts:2`.
-const ATTEMPTS: usize = 2;
+/// How long somebody waits for an answer.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// For one.
+    pub(super) timeout: Duration,
+    /// So often the question is sent.
+    pub(super) attempts: usize,
+}
+
+/// `options timeout:5 attempts:2`.
+const OF_THE_LIBRARY: Patience = Patience { timeout: Duration::from_secs(5), attempts: 2 };
 
 /// What became of one question.
 pub(super) enum Heard {
@@ -32,7 +40,16 @@ pub(super) async fn addresses(kernel: &Rc<Inner>, namespace: &str, name: &str) -
     if name == "localhost" {
         return Some(vec![Ipv4Addr::LOCALHOST]);
     }
-    let resolver = kernel.resolver(namespace);
+    addresses_by(kernel, namespace, &kernel.resolver(namespace), name).await
+}
+
+/// What DNS says, if it is asked so.
+pub(super) async fn addresses_by(
+    kernel: &Rc<Inner>,
+    namespace: &str,
+    resolver: &Resolver,
+    name: &str,
+) -> Option<Vec<Ipv4Addr>> {
     for full in resolver.tries(name) {
         let question = Question { name: full, kind: RecordType::A };
         for server in &resolver.servers {
@@ -50,12 +67,23 @@ pub(super) async fn addresses(kernel: &Rc<Inner>, namespace: &str, name: &str) -
 
 /// Asks one server one question.
 pub(super) async fn ask(kernel: &Rc<Inner>, namespace: &str, server: Ipv4Addr, question: &Question) -> Heard {
+    ask_patiently(kernel, namespace, server, question, OF_THE_LIBRARY).await
+}
+
+/// The same, waiting so long.
+pub(super) async fn ask_patiently(
+    kernel: &Rc<Inner>,
+    namespace: &str,
+    server: Ipv4Addr,
+    question: &Question,
+    patience: Patience,
+) -> Heard {
     let Some(socket) = kernel.open(namespace, Protocol::Udp, server, dns::PORT) else { return Heard::Refused };
-    for _ in 0..ATTEMPTS {
+    for _ in 0..patience.attempts {
         if !socket.send(Payload::Data(question.to_string())) {
             return Heard::Refused;
         }
-        match socket.hear(TIMEOUT).await.map(|packet| packet.payload) {
+        match socket.hear(patience.timeout).await.map(|packet| packet.payload) {
             Some(Payload::Data(text)) => {
                 let failed = Answer { code: Code::ServFail, records: Vec::new() };
                 return Heard::Answer(Answer::decode(&text).unwrap_or(failed));
