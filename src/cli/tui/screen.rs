@@ -62,9 +62,7 @@ impl Screen {
         let shown = &self.shown;
         self.terminal.draw(|frame| {
             let area = frame.area();
-            if area == shown.area {
-                frame.buffer_mut().clone_from(shown);
-            }
+            keep(shown, frame.buffer_mut());
             let last = Rect { y: area.bottom().saturating_sub(1), height: area.height.min(1), ..area };
             let text = format!("{text:<width$}", width = usize::from(area.width));
             Line::styled(text, Style::new().add_modifier(Modifier::REVERSED)).render(last, frame.buffer_mut());
@@ -102,6 +100,13 @@ impl Screen {
     }
 }
 
+/// Puts there what of an older picture has room: the window may have another size now.
+fn keep(shown: &Buffer, buffer: &mut Buffer) {
+    for place in shown.area.intersection(buffer.area).positions() {
+        buffer[place].clone_from(&shown[place]);
+    }
+}
+
 /// Shows long moves on a screen. Esc ends them.
 pub struct Moves {
     screen: Rc<RefCell<Screen>>,
@@ -130,5 +135,23 @@ impl Watch for Moves {
 
     fn over(&mut self) {
         self.looks = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_has_another_size_keeps_what_has_room() {
+        let shown = Buffer::with_lines(["abcd", "efgh"]);
+        let kept = |width, height| {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+            keep(&shown, &mut buffer);
+            buffer
+        };
+        assert_eq!(kept(4, 2), shown);
+        assert_eq!(kept(2, 3), Buffer::with_lines(["ab", "ef", "  "]));
+        assert_eq!(kept(5, 1), Buffer::with_lines(["abcd "]));
     }
 }
