@@ -95,7 +95,7 @@ impl ApiServer {
         }
         strategy::prepare_for_create(&mut object, handling.custom.as_deref(), handling.now);
         self.addresses.allocate(&mut object, None, &mut self.random)?;
-        let causes = validation::validate_create(&object, handling.custom.as_deref());
+        let causes = validation::validate_create_in(handling.served, &object, handling.custom.as_deref());
         if !causes.is_empty() {
             return Err(Status::invalid(object.kind(), object.name(), causes));
         }

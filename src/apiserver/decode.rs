@@ -69,7 +69,7 @@ fn told(problems: &[Problem], noticed: &[String], mode: FieldValidation) -> Resu
 fn read_object(kind: Kind, custom: Option<&Version>, json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
     match (custom, kind) {
         (Some(version), _) => apiextensions::decode::object(version, json),
-        (None, Kind::Custom(_)) => versions::decode(json),
+        (None, Kind::Custom(_)) => versions::decode(kind, json),
         (None, kind) => {
             let (mut object, problems) = read::object(kind, json)?;
             note_empty_selector(&mut object, json);

@@ -30,7 +30,7 @@ impl ApiServer {
 
     pub(super) fn delete_collection(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
-        let matching = self.matching(request)?;
+        let matching = self.matching(handling)?;
         let default = DeleteOptions::default();
         let options = if let Body::Delete(options) = &request.body { options } else { &default };
         let revision = self.store.revision();

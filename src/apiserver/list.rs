@@ -24,7 +24,7 @@ impl ApiServer {
     pub(super) fn list(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         let prefix = registry::list_prefix(request.kind, &request.namespace);
-        let watcher = self.watcher_for(request)?;
+        let watcher = self.watcher_for(handling)?;
         let snapshot = self.snapshot(handling, &prefix)?;
         let revision = snapshot.revision.unwrap_or(self.store.revision());
         let page = match snapshot.revision {

@@ -89,7 +89,7 @@ impl ApiServer {
                 Status::new(Reason::NotFound, format!("{kind}metrics.{GROUP} {name:?} not found"))
             });
         }
-        let objects = self.matching(request)?;
+        let objects = self.matching(handling)?;
         let all: Vec<Metrics> = objects.iter().filter_map(|object| look.at(object)).collect();
         Ok((200, Response::Metrics(all)))
     }

@@ -11,7 +11,7 @@
 //! - [`request`]: what can be asked and answered. [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
 //!   [`reviews`], [`component_status`], [`non_resource`]: the handlers.
-//! - [`rest`]: the same over HTTP. [`printers`]: objects as tables. [`versions`]: the same in an older version of a kind.
+//! - [`rest`]: the same over HTTP. [`printers`]: objects as tables. [`versions`]: the same in another version of a kind.
 //! - [`managed_fields`]: who wrote which field; server-side apply.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -348,7 +348,14 @@ impl ApiServer {
         if let (true, Some(flow)) = (handling.stages.is_some(), flow_control::classify(handling.request)) {
             handling.stage("priority and fairness", || flow.to_string());
         }
-        let rule = self.authorizer.authorize(handling.request, &self.store)?;
+        let rule = match handling.served == handling.request.kind {
+            true => self.authorizer.authorize(handling.request, &self.store)?,
+            // Rules name the group that was asked.
+            false => {
+                let asked = Request { kind: handling.served, ..handling.request.clone() };
+                self.authorizer.authorize(&asked, &self.store)?
+            }
+        };
         handling.stage("authorization", || rule.to_string());
         Ok(())
     }

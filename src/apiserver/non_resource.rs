@@ -71,7 +71,7 @@ impl ApiServer {
     fn kinds(&self) -> Vec<Kind> {
         let known = self.discovery();
         let custom = known.custom().flat_map(|kind| known.versions(kind));
-        Kind::built_in().chain(versions::all_older()).chain(custom).collect()
+        Kind::built_in().chain(versions::others()).chain(custom).collect()
     }
 
     fn groups(&self) -> Value {

@@ -30,8 +30,8 @@ impl ApiServer {
     }
 
     /// All objects that the request's namespace and selectors choose, in key order.
-    pub(super) fn matching(&self, request: &Request) -> Result<Vec<Object>, Status> {
-        let watcher = self.watcher_for(request)?;
+    pub(super) fn matching(&self, handling: &Handling) -> Result<Vec<Object>, Status> {
+        let (request, watcher) = (handling.request, self.watcher_for(handling)?);
         let prefix = registry::list_prefix(request.kind, &request.namespace);
         let all = self.store.prefix(&prefix).map(|(_, entry)| &entry.value);
         Ok(all.filter(|object| watcher.matches(object)).cloned().collect())
@@ -42,7 +42,7 @@ impl ApiServer {
         let Some(id) = handling.watch else {
             return Err(Status::bad_request("a watch needs a connection to send its events on"));
         };
-        let watcher = Watcher { version: handling.served, ..self.watcher_for(request)? };
+        let watcher = self.watcher_for(handling)?;
         let version = request.options.resource_version.as_str();
         let nowhere = matches!(version, "" | "0");
         if request.options.send_initial_events.unwrap_or(nowhere) {
@@ -120,16 +120,17 @@ impl ApiServer {
     }
 
     /// What a list or a watch asks for.
-    pub(super) fn watcher_for(&self, request: &Request) -> Result<Watcher, Status> {
+    pub(super) fn watcher_for(&self, handling: &Handling) -> Result<Watcher, Status> {
+        let request = handling.request;
         let options = &request.options;
         let selectable = self.definitions.of(request.kind).map_or(&[][..], |version| &version.selectable);
         Ok(Watcher {
             kind: request.kind,
-            version: request.kind,
+            version: handling.served,
             namespace: request.namespace.clone(),
             name: request.name.clone(),
             labels: Selector::parse(&options.label_selector).map_err(Status::bad_request)?,
-            fields: FieldSelector::parse_with(request.kind, &options.field_selector, selectable)
+            fields: FieldSelector::parse_with(handling.served, &options.field_selector, selectable)
                 .map_err(Status::bad_request)?,
             managed_fields: options.managed_fields,
         })

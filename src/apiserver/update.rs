@@ -111,7 +111,7 @@ impl ApiServer {
             _ => {
                 strategy::prepare_for_update(&mut new, old, custom);
                 self.addresses.allocate(&mut new, Some(old), &mut self.random)?;
-                validation::validate_update(&new, old, custom)
+                validation::validate_update_in(handling.served, &new, old, custom)
             }
         };
         if !causes.is_empty() {

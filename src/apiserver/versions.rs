@@ -1,4 +1,4 @@
-//! Requests in an older version of a built-in kind: `autoscaling/v1`.
+//! Requests in a version of a built-in kind that is not the stored one: `autoscaling/v1`, `events.k8s.io/v1`.
 //!
 //! Only the edges of the pipeline know of it. A request is turned into one of the version that is stored and worked with,
 //! what it carries is read in its own version and converted at once, and what is answered or told is converted back. See
@@ -6,11 +6,14 @@
 //!
 //! Mirrors the codecs of `k8s.io/apimachinery/pkg/runtime/serializer/versioning`.
 //!
-//! Left out: managedFields in the older version; they are told in that which is stored.
+//! Left out: managedFields in the other version; they are told in that which is stored.
 
 use std::borrow::Cow;
 
 use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
+use k8s_openapi::api::events::v1 as events;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::ApiServer;
 use super::request::{Body, Patch, Request, Response};
@@ -27,9 +30,9 @@ pub(super) fn internal(request: &Request) -> Cow<'_, Request> {
     }
     let mut request = Request { kind, ..request.clone() };
     let converted = match &request.body {
-        Body::Object(object) => versions::to_stored(&object.to_json()).ok().map(Body::Object),
+        Body::Object(object) => versions::to_stored(kind, &object.to_json()).ok().map(Body::Object),
         Body::Patch(Patch::Apply(config)) => {
-            versions::to_stored(config).ok().map(|object| Body::Patch(Patch::Apply(object.to_json())))
+            versions::to_stored(kind, config).ok().map(|object| Body::Patch(Patch::Apply(object.to_json())))
         }
         _ => None,
     };
@@ -37,12 +40,20 @@ pub(super) fn internal(request: &Request) -> Cow<'_, Request> {
     Cow::Owned(request)
 }
 
-/// Reads the older version of an object.
-pub(super) fn decode(json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
-    let (sent, problems) = read::value::<HorizontalPodAutoscaler>(json)?;
+/// Reads an object in another version than the stored one, into that.
+pub(super) fn decode(version: Kind, json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
+    let stored = versions::stored_as(version);
+    match stored {
+        Kind::Event => as_sent::<events::Event>(stored, json),
+        _ => as_sent::<HorizontalPodAutoscaler>(stored, json),
+    }
+}
+
+/// Reads it as the type that it has in its own version, which knows its fields.
+fn as_sent<T: DeserializeOwned + Serialize>(stored: Kind, json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
+    let (sent, problems) = read::value::<T>(json)?;
     let content = serde_json::to_value(&sent).map_err(|error| error.to_string())?;
-    let object = versions::from_v1(sent.metadata, &content).map_err(|error| error.to_string())?;
-    Ok((Object::HorizontalPodAutoscaler(object.into()), problems))
+    Ok((versions::to_stored(stored, &content).map_err(|error| error.to_string())?, problems))
 }
 
 impl Response {

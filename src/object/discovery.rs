@@ -82,13 +82,13 @@ impl Discovery {
 
     /// All kinds that are served, the built-in ones first.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> {
-        Kind::built_in().chain(self.custom())
+        Kind::built_in().chain(versions::preferred_others()).chain(self.custom())
     }
 
     /// The kind with this `apiVersion` and `kind`, as a manifest names it.
     pub fn from_manifest(&self, api_version: &str, kind: &str) -> Option<Kind> {
-        let is_named = |older: &Kind| older.info().api_version == api_version && older.info().kind == kind;
-        Kind::from_manifest(api_version, kind).or_else(|| versions::all_older().find(is_named)).or_else(|| {
+        let is_named = |other: &Kind| other.info().api_version == api_version && other.info().kind == kind;
+        Kind::from_manifest(api_version, kind).or_else(|| versions::others().find(is_named)).or_else(|| {
             let (group, version) = api_version.split_once('/')?;
             let of = |definition: &&Arc<CustomResourceDefinition>| {
                 let served = definition.spec.versions.iter().any(|there| there.served && there.name == version);
@@ -104,7 +104,7 @@ impl Discovery {
             let info = kind.info();
             (info.group, info.version, info.plural) == (group, version, plural)
         };
-        let built_in = Kind::built_in().chain(versions::all_older()).find(is_here);
+        let built_in = Kind::built_in().chain(versions::others()).find(is_here);
         built_in.or_else(|| self.custom_at(group, version, plural))
     }
 
@@ -164,7 +164,7 @@ impl Discovery {
     /// What else kubectl calls a kind.
     pub fn short_names(&self, kind: Kind) -> Vec<&str> {
         let of_custom = self.definition(kind).and_then(|definition| definition.spec.names.short_names.as_ref());
-        let built_in = kind.info().short_names.iter().copied();
+        let built_in = versions::stored_as(kind).info().short_names.iter().copied();
         built_in.chain(of_custom.into_iter().flatten().map(String::as_str)).collect()
     }
 
@@ -188,14 +188,14 @@ fn built_in(word: &str) -> Option<Kind> {
     Kind::built_in().find(|kind| kind.is_called(word))
 }
 
-/// The built-in kind that `plural.version.group` means, which may be an older version of it.
+/// The built-in kind that `plural.version.group` means, or `plural.group` of another version of it.
 fn built_in_version(word: &str) -> Option<Kind> {
     let word = word.to_ascii_lowercase();
     let (name, rest) = word.split_once('.')?;
-    let (version, group) = rest.split_once('.')?;
     let kind = built_in(name)?;
-    let is_it = |kind: &Kind| kind.info().group == group && kind.info().version == version;
-    [kind].into_iter().chain(versions::older(kind)).find(is_it)
+    let is_group = |kind: &Kind| kind.info().group == rest;
+    let is_it = |kind: &Kind| rest.strip_prefix(kind.info().version) == Some(&format!(".{}", kind.info().group));
+    versions::other(kind).filter(is_group).or_else(|| [kind].into_iter().chain(versions::other(kind)).find(is_it))
 }
 
 fn preferred_kind(definition: &CustomResourceDefinition) -> Option<Kind> {

@@ -1,4 +1,4 @@
-//! Kinds that are served in an older version too, and what stands at paths that are no object's.
+//! Kinds that are served in another version too, and what stands at paths that are no object's.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -59,6 +59,48 @@ fn the_old_version_of_an_autoscaler_is_the_same_object() {
     ];
     check(&mut shell, &script);
     assert!(shell.line("kubectl api-versions").contains("autoscaling/v1\nautoscaling/v2\n"));
+}
+
+const EVENT: &str = "
+apiVersion: events.k8s.io/v1
+kind: Event
+metadata: {name: told}
+eventTime: 2026-01-01T00:00:00.000000Z
+action: Tell
+reason: Told
+note: it is so
+type: Normal
+reportingController: example.com/teller
+reportingInstance: one
+regarding: {kind: Pod, name: web, namespace: twice}
+";
+
+#[test]
+fn events_are_served_by_two_groups() {
+    let mut shell = Shell::new(Path::new("."), "twice");
+    let loose =
+        EVENT.replace("eventTime: 2026-01-01T00:00:00.000000Z", "deprecatedCount: 1").replace("type: Normal", "");
+    let later = EVENT.replace("it is so", "it was so");
+    let files = [("told.yaml", EVENT), ("loose.yaml", &loose), ("later.yaml", &later)];
+    shell.cluster.kubectl.files =
+        Rc::new(files.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect());
+    #[rustfmt::skip]
+    let script = [
+        ("kubectl api-resources --api-group=events.k8s.io", "NAME     SHORTNAMES   APIVERSION         NAMESPACED   KIND\nevents   ev           events.k8s.io/v1   true         Event"),
+        ("kubectl create -f loose.yaml", "The Event \"told\" is invalid: \n* eventTime: Required value\n* type: Invalid value: \"\": has invalid value: \n* count: Invalid value: \"\": needs to be unset"),
+        ("kubectl create -f told.yaml", "event.events.k8s.io/told created"),
+        ("kubectl replace -f later.yaml", "The Event \"told\" is invalid: message: Invalid value: \"it was so\": field is immutable"),
+        ("kubectl get events told -o jsonpath={.apiVersion}:{.message}:{.involvedObject.name}:{.reportingComponent}", "v1:it is so:web:example.com/teller"),
+        ("kubectl get events.events.k8s.io told -o jsonpath={.apiVersion}:{.note}:{.regarding.name}:{.reportingController}", "events.k8s.io/v1:it is so:web:example.com/teller"),
+        ("kubectl get ev.v1.events.k8s.io -o name --field-selector=regarding.name=web", "event.events.k8s.io/told"),
+        ("kubectl get events.events.k8s.io --field-selector=involvedObject.name=web", "Error from server (BadRequest): Unable to find \"events.k8s.io/v1, Resource=events\" that match label selector \"\", field selector \"involvedObject.name=web\": field label not supported: involvedObject.name"),
+        ("kubectl get events.events.k8s.io", "LAST SEEN   TYPE     REASON   OBJECT    MESSAGE\n…"),
+        ("kubectl get events.events.k8s.io --as=ada", "Error from server (Forbidden): events.events.k8s.io is forbidden: User \"ada\" cannot list resource \"events\" in API group \"events.k8s.io\" in the namespace \"twice\""),
+        ("kubectl auth can-i create events.events.k8s.io --as=system:kube-scheduler", "yes"),
+        ("kubectl explain event.regarding.name --api-version=events.k8s.io/v1", "GROUP:      events.k8s.io…"),
+        ("kubectl delete events.events.k8s.io told", "event.events.k8s.io \"told\" deleted"),
+    ];
+    check(&mut shell, &script);
 }
 
 #[test]

@@ -1,12 +1,10 @@
-//! ConfigMaps, Secrets, Leases, Events and PriorityClasses. Mirrors `pkg/apis/{core,coordination,scheduling}/validation`.
+//! ConfigMaps, Secrets, Leases and PriorityClasses. Mirrors `pkg/apis/{core,coordination,scheduling}/validation`.
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 
-use crate::object::event::Event;
 use crate::object::json;
-use crate::object::selector::names::check_label_key;
 use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
 
 use super::field::{Json, Path, Problems, Shown};
@@ -19,10 +17,6 @@ const USER_PRIORITY_MAX: i32 = 1_000_000_000;
 /// The classes that Kubernetes itself makes, and their values.
 const SYSTEM_CLASSES: &[(&str, i32)] =
     &[("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
-/// The longest reason, action and reporting instance of an Event.
-const EVENT_FIELD_LEN_MAX: usize = 128;
-/// The longest message of an Event.
-const EVENT_NOTE_LEN_MAX: usize = 1024;
 const DATA: Path = Path::new("data");
 const IMMUTABLE: Path = Path::new("immutable");
 const IMMUTABLE_WHY: &str = "field is immutable when `immutable` is set";
@@ -132,53 +126,6 @@ pub fn lease(problems: &mut Problems, lease: &Lease) {
         problems.invalid(&path.child("leaseDurationSeconds"), seconds, "must be greater than 0");
     }
     problems.not_negative(&path.child("leaseTransitions"), spec.lease_transitions.unwrap_or(0));
-}
-
-/// An Event lives in the namespace of what it is about. Mirrors `legacyValidateEvent`, all that `v1` is asked.
-pub fn event(problems: &mut Problems, event: &Event) {
-    let own = event.metadata.namespace.as_deref().unwrap_or_default();
-    let about = event.involved_object.namespace.as_deref().unwrap_or_default();
-    let is_new = event.newer().event_time.is_some();
-    let fits = match about {
-        "" if is_new => matches!(own, "default" | "kube-system"),
-        "" => matches!(own, "" | "default"),
-        about => is_new || own == about,
-    };
-    if !fits {
-        let path = Path::new("involvedObject");
-        problems.invalid(&path.child("namespace"), about, "does not match event.namespace");
-    }
-    if is_new {
-        new_event(problems, event);
-    }
-}
-
-/// What an Event of the newer kind, which has an `eventTime`, must say.
-fn new_event(problems: &mut Problems, event: &Event) {
-    let path = Path::new("reportingController");
-    let controller = event.reporter.component.as_deref().unwrap_or_default();
-    if controller.is_empty() {
-        problems.required(&path, "");
-    }
-    problems.all_invalid(&path, controller, check_label_key(controller));
-    for (name, text) in [
-        ("reportingInstance", event.reporter.instance.as_deref()),
-        ("action", event.newer().action.as_deref()),
-        ("reason", event.reason.as_deref()),
-    ] {
-        let text = text.unwrap_or_default();
-        if text.is_empty() {
-            problems.required(&Path::new(name), "");
-        }
-        at_most(problems, name, text, EVENT_FIELD_LEN_MAX);
-    }
-    at_most(problems, "message", event.message.as_deref().unwrap_or_default(), EVENT_NOTE_LEN_MAX);
-}
-
-fn at_most(problems: &mut Problems, name: &str, text: &str, max: usize) {
-    if text.len() > max {
-        problems.invalid(&Path::new(name), "", &format!("can have at most {max} characters"));
-    }
 }
 
 /// Mirrors `ValidatePriorityClass`.

@@ -21,7 +21,7 @@
 //! accepted as they are.
 
 use crate::object::status::Cause;
-use crate::object::{Object, Resource};
+use crate::object::{Kind, Object, Resource};
 
 use super::apiextensions::{Version, definition};
 
@@ -35,6 +35,7 @@ pub mod dns;
 pub mod endpoints;
 pub mod env;
 pub mod ephemeral;
+pub mod event;
 pub mod field;
 pub mod handler;
 pub mod ingress;
@@ -90,7 +91,7 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::ConfigMap(map) => config::config_map(&mut problems, map),
         Object::Secret(secret) => config::secret(&mut problems, secret),
         Object::Lease(lease) => config::lease(&mut problems, lease),
-        Object::Event(event) => config::event(&mut problems, event),
+        Object::Event(event) => event::event(&mut problems, event),
         Object::PriorityClass(class) => config::priority_class(&mut problems, class),
         Object::RuntimeClass(class) => runtime_class::runtime_class(&mut problems, class),
         Object::Role(role) => rbac::role(&mut problems, role),
@@ -144,6 +145,24 @@ fn no_devices(problems: &mut Problems) {
     problems.forbidden(&field::Path::new("spec").child("devices"), "this cluster has no devices to claim");
 }
 
+/// What is wrong with a new object that was written in this version of its kind: `events.k8s.io` asks more than `v1`.
+pub fn validate_create_in(version: Kind, object: &Object, custom: Option<&Version>) -> Vec<Cause> {
+    let (Object::Event(event), Kind::Custom(_)) = (object, version) else { return validate_create(object, custom) };
+    let mut problems = Problems::default();
+    metadata::validate_create(&mut problems, object);
+    event::strict_event(&mut problems, event);
+    problems.0
+}
+
+/// The same of a change.
+pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
+    let (Object::Event(event), Kind::Custom(_)) = (new, version) else { return validate_update(new, old, custom) };
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    event::strict_event_update(&mut problems, event, before(old));
+    problems.0
+}
+
 /// What is wrong with a change.
 pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
@@ -170,7 +189,7 @@ fn update(problems: &mut Problems, new: &Object, old: &Object, custom: Option<&V
         Object::ConfigMap(new) => config::config_map_update(problems, new, before(old)),
         Object::Secret(new) => config::secret_update(problems, new, before(old)),
         Object::Lease(new) => config::lease(problems, new),
-        Object::Event(new) => config::event(problems, new),
+        Object::Event(new) => event::event(problems, new),
         Object::PriorityClass(new) => config::priority_class_update(problems, new, before(old)),
         Object::RuntimeClass(new) => runtime_class::runtime_class_update(problems, new, before(old)),
         Object::Role(new) => rbac::role(problems, new),

@@ -10,13 +10,14 @@
 use std::borrow::Cow;
 
 use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
+use k8s_openapi::api::events::v1 as events;
 use serde::Deserialize as _;
 use serde::de::Expected;
 use serde_json::Value;
 
 use super::{Field, Place, item_type, notes};
-use crate::object::Kind;
 use crate::object::read::{Error, Reader, Shape, Source, Wrapped};
+use crate::object::{Kind, versions};
 
 /// The one struct, and its field, that cannot be read without it.
 const NEEDS: (&str, &str) = ("Condition", "lastTransitionTime");
@@ -63,9 +64,12 @@ fn seen(kind: Kind, path: &[&str]) -> Option<Seen> {
     Some(walk.seen).filter(|seen| seen.arrived)
 }
 
-/// Reads an object as the type of its kind. The one older version of a kind is read as the type that it has in Kubernetes.
+/// Reads an object as the type of its kind. Another version of a kind is read as the type that it has in Kubernetes.
 fn read(kind: Kind, reader: Reader<'_>) -> Result<Value, Error> {
     match kind {
+        Kind::Custom(_) if versions::stored_as(kind) == Kind::Event => {
+            Ok(serde_json::to_value(events::Event::deserialize(reader)?).unwrap_or_default())
+        }
         Kind::Custom(_) => Ok(serde_json::to_value(HorizontalPodAutoscaler::deserialize(reader)?).unwrap_or_default()),
         kind => Ok(kind.read(reader)?.to_json()),
     }

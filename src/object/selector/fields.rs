@@ -80,7 +80,7 @@ impl FieldSelector {
 }
 
 /// The kinds with fields of their own, and what else than the metadata can be asked for.
-const SELECTABLE: [(&str, &str, &[&str]); 8] = [
+const SELECTABLE: [(&str, &str, &[&str]); 9] = [
     (
         "",
         "Pod",
@@ -121,11 +121,30 @@ const SELECTABLE: [(&str, &str, &[&str]); 8] = [
             "type",
         ],
     ),
+    (
+        "events.k8s.io",
+        "Event",
+        &[
+            "metadata.name",
+            "metadata.namespace",
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reason",
+            "reportingController",
+            "type",
+        ],
+    ),
     ("", "ReplicationController", &["metadata.name", "metadata.namespace", "status.replicas"]),
     ("batch", "Job", &["metadata.name", "metadata.namespace", "status.successful"]),
 ];
 
-/// Checks that objects of `kind` can be asked for the term's field, and gives the field its newest name.
+/// Checks that objects of `kind` can be asked for the term's field, and gives the field the name that it has in the version
+/// that is stored.
 fn check_field(kind: Kind, term: &mut Term) -> Result<(), String> {
     let info = kind.info();
     if info.kind == "Pod" && term.field == "spec.host" {
@@ -134,7 +153,13 @@ fn check_field(kind: Kind, term: &mut Term) -> Result<(), String> {
     let field = term.field.as_str();
     let row = SELECTABLE.iter().find(|(group, kind, _)| *group == info.group && *kind == info.kind);
     match row {
-        Some((_, _, fields)) if fields.contains(&field) => Ok(()),
+        Some((group, _, fields)) if fields.contains(&field) => {
+            if *group == "events.k8s.io" {
+                let name = field.replace("regarding.", "involvedObject.");
+                term.field = name.replace("reportingController", "reportingComponent");
+            }
+            Ok(())
+        }
         Some((_, "Job", _)) => Err(format!("field label {field:?} not supported for batchv1.Job")),
         Some(_) => Err(format!("field label not supported: {field}")),
         None if field == "metadata.name" || field == "metadata.namespace" => Ok(()),

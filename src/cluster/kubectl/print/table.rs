@@ -38,7 +38,8 @@ pub fn table(kind: Kind, objects: &[Value], look: Look, now: Timestamp, discover
 pub fn lines(kind: Kind, objects: &[Value], look: &Look, now: Timestamp, discovery: &Discovery) -> Vec<String> {
     // The server makes its tables of what it has, whatever version was asked for.
     let stored = versions::stored_as(kind);
-    let of_stored = |object: &Value| versions::to_stored(object).map(|object| object.to_json()).unwrap_or_default();
+    let of_stored =
+        |object: &Value| versions::to_stored(stored, object).map(|object| object.to_json()).unwrap_or_default();
     let objects: Cow<[Value]> = if stored == kind { objects.into() } else { objects.iter().map(of_stored).collect() };
     let kind = stored;
     let layout = if look.bare { any_layout() } else { layout(kind, discovery) };

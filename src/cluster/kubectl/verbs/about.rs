@@ -91,7 +91,7 @@ fn is_asked_for(kind: Kind, args: &Args) -> bool {
 pub async fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
     let known = cx.discover().await?;
     let versions: BTreeSet<&str> =
-        known.kinds().chain(versions::all_older()).map(|kind| kind.info().api_version).collect();
+        known.kinds().chain(versions::others()).map(|kind| kind.info().api_version).collect();
     versions.into_iter().for_each(|version| cx.line(version));
     Ok(())
 }

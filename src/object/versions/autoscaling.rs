@@ -1,11 +1,6 @@
-//! Built-in kinds that are served in an older version too: `autoscaling/v1` of HorizontalPodAutoscalers.
+//! `autoscaling/v1`: what it has no field for stands in annotations, and comes out of them again.
 //!
-//! An object is stored once, in the newest version, and every version it is served in shows all of it: what `v1` has no
-//! field for stands in annotations, and comes out of them again. So nobody loses anything by reading one version and
-//! writing the other.
-//!
-//! An older version is a [`Kind::Custom`]: a name, with no type of its own. Mirrors `pkg/apis/autoscaling/v1/conversion.go`
-//! and the types of `k8s.io/api/autoscaling/v1` that only its annotations have.
+//! Mirrors also those types of `k8s.io/api/autoscaling/v1` that only its annotations have.
 
 use k8s_openapi::api::autoscaling::v2::{
     HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus,
@@ -14,35 +9,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::custom::{CustomKind, CustomObject};
-use super::{Kind, Object};
+use crate::object::custom::{CustomKind, CustomObject};
 
 /// What `v1` keeps in annotations begins so.
 const PREFIX: &str = "autoscaling.alpha.kubernetes.io/";
-
-/// A kind in its older version, by the kind that it is stored as.
-pub fn older(kind: Kind) -> Option<Kind> {
-    let info = kind.info();
-    let older = || CustomKind::new(info.group, "v1", info.plural, info.kind, info.namespaced);
-    (kind == Kind::HorizontalPodAutoscaler).then(|| Kind::Custom(older()))
-}
-
-/// All that are served in an older version.
-pub fn all_older() -> impl Iterator<Item = Kind> {
-    Kind::ALL.iter().filter_map(|kind| older(*kind))
-}
-
-/// The kind that objects are stored as and worked with, of which this may be an older version.
-pub fn stored_as(kind: Kind) -> Kind {
-    match kind {
-        Kind::Custom(custom) => {
-            let (older, info) = (custom.info(), Kind::HorizontalPodAutoscaler.info());
-            let is_it = (older.group, older.version, older.plural) == (info.group, "v1", info.plural);
-            if is_it { Kind::HorizontalPodAutoscaler } else { kind }
-        }
-        kind => kind,
-    }
-}
 
 /// The fields of the status that both versions have.
 const STATUS: &[&str] = &["observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas"];
@@ -175,31 +145,16 @@ pub fn from_v1(mut metadata: ObjectMeta, content: &Value) -> Result<HorizontalPo
     Ok(HorizontalPodAutoscaler { metadata, spec, status })
 }
 
-/// `v1` as text, in the form in which it is stored.
-pub fn to_stored(v1: &Value) -> Result<Object, serde_json::Error> {
+/// The same of `v1` as text.
+pub(super) fn to_v2(v1: &Value) -> Result<HorizontalPodAutoscaler, serde_json::Error> {
     let metadata = serde_json::from_value(v1.get("metadata").cloned().unwrap_or_else(|| json!({})))?;
-    Ok(Object::HorizontalPodAutoscaler(from_v1(metadata, v1)?.into()))
+    from_v1(metadata, v1)
 }
 
 /// Those of these values that make sense; none instead of an empty list.
 fn understood<T: DeserializeOwned>(values: impl Iterator<Item = Value>) -> Option<Vec<T>> {
     let values: Vec<T> = values.filter_map(|value| serde_json::from_value(value).ok()).collect();
     (!values.is_empty()).then_some(values)
-}
-
-impl Object {
-    /// The same object in another version of its kind.
-    pub fn in_version(self, kind: Kind) -> Object {
-        match (self, kind) {
-            (Object::Custom(object), Kind::Custom(kind)) if object.kind() != kind => {
-                Object::Custom(std::sync::Arc::unwrap_or_clone(object).in_version(kind).into())
-            }
-            (Object::HorizontalPodAutoscaler(object), Kind::Custom(kind)) => {
-                Object::Custom(to_v1(kind, &object).into())
-            }
-            (object, _) => object,
-        }
-    }
 }
 
 /// Whether a metric is the only one that `v1` has a field for.
@@ -315,6 +270,7 @@ fn behavior_back(kept: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::{Kind, Object, versions};
 
     const ALL: &str = r#"{"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
         "minReplicas": 1, "maxReplicas": 5,
@@ -339,7 +295,9 @@ mod tests {
     }
 
     fn v1_of(stored: &HorizontalPodAutoscaler) -> Value {
-        let Some(Kind::Custom(kind)) = older(Kind::HorizontalPodAutoscaler) else { panic!("it has an older version") };
+        let Some(Kind::Custom(kind)) = versions::other(Kind::HorizontalPodAutoscaler) else {
+            panic!("it has another version")
+        };
         Object::Custom(to_v1(kind, stored).into()).to_json()
     }
 
