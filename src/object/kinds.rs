@@ -179,8 +179,8 @@ macro_rules! rows {
             /// The same as the API server prints it: with what Go prints although nobody has written it.
             pub fn printed(&self) -> Value {
                 let mut value = self.to_json();
-                if let (Value::Object(fields), false) = (&mut value, matches!(self, Object::Custom(_))) {
-                    super::go_types::complete_object(self.kind().info().kind, fields);
+                if let (Value::Object(fields), Some(type_)) = (&mut value, super::versions::go_type(self.kind())) {
+                    super::go_types::complete_object(type_, fields);
                 }
                 value
             }

@@ -92,6 +92,7 @@ fn events_are_served_by_two_groups() {
         ("kubectl replace -f later.yaml", "The Event \"told\" is invalid: message: Invalid value: \"it was so\": field is immutable"),
         ("kubectl get events told -o jsonpath={.apiVersion}:{.message}:{.involvedObject.name}:{.reportingComponent}", "v1:it is so:web:example.com/teller"),
         ("kubectl get events.events.k8s.io told -o jsonpath={.apiVersion}:{.note}:{.regarding.name}:{.reportingController}", "events.k8s.io/v1:it is so:web:example.com/teller"),
+        ("kubectl get events.v1.events.k8s.io told -o jsonpath={.deprecatedSource}{.series}{.deprecatedFirstTimestamp}:{.eventTime}", "{}null:2026-01-01T00:00:00.000000Z"),
         ("kubectl get ev.v1.events.k8s.io -o name --field-selector=regarding.name=web", "event.events.k8s.io/told"),
         ("kubectl get events.events.k8s.io --field-selector=involvedObject.name=web", "Error from server (BadRequest): Unable to find \"events.k8s.io/v1, Resource=events\" that match label selector \"\", field selector \"involvedObject.name=web\": field label not supported: involvedObject.name"),
         ("kubectl get events.events.k8s.io", "LAST SEEN   TYPE     REASON   OBJECT    MESSAGE\n…"),

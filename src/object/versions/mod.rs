@@ -48,6 +48,16 @@ pub fn stored_as(kind: Kind) -> Kind {
     OTHERS.iter().find(is_it).map_or(kind, |(stored, ..)| *stored)
 }
 
+/// The Go type that objects of a kind are printed as, by its name in the table; None for what users have defined.
+pub fn go_type(kind: Kind) -> Option<&'static str> {
+    match (kind, stored_as(kind)) {
+        (Kind::Custom(_), Kind::Event) => Some("events.Event"),
+        // What has to be there is put there on the way.
+        (Kind::Custom(_), _) => None,
+        (kind, _) => Some(kind.info().kind),
+    }
+}
+
 /// The other version of an object of the kind `stored` as text, in the form in which it is stored.
 pub fn to_stored(stored: Kind, other: &Value) -> Result<Object, serde_json::Error> {
     match stored {
