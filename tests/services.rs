@@ -262,7 +262,7 @@ fn the_real_nft_reads_the_other_view() {
     let id = engine.find("kube-proxy/node-1").expect("it runs");
     let proxy: &KubeProxy = engine.actor(id).and_then(|actor| actor.as_any().downcast_ref()).expect("it is one");
     let script = proxy.nftables();
-    for part in ["vmap { 0 : goto endpoint-", "@service-nodeports", "no-endpoint-nodeports { tcp", "external-"] {
+    for part in ["map { 0 : 10.244.", "@service-nodeports", "no-endpoint-nodeports { tcp", "external-"] {
         assert!(script.contains(part), "{part} is missing:\n{script}");
     }
     // What `nft list ruleset` shows can be loaded again.
@@ -273,7 +273,7 @@ fn the_real_nft_reads_the_other_view() {
     }
     let listed = on_node(&mut cluster, "nft list ruleset");
     assert!(
-        listed.starts_with("table ip kube-proxy {\n\tcomment \"rules for kube-proxy\"\n\n\tset cluster-ips {\n"),
+        listed.starts_with("table ip kube-proxy {\n\tcomment \"rules for kube-proxy\"\n\tset hairpin-connections {\n"),
         "{listed}"
     );
 }

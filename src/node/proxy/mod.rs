@@ -77,6 +77,8 @@ const ITS_SLICES: &str = "!service.kubernetes.io/service-proxy-name,!service.kub
 
 /// Where all Pods' addresses lie: `--cluster-cidr`.
 pub const PODS: Cidr = Cidr { address: std::net::Ipv4Addr::new(10, 244, 0, 0), prefix: 16 };
+/// Where Services' addresses lie: what the one ServiceCIDR says.
+pub const SERVICES: Cidr = Cidr { address: std::net::Ipv4Addr::new(10, 96, 0, 0), prefix: 16 };
 
 /// kube-proxy on one node.
 pub struct KubeProxy {
@@ -137,7 +139,7 @@ impl KubeProxy {
     /// The same Services as nftables mode would write them: a script for `nft -f`.
     pub fn nftables(&self) -> String {
         let state = self.state.borrow();
-        nftables::script(state.proxier.portals(), &state.proxier.here, PODS)
+        nftables::script(state.proxier.portals(), &state.proxier.here, PODS, SERVICES)
     }
 
     /// What `nft list ruleset` would print in nftables mode.

@@ -50,7 +50,7 @@ pub fn listing(script: &str) -> String {
     }
     let (chains, sets): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.what == "chain");
     let shown: Vec<String> = sets.into_iter().chain(chains).map(Part::shown).collect();
-    format!("{table} {{\n\t{comment}\n\n{}}}\n", shown.join("\n"))
+    format!("{table} {{\n\t{comment}\n{}}}\n", shown.join("\n"))
 }
 
 fn named<'a>(parts: &'a mut [Part], name: &str) -> Option<&'a mut Part> {
@@ -105,11 +105,25 @@ fn rule(text: &str) -> String {
         None => word.to_owned(),
     };
     let text: Vec<String> = text.split(' ').map(hex).collect();
-    let text = text.join(" ").replace(" , ", ", ").replace("mark set mark or ", "meta mark set meta mark | ");
-    let text = text.replace("mark set mark xor ", "meta mark set meta mark ^ ");
+    let text = text.join(" ").replace(" , ", ", ").replace(" addr . port to ", " to ");
+    let text = text.replace("mark set mark or ", "meta mark set meta mark | ");
+    let text = address_set(text.replace("mark set mark xor ", "meta mark set meta mark ^ "));
     match text.strip_prefix("mark and ") {
-        Some(rest) => format!("meta mark & {}", rest.replace("== 0 ", "== 0x00000000 ")),
+        Some(rest) => format!("meta mark & {}", rest.replace("!= 0 ", "!= 0x00000000 ")),
         None => text,
+    }
+}
+
+/// Addresses in braces stand in their order. One alone is no set to nft.
+fn address_set(text: String) -> String {
+    let Some((before, rest)) = text.split_once("{ ") else { return text };
+    let compares = before.ends_with("addr ") || before.ends_with("!= ");
+    let Some((list, after)) = rest.split_once(" }").filter(|_| compares) else { return text };
+    let mut addresses: Vec<&str> = list.split(", ").collect();
+    addresses.sort_by_key(|address| order(address));
+    match addresses.as_slice() {
+        [one] => format!("{before}{one}{after}"),
+        several => format!("{before}{{ {} }}{after}", several.join(", ")),
     }
 }
 
@@ -150,8 +164,9 @@ add set ip kube-proxy cluster-ips { type ipv4_addr ; comment \"Active ClusterIPs
 add map ip kube-proxy service-ips { type ipv4_addr . inet_proto . inet_service : verdict ; }
 add set ip kube-proxy affinity-x { type ipv4_addr ; flags dynamic,timeout ; timeout 10800s ; }
 add chain ip kube-proxy masquerading
-add rule ip kube-proxy masquerading mark and 0x4000 == 0 return
-add rule ip kube-proxy masquerading mark set mark xor 0x4000
+add rule ip kube-proxy masquerading mark and 0x4000 != 0 mark set mark xor 0x4000 masquerade fully-random
+add rule ip kube-proxy masquerading ip daddr { 10.96.0.0/16 } drop comment \"all\"
+add rule ip kube-proxy masquerading ip saddr != { 10.96.0.9 , 10.0.0.0/8 } drop
 add chain ip kube-proxy nat-prerouting { type nat hook prerouting priority -100 ; }
 add rule ip kube-proxy nat-prerouting numgen random mod 2 vmap { 0 : goto a , 1 : goto b }
 add element ip kube-proxy cluster-ips { 10.96.0.10 }
@@ -162,7 +177,6 @@ add element ip kube-proxy service-ips { 10.96.0.10 . tcp . 80 : goto masqueradin
         let shown = "\
 table ip kube-proxy {
 \tcomment \"rules\"
-
 \tset cluster-ips {
 \t\ttype ipv4_addr
 \t\tcomment \"Active ClusterIPs\"
@@ -183,8 +197,9 @@ table ip kube-proxy {
 \t}
 
 \tchain masquerading {
-\t\tmeta mark & 0x00004000 == 0x00000000 return
-\t\tmeta mark set meta mark ^ 0x00004000
+\t\tmeta mark & 0x00004000 != 0x00000000 meta mark set meta mark ^ 0x00004000 masquerade fully-random
+\t\tip daddr 10.96.0.0/16 drop comment \"all\"
+\t\tip saddr != { 10.0.0.0/8, 10.96.0.9 } drop
 \t}
 
 \tchain nat-prerouting {

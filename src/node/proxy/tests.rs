@@ -226,6 +226,72 @@ fn connections_of_udp_to_endpoints_that_are_gone_are_forgotten() {
     assert_eq!(netfilter.conntrack.connections().count(), 0);
 }
 
+/// A load balancer's, for whom `10.0.0.0/8` and whoever else is given may come.
+fn balanced(more: &[&str]) -> Object {
+    let ranges: Vec<&str> = ["10.0.0.0/8"].into_iter().chain(more.iter().copied()).collect();
+    let Object::Service(service) = service(json!({"type": "LoadBalancer", "loadBalancerSourceRanges": ranges})) else {
+        unreachable!("a Service")
+    };
+    let mut service = Service::clone(&service);
+    service.status = Some(serde_json::from_value(json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}})).unwrap());
+    Object::Service(Arc::new(service))
+}
+
+/// What nftables mode would write.
+fn script(objects: &[Object]) -> String {
+    let (mut proxier, mut netfilter) = (proxier(), Netfilter::default());
+    proxier.here.ip = Some("10.0.0.1".parse().unwrap());
+    objects.iter().for_each(|object| _ = proxier.note(&Change::Added(object.clone())));
+    proxier.sync(&mut netfilter).unwrap();
+    nftables::script(proxier.portals(), &proxier.here, PODS, SERVICES)
+}
+
+#[test]
+fn nftables_draws_the_lot_and_translates_in_one_rule() {
+    let two = || slice(&[(2, ready()), (3, ready())], "TCP");
+    let chain = "service-SUSTUHLJ-default/web/tcp/http";
+    let plain = script(&[service(json!({})), two()]);
+    let chain_of = |script: &str| {
+        let heads = script.lines().filter_map(|line| line.strip_prefix("add chain ip kube-proxy service-"));
+        heads.filter(|rest| rest.contains('/')).map(|rest| format!("service-{rest}")).collect::<Vec<_>>()
+    };
+    assert_eq!(chain_of(&plain), [chain]);
+    for line in [
+        format!(
+            "rule ip kube-proxy {chain} meta l4proto tcp dnat ip addr . port to numgen random mod 2 map \
+             {{ 0 : 10.244.0.2 . 8080 , 1 : 10.244.0.3 . 8080 }}"
+        ),
+        format!("element ip kube-proxy service-ips {{ 10.96.0.10 . tcp . 80 : goto {chain} }}"),
+        "element ip kube-proxy hairpin-connections { 10.244.0.2 . 10.244.0.2 . tcp . 8080 }".to_owned(),
+        "element ip kube-proxy nodeport-ips { 10.0.0.1 }".to_owned(),
+        "rule ip kube-proxy cluster-ips-check ip daddr { 10.96.0.0/16 } drop comment \"Drop traffic to unallocated \
+         ClusterIPs\""
+            .to_owned(),
+    ] {
+        assert!(plain.lines().any(|there| there.strip_prefix("add ") == Some(&*line)), "{line} is missing:\n{plain}");
+    }
+    assert!(!plain.contains(" endpoint-") && !plain.contains("hairpin-connections { 10.244.0.3"), "{plain}");
+    let sticky = script(&[service(json!({"sessionAffinity": "ClientIP"})), two()]);
+    for part in ["numgen random mod 2 vmap { 0 : goto endpoint-", " update @affinity-", "timeout 10800s"] {
+        assert!(sticky.contains(part), "{part} is missing:\n{sticky}");
+    }
+    let empty = script(&[service(json!({}))]);
+    let refused = "no-endpoint-services { 10.96.0.10 . tcp . 80 comment \"default/web:http\" : goto reject-chain }";
+    assert!(empty.contains(refused), "{empty}");
+}
+
+#[test]
+fn nftables_guards_a_load_balancer_before_it_translates() {
+    let guarded = script(&[balanced(&["192.168.0.0/16"]), slice(&[(3, ready())], "TCP")]);
+    let firewall = "firewall-SUSTUHLJ-default/web/tcp/http";
+    for part in [
+        format!("add element ip kube-proxy firewall-ips {{ 192.0.2.7 . tcp . 80 : goto {firewall} }}"),
+        format!("add rule ip kube-proxy {firewall} ip saddr != {{ 10.0.0.0/8 , 192.168.0.0/16 , 192.0.2.7 }} drop"),
+    ] {
+        assert!(guarded.contains(&part), "{part} is missing:\n{guarded}");
+    }
+}
+
 /// A host that is asked nothing.
 struct Nowhere;
 
