@@ -333,14 +333,18 @@ impl Writer<'_> {
 /// An address and a port.
 type Socket = (Ipv4Addr, u16);
 
-/// Forgets connections of UDP to endpoints that no longer serve. A client of UDP that goes on sending would keep such a
-/// connection alive for ever, and never reach another endpoint. Mirrors `pkg/proxy/conntrack/cleanup.go`.
+/// Forgets connections of UDP to endpoints that no longer serve, and those that began before the rules were there. A
+/// client of UDP that goes on sending would keep such a connection alive for ever, and never reach another endpoint. While
+/// no endpoint serves, all stay. Mirrors `pkg/proxy/conntrack/cleanup.go`.
 pub fn forget_stale_udp<'a>(netfilter: &mut Netfilter, portals: impl Iterator<Item = &'a Portal>) -> usize {
     // By address (any, for a node port) and port.
     let mut serving: BTreeMap<(Option<Ipv4Addr>, u16), Vec<Socket>> = BTreeMap::new();
     for portal in portals.filter(|portal| portal.name.protocol == Protocol::Udp) {
         let live = portal.endpoints.iter().filter(|backend| backend.serving);
         let live: Vec<_> = live.map(|backend| (backend.ip, backend.port)).collect();
+        if live.is_empty() {
+            continue;
+        }
         let addresses = [&portal.external_ips, &portal.load_balancer_ips].into_iter().flatten();
         for ip in addresses.chain([&portal.cluster_ip]) {
             serving.insert((Some(*ip), portal.port), live.clone());
@@ -352,11 +356,8 @@ pub fn forget_stale_udp<'a>(netfilter: &mut Netfilter, portals: impl Iterator<It
     }
     netfilter.conntrack.delete(|connection| {
         let (to, answers) = (&connection.original, &connection.reply);
-        let of = |ip| serving.get(&(ip, to.destination_port));
-        to.protocol == Protocol::Udp
-            && connection.has_dnat()
-            && of(Some(to.destination))
-                .or_else(|| of(None))
-                .is_some_and(|live| !live.contains(&(answers.source, answers.source_port)))
+        let answered_by = (answers.source, answers.source_port);
+        let is_stale = |ip| serving.get(&(ip, to.destination_port)).is_some_and(|live| !live.contains(&answered_by));
+        to.protocol == Protocol::Udp && (is_stale(Some(to.destination)) || is_stale(None))
     })
 }

@@ -226,6 +226,33 @@ fn connections_of_udp_to_endpoints_that_are_gone_are_forgotten() {
     assert_eq!(netfilter.conntrack.connections().count(), 0);
 }
 
+#[test]
+fn connections_of_udp_from_before_the_rules_are_forgotten_and_none_while_nobody_serves() {
+    let udp = service(json!({"ports": [{"name": "http", "port": 53, "protocol": "UDP"}]}));
+    let ip = |text: &str| text.parse().unwrap();
+    let to_service = Tuple {
+        protocol: Protocol::Udp,
+        source: ip("10.244.0.9"),
+        source_port: 4000,
+        destination: ip("10.96.0.10"),
+        destination_port: 53,
+    };
+    let (mut proxier, mut netfilter) = (proxier(), Netfilter::default());
+    send(&mut netfilter, to_service);
+    proxier.note(&Change::Added(udp));
+    proxier.sync(&mut netfilter).unwrap();
+    assert_eq!(netfilter.conntrack.connections().count(), 1, "there is nobody to turn to");
+    let here = slice(&[(3, ready())], "UDP");
+    proxier.note(&Change::Added(here.clone()));
+    proxier.sync(&mut netfilter).unwrap();
+    assert_eq!(netfilter.conntrack.connections().count(), 0, "it went past the rules");
+    send(&mut netfilter, to_service);
+    let waiting = slice(&[(3, json!({"ready": false, "serving": false, "terminating": false}))], "UDP");
+    proxier.note(&Change::Updated { old: here, new: waiting });
+    proxier.sync(&mut netfilter).unwrap();
+    assert_eq!(netfilter.conntrack.connections().count(), 1, "there is nobody to turn to");
+}
+
 /// A load balancer's, for whom `10.0.0.0/8` and whoever else is given may come.
 fn balanced(more: &[&str]) -> Object {
     let ranges: Vec<&str> = ["10.0.0.0/8"].into_iter().chain(more.iter().copied()).collect();
