@@ -177,7 +177,7 @@ impl Writer<'_> {
     }
 
     fn is_guarded(&self) -> bool {
-        !self.portal.load_balancer_ips.is_empty() && !self.portal.source_ranges.is_empty()
+        self.choice.any && !self.portal.load_balancer_ips.is_empty() && !self.portal.source_ranges.is_empty()
     }
 
     /// What becomes of packets to a portal that no endpoint takes: told if there is none at all, dropped if there are

@@ -121,17 +121,24 @@ fn portal(
         node_port: port.node_port.and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0),
         external_ips: spec.external_ips.iter().flatten().filter_map(|ip| ip.parse().ok()).collect(),
         load_balancer_ips: ingress.filter_map(|ingress| ingress.ip.as_ref()?.parse().ok()).collect(),
-        source_ranges: spec.load_balancer_source_ranges.iter().flatten().filter_map(|r| r.parse().ok()).collect(),
+        source_ranges: source_ranges(spec),
         affinity: (spec.session_affinity.as_deref() == Some("ClientIP")).then_some(seconds),
         internal_local: local(&spec.internal_traffic_policy),
         external_local: local(&spec.external_traffic_policy),
     })
 }
 
+/// Who may come through a load balancer; everybody, if one of the ranges has all addresses in it.
+fn source_ranges(spec: &ServiceSpec) -> Vec<Cidr> {
+    let ranges = spec.load_balancer_source_ranges.iter().flatten();
+    let ranges: Vec<Cidr> = ranges.filter_map(|range| range.trim().parse().ok()).collect();
+    if ranges.iter().any(|range| range.prefix == 0) { Vec::new() } else { ranges }
+}
+
 /// The endpoints of one port, from all slices of the Service.
 fn backends(name: &PortName, slices: &BTreeMap<String, Arc<EndpointSlice>>, here: &Location) -> Vec<Backend> {
     let mut found: BTreeMap<String, Backend> = BTreeMap::new();
-    for slice in slices.values().filter(|slice| slice.address_type == "IPv4") {
+    for slice in slices.values() {
         let same = |port: &&k8s_openapi::api::discovery::v1::EndpointPort| {
             port.name.as_deref().unwrap_or_default() == name.port
                 && Protocol::parse(port.protocol.as_deref().unwrap_or("TCP")) == Some(name.protocol)
@@ -141,8 +148,10 @@ fn backends(name: &PortName, slices: &BTreeMap<String, Arc<EndpointSlice>>, here
             let endpoints = slice.endpoints.iter().flatten().filter_map(|endpoint| backend(endpoint, port, here));
             for backend in endpoints {
                 let id = backend.to_string();
-                // A Pod may be in two slices while it moves from one to the other: ready counts.
-                if !found.get(&id).is_some_and(|there| there.ready && !backend.ready) {
+                // A Pod may be in two slices while it moves from one to the other; or two Pods may have the address, of
+                // which one is on its way out.
+                let rank = |backend: &Backend| (!backend.terminating, backend.ready);
+                if found.get(&id).is_none_or(|there| rank(there) <= rank(&backend)) {
                     found.insert(id, backend);
                 }
             }

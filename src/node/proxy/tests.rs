@@ -264,6 +264,19 @@ fn balanced(more: &[&str]) -> Object {
     Object::Service(Arc::new(service))
 }
 
+#[test]
+fn a_load_balancer_lets_through_whom_it_shall() {
+    let two = || slice(&[(2, ready()), (3, ready())], "TCP");
+    let guarded = |service: Object, slice: Object| {
+        let netfilter = written(&[service, slice]);
+        [saved(&netfilter, Table::Nat, "KUBE-FW-"), saved(&netfilter, Table::Filter, "KUBE-PROXY-FIREWALL")]
+            .map(|rules| rules.lines().count())
+    };
+    assert_eq!(guarded(balanced(&[" 192.168.0.0/16"]), two()), [3, 1]);
+    assert_eq!(guarded(balanced(&["0.0.0.0/0"]), two()), [0, 0], "everybody may");
+    assert_eq!(guarded(balanced(&[]), slice(&[], "TCP")), [0, 0], "there is nowhere to go");
+}
+
 /// What nftables mode would write.
 fn script(objects: &[Object]) -> String {
     let (mut proxier, mut netfilter) = (proxier(), Netfilter::default());
