@@ -269,23 +269,36 @@ impl Proxier {
     pub fn note(&mut self, change: &Change) -> bool {
         let gone = matches!(change, Change::Deleted(_));
         match change.latest() {
-            Object::Service(service) => {
-                let key = Key::of_meta(&service.metadata);
-                if gone {
-                    self.services.remove(&key);
-                } else {
-                    self.services.insert(key.clone(), service.clone());
-                }
-                self.changed.insert(key);
-                true
-            }
+            Object::Service(service) => self.note_service(service, gone),
             Object::EndpointSlice(slice) => self.note_slice(slice, gone),
             Object::Node(node) if !gone => self.note_node(node),
             _ => false,
         }
     }
 
+    /// A Service without an address of its own makes no rules, and others have more in them than the rules say. Mirrors
+    /// `ServiceChangeTracker`.
+    fn note_service(&mut self, service: &Arc<Service>, gone: bool) -> bool {
+        let key = Key::of_meta(&service.metadata);
+        let ports = |service: &Service| portal::portals(service, &BTreeMap::new(), &self.here);
+        let now = if gone { Vec::new() } else { ports(service) };
+        let before = self.services.get(&key).map(|old| ports(old)).unwrap_or_default();
+        if gone {
+            self.services.remove(&key);
+        } else {
+            self.services.insert(key.clone(), service.clone());
+        }
+        let matters = before != now;
+        if matters {
+            self.changed.insert(key);
+        }
+        matters
+    }
+
     fn note_slice(&mut self, slice: &Arc<EndpointSlice>, gone: bool) -> bool {
+        if slice.address_type != "IPv4" {
+            return false;
+        }
         let Some(service) = slice.metadata.labels.as_ref().and_then(|labels| labels.get(SERVICE_NAME)) else {
             return false;
         };

@@ -253,6 +253,28 @@ fn connections_of_udp_from_before_the_rules_are_forgotten_and_none_while_nobody_
     assert_eq!(netfilter.conntrack.connections().count(), 1, "there is nobody to turn to");
 }
 
+#[test]
+fn what_the_rules_do_not_say_asks_for_no_sync() {
+    let labelled = |labels: Value, spec: Value| {
+        let ports = json!([{"name": "http", "port": 80, "protocol": "TCP"}]);
+        let mut all = json!({"clusterIP": "10.96.0.10", "ports": ports});
+        all.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        object(
+            Kind::Service,
+            json!({"metadata": {"name": "web", "namespace": "default", "labels": labels}, "spec": all}),
+        )
+    };
+    let mut proxier = proxier();
+    let headless = json!({"clusterIP": "None"});
+    let note = |proxier: &mut Proxier, labels: Value, spec: Value| proxier.note(&Change::Added(labelled(labels, spec)));
+    assert!(!note(&mut proxier, json!({}), headless));
+    assert!(note(&mut proxier, json!({}), json!({})), "now it has an address");
+    assert!(!note(&mut proxier, json!({"a": "b"}), json!({})));
+    assert!(!note(&mut proxier, json!({}), json!({"selector": {"a": "b"}})));
+    assert!(note(&mut proxier, json!({}), json!({"sessionAffinity": "ClientIP"})));
+    assert!(proxier.note(&Change::Deleted(labelled(json!({}), json!({})))));
+}
+
 /// A load balancer's, for whom `10.0.0.0/8` and whoever else is given may come.
 fn balanced(more: &[&str]) -> Object {
     let ranges: Vec<&str> = ["10.0.0.0/8"].into_iter().chain(more.iter().copied()).collect();
