@@ -148,11 +148,12 @@ impl Known for Cache {
         self.services.by_index(BY_ADDRESS, &address.to_string()).into_iter().next()
     }
 
-    fn endpoint_at(&self, address: Ipv4Addr) -> Option<(String, String, Endpoint)> {
-        self.slices.by_index(BY_ADDRESS, &address.to_string()).iter().find_map(|slice| {
+    fn endpoints_at(&self, address: Ipv4Addr) -> Vec<(String, String, Endpoint)> {
+        let of = |slice: &Arc<EndpointSlice>| {
             let endpoint = ready(slice).into_iter().find(|endpoint| endpoint.address == address)?;
             Some((slice.metadata.namespace.clone()?, service_name(slice)?.to_owned(), endpoint))
-        })
+        };
+        self.slices.by_index(BY_ADDRESS, &address.to_string()).iter().filter_map(of).collect()
     }
 }
 

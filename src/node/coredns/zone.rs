@@ -7,13 +7,14 @@
 //! |---|---|
 //! | `web.default.svc.cluster.local` | the ClusterIP; of a headless Service the address of each ready endpoint |
 //! | `_http._tcp.web.default.svc.cluster.local`, SRV | port and name; of a headless Service of each ready endpoint |
-//! | `db-0.db.default.svc.cluster.local` | of a headless Service the endpoint with that hostname, or dashed address |
-//! | a Service of type ExternalName | CNAME, and what the name leads to |
+//! | `db-0.db.default.svc.cluster.local` | of any Service the ready endpoint with that hostname, or dashed address |
+//! | a Service of type ExternalName | CNAME, and what the name leads to, if that is anything |
 //! | `10-244-1-2.default.pod.cluster.local` | that address (`pods insecure`) |
-//! | `10.0.96.10.in-addr.arpa`, PTR | the name of a ClusterIP or of an endpoint |
+//! | `10.0.96.10.in-addr.arpa`, PTR | the name of a ClusterIP, or those that an endpoint has in its Services |
 //! | `dns-version.cluster.local`, TXT | the version of the specification |
 //! | anything else | what the world outside says |
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -26,8 +27,10 @@ use crate::node::network::fabric::EXAMPLE;
 pub const ZONE: &str = "cluster.local";
 /// Seconds that an answer may be remembered: `ttl 30` of kubeadm's Corefile.
 const TTL: u32 = 30;
+/// The same for the version of the specification.
+const VERSION_TTL: u32 = 28_800;
 /// Names that lead to names end after so many.
-const CHAIN: usize = 8;
+const CHAIN: usize = 10;
 
 /// One ready endpoint of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,158 +60,239 @@ pub trait Known {
     fn endpoints(&self, namespace: &str, service: &str) -> Vec<Endpoint>;
     /// The Service with this ClusterIP.
     fn service_at(&self, address: Ipv4Addr) -> Option<Arc<Service>>;
-    /// The Service (namespace and name) that has this endpoint.
-    fn endpoint_at(&self, address: Ipv4Addr) -> Option<(String, String, Endpoint)>;
+    /// The Services (namespace and name) that have an endpoint with this address.
+    fn endpoints_at(&self, address: Ipv4Addr) -> Vec<(String, String, Endpoint)>;
 }
 
 /// Answers a question.
 pub fn answer(question: &Question, known: &dyn Known) -> Answer {
-    resolve(&question.name.to_ascii_lowercase(), question.kind, known, 0)
+    let (name, kind) = (question.name.to_ascii_lowercase(), question.kind);
+    if let Some(address) = reversed(&name) {
+        return if kind == RecordType::Ptr { pointer(&name, address, known) } else { no_such_name() };
+    }
+    if !is_ours(&name) {
+        return outside(&name, kind);
+    }
+    match records(&name, kind, known) {
+        Ok(records) => Answer { code: Code::NoError, records },
+        Err(NoSuchName) => no_such_name(),
+    }
 }
 
-fn resolve(name: &str, kind: RecordType, known: &dyn Known, depth: usize) -> Answer {
-    if let Some(address) = reversed(name) {
-        return pointer(name, kind, address, known);
+fn is_ours(name: &str) -> bool {
+    name.strip_suffix(ZONE).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// The zone has no such name; one that has nothing of the type asked for is there all the same.
+struct NoSuchName;
+
+/// Where a name leads. Mirrors `msg.Service`.
+struct Found {
+    to: Target,
+    /// Where something listens; None if no port is declared.
+    port: Option<u16>,
+    /// The name of exactly this.
+    own_name: String,
+}
+
+enum Target {
+    Address(Ipv4Addr),
+    Name(String),
+}
+
+fn records(name: &str, kind: RecordType, known: &dyn Known) -> Result<Vec<Record>, NoSuchName> {
+    match kind {
+        RecordType::A | RecordType::Aaaa => addresses(name, kind, known, &mut Vec::new()),
+        RecordType::Txt => texts(name, known),
+        RecordType::Cname => {
+            let first = lookup(name, known)?.into_iter().next();
+            Ok(first.and_then(|first| cname(name, first.to)).into_iter().collect())
+        }
+        RecordType::Srv => Ok(services(name, lookup(name, known)?)),
+        RecordType::Ptr => lookup(name, known).map(|_| Vec::new()),
     }
-    if name == ZONE {
-        return no_data();
-    }
-    let Some(labels) = name.strip_suffix(ZONE).and_then(|rest| rest.strip_suffix('.')) else {
-        return outside(name, kind);
-    };
-    let labels: Vec<&str> = labels.split('.').collect();
-    match labels.as_slice() {
-        ["dns-version"] => found(vec![record(name, RecordType::Txt, "1.1.0".into())], kind),
-        ["svc" | "pod"] => no_data(),
-        [namespace, "svc" | "pod"] => {
-            if known.has_namespace(namespace) {
-                no_data()
-            } else {
-                no_such_name()
+}
+
+/// The addresses of a name, and on the way to them other names. One in the zone that leads to nothing is not told of.
+/// Mirrors `plugin.A`.
+fn addresses(
+    name: &str,
+    kind: RecordType,
+    known: &dyn Known,
+    seen: &mut Vec<String>,
+) -> Result<Vec<Record>, NoSuchName> {
+    let mut records: Vec<Record> = Vec::new();
+    for found in lookup(name, known)? {
+        match found.to {
+            Target::Address(address) => {
+                let record = record(name, RecordType::A, address.to_string());
+                if kind == RecordType::A && !records.contains(&record) {
+                    records.push(record);
+                }
+            }
+            Target::Name(target) if target == name || seen.len() > CHAIN || seen.contains(&target) => {}
+            Target::Name(target) if is_ours(&target) => {
+                seen.push(target.clone());
+                let next = addresses(&target, kind, known, seen).unwrap_or_default();
+                seen.pop();
+                if !next.is_empty() {
+                    records.push(record(name, RecordType::Cname, target));
+                    records.extend(next);
+                }
+            }
+            Target::Name(target) => {
+                let next = outside(&target, kind).records;
+                records.push(record(name, RecordType::Cname, target));
+                records.extend(next);
             }
         }
-        [dashed, namespace, "pod"] => pod(name, kind, dashed, namespace, known),
-        [rest @ .., service, namespace, "svc"] => match known.service(namespace, service) {
-            Some(there) => of_service(&Asked { name, kind, rest, namespace, service }, &there, known, depth),
-            None => no_such_name(),
-        },
-        _ => no_such_name(),
     }
+    Ok(records)
+}
+
+/// The only text is the version of the specification; names that lead somewhere have none.
+fn texts(name: &str, known: &dyn Known) -> Result<Vec<Record>, NoSuchName> {
+    if name.strip_suffix(ZONE) == Some("dns-version.") {
+        return Ok(vec![Record { ttl: VERSION_TTL, ..record(name, RecordType::Txt, "1.1.0".into()) }]);
+    }
+    if lookup(name, known)?.is_empty() { Err(NoSuchName) } else { Ok(Vec::new()) }
+}
+
+fn cname(name: &str, to: Target) -> Option<Record> {
+    match to {
+        Target::Name(target) => Some(record(name, RecordType::Cname, target)),
+        Target::Address(_) => None,
+    }
+}
+
+/// Ports and the names of who listens there, and then their addresses. Mirrors `plugin.SRV`.
+fn services(name: &str, found: Vec<Found>) -> Vec<Record> {
+    let listening = found.iter().filter_map(|found| match &found.to {
+        Target::Address(address) => Some((found, *address)),
+        Target::Name(_) => None,
+    });
+    let weight = (100 / listening.clone().count().max(1)).max(1);
+    let (mut ports, mut addresses) = (Vec::new(), Vec::new());
+    for (found, address) in listening {
+        let Some(port) = found.port else { continue };
+        let srv = record(name, RecordType::Srv, format!("0 {weight} {port} {}", found.own_name));
+        let its_address = record(&found.own_name, RecordType::A, address.to_string());
+        for (records, record) in [(&mut ports, srv), (&mut addresses, its_address)] {
+            if !records.contains(&record) {
+                records.push(record);
+            }
+        }
+    }
+    ports.append(&mut addresses);
+    ports
+}
+
+/// What the zone has at a name. Mirrors `parseRequest` and `Records`.
+fn lookup(name: &str, known: &dyn Known) -> Result<Vec<Found>, NoSuchName> {
+    let labels = name.strip_suffix(ZONE).unwrap_or_default().trim_end_matches('.');
+    let labels: Vec<&str> = labels.split('.').filter(|label| !label.is_empty()).collect();
+    let (rest, namespace, what) = match labels.as_slice() {
+        [] | ["svc" | "pod"] => return Ok(Vec::new()),
+        ["ns", "dns"] => return Ok(of_the_server(name, known)),
+        [rest @ .., namespace, what @ ("svc" | "pod")] => (rest, namespace, what),
+        _ => return Err(NoSuchName),
+    };
+    if rest.len() > 3 || !known.has_namespace(namespace) {
+        return Err(NoSuchName);
+    }
+    let [more @ .., first] = rest else { return Ok(Vec::new()) };
+    if *what == "pod" {
+        return pod(name, first).ok_or(NoSuchName);
+    }
+    let service = known.service(namespace, first).ok_or(NoSuchName)?;
+    let asked = Asked { service_name: format!("{first}.{namespace}.svc.{ZONE}"), more };
+    let found = match asked.of_service(&service) {
+        Some(found) => found,
+        None => asked.of_endpoints(&known.endpoints(namespace, first)),
+    };
+    if found.is_empty() { Err(NoSuchName) } else { Ok(found) }
 }
 
 /// A question about a Service.
 struct Asked<'a> {
-    name: &'a str,
-    kind: RecordType,
-    /// The labels before the Service's.
-    rest: &'a [&'a str],
-    namespace: &'a str,
-    service: &'a str,
+    service_name: String,
+    /// The labels before the Service's: none, an endpoint's, or those of a port and a protocol.
+    more: &'a [&'a str],
 }
 
 impl Asked<'_> {
-    /// The Service's own name.
-    fn service_name(&self) -> String {
-        format!("{}.{}.svc.{ZONE}", self.service, self.namespace)
-    }
-}
-
-fn of_service(asked: &Asked<'_>, service: &Service, known: &dyn Known, depth: usize) -> Answer {
-    let Some(spec) = &service.spec else { return no_such_name() };
-    if let Some(target) = spec.external_name.as_deref().filter(|_| spec.type_.as_deref() == Some("ExternalName")) {
-        return external(asked, target, known, depth);
-    }
-    let port = match asked.rest {
-        [] => None,
-        [port, protocol] if port.starts_with('_') && protocol.starts_with('_') => Some((&port[1..], &protocol[1..])),
-        [_] if is_headless(service) => None,
-        _ => return no_such_name(),
-    };
-    if is_headless(service) {
-        return headless(asked, port, known);
-    }
-    let Some(address) = spec.cluster_ip.as_deref().and_then(|ip| ip.parse::<Ipv4Addr>().ok()) else {
-        return no_such_name();
-    };
-    let ports: Vec<&ServicePort> = spec.ports.iter().flatten().filter(|there| fits(there, port)).collect();
-    if port.is_some() && ports.is_empty() {
-        return no_such_name();
-    }
-    if asked.kind != RecordType::Srv {
-        return found(vec![record(asked.name, RecordType::A, address.to_string())], asked.kind);
-    }
-    let target = asked.service_name();
-    let weight = 100 / ports.len().max(1);
-    let srv =
-        ports.iter().map(|port| record(asked.name, RecordType::Srv, format!("0 {weight} {} {target}", port.port)));
-    let mut records: Vec<Record> = srv.collect();
-    records.push(record(&target, RecordType::A, address.to_string()));
-    Answer { code: Code::NoError, records }
-}
-
-fn is_headless(service: &Service) -> bool {
-    service.spec.as_ref().is_some_and(|spec| spec.cluster_ip.as_deref() == Some("None"))
-}
-
-fn fits(there: &ServicePort, asked: Option<(&str, &str)>) -> bool {
-    asked.is_none_or(|(name, protocol)| {
-        there.name.as_deref() == Some(name) && there.protocol.as_deref().unwrap_or("TCP").eq_ignore_ascii_case(protocol)
-    })
-}
-
-/// Without ready endpoints there is no such name.
-fn headless(asked: &Asked<'_>, port: Option<(&str, &str)>, known: &dyn Known) -> Answer {
-    let mut endpoints = known.endpoints(asked.namespace, asked.service);
-    if let ([label], None) = (asked.rest, port) {
-        endpoints.retain(|endpoint| endpoint.label() == *label);
-    }
-    if let Some((name, protocol)) = port {
-        endpoints.iter_mut().for_each(|there| there.ports.retain(|(n, p, _)| n == name && p == protocol));
-        endpoints.retain(|endpoint| !endpoint.ports.is_empty());
-    }
-    if endpoints.is_empty() {
-        return no_such_name();
-    }
-    if asked.kind != RecordType::Srv {
-        let of = |endpoint: &Endpoint| record(asked.name, RecordType::A, endpoint.address.to_string());
-        return found(endpoints.iter().map(of).collect(), asked.kind);
-    }
-    let weight = 100 / endpoints.iter().map(|endpoint| endpoint.ports.len()).sum::<usize>().max(1);
-    let mut records = Vec::new();
-    for endpoint in &endpoints {
-        let target = format!("{}.{}", endpoint.label(), asked.service_name());
-        for (_, _, port) in &endpoint.ports {
-            records.push(record(asked.name, RecordType::Srv, format!("0 {weight} {port} {target}")));
+    fn endpoint(&self) -> Option<&str> {
+        match self.more {
+            [endpoint] => Some(endpoint),
+            _ => None,
         }
     }
-    for endpoint in &endpoints {
-        let target = format!("{}.{}", endpoint.label(), asked.service_name());
-        records.push(record(&target, RecordType::A, endpoint.address.to_string()));
+
+    /// Whether it is a question about this port. The underscores of `_http._tcp` are not insisted on.
+    fn fits(&self, name: &str, protocol: &str) -> bool {
+        let plain = |label: &&'_ str| label.strip_prefix('_').unwrap_or(label).to_owned();
+        match self.more {
+            [port, speaks] => {
+                let matches = |asked: String, there: &str| asked.is_empty() || asked.eq_ignore_ascii_case(there);
+                matches(plain(port), name) && matches(plain(speaks), protocol)
+            }
+            _ => true,
+        }
     }
-    Answer { code: Code::NoError, records }
+
+    /// What the Service itself says; None if it is its endpoints that have to be asked.
+    fn of_service(&self, service: &Service) -> Option<Vec<Found>> {
+        let spec = service.spec.as_ref()?;
+        if spec.type_.as_deref() == Some("ExternalName") {
+            let target = spec.external_name.as_deref().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
+            let is_name = target.parse::<Ipv4Addr>().is_err();
+            let own_name = self.service_name.clone();
+            let found = Found { to: Target::Name(target), port: None, own_name };
+            return Some((is_name && self.more.is_empty()).then_some(found).into_iter().collect());
+        }
+        let address = spec.cluster_ip.as_deref().and_then(|ip| ip.parse().ok());
+        let address: Ipv4Addr = address.filter(|_| self.endpoint().is_none())?;
+        let ports = spec.ports.iter().flatten();
+        let fitting = ports.filter(|port| {
+            self.fits(port.name.as_deref().unwrap_or_default(), port.protocol.as_deref().unwrap_or("TCP"))
+        });
+        let found = |port: &ServicePort| Found {
+            to: Target::Address(address),
+            port: u16::try_from(port.port).ok(),
+            own_name: self.service_name.clone(),
+        };
+        Some(fitting.map(found).collect())
+    }
+
+    /// All those that are ready; or the one of that name, be the Service headless or not.
+    fn of_endpoints(&self, endpoints: &[Endpoint]) -> Vec<Found> {
+        let wanted = |there: &&Endpoint| self.endpoint().is_none_or(|label| there.label().eq_ignore_ascii_case(label));
+        let mut all = Vec::new();
+        for endpoint in endpoints.iter().filter(wanted) {
+            let own_name = format!("{}.{}", endpoint.label(), self.service_name);
+            let found = |port| Found { to: Target::Address(endpoint.address), port, own_name: own_name.clone() };
+            if endpoint.ports.is_empty() && self.fits("", "") {
+                all.push(found(None));
+            }
+            let ports = endpoint.ports.iter().filter(|(name, protocol, _)| self.fits(name, protocol));
+            all.extend(ports.map(|(_, _, port)| found(Some(*port))));
+        }
+        all
+    }
 }
 
-/// The name is another's.
-fn external(asked: &Asked<'_>, target: &str, known: &dyn Known, depth: usize) -> Answer {
-    if !asked.rest.is_empty() {
-        return no_such_name();
-    }
-    let target = target.trim_end_matches('.');
-    let mut records = vec![record(asked.name, RecordType::Cname, target.to_owned())];
-    if asked.kind != RecordType::Cname && depth < CHAIN {
-        records.extend(resolve(&target.to_ascii_lowercase(), asked.kind, known, depth + 1).records);
-    }
-    Answer { code: Code::NoError, records }
+/// `ns.dns` is what the zone calls its own server.
+fn of_the_server(name: &str, known: &dyn Known) -> Vec<Found> {
+    let service = known.service("kube-system", "kube-dns");
+    let address = service.and_then(|service| service.spec.as_ref()?.cluster_ip.as_deref()?.parse().ok());
+    let found = |address| Found { to: Target::Address(address), port: None, own_name: name.to_owned() };
+    address.map(found).into_iter().collect()
 }
 
 /// `pods insecure`: the address is in the name, and nobody looks whether there is such a Pod.
-fn pod(name: &str, kind: RecordType, dashed: &str, namespace: &str, known: &dyn Known) -> Answer {
-    match dashed.replace('-', ".").parse::<Ipv4Addr>() {
-        Ok(address) if known.has_namespace(namespace) => {
-            found(vec![record(name, RecordType::A, address.to_string())], kind)
-        }
-        _ => no_such_name(),
-    }
+fn pod(name: &str, dashed: &str) -> Option<Vec<Found>> {
+    let address = dashed.replace('-', ".").parse().ok()?;
+    Some(vec![Found { to: Target::Address(address), port: None, own_name: name.to_owned() }])
 }
 
 /// The address in `10.0.96.10.in-addr.arpa`.
@@ -217,38 +301,39 @@ fn reversed(name: &str) -> Option<Ipv4Addr> {
     digits.join(".").parse().ok()
 }
 
-fn pointer(name: &str, kind: RecordType, address: Ipv4Addr, known: &dyn Known) -> Answer {
+/// The Service with that ClusterIP, or else all endpoints with that address.
+fn pointer(name: &str, address: Ipv4Addr, known: &dyn Known) -> Answer {
     let of_service = known.service_at(address).and_then(|service| {
         let (namespace, name) = (service.metadata.namespace.as_ref()?, service.metadata.name.as_ref()?);
         Some(format!("{name}.{namespace}.svc.{ZONE}"))
     });
-    let target = of_service.or_else(|| {
-        let (namespace, service, endpoint) = known.endpoint_at(address)?;
-        Some(format!("{}.{service}.{namespace}.svc.{ZONE}", endpoint.label()))
-    });
-    match target {
-        Some(target) => found(vec![record(name, RecordType::Ptr, target)], kind),
-        None => no_such_name(),
+    // A real server gives them in no order; here those that somebody has named come first.
+    let of_endpoint = |(namespace, service, endpoint): (String, String, Endpoint)| {
+        (endpoint.hostname.is_none(), format!("{}.{service}.{namespace}.svc.{ZONE}", endpoint.label()))
+    };
+    let targets: BTreeSet<(bool, String)> = match of_service {
+        Some(target) => [(false, target)].into(),
+        None => known.endpoints_at(address).into_iter().map(of_endpoint).collect(),
+    };
+    if targets.is_empty() {
+        return no_such_name();
     }
+    let records = targets.into_iter().map(|(_, target)| record(name, RecordType::Ptr, target)).collect();
+    Answer { code: Code::NoError, records }
 }
 
 /// `forward . /etc/resolv.conf`: the world outside has one name.
 fn outside(name: &str, kind: RecordType) -> Answer {
     let (known, address) = EXAMPLE;
-    if name == known { found(vec![record(name, RecordType::A, address.to_string())], kind) } else { no_such_name() }
-}
-
-/// The records of the type asked for; the name exists in any case.
-fn found(records: Vec<Record>, kind: RecordType) -> Answer {
-    Answer { code: Code::NoError, records: records.into_iter().filter(|record| record.kind == kind).collect() }
+    if name != known {
+        return no_such_name();
+    }
+    let address = (kind == RecordType::A).then(|| record(name, RecordType::A, address.to_string()));
+    Answer { code: Code::NoError, records: address.into_iter().collect() }
 }
 
 fn record(name: &str, kind: RecordType, value: String) -> Record {
     Record { name: name.to_owned(), ttl: TTL, kind, value }
-}
-
-fn no_data() -> Answer {
-    Answer::default()
 }
 
 fn no_such_name() -> Answer {
@@ -279,13 +364,20 @@ mod tests {
                 ("default", "docs") => external("example.com"),
                 ("default", "alias") => external("web.default.svc.cluster.local"),
                 ("default", "circle") => external("circle.default.svc.cluster.local"),
+                ("default", "round") => external("about.default.svc.cluster.local"),
+                ("default", "about") => external("round.default.svc.cluster.local"),
+                ("default", "dangling") => external("nope.default.svc.cluster.local"),
+                ("default", "elsewhere") => external("no.such.host"),
+                ("default", "number") => external("192.0.2.1"),
+                ("default", "bare") => json!({"clusterIP": "None"}),
+                ("kube-system", "kube-dns") => json!({"clusterIP": "10.96.0.10", "ports": http}),
                 _ => return None,
             };
             Some(service(name, spec))
         }
 
         fn has_namespace(&self, name: &str) -> bool {
-            name == "default"
+            ["default", "kube-system"].contains(&name)
         }
 
         fn endpoints(&self, _: &str, service: &str) -> Vec<Endpoint> {
@@ -297,6 +389,8 @@ mod tests {
             };
             match service {
                 "db" => vec![endpoint([10, 244, 0, 5], Some("db-0")), endpoint([10, 244, 1, 6], None)],
+                "web" => vec![endpoint([10, 244, 0, 5], None)],
+                "bare" => vec![Endpoint { ports: Vec::new(), ..endpoint([10, 244, 1, 6], None) }],
                 _ => Vec::new(),
             }
         }
@@ -305,9 +399,13 @@ mod tests {
             self.service("default", "web").filter(|_| address == Ipv4Addr::new(10, 96, 0, 20))
         }
 
-        fn endpoint_at(&self, address: Ipv4Addr) -> Option<(String, String, Endpoint)> {
-            let endpoint = self.endpoints("default", "db").into_iter().find(|there| there.address == address)?;
-            Some(("default".into(), "db".into(), endpoint))
+        fn endpoints_at(&self, address: Ipv4Addr) -> Vec<(String, String, Endpoint)> {
+            let of = |service: &str| {
+                let endpoints = self.endpoints("default", service).into_iter();
+                let there = endpoints.filter(|there| there.address == address);
+                there.map(|endpoint| ("default".into(), service.to_owned(), endpoint)).collect::<Vec<_>>()
+            };
+            ["web", "db"].into_iter().flat_map(of).collect()
         }
     }
 
@@ -324,6 +422,10 @@ mod tests {
             (at("_http._tcp.web"), Srv, "NOERROR 0 100 80 web.default.svc.cluster.local|10.96.0.20"),
             (at("_https._tcp.web"), Srv, "NXDOMAIN"),
             (at("_http._udp.web"), Srv, "NXDOMAIN"),
+            (at("http.tcp.web"), A, "NOERROR 10.96.0.20"),
+            (at("10-244-0-5.web"), A, "NOERROR 10.244.0.5"),
+            (at("web"), Txt, "NOERROR"),
+            (at("web"), Cname, "NOERROR"),
             (at("pod-1.web"), A, "NXDOMAIN"),
             (at("db"), A, "NOERROR 10.244.0.5|10.244.1.6"),
             (at("db-0.db"), A, "NOERROR 10.244.0.5"),
@@ -336,17 +438,37 @@ mod tests {
                  0 50 8080 10-244-1-6.db.default.svc.cluster.local|10.244.0.5|10.244.1.6",
             ),
             (at("none"), A, "NXDOMAIN"),
+            (at("bare"), A, "NOERROR 10.244.1.6"),
+            (at("bare"), Srv, "NOERROR"),
+            (at("_http._tcp.bare"), Srv, "NXDOMAIN"),
             (at("docs"), A, "NOERROR example.com|203.0.113.80"),
             (at("docs"), Cname, "NOERROR example.com"),
+            (at("docs"), Srv, "NOERROR"),
+            (at("docs"), Txt, "NOERROR"),
             (at("alias"), A, "NOERROR web.default.svc.cluster.local|10.96.0.20"),
+            (at("alias"), Aaaa, "NOERROR"),
+            (at("dangling"), A, "NOERROR"),
+            (at("dangling"), Cname, "NOERROR nope.default.svc.cluster.local"),
+            (at("elsewhere"), A, "NOERROR no.such.host"),
+            (at("number"), A, "NXDOMAIN"),
             ("default.svc.cluster.local".into(), A, "NOERROR"),
             ("nowhere.svc.cluster.local".into(), A, "NXDOMAIN"),
             ("10-244-3-4.default.pod.cluster.local".into(), A, "NOERROR 10.244.3.4"),
             ("web.default.pod.cluster.local".into(), A, "NXDOMAIN"),
+            ("ns.dns.cluster.local".into(), A, "NOERROR 10.96.0.10"),
+            ("cluster.local".into(), A, "NOERROR"),
+            ("default.svc.cluster.local".into(), Txt, "NXDOMAIN"),
+            (at("a._http._tcp.web"), Srv, "NXDOMAIN"),
             ("20.0.96.10.in-addr.arpa".into(), Ptr, "NOERROR web.default.svc.cluster.local"),
-            ("5.0.244.10.in-addr.arpa".into(), Ptr, "NOERROR db-0.db.default.svc.cluster.local"),
+            (
+                "5.0.244.10.in-addr.arpa".into(),
+                Ptr,
+                "NOERROR db-0.db.default.svc.cluster.local|10-244-0-5.web.default.svc.cluster.local",
+            ),
+            ("20.0.96.10.in-addr.arpa".into(), A, "NXDOMAIN"),
             ("9.9.9.10.in-addr.arpa".into(), Ptr, "NXDOMAIN"),
             ("dns-version.cluster.local".into(), Txt, "NOERROR 1.1.0"),
+            ("dns-version.cluster.local".into(), A, "NXDOMAIN"),
             ("example.com".into(), A, "NOERROR 203.0.113.80"),
             ("example.com.default.svc.cluster.local".into(), A, "NXDOMAIN"),
             ("web".into(), A, "NXDOMAIN"),
@@ -359,10 +481,10 @@ mod tests {
     }
 
     #[test]
-    fn names_in_a_circle_end() {
-        let name = "circle.default.svc.cluster.local".to_owned();
-        let answer = answer(&Question { name, kind: RecordType::A }, &Cluster);
-        assert_eq!(answer.records.len(), CHAIN + 1);
-        assert!(answer.addresses().is_empty());
+    fn names_in_a_circle_lead_nowhere() {
+        for name in ["circle", "round"] {
+            let name = format!("{name}.default.svc.cluster.local");
+            assert_eq!(answer(&Question { name, kind: RecordType::A }, &Cluster), Answer::default());
+        }
     }
 }
