@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
+use kubestep::engine::{Note, Queued};
 use kubestep::node::netfilter::{Table, Target};
 use kubestep::node::proxy::KubeProxy;
 use serde_json::{Value, json};
@@ -394,6 +395,24 @@ subsets: [{addresses: [{ip: 192.0.2.20}], notReadyAddresses: [{ip: 192.0.2.21}],
     ]);
     assert_eq!(slice["endpoints"], endpoints);
     assert!(destinations(&cluster, "node-2").contains("192.0.2.20:5432"));
+}
+
+/// A Service with a selector is no business of who copies what was made by hand.
+#[test]
+fn the_mirroring_controller_looks_at_endpoints_of_selected_pods_only_when_they_change() {
+    let lines = ["kubectl create service clusterip web --tcp=80", "sleep 1", "kubectl annotate service web a=b"];
+    let timeline = lines.iter().map(|line| (*line).to_owned()).collect();
+    let scenario = Scenario { timeline, ..Scenario::parse("test", "title: test").expect("that is enough") };
+    let mut cluster = bugs::cluster(&scenario);
+    let mut looks = 0;
+    while let Some(step) = cluster.step().filter(|_| !cluster.is_quiet()) {
+        let taken = |note: &&Note| {
+            matches!(note, Note::Queue { queue, key, how: Queued::Taken }
+                if &**queue == "endpointslicemirroring-controller" && key.as_str() == "default/web")
+        };
+        looks += step.notes.iter().filter(taken).count();
+    }
+    assert_eq!(looks, 1, "its Endpoints were made");
 }
 
 #[test]

@@ -76,7 +76,15 @@ impl Controller for Mirroring {
                     self.queue.add(change.key());
                 }
             }
-            Object::Service(_) => self.queue.add(change.key()),
+            Object::Service(service) => {
+                let is_concerned = match change {
+                    Change::Updated { old: Object::Service(old), .. } => is_hand_made(old) != is_hand_made(service),
+                    _ => is_hand_made(service),
+                };
+                if is_concerned {
+                    self.queue.add(change.key());
+                }
+            }
             Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
             _ => {}
         }
@@ -86,8 +94,7 @@ impl Controller for Mirroring {
     async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let slices = self.slices.by_index(BY_SERVICE, &index_value(&key, ME));
         let mirrored = self.endpoints.get(&key).filter(|endpoints| is_mirrored(endpoints));
-        let hand_made = |service: &Arc<Service>| service.spec.as_ref().is_some_and(|spec| spec.selector.is_none());
-        let wanted = mirrored.filter(|_| self.services.get(&key).as_ref().is_some_and(hand_made));
+        let wanted = mirrored.filter(|_| self.services.get(&key).is_some_and(|service| is_hand_made(&service)));
         if wanted.is_none() && slices.is_empty() {
             self.tracker.forget(&key);
             return Ok(());
@@ -102,6 +109,11 @@ impl Controller for Mirroring {
         // When the Endpoints last changed is not told of their copies.
         write(&self.client, &self.tracker, &key, plan, None).await
     }
+}
+
+/// Whether somebody else than the Endpoints controller says where a Service leads.
+fn is_hand_made(service: &Service) -> bool {
+    service.spec.as_ref().is_some_and(|spec| spec.selector.is_none())
 }
 
 /// Mirrors `shouldMirror`.
