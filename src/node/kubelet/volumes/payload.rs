@@ -83,7 +83,9 @@ pub fn of_volume(volume: &Volume, from: &Material) -> Result<Option<Payload>, St
     } else {
         return Ok(None);
     };
-    Ok(Some(Payload(files.into())))
+    // Of two sources with a file of the same path the later one has it.
+    let files: BTreeMap<String, Text> = files.into_iter().collect();
+    Ok(Some(Payload(files.into_iter().collect())))
 }
 
 impl Material<'_> {
@@ -176,6 +178,7 @@ mod tests {
         let object = |kind: Kind, name: &str| {
             let data = match (kind, name) {
                 (Kind::ConfigMap, "settings") => json!({"color": "blue", "size": "7"}),
+                (Kind::ConfigMap, "more") => json!({"color": "green"}),
                 (Kind::Secret, "keys") => json!({"password": "aHVudGVyMg=="}),
                 _ => return Ok(None),
             };
@@ -223,6 +226,13 @@ mod tests {
                     {"downwardAPI": {"items": namespace}},
                 ]}}),
                 Ok("etc/color=blue namespace=shop password=hunter2 token=t"),
+            ),
+            (
+                json!({"projected": {"sources": [
+                    {"configMap": {"name": "settings"}},
+                    {"configMap": {"name": "more"}},
+                ]}}),
+                Ok("color=green size=7"),
             ),
             (
                 json!({"projected": {"sources": [{"configMap": {"name": "gone"}}, {"secret": {"name": "gone"}}]}}),
