@@ -6,7 +6,7 @@
 //!
 //! Left out: IPv6 and dual stack, health check node ports, ServiceCIDRs beside the first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -85,8 +85,7 @@ impl ServiceAddresses {
         if !needs_ip(spec) {
             return Ok(());
         }
-        spec.ip_families.get_or_insert_with(|| vec!["IPv4".to_owned()]);
-        spec.ip_family_policy.get_or_insert_with(|| "SingleStack".to_owned());
+        name_families(spec, old);
         let ip = match spec.cluster_ip.as_deref().filter(|ip| !ip.is_empty()) {
             None => self.free_ip(random)?.to_string(),
             Some("None") => "None".to_owned(),
@@ -130,20 +129,59 @@ impl ServiceAddresses {
         old: Option<&ServiceSpec>,
         random: &mut Random,
     ) -> Result<(), Cause> {
-        if !needs_node_ports(spec) {
+        if !is_exposed(spec) {
             return Ok(());
         }
-        let before: Vec<i32> = old.map(node_ports).unwrap_or_default();
-        // Ports of one Service may share a number, one for TCP and one for UDP.
-        let mut own: Vec<i32> = Vec::new();
-        for (i, port) in spec.ports.iter_mut().flatten().enumerate() {
-            let number = match port.node_port.filter(|number| *number != 0) {
-                None => self.free_port(&own, random)?,
-                Some(number) if before.contains(&number) || own.contains(&number) => number,
-                Some(number) => {
-                    self.check_port(i, number)?;
-                    number
+        let allocates = needs_node_ports(spec);
+        let ports = spec.ports.as_deref_mut().unwrap_or_default();
+        match old {
+            None => self.first_ports(ports, allocates, random),
+            Some(old) => self.further_ports(ports, allocates, &node_ports(old), random),
+        }
+    }
+
+    /// What a new Service gets: ports of one number have one on the nodes too, so that what speaks TCP and UDP is found by
+    /// both. Mirrors `initNodePorts`.
+    fn first_ports(&self, ports: &mut [ServicePort], allocates: bool, random: &mut Random) -> Result<(), Cause> {
+        let (mut own, mut by_number) = (Vec::new(), BTreeMap::new());
+        for i in 0..ports.len() {
+            let (port, asked) = (ports[i].port, node_port_of(&ports[i]));
+            if asked == 0 && !allocates {
+                continue;
+            }
+            let number = match by_number.get(&port) {
+                Some(shared) if asked == 0 || asked == *shared => *shared,
+                Some(_) => self.check_port(i, asked, &own)?,
+                None => {
+                    let mut same = ports.iter().filter(|other| other.port == port).map(node_port_of);
+                    match same.find(|number| *number != 0) {
+                        Some(asked) => self.check_port(i, asked, &own)?,
+                        None => self.free_port(&own, random)?,
+                    }
                 }
+            };
+            by_number.entry(port).or_insert(number);
+            ports[i].node_port = Some(number);
+            own.push(number);
+        }
+        Ok(())
+    }
+
+    /// What an update asks for beyond what is there. Mirrors `updateNodePorts`.
+    fn further_ports(
+        &self,
+        ports: &mut [ServicePort],
+        allocates: bool,
+        before: &[i32],
+        random: &mut Random,
+    ) -> Result<(), Cause> {
+        let mut own = Vec::new();
+        for (i, port) in ports.iter_mut().enumerate() {
+            let number = match node_port_of(port) {
+                0 if !allocates => continue,
+                0 => self.free_port(&own, random)?,
+                asked if before.contains(&asked) || own.contains(&asked) => asked,
+                asked => self.check_port(i, asked, &own)?,
             };
             port.node_port = Some(number);
             own.push(number);
@@ -151,13 +189,14 @@ impl ServiceAddresses {
         Ok(())
     }
 
-    fn check_port(&self, i: usize, number: i32) -> Result<(), Cause> {
+    /// Gives the number, if nobody has it.
+    fn check_port(&self, i: usize, number: i32, own: &[i32]) -> Result<i32, Cause> {
         let why = if !(PORT_FIRST..=PORT_LAST).contains(&number) {
             format!("provided port is not in the valid range. The range of valid ports is {PORT_FIRST}-{PORT_LAST}")
-        } else if self.ports.contains(&number) {
+        } else if self.ports.contains(&number) || own.contains(&number) {
             "provided port is already allocated".to_owned()
         } else {
-            return Ok(());
+            return Ok(number);
         };
         Err(invalid(&format!("spec.ports[{i}].nodePort"), &format!("{number}: {why}")))
     }
@@ -201,8 +240,17 @@ fn needs_node_ports(spec: &ServiceSpec) -> bool {
     }
 }
 
+fn is_exposed(spec: &ServiceSpec) -> bool {
+    matches!(type_of(spec), "NodePort" | "LoadBalancer")
+}
+
+/// 0 if it has none.
+fn node_port_of(port: &ServicePort) -> i32 {
+    port.node_port.unwrap_or(0)
+}
+
 fn node_ports(spec: &ServiceSpec) -> Vec<i32> {
-    spec.ports.iter().flatten().filter_map(|port| port.node_port).filter(|number| *number != 0).collect()
+    spec.ports.iter().flatten().map(node_port_of).filter(|number| *number != 0).collect()
 }
 
 /// An update that names no addresses keeps those there are. Mirrors `patchAllocatedValues`.
@@ -276,8 +324,7 @@ fn drop_what_the_type_needs_no_more(new: &mut ServiceSpec, old: Option<&ServiceS
     if checked(old) && !checked(new) && new.health_check_node_port == old.health_check_node_port {
         new.health_check_node_port = None;
     }
-    let exposed = |spec: &ServiceSpec| matches!(type_of(spec), "NodePort" | "LoadBalancer");
-    if exposed(old) && !exposed(new) && new.external_traffic_policy == old.external_traffic_policy {
+    if is_exposed(old) && !is_exposed(new) && new.external_traffic_policy == old.external_traffic_policy {
         new.external_traffic_policy = None;
     }
 }
@@ -289,12 +336,32 @@ fn wrong_ips(spec: &ServiceSpec) -> Vec<Cause> {
     if problems.0.is_empty() { families_not_there(spec) } else { problems.0 }
 }
 
+/// Which families a Service has, if it does not say so. Whoever writes the endpoints of a headless Service may write any
+/// addresses. Mirrors `initIPFamilyFields`.
+fn name_families(spec: &mut ServiceSpec, old: Option<&ServiceSpec>) {
+    let anybody = is_headless(spec) && !has_selector(spec);
+    let before = old.and_then(|old| old.ip_family_policy.clone());
+    let default = if anybody { "RequireDualStack" } else { "SingleStack" };
+    let policy = spec.ip_family_policy.get_or_insert_with(|| before.unwrap_or_else(|| default.to_owned()));
+    let families = spec.ip_families.get_or_insert_with(|| vec!["IPv4".to_owned()]);
+    if let ([one], true) = (families.as_slice(), anybody && policy != "SingleStack") {
+        let other = if one == "IPv4" { "IPv6" } else { "IPv4" };
+        families.push(other.to_owned());
+    }
+}
+
+fn is_headless(spec: &ServiceSpec) -> bool {
+    spec.cluster_ip.as_deref() == Some("None")
+}
+
+fn has_selector(spec: &ServiceSpec) -> bool {
+    spec.selector.as_ref().is_some_and(|selector| !selector.is_empty())
+}
+
 /// What is asked of IPv6, which the cluster does not have. A headless Service without selector may have any address.
 /// Mirrors `initIPFamilyFields` of `pkg/registry/core/service/storage`.
 fn families_not_there(spec: &ServiceSpec) -> Vec<Cause> {
-    let is_headless = spec.cluster_ip.as_deref() == Some("None");
-    let has_selector = spec.selector.as_ref().is_some_and(|selector| !selector.is_empty());
-    if !needs_ip(spec) || (is_headless && !has_selector) {
+    if !needs_ip(spec) || (is_headless(spec) && !has_selector(spec)) {
         return Vec::new();
     }
     let policy = spec.ip_family_policy.as_deref().filter(|policy| *policy == "RequireDualStack");
@@ -369,6 +436,59 @@ mod tests {
         assert_eq!(headless["clusterIPs"], json!(["None"]));
         let external = allocated(&taken, json!({"type": "ExternalName", "externalName": "a.b"}), None).unwrap();
         assert_eq!(external.get("clusterIP"), None);
+    }
+
+    #[test]
+    fn ports_of_one_number_share_a_node_port() {
+        let ports = |ports: Value| {
+            let spec = allocated(&ServiceAddresses::default(), json!({"type": "NodePort", "ports": ports}), None)?;
+            let numbers = spec["ports"].as_array().into_iter().flatten().map(|port| port["nodePort"].as_i64());
+            Ok::<_, String>(numbers.map(Option::unwrap).collect::<Vec<_>>())
+        };
+        let dns = |tcp: Value, udp: Value| {
+            let port = |protocol: &str, more: Value| {
+                let mut port = json!({"name": protocol, "port": 53, "protocol": protocol});
+                port.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+                port
+            };
+            json!([port("TCP", tcp), port("UDP", udp)])
+        };
+        let both = ports(dns(json!({}), json!({}))).unwrap();
+        assert_eq!(both[0], both[1]);
+        assert_eq!(ports(dns(json!({}), json!({"nodePort": 30053}))), Ok(vec![30053, 30053]));
+        assert_eq!(ports(dns(json!({"nodePort": 30053}), json!({"nodePort": 30054}))), Ok(vec![30053, 30054]));
+        let others = ports(json!([{"port": 1}, {"port": 2}])).unwrap();
+        assert_ne!(others[0], others[1]);
+        let taken = ports(json!([{"port": 1, "nodePort": 30053}, {"port": 2, "nodePort": 30053, "protocol": "UDP"}]));
+        let why = "spec.ports[1].nodePort: Invalid value: 30053: provided port is already allocated";
+        assert_eq!(taken, Err(format!("Service \"s\" is invalid: {why}")));
+    }
+
+    #[test]
+    fn a_load_balancer_without_node_ports_may_still_ask_for_one() {
+        let spec = |port: i32| {
+            json!({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": false,
+                "ports": [{"port": 80}, {"port": 81, "nodePort": port}]})
+        };
+        let given = allocated(&ServiceAddresses::default(), spec(30053), None).unwrap();
+        assert_eq!((given["ports"][0].get("nodePort"), &given["ports"][1]["nodePort"]), (None, &json!(30053)));
+        assert!(allocated(&ServiceAddresses::default(), spec(80), None).is_err());
+    }
+
+    #[test]
+    fn a_headless_service_without_selector_has_both_families() {
+        let families = |spec: Value, old: Option<&Object>| {
+            let spec = allocated(&ServiceAddresses::default(), spec, old).unwrap();
+            format!("{} {}", spec["ipFamilyPolicy"].as_str().unwrap(), spec["ipFamilies"])
+        };
+        let (both, one) = (r#"RequireDualStack ["IPv4","IPv6"]"#, r#"SingleStack ["IPv4"]"#);
+        assert_eq!(families(json!({"clusterIP": "None"}), None), both);
+        assert_eq!(families(json!({"clusterIP": "None", "selector": {"a": "b"}}), None), one);
+        assert_eq!(families(json!({"clusterIP": "None", "ipFamilyPolicy": "SingleStack"}), None), one);
+        let old = json!({"clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.9"], "ipFamilyPolicy": "PreferDualStack",
+            "ipFamilies": ["IPv4"]});
+        let old = service(old);
+        assert_eq!(families(json!({"clusterIP": "10.96.0.9"}), Some(&old)), r#"PreferDualStack ["IPv4"]"#);
     }
 
     #[test]
