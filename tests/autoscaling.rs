@@ -196,7 +196,7 @@ fn what_cannot_be_measured_gets_its_condition() {
             "ScalingActive   True    ValidMetricFound", "resource cpu of container \"nginx\" on pods  (as a percentage of request):  50% (100m) / 50%",
         ]),
         (TARGET, "{type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 64Mi}}}", &[
-            "resource memory on pods:", "67108864 / 64Mi", "ReadyForNewScale",
+            "resource memory on pods:", "64Mi / 64Mi", "ReadyForNewScale",
         ]),
         ("scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: api}, maxReplicas: 4", "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}", &[
             "AbleToScale  False   FailedGetScale  the HPA controller was unable to get the target's current scale: deployments/scale.apps \"api\" not found",

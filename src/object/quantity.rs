@@ -84,6 +84,11 @@ impl Amount {
         Amount { nanos: i128::from(n) * ONE, format: Format::BinarySI }
     }
 
+    /// The same, printed with `Ki`, `Mi` … where that loses nothing.
+    pub fn in_bytes(self) -> Amount {
+        Amount { format: Format::BinarySI, ..self }
+    }
+
     /// The number in whole units, rounded away from zero. Mirrors `Quantity.Value`.
     pub fn value(self) -> i64 {
         divide_away(self.nanos, ONE)

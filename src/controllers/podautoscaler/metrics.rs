@@ -158,7 +158,8 @@ impl Autoscalers {
                 why,
                 wanted: format!("failed to get {} resource metric value", resource.name),
             })?;
-            let resource = Some(ResourceMetricStatus { name: resource.name.clone(), current: value(proposal) });
+            let resource =
+                Some(ResourceMetricStatus { name: resource.name.clone(), current: value(&resource.name, proposal) });
             let status = MetricStatus { type_: "Resource".to_owned(), resource, ..MetricStatus::default() };
             return Ok(Answer { replicas: proposal.replicas, name, status });
         }
@@ -171,7 +172,7 @@ impl Autoscalers {
                 wanted: format!("failed to get {container} container metric value"),
             })?;
             let (name_of, container) = (of.to_owned(), container.to_owned());
-            let status = ContainerResourceMetricStatus { name: name_of, container, current: value(proposal) };
+            let status = ContainerResourceMetricStatus { name: name_of, container, current: value(of, proposal) };
             let container_resource = Some(status);
             let status =
                 MetricStatus { type_: "ContainerResource".to_owned(), container_resource, ..MetricStatus::default() };
@@ -243,10 +244,13 @@ impl Autoscalers {
     }
 }
 
-fn value(proposal: Proposal) -> MetricValueStatus {
+/// Memory is written as metrics-server writes it.
+fn value(resource: &str, proposal: Proposal) -> MetricValueStatus {
+    let average = Amount::millis(proposal.average);
+    let average = if resource == "memory" { average.in_bytes() } else { average };
     MetricValueStatus {
         average_utilization: proposal.utilization,
-        average_value: Some(Amount::millis(proposal.average).to_quantity()),
+        average_value: Some(average.to_quantity()),
         value: None,
     }
 }
