@@ -95,6 +95,25 @@ fn bounds_hold_when_somebody_moves_them() {
     has(&said, &["ScalingDisabled", above, below]);
 }
 
+/// The Deployment's own controller may write between the two.
+#[test]
+fn a_scale_made_from_an_old_version_is_written_again() {
+    let events = |times: usize| {
+        let said = run(&scenario(&format!(
+            "  - kubectl apply -f web.yaml
+  - busy app=web cpu=400m
+  - fail horizontal-pod-autoscaler update deployments with 409 times {times}
+  - kubectl autoscale deployment web --min=3 --max=5 --cpu=50%
+  - sleep 20
+  - kubectl get events --field-selector involvedObject.name=web
+"
+        )));
+        ["FailedRescale", "SuccessfulRescale"].map(|reason| said.0.contains(reason))
+    };
+    assert_eq!(events(4), [false, true]);
+    assert_eq!(events(5), [true, false]);
+}
+
 #[test]
 fn a_cluster_without_metrics_says_so() {
     says(

@@ -43,7 +43,8 @@ use crate::client::{
 };
 use crate::engine::Memory;
 use crate::object::selector::Selector;
-use crate::object::{Discovery, Key, Kind, Object, Pod, Resource};
+use crate::object::status::Reason;
+use crate::object::{Discovery, Key, Kind, Object, Pod, Resource, Status};
 
 use super::service_pods::{BY_LABEL, index_by_label};
 
@@ -64,6 +65,9 @@ pub const REGISTRATION: Registration = Registration {
 
 /// How often each autoscaler is looked at. `--horizontal-pod-autoscaler-sync-period`.
 const SYNC_PERIOD: Duration = Duration::from_secs(15);
+/// A scale that was made from an old version is written again this often, so long after it. `retry.DefaultRetry`.
+const SCALE_RETRIES: usize = 4;
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
 /// The controller of HorizontalPodAutoscalers.
 struct Autoscalers {
@@ -252,7 +256,7 @@ impl Autoscalers {
         plan: &Plan,
     ) -> Result<(), String> {
         let Plan { replicas, why, statuses, .. } = plan;
-        let written = self.client.update_scale(kind, scale, *replicas).await;
+        let written = self.write_scale(kind, scale, *replicas).await;
         let now = self.client.now();
         if let Err(error) = written {
             let text = format!("New size: {replicas}; reason: {why}; error: {error}");
@@ -269,6 +273,27 @@ impl Autoscalers {
         self.recorder.event(hpa, EventType::Normal, "SuccessfulRescale", text);
         self.with_past(key, |past| past.scaled(Wish { now, ..wish }, *replicas, hpa.spec.behavior.as_ref()));
         Ok(())
+    }
+
+    /// Again from what the API server has now, if somebody was faster.
+    async fn write_scale(&self, kind: Kind, scale: &Scale, replicas: i32) -> Result<Scale, Status> {
+        let [namespace, name] =
+            [&scale.metadata.namespace, &scale.metadata.name].map(|text| text.as_deref().unwrap_or_default());
+        let (mut newest, mut retries) = (scale.clone(), 0);
+        loop {
+            let refused = match self.client.update_scale(kind, &newest, replicas).await {
+                Ok(written) => return Ok(written),
+                Err(refused) => refused,
+            };
+            if let Ok(there) = self.client.get_scale(kind, namespace, name).await {
+                newest = there;
+            }
+            if refused.reason != Reason::Conflict || retries == SCALE_RETRIES {
+                return Err(refused);
+            }
+            retries += 1;
+            self.client.sleep(RETRY_PAUSE).await;
+        }
     }
 
     fn with_past<T>(&self, key: &Key, work: impl FnOnce(&mut Past) -> T) -> T {
