@@ -74,12 +74,19 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
         return Err(format!("failed to open netns {netns:?}: {}", no_namespace(netns)).into());
     }
     let host_end = make_pair(machine, &config, netns, ifname)?;
-    let mut result = machine
-        .delegate(Command::Add, &config.ipam.plugin, run)
-        .and_then(|printed| CniResult::from_json(&printed).map_err(CniError::from))?;
-    if let Err(error) = configure(machine, &config, run, &mut result) {
-        let _ = machine.delegate(Command::Del, &config.ipam.plugin, run);
-        return Err(error);
+    let mut result = CniResult::default();
+    if config.ipam.plugin.is_empty() {
+        // A network without addresses: frames are passed on, and that is all.
+        let inside = machine.network.named.get_mut(netns).ok_or_else(|| no_namespace(netns))?;
+        inside.set_up(ifname);
+    } else {
+        result = machine
+            .delegate(Command::Add, &config.ipam.plugin, run)
+            .and_then(|printed| CniResult::from_json(&printed).map_err(CniError::from))?;
+        if let Err(error) = configure(machine, &config, run, &mut result) {
+            let _ = machine.delegate(Command::Del, &config.ipam.plugin, run);
+            return Err(error);
+        }
     }
     if !config.dns.is_empty() {
         result.dns = config.dns.clone();

@@ -92,6 +92,18 @@ fn an_add_is_refused_unless_all_is_as_it_should_be() {
 }
 
 #[test]
+fn without_an_address_plugin_there_are_interfaces_only() {
+    let mut bench = Bench::new();
+    let stdin = network(json!({"type": "bridge", "ipMasq": true}));
+    let result = bench.run("bridge", Command::Add, "a", &stdin).unwrap();
+    let names: Vec<&Value> =
+        result["interfaces"].as_array().into_iter().flatten().map(|interface| &interface["name"]).collect();
+    assert_eq!((names.first(), names.len(), names.last()), (Some(&&json!("cni0")), 3, Some(&&json!("eth0"))));
+    assert_eq!(result.get("ips"), None);
+    bench.run("bridge", Command::Del, "a", &stdin).unwrap();
+}
+
+#[test]
 fn bad_bridges_and_address_plugins_are_named() {
     let mut bench = Bench::new();
     let mut stdin = bridge();
