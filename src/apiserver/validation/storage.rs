@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{
     PersistentVolumeSpec, TopologySelectorLabelRequirement, TopologySelectorTerm,
 };
 use k8s_openapi::api::storage::v1::{
-    CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, StorageClass, VolumeAttachment,
+    CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, StorageClass, TokenRequest, VolumeAttachment,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
@@ -33,6 +33,11 @@ const RECLAIM_POLICIES: &[&str] = &["Delete", "Recycle", "Retain"];
 const DRIVER_NAME_LEN_MAX: usize = 63;
 /// The longest id that a driver may give a node.
 const NODE_ID_LEN_MAX: usize = 256;
+/// How often at most the kubelet asks a driver how many volumes the node may have, in seconds.
+const UPDATE_PERIOD_MIN: i64 = 10;
+/// How long a token for a driver lives, in seconds.
+const TOKEN_SECONDS_MIN: i64 = 600;
+const TOKEN_SECONDS_MAX: i64 = 1 << 32;
 
 /// Mirrors `ValidatePersistentVolume`.
 pub fn volume(problems: &mut Problems, volume: &PersistentVolume) {
@@ -382,19 +387,45 @@ pub fn attachment_update(problems: &mut Problems, new: &VolumeAttachment, old: &
 
 /// Mirrors `ValidateCSIDriver`.
 pub fn driver(problems: &mut Problems, driver: &CSIDriver) {
-    let metadata = Path::new("metadata");
-    driver_name(problems, &metadata.child("name"), driver.metadata.name.as_deref().unwrap_or_default());
-    const MODES: &[&str] = &["Ephemeral", "Persistent"];
-    let path = SPEC.child("volumeLifecycleModes");
-    for (i, mode) in driver.spec.volume_lifecycle_modes.iter().flatten().enumerate() {
-        if !MODES.contains(&mode.as_str()) {
-            problems.not_supported(&path.index(i), mode.as_str(), MODES);
-        }
-    }
+    let spec = &driver.spec;
     const POLICIES: &[&str] = &["File", "None", "ReadWriteOnceWithFSType"];
-    let policy = driver.spec.fs_group_policy.as_deref().unwrap_or_default();
-    if !policy.is_empty() && !POLICIES.contains(&policy) {
+    if let Some(policy) = spec.fs_group_policy.as_deref().filter(|policy| !POLICIES.contains(policy)) {
         problems.not_supported(&SPEC.child("fsGroupPolicy"), policy, POLICIES);
+    }
+    let requests = spec.token_requests.as_deref().unwrap_or_default();
+    token_requests(problems, requests);
+    const MODES: &[&str] = &["Persistent", "Ephemeral"];
+    // Which of them it is is not told.
+    for mode in spec.volume_lifecycle_modes.iter().flatten().filter(|mode| !MODES.contains(&mode.as_str())) {
+        problems.not_supported(&SPEC.child("volumeLifecycleModes"), mode.as_str(), MODES);
+    }
+    if let Some(period) = spec.node_allocatable_update_period_seconds.filter(|period| *period < UPDATE_PERIOD_MIN) {
+        let path = SPEC.child("nodeAllocatableUpdatePeriodSeconds");
+        problems.invalid(&path, period, &format!("must be greater than or equal to {UPDATE_PERIOD_MIN} seconds"));
+    }
+    if let Some(flag) = spec.service_account_token_in_secrets.filter(|_| requests.is_empty()) {
+        let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+        problems.invalid(&SPEC.child("serviceAccountTokenInSecrets"), Json(&flag), detail);
+    }
+}
+
+/// One token for an audience, that lives neither too short nor too long. Mirrors `validateTokenRequests`.
+fn token_requests(problems: &mut Problems, requests: &[TokenRequest]) {
+    let list = SPEC.child("tokenRequests");
+    for (i, request) in requests.iter().enumerate() {
+        let path = list.index(i);
+        if requests[..i].iter().any(|before| before.audience == request.audience) {
+            problems.duplicate(&path.child("audience"), request.audience.as_str());
+            continue;
+        }
+        let Some(seconds) = request.expiration_seconds else { continue };
+        let path = path.child("expirationSeconds");
+        if seconds < TOKEN_SECONDS_MIN {
+            problems.invalid(&path, seconds, "may not specify a duration less than 10 minutes");
+        }
+        if seconds > TOKEN_SECONDS_MAX {
+            problems.invalid(&path, seconds, "may not specify a duration larger than 2^32 seconds");
+        }
     }
 }
 

@@ -160,6 +160,27 @@ fn new_objects_in_the_api_servers_words() {
             json!({"spec": {"drivers": [{"name": "a.b", "nodeID": "1"}, {"name": "a.b", "nodeID": "2"}]}}),
             "spec.drivers[1].name: Duplicate value: \"a.b\"".into(),
         ),
+        (
+            Kind::CSIDriver,
+            json!({"spec": {"fsGroupPolicy": "All", "volumeLifecycleModes": ["Persistent", "Brief"],
+                "tokenRequests": [{"audience": "a"}, {"audience": "a"}, {"audience": "", "expirationSeconds": 599}],
+                "nodeAllocatableUpdatePeriodSeconds": 9}}),
+            "spec.fsGroupPolicy: Unsupported value: \"All\": \
+             supported values: \"File\", \"None\", \"ReadWriteOnceWithFSType\"; \
+             spec.tokenRequests[1].audience: Duplicate value: \"a\"; \
+             spec.tokenRequests[2].expirationSeconds: Invalid value: 599: \
+             may not specify a duration less than 10 minutes; \
+             spec.volumeLifecycleModes: Unsupported value: \"Brief\": supported values: \"Persistent\", \"Ephemeral\"; \
+             spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds"
+                .into(),
+        ),
+        (
+            Kind::CSIDriver,
+            json!({"spec": {"serviceAccountTokenInSecrets": false}}),
+            "spec.serviceAccountTokenInSecrets: Invalid value: false: \
+             serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+                .into(),
+        ),
     ];
     for (kind, manifest, want) in cases {
         assert_eq!(texts(validate_create(&object(kind, manifest.clone()), None)), want, "{kind} {manifest}");
