@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::object::Pod;
 use crate::object::quantity::Amount;
+use crate::object::resources::{is_huge_page, is_pod_level, pod_level};
 
 /// The text behind a `fieldRef`, but for addresses, which only variables may tell. Labels and annotations are `key="value"`, one a line.
 pub fn field(pod: &Pod, path: &str) -> Result<String, String> {
@@ -38,6 +39,14 @@ fn lines(map: Option<&BTreeMap<String, String>>) -> String {
     map.into_iter().flatten().map(|(key, value)| format!("{key}={value:?}")).collect::<Vec<_>>().join("\n")
 }
 
+/// What a container of the Pod may use at most if it does not say so itself: what the Pod as a whole may, and else what
+/// the node has. Mirrors `defaultPodLimitsForDownwardAPI`; files are made from what the node has alone.
+pub fn limits_of_container(pod: &Pod, node: &BTreeMap<String, Quantity>) -> BTreeMap<String, Quantity> {
+    let said = pod_level(pod).and_then(|resources| resources.limits.as_ref());
+    let limit = |name: &str| said?.get(name).filter(|limit| is_pod_level(name) && !Amount::of(limit).is_zero());
+    node.iter().map(|(name, has)| (name.clone(), limit(name).unwrap_or(has).clone())).collect()
+}
+
 /// The number behind a `resourceFieldRef`, in units of its divisor, rounded up. A limit that is not set is what the
 /// node has.
 pub fn resource(
@@ -61,9 +70,9 @@ pub fn resource(
         Some(("requests", name)) => (resources.and_then(|r| r.requests.as_ref()), name),
         _ => return Err(format!("unsupported container resource : {}", selector.resource)),
     };
-    let set = map.and_then(|map| map.get(name)).map(Amount::of);
-    let limit = selector.resource.starts_with("limits.");
-    let amount = set.or_else(|| node.get(name).filter(|_| limit).map(Amount::of)).unwrap_or_default();
+    let set = map.and_then(|map| map.get(name)).map(Amount::of).filter(|amount| !amount.is_zero());
+    let has = node.get(name).filter(|_| selector.resource.starts_with("limits.") && !is_huge_page(name));
+    let amount = set.or_else(|| has.map(Amount::of)).unwrap_or_default();
     let divisor = selector.divisor.as_ref().map(Amount::of).filter(|divisor| !divisor.is_zero());
     let divisor = divisor.unwrap_or_else(|| Amount::units(1));
     // Processors are counted in thousandths, all else in units.
@@ -122,5 +131,18 @@ mod tests {
             };
             assert_eq!(resource(&pod, &selector, None, &node).as_deref(), Ok(text), "{resource_name} {divisor:?}");
         }
+    }
+
+    #[test]
+    fn limits_of_the_pod_go_before_what_the_node_has() {
+        let mut pod = pod();
+        let limits = json!({"limits": {"memory": "2Gi", "cpu": "0"}});
+        pod.spec.as_mut().expect("a spec").resources = serde_json::from_value(limits).expect("resources");
+        let node = [("cpu", "4"), ("memory", "8Gi")].map(|(name, has)| (name.to_owned(), Quantity(has.into()))).into();
+        let limits = limits_of_container(&pod, &node);
+        assert_eq!(
+            limits,
+            [("cpu", "4"), ("memory", "2Gi")].map(|(name, has)| (name.to_owned(), Quantity(has.into()))).into()
+        );
     }
 }
