@@ -4,13 +4,13 @@
 //! Mirrors `WarningsOnCreate` and `WarningsOnUpdate` of `pkg/registry`, with `pkg/api/{pod,service}/warnings.go`. Pods are
 //! warned of only when they are new, workloads whenever what they ask for has changed.
 //!
-//! Left out: volumes and annotations that are no more; addresses that can be read in two ways.
+//! Left out: annotations of Pods that are no more; addresses in a form that was right once, for new ones are refused.
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PersistentVolumeClaim, PodSpec, Service,
-    TopologySpreadConstraint,
+    Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PodSpec, Service, TopologySpreadConstraint,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -19,10 +19,15 @@ use crate::object::quantity::Amount;
 use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
+mod storage;
 mod volumes;
 
 use super::validation::ingress::CLASS_ANNOTATION as INGRESS_CLASS;
 use super::validation::names::check_dns_label;
+
+/// How a Service was told to lead to Pods nearby, before it was told by the other.
+const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 
 /// What is said of a new object.
 pub fn on_create(object: &Object) -> Vec<String> {
@@ -43,7 +48,14 @@ pub fn on_create(object: &Object) -> Vec<String> {
                 ));
             }
         }
+        Object::EndpointSlice(slice) if slice.address_type == "FQDN" => {
+            told.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+        }
+        Object::CSIDriver(driver) => storage::of_driver(&mut told, driver, None),
         _ => of_any(&mut told, object),
+    }
+    if let Object::StatefulSet(set) = object {
+        of_stateful_set(&mut told, set, "");
     }
     told
 }
@@ -55,23 +67,48 @@ pub fn on_update(new: &Object, old: &Object) -> Vec<String> {
     if !makes_pods || new.meta().generation != old.meta().generation {
         of_any(&mut told, new);
     }
+    match (new, old) {
+        (Object::StatefulSet(set), _) => of_stateful_set(&mut told, set, ".Spec"),
+        (Object::CSIDriver(new), Object::CSIDriver(old)) => storage::of_driver(&mut told, new, Some(old)),
+        (Object::CronJob(job), _) if job.spec.schedule.contains("TZ") => {
+            told.push(
+                "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \
+                 https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+                    .to_owned(),
+            );
+        }
+        _ => {}
+    }
     told
+}
+
+/// What a StatefulSet says of claims and of its past. In an update the claims go by a slightly different name.
+fn of_stateful_set(told: &mut Vec<String>, set: &StatefulSet, spec_of_claim: &str) {
+    let Some(spec) = &set.spec else { return };
+    for (i, claim) in spec.volume_claim_templates.iter().flatten().enumerate() {
+        let path = format!("spec.volumeClaimTemplates[{i}]{spec_of_claim}");
+        claim.spec.iter().for_each(|spec| storage::of_claim_spec(told, &path, spec));
+    }
+    if spec.revision_history_limit.is_some_and(|limit| limit < 0) {
+        told.push(
+            "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
+                .to_owned(),
+        );
+    }
 }
 
 /// What is said of an object whether it is new or changed.
 fn of_any(told: &mut Vec<String>, object: &Object) {
     match object {
         Object::Service(service) => of_service(told, service),
-        Object::PersistentVolumeClaim(claim) => of_claim(told, claim),
-        Object::PersistentVolume(volume) => {
-            let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
-            if policy == Some("Recycle") {
-                told.push(
-                    "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended \
-                     approach is to use dynamic provisioning."
-                        .to_owned(),
-                );
-            }
+        Object::PersistentVolume(volume) => storage::of_volume(told, volume),
+        Object::PersistentVolumeClaim(claim) => storage::of_claim(told, claim),
+        Object::StorageClass(class) => storage::of_class(told, class),
+        Object::CSIStorageCapacity(capacity) => storage::of_capacity(told, capacity),
+        Object::RuntimeClass(class) => {
+            let selector = class.scheduling.as_ref().and_then(|scheduling| scheduling.node_selector.as_ref());
+            let instead = selector.into_iter().flatten().filter_map(|(key, _)| deprecated_label(key));
+            told.extend(instead.map(|instead| format!("scheduling.nodeSelector: {instead}")));
         }
         _ => {
             if let Some((path, template)) = template::of(object) {
@@ -112,7 +149,7 @@ fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
     for (i, constraint) in spec.topology_spread_constraints.iter().flatten().enumerate() {
         of_constraint(told, &format!("{path}.topologySpreadConstraints[{i}]"), constraint);
     }
-    volumes::of_volumes(told, spec.volumes.as_deref().unwrap_or_default());
+    volumes::of_volumes(told, path, spec.volumes.as_deref().unwrap_or_default());
     let aliases = spec.host_aliases.iter().flatten().map(|alias| alias.ip.as_str());
     doubled(aliases, |i, ip| told.push(format!("{path}.hostAliases[{i}].ip: duplicate ip {ip:?}")));
     let names: Vec<&str> = spec.image_pull_secrets.iter().flatten().map(|secret| secret.name.as_str()).collect();
@@ -231,12 +268,13 @@ fn null_selector(told: &mut Vec<String>, path: &str, selector: Option<&LabelSele
 
 /// Memory and disk come in whole bytes: `100m` of memory is a tenth of one.
 fn fractions(told: &mut Vec<String>, path: &str, amounts: Option<&BTreeMap<String, Quantity>>) {
-    for resource in ["memory", "ephemeral-storage", "storage"] {
-        let Some(quantity) = amounts.and_then(|amounts| amounts.get(resource)) else { continue };
-        if Amount::parse(&quantity.0).is_ok_and(|amount| amount.milli_value() % 1000 != 0) {
-            let value = &quantity.0;
-            told.push(format!("{path}[{resource}]: fractional byte value {value:?} is invalid, must be an integer"));
-        }
+    ["memory", "ephemeral-storage"].iter().for_each(|resource| fraction(told, path, amounts, resource));
+}
+
+fn fraction(told: &mut Vec<String>, path: &str, amounts: Option<&BTreeMap<String, Quantity>>, resource: &str) {
+    let Some(Quantity(value)) = amounts.and_then(|amounts| amounts.get(resource)) else { return };
+    if Amount::parse(value).is_ok_and(|amount| amount.milli_value() % 1000 != 0) {
+        told.push(format!("{path}[{resource}]: fractional byte value {value:?} is invalid, must be an integer"));
     }
 }
 
@@ -329,6 +367,9 @@ fn of_service(told: &mut Vec<String>, service: &Service) {
     let headless = spec.type_.as_deref() == Some("ClusterIP") && spec.cluster_ip.as_deref() == Some("None");
     let some = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     let addresses = spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty());
+    if service.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(TOPOLOGY_HINTS)) {
+        told.push(format!("annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"));
+    }
     let cases = [
         (headless && some(&spec.load_balancer_ip), "spec.loadBalancerIP is ignored for headless services"),
         (headless && addresses, "spec.externalIPs is ignored for headless services"),
@@ -348,12 +389,6 @@ fn of_service(told: &mut Vec<String>, service: &Service) {
         ),
     ];
     told.extend(cases.into_iter().filter(|(so, _)| *so).map(|(_, why)| why.to_owned()));
-}
-
-fn of_claim(told: &mut Vec<String>, claim: &PersistentVolumeClaim) {
-    let resources = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref());
-    let requests = resources.and_then(|resources| resources.requests.as_ref());
-    fractions(told, "spec.resources.requests", requests);
 }
 
 #[cfg(test)]
@@ -435,11 +470,73 @@ mod tests {
             ["spec.SessionAffinity is ignored for headless services"]
         );
         assert_eq!(
+            told(
+                Kind::Service,
+                json!({"metadata": {"name": "s", "annotations": {TOPOLOGY_HINTS: "auto"}}, "spec": {}})
+            ),
+            ["annotation service.kubernetes.io/topology-aware-hints is deprecated, please use \
+              service.kubernetes.io/topology-mode instead"]
+        );
+        assert_eq!(
             spec(json!({"type": "ClusterIP", "externalName": "a.b", "externalIPs": ["1.2.3.4"]})),
             [
                 "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
                 "spec.externalName is ignored when spec.type is not \"ExternalName\"",
             ]
         );
+    }
+
+    #[test]
+    fn storage_that_nobody_serves_is_told() {
+        let beta = json!({"volume.beta.kubernetes.io/storage-class": "fast"});
+        const CLASS: &str = "metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use \
+            \"storageClassName\" attribute instead";
+        let claim = json!({"resources": {"requests": {"storage": "1m"}}});
+        let fraction = |path: &str| {
+            format!("{path}.resources.requests[storage]: fractional byte value \"1m\" is invalid, must be an integer")
+        };
+        assert_eq!(
+            told(Kind::PersistentVolumeClaim, json!({"metadata": {"name": "c", "annotations": beta}, "spec": claim})),
+            [CLASS.to_owned(), fraction("spec")]
+        );
+        let zone =
+            json!({"matchExpressions": [{"key": "failure-domain.beta.kubernetes.io/zone", "operator": "Exists"}]});
+        let volume =
+            json!({"rbd": {"image": "i", "monitors": []}, "nodeAffinity": {"required": {"nodeSelectorTerms": [zone]}}});
+        assert_eq!(
+            told(Kind::PersistentVolume, json!({"metadata": {"name": "v", "annotations": beta}, "spec": volume})),
+            [
+                CLASS,
+                "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: \
+                 failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
+                "spec.rbd: deprecated in v1.28, non-functional in v1.31+",
+            ]
+        );
+        let volumes = json!([{"name": "a", "gitRepo": {"repository": "r"}}, {"name": "b", "ephemeral":
+            {"volumeClaimTemplate": {"spec": claim}}}]);
+        assert_eq!(
+            told(Kind::Pod, json!({"metadata": {"name": "a"}, "spec": {"containers": [], "volumes": volumes}})),
+            [
+                "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+".to_owned(),
+                fraction("spec.volumes[1].ephemeral.volumeClaimTemplate.spec"),
+            ]
+        );
+        let templates =
+            json!({"serviceName": "s", "selector": {}, "template": {}, "volumeClaimTemplates": [{"spec": claim}]});
+        assert_eq!(
+            told(Kind::StatefulSet, json!({"metadata": {"name": "s"}, "spec": templates})),
+            [fraction("spec.volumeClaimTemplates[0]")]
+        );
+    }
+
+    #[test]
+    fn a_driver_is_told_of_tokens_when_it_asks_for_others() {
+        let driver = |audience: &str| {
+            let spec = json!({"tokenRequests": [{"audience": audience}]});
+            Kind::CSIDriver.decode(json!({"metadata": {"name": "d"}, "spec": spec})).expect("a CSIDriver")
+        };
+        assert_eq!(on_create(&driver("a")).len(), 1);
+        assert_eq!(on_update(&driver("a"), &driver("a")).len(), 0);
+        assert_eq!(on_update(&driver("b"), &driver("a")).len(), 1);
     }
 }

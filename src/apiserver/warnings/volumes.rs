@@ -1,9 +1,11 @@
-//! What is said of volumes: two files of one that are in each other's way.
+//! What is said of volumes: of plugins that are no more, and of two files of one volume that are in each other's way.
 //!
 //! A volume may be told to put two keys at one path, or one below the other, and then there is only one of them. Mirrors
 //! `warningsForOverlappingVirtualPaths`.
 
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
+
+use super::storage::of_claim_spec;
 
 /// Where a file is put, and what it comes from, if the volume has more than one source.
 struct File {
@@ -11,7 +13,14 @@ struct File {
     source: String,
 }
 
-pub(super) fn of_volumes(told: &mut Vec<String>, volumes: &[Volume]) {
+pub(super) fn of_volumes(told: &mut Vec<String>, path: &str, volumes: &[Volume]) {
+    for (i, volume) in volumes.iter().enumerate() {
+        let path = format!("{path}.volumes[{i}]");
+        told.extend(removed(volume).map(|(plugin, since)| format!("{path}.{plugin}: {since}")));
+        let template = volume.ephemeral.as_ref().and_then(|ephemeral| ephemeral.volume_claim_template.as_ref());
+        let path = format!("{path}.ephemeral.volumeClaimTemplate.spec");
+        template.iter().for_each(|template| of_claim_spec(told, &path, &template.spec));
+    }
     for volume in volumes {
         let config_map = volume.config_map.as_ref();
         let config_map = config_map.map(|map| (format!("ConfigMap {:?}", map.name), keys(map.items.as_deref(), "")));
@@ -33,6 +42,27 @@ pub(super) fn of_volumes(told: &mut Vec<String>, volumes: &[Volume]) {
             overlaps(told, &volume.name, "Projected", &mut seen, projected_files(source));
         }
     }
+}
+
+/// Plugins that no kubelet has any more.
+fn removed(volume: &Volume) -> impl Iterator<Item = (&'static str, &'static str)> {
+    [
+        (
+            volume.photon_persistent_disk.is_some(),
+            "photonPersistentDisk",
+            "deprecated in v1.11, non-functional in v1.16+",
+        ),
+        (volume.git_repo.is_some(), "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
+        (volume.scale_io.is_some(), "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+        (volume.flocker.is_some(), "flocker", "deprecated in v1.22, non-functional in v1.25+"),
+        (volume.storageos.is_some(), "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+        (volume.quobyte.is_some(), "quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+        (volume.glusterfs.is_some(), "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+        (volume.cephfs.is_some(), "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+        (volume.rbd.is_some(), "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+    ]
+    .into_iter()
+    .filter_map(|(used, plugin, since)| used.then_some((plugin, since)))
 }
 
 fn keys(items: Option<&[KeyToPath]>, source: &str) -> Vec<File> {
@@ -129,7 +159,7 @@ mod tests {
             let mut named = json!({"name": "v"});
             named.as_object_mut().unwrap().extend(volume.as_object().unwrap().clone());
             let mut told = Vec::new();
-            of_volumes(&mut told, &[serde_json::from_value(named).expect("a volume")]);
+            of_volumes(&mut told, "spec", &[serde_json::from_value(named).expect("a volume")]);
             assert_eq!(told, want, "{volume}");
         }
     }
