@@ -64,6 +64,21 @@ fn a_set_that_is_orphaned_makes_no_revision() {
     assert_eq!(world.list(Kind::ControllerRevision, "default").len(), 1);
 }
 
+/// Revisions that nobody uses are kept up to a limit, and all of them if it is below zero.
+#[test]
+fn a_limit_below_zero_keeps_all_revisions() {
+    for (limit, kept) in [(0, 1), (-1, 3)] {
+        let mut world = World::new(1);
+        set(&mut world, &json!({"replicas": 1, "revisionHistoryLimit": limit}));
+        for tag in [2, 3] {
+            world.wait_until(60, |world| is_ready(world, "db-0"));
+            world.kubectl(&format!("set image statefulset/db c=i:{tag}"));
+            world.run(60);
+        }
+        assert_eq!(world.list(Kind::ControllerRevision, "default").len(), kept, "revisionHistoryLimit: {limit}");
+    }
+}
+
 /// A Pod that is gone though the cache still has it cannot be deleted: an Event says so, and the set tries again.
 #[test]
 fn a_set_that_deletes_a_pod_that_is_gone_says_so() {

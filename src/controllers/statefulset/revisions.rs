@@ -131,7 +131,8 @@ impl StatefulSets {
         let mut live: BTreeSet<&str> = context.pods.values().map(|pod| identity::revision_of(pod)).collect();
         live.extend([name_of(&history.current), name_of(&history.update)]);
         let unused: Vec<_> = history.all.iter().filter(|revision| !live.contains(name_of(revision))).collect();
-        let limit = context.spec.revision_history_limit.unwrap_or(10).max(0) as usize;
+        // Below zero there is no limit.
+        let Ok(limit) = usize::try_from(context.spec.revision_history_limit.unwrap_or(10)) else { return Ok(()) };
         for revision in unused.iter().take(unused.len().saturating_sub(limit)) {
             let options = DeleteOptions::default();
             let namespace = context.key.namespace();
