@@ -123,6 +123,20 @@ fn pods_that_nobody_keeps_are_not_lost_by_accident() {
     shows(&mut shell, &format!("kubectl drain {node} --force"), &want);
 }
 
+/// That data is lost is said of no Pod: the next question, whether anybody keeps it, has the last word.
+#[test]
+fn what_is_lost_with_a_pod_is_not_told() {
+    let mut shell = shell("data");
+    shell.line("kubectl delete deployment web");
+    let volume = r#"{"spec":{"volumes":[{"name":"data","emptyDir":{}}]}}"#;
+    shell.line(&format!("kubectl run lone --image=nginx:1.27 --overrides='{volume}'"));
+    shell.line("kubectl wait --for=condition=Ready pod/lone");
+    let node = shell.line("kubectl get pod lone -o jsonpath={.spec.nodeName}");
+    let shown = shell.line(&format!("kubectl drain {node} --force --delete-emptydir-data"));
+    let warnings: Vec<&str> = shown.lines().filter(|line| line.starts_with("Warning: ")).collect();
+    assert_eq!(warnings, ["Warning: deleting Pods that declare no controller: data/lone"], "{shown}");
+}
+
 #[test]
 fn a_budget_says_how_it_stands() {
     let mut shell = shell("page");

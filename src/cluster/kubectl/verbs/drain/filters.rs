@@ -24,12 +24,11 @@ pub(super) enum Verdict {
 }
 
 impl Drain<'_> {
-    /// Asks the questions one after the other; the first that keeps the Pod is the last. Mirrors `makeFilters`.
+    /// Asks the questions one after the other; the first that keeps the Pod is the last. What a question has to say is
+    /// lost with the next one's answer: of warnings only that of the last question is heard. Mirrors `makeFilters`.
     pub(super) async fn judge(&self, pod: &Value) -> Verdict {
         let ended = matches!(text(pod, "status.phase"), "Succeeded" | "Failed");
         let owner = list(pod, "metadata.ownerReferences").iter().find(|owner| flag(owner, "controller"));
-        let mut warnings: Vec<&str> = Vec::new();
-        let missing;
         if self.is_skipped(pod) {
             return Verdict::Stays;
         }
@@ -42,10 +41,7 @@ impl Drain<'_> {
                 Ok(_) => {
                     return Verdict::Forbids("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
                 }
-                Err(fault) if fault.is_not_found() && self.args.is_on("force") => {
-                    missing = fault.message();
-                    warnings.push(&missing);
-                }
+                Err(fault) if fault.is_not_found() && self.args.is_on("force") => {}
                 Err(fault) => return Verdict::Forbids(fault.message()),
             }
         }
@@ -53,21 +49,15 @@ impl Drain<'_> {
             return Verdict::Stays;
         }
         let local = list(pod, "spec.volumes").iter().any(|volume| volume.get("emptyDir").is_some());
-        if local && !ended {
-            if !self.args.is_on("delete-emptydir-data") {
-                let why = "Pods with local storage (use --delete-emptydir-data to override)";
-                return Verdict::Forbids(why.to_owned());
-            }
-            warnings.push("deleting Pods with local storage");
+        if local && !ended && !self.args.is_on("delete-emptydir-data") {
+            let why = "Pods with local storage (use --delete-emptydir-data to override)";
+            return Verdict::Forbids(why.to_owned());
         }
-        if owner.is_none() && !ended {
-            if !self.args.is_on("force") {
-                let why = "Pods that declare no controller (use --force to override)";
-                return Verdict::Forbids(why.to_owned());
-            }
-            warnings.push("deleting Pods that declare no controller");
+        match (owner.is_none() && !ended, self.args.is_on("force")) {
+            (false, _) => Verdict::Goes,
+            (true, true) => Verdict::GoesWith("deleting Pods that declare no controller".to_owned()),
+            (true, false) => Verdict::Forbids("Pods that declare no controller (use --force to override)".to_owned()),
         }
-        if warnings.is_empty() { Verdict::Goes } else { Verdict::GoesWith(warnings.join(", ")) }
     }
 
     /// A Pod that has been going for so long that nobody waits for it any more, if that was asked for.
