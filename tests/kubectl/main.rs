@@ -29,6 +29,7 @@ mod recordings;
 mod resize;
 mod reviews;
 mod rollout;
+mod scale;
 mod server_side;
 mod set;
 mod shell;

@@ -146,7 +146,7 @@ async fn by_verb(verb: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         "diff" => verbs::diff::diff(args, cx).await,
         "debug" => verbs::debug::debug(args, cx).await,
         "delete" => verbs::delete::delete(args, cx).await,
-        "scale" => verbs::change::scale(args, cx).await,
+        "scale" => verbs::scale::scale(args, cx).await,
         "auth" => verbs::auth::auth(args, cx).await,
         "autoscale" => verbs::autoscale::autoscale(args, cx).await,
         "top" => verbs::top::top(args, cx).await,

@@ -284,7 +284,10 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "scale",
         words: "TYPE NAME --replicas=N",
         about: "How many Pods there should be.",
-        flags: &[FILES, &["selector", "all", "dry-run", "output", "replicas", "current-replicas", "timeout"]],
+        flags: &[
+            FILES,
+            &["selector", "all", "dry-run", "output", "replicas", "current-replicas", "resource-version", "timeout"],
+        ],
     },
     Command {
         name: "set",

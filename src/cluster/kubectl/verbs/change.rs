@@ -8,7 +8,7 @@ use crate::apiserver::rest::body;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options};
-use crate::cluster::kubectl::print::fields::{flag, int, text};
+use crate::cluster::kubectl::print::fields::{flag, text};
 use crate::object::patch::{diff_merge, diff_strategic};
 use crate::object::status::Reason;
 use crate::object::{Kind, versions};
@@ -98,52 +98,6 @@ impl Kubectl {
             return Ok(None);
         }
         self.patch(kind, old, patch, None, query).await.map(Some)
-    }
-}
-
-/// `kubectl scale --replicas=N`.
-pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let Some(replicas) = args.number("replicas")? else {
-        return Err(Failure::text("required flag(s) \"replicas\" not set"));
-    };
-    if replicas < 0 {
-        return Err(Failure::text(
-            "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0",
-        ));
-    }
-    let (objects, missing) = some_objects(args, cx).await?;
-    for (kind, object) in objects {
-        if let Some(current) =
-            args.number("current-replicas")?.filter(|n| *n >= 0 && *n != int(&object, "spec.replicas"))
-        {
-            let found = int(&object, "spec.replicas");
-            return Err(Failure::text(format!("Expected replicas to be {current}, was {found}")));
-        }
-        let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
-        cx.patch(kind, &object, patch, Some(Subresource::Scale), plain_options("", args)?).await?;
-        cx.tell(&object, "scaled", args)?;
-    }
-    missing
-}
-
-/// The objects to be scaled that are there, and what is said of the others. Mirrors `RunScale`.
-async fn some_objects(args: &Args, cx: &Kubectl) -> Result<(Vec<(Kind, Value)>, Result<(), Failure>), Failure> {
-    let targets = if args.gives_manifests() { Vec::new() } else { cx.targets("scale", &args.words).await? };
-    if targets.is_empty() || targets.iter().any(|target| target.name.is_none()) {
-        return Ok((cx.objects("scale", &args.words, args).await?, Ok(())));
-    }
-    let (mut objects, mut missing) = (Vec::new(), Vec::new());
-    for Target { kind, name } in targets {
-        match cx.get(kind, cx.namespace(args), &name.unwrap_or_default()).await {
-            Ok(object) => objects.push((kind, object)),
-            Err(fault) => missing.push(fault),
-        }
-    }
-    match missing.as_slice() {
-        [first, ..] if objects.is_empty() => {
-            Err(Failure::text(format!("no objects passed to scale {}", first.message())))
-        }
-        _ => Ok((objects, Failure::all(missing))),
     }
 }
 

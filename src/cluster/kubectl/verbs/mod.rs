@@ -35,6 +35,7 @@ pub mod rollout;
 mod rollout_history;
 mod rollout_sets;
 pub mod run;
+pub mod scale;
 pub mod server_side;
 pub mod set;
 pub mod taint;
