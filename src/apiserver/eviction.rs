@@ -17,10 +17,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 
-use crate::object::budget::{self, DISRUPTION_TARGET};
+use crate::object::budget::{self, DISRUPTION_TARGET, SYNC_FAILED};
 use crate::object::pod::status::PodCondition;
 use crate::object::pod::{has_ended, is_ready, phase};
 use crate::object::status::{Cause, Details, Reason};
+use crate::object::time::Instant;
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::admission::Reader;
@@ -152,12 +153,22 @@ fn check(budget: &PodDisruptionBudget) -> Result<(), Status> {
         _ if status.disrupted_pods.as_ref().is_some_and(|pods| pods.len() > DISRUPTED_PODS_MAX) => {
             forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
         }
-        0 => {
-            let (desired, healthy) = (status.desired_healthy.unwrap_or(0), status.current_healthy.unwrap_or(0));
-            let why = format!("The disruption budget {name} needs {desired} healthy pods and has {healthy} currently");
-            Err(refused(why, 0))
-        }
+        0 => Err(refused(format!("The disruption budget {name} {}", why_none(status)), 0)),
         _ => Ok(()),
+    }
+}
+
+/// Why a budget allows nothing. Where the controller failed, its counts say nothing.
+fn why_none(status: &PodDisruptionBudgetStatus) -> String {
+    let (desired, healthy) = (status.desired_healthy.unwrap_or(0), status.current_healthy.unwrap_or(0));
+    let told = budget::allowed_condition(status).filter(|there| there.status == "False" && !there.message.is_empty());
+    match told {
+        Some(there) if there.reason == SYNC_FAILED => {
+            format!("does not allow evicting pods currently because it failed sync: {}", there.message)
+        }
+        _ if healthy <= desired => format!("needs {desired} healthy pods and has {healthy} currently"),
+        Some(there) => format!("does not allow evicting pods currently ({}): {}", there.reason, there.message),
+        None => "does not allow evicting pods currently".to_owned(),
     }
 }
 
@@ -170,21 +181,24 @@ fn refused(why: String, retry_after_seconds: u32) -> Status {
 
 fn set_disruption_target(object: &mut Object, handling: &Handling) {
     let Object::Pod(pod) = object else { return };
-    let pod = Arc::make_mut(pod);
-    let generation = pod.metadata.generation;
-    let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
-    let there = conditions.iter().find(|condition| condition.type_ == DISRUPTION_TARGET && condition.status == "True");
-    let since = there.and_then(|condition| condition.last_transition_time.clone());
-    let target = PodCondition {
+    let conditions = Arc::make_mut(pod).status.get_or_insert_default().conditions.get_or_insert_default();
+    let there = conditions.iter().find(|condition| condition.type_ == DISRUPTION_TARGET);
+    set_condition(conditions, disruption_target(there, handling.now));
+}
+
+/// The condition of a Pod that is evicted. Unlike those who delete Pods themselves the API server does not say which
+/// generation of the Pod it is about; what a condition said before that it replaces, it says on.
+fn disruption_target(there: Option<&PodCondition>, now: Instant) -> PodCondition {
+    let since = there.filter(|there| there.status == "True").and_then(|there| there.last_transition_time.clone());
+    PodCondition {
         type_: DISRUPTION_TARGET.into(),
         status: "True".into(),
         reason: Some("EvictionByEvictionAPI".into()),
         message: Some("Eviction API: evicting".into()),
-        last_transition_time: since.or_else(|| Some(handling.now.time())),
-        observed_generation: generation,
+        last_transition_time: since.or_else(|| Some(now.time())),
+        observed_generation: there.and_then(|there| there.observed_generation),
         ..PodCondition::default()
-    };
-    set_condition(conditions, target);
+    }
 }
 
 #[cfg(test)]
@@ -218,6 +232,38 @@ mod tests {
             assert_eq!(details.causes.first().map_or("", |cause| cause.message.as_str()), cause, "{status}");
             assert_eq!(details.retry_after_seconds, retry, "{status}");
         }
+    }
+
+    #[test]
+    fn a_budget_that_allows_nothing_says_why() {
+        let failed =
+            json!([{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "lost"}]);
+        let other = json!([{"type": "DisruptionAllowed", "status": "False", "reason": "Because", "message": "so"}]);
+        let counted =
+            json!([{"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": ""}]);
+        for (mut conditions, healthy, why) in [
+            (failed, 3, "does not allow evicting pods currently because it failed sync: lost"),
+            (other.clone(), 2, "needs 2 healthy pods and has 2 currently"),
+            (other, 3, "does not allow evicting pods currently (Because): so"),
+            (counted.clone(), 2, "needs 2 healthy pods and has 2 currently"),
+            (counted, 3, "does not allow evicting pods currently"),
+        ] {
+            conditions[0]["lastTransitionTime"] = json!("2026-01-01T00:00:00Z");
+            let status = json!({"conditions": conditions, "desiredHealthy": 2, "currentHealthy": healthy});
+            assert_eq!(why_none(&serde_json::from_value(status).unwrap()), why, "{healthy}");
+        }
+    }
+
+    #[test]
+    fn of_which_generation_a_pod_is_evicted_is_not_said() {
+        let at = |seconds: u64| Instant(seconds * 1_000_000_000);
+        let first = disruption_target(None, at(1));
+        assert_eq!((first.observed_generation, &first.last_transition_time), (None, &Some(at(1).time())));
+        let taken_back = PodCondition { status: "False".into(), observed_generation: Some(3), ..first };
+        let second = disruption_target(Some(&taken_back), at(2));
+        assert_eq!((second.observed_generation, &second.last_transition_time), (Some(3), &Some(at(2).time())));
+        let third = disruption_target(Some(&second), at(3));
+        assert_eq!(third.last_transition_time, Some(at(2).time()), "its status has not changed");
     }
 
     #[test]
