@@ -39,10 +39,30 @@ fn with_ready_false(pod: &Pod, now: crate::object::time::Instant) -> Option<Pod>
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     let index = conditions.iter().position(|c| c.type_ == "Ready" && c.status != "False")?;
     let mut pod = pod.clone();
-    let generation = pod.metadata.generation;
     let ready = pod.status.as_mut()?.conditions.as_mut()?.get_mut(index)?;
     ready.status = "False".into();
     ready.last_transition_time = Some(now.time());
-    ready.observed_generation = generation;
     Some(pod)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::object::time::Instant;
+
+    #[test]
+    fn only_the_status_and_its_time_change() {
+        let pod = |ready: &str| -> Pod {
+            let condition = json!({"type": "Ready", "status": ready, "observedGeneration": 1});
+            let pod = json!({"metadata": {"generation": 2}, "status": {"conditions": [condition]}});
+            serde_json::from_value(pod).expect("the Pod decodes")
+        };
+        let changed = with_ready_false(&pod("True"), Instant(7_000_000_000)).expect("it changes");
+        let want = json!([{"type": "Ready", "status": "False", "observedGeneration": 1,
+            "lastTransitionTime": Instant(7_000_000_000).time()}]);
+        assert_eq!(json!(changed.status.and_then(|status| status.conditions.clone())), want);
+        assert_eq!(with_ready_false(&pod("False"), Instant(7_000_000_000)), None);
+    }
 }
