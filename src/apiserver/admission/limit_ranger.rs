@@ -14,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::apiserver::request::Subresource;
 use crate::object::quantity::Amount;
 use crate::object::resources::{ResourceList, amounts, pod_limits, pod_requests};
+use crate::object::status::aggregate;
 use crate::object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
@@ -93,10 +94,8 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
             }
             _ => Vec::new(),
         };
-        match problems.as_slice() {
-            [] => {}
-            [one] => return Err(forbidden(attributes.request, Some(object), one)),
-            all => return Err(forbidden(attributes.request, Some(object), &format!("[{}]", all.join(", ")))),
+        if !problems.is_empty() {
+            return Err(forbidden(attributes.request, Some(object), &aggregate(&problems)));
         }
     }
     Ok(())
@@ -299,6 +298,12 @@ mod tests {
                 "minimum cpu usage per Container is 1, but request is 500m",
             ),
             (of("Pod", "min", "1"), single(json!({})), "minimum cpu usage per Pod is 1.  No request is specified"),
+            // Two containers of which the same is true.
+            (
+                of("Container", "max", "1"),
+                pod(json!({})),
+                "maximum cpu usage per Container is 1.  No limit is specified",
+            ),
             (
                 of("Container", "maxLimitRequestRatio", "2"),
                 single(json!({"requests": {"cpu": "500m"}, "limits": {"cpu": "1250m"}})),

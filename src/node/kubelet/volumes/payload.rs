@@ -12,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use super::fields;
 use super::sources;
 use crate::node::disk::Contents;
+use crate::object::status::aggregate;
 use crate::object::token::Token;
 use crate::object::{Kind, Object, Pod};
 
@@ -89,7 +90,7 @@ pub fn of_volume(volume: &Volume, from: &Material) -> Result<Option<Payload>, St
 }
 
 impl Material<'_> {
-    /// Sources one after another; all errors are told together, as Go's aggregate does.
+    /// Sources one after another; all errors are told together, each once, as Go's aggregate does.
     fn projected(&self, parts: &[VolumeProjection]) -> Result<Pairs, String> {
         let (mut files, mut errors) = (Pairs::new(), Vec::new());
         for part in parts {
@@ -98,11 +99,7 @@ impl Material<'_> {
                 Err(error) => errors.push(error),
             }
         }
-        match errors.as_slice() {
-            [] => Ok(files),
-            [error] => Err(error.clone()),
-            _ => Err(format!("[{}]", errors.join(", "))),
-        }
+        if errors.is_empty() { Ok(files) } else { Err(aggregate(&errors)) }
     }
 
     fn part(&self, part: &VolumeProjection) -> Result<Pairs, String> {
@@ -237,6 +234,10 @@ mod tests {
             (
                 json!({"projected": {"sources": [{"configMap": {"name": "gone"}}, {"secret": {"name": "gone"}}]}}),
                 Err("[configmap \"gone\" not found, secret \"gone\" not found]"),
+            ),
+            (
+                json!({"projected": {"sources": [{"secret": {"name": "gone"}}, {"secret": {"name": "gone"}}]}}),
+                Err("secret \"gone\" not found"),
             ),
         ] {
             let mut volume = source.clone();
