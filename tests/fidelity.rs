@@ -19,7 +19,7 @@ use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::record::Record;
 use kubestep::object::{Kind, Object};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The share of a recording's writes, and of its Events, that a run must repeat.
 const ALIKE_MIN: f64 = 0.95;
@@ -87,6 +87,32 @@ fn what_is_empty_is_printed_where_it_was() {
     let (missing, more): (Vec<_>, Vec<_>) =
         (recorded.difference(&printed).collect(), printed.difference(&recorded).collect());
     assert!(missing.is_empty() && more.is_empty(), "not printed: {missing:?}\nonly printed here: {more:?}");
+}
+
+/// What recording 01 has for the second status of the Pod that it creates, and for its binding.
+#[test]
+fn bodies_of_calls_are_what_was_sent() {
+    let record = record_of(Path::new("tests/reference/01-single-pod.yaml"));
+    let calls: Vec<Value> =
+        record.calls.iter().map(|call| serde_json::from_str(call).expect("a line of JSON")).collect();
+    let bodies = |part: &str| -> Vec<&Value> {
+        let about_web = |call: &&Value| call["name"] == "web" && call["subresource"] == part;
+        calls.iter().filter(about_web).map(|call| &call["request"]).collect()
+    };
+    let bound = bodies("binding")[0];
+    let uid = &bound["metadata"]["uid"];
+    let about = json!({"name": "web", "namespace": "s01", "uid": uid});
+    let target = json!({"kind": "Node", "name": bound["target"]["name"]});
+    assert!(uid.is_string());
+    assert_eq!(*bound, json!({"apiVersion": "v1", "kind": "Binding", "metadata": about, "target": target}));
+    let order = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
+    let status = json!({
+        "$setElementOrder/conditions": order.map(|type_| json!({"type": type_})),
+        "conditions": [{"status": "True", "type": "PodReadyToStartContainers"}],
+    });
+    let mut second = bodies("status")[1].clone();
+    second["status"]["conditions"][0].as_object_mut().expect("a condition").remove("lastTransitionTime");
+    assert_eq!(second, json!({"metadata": {"uid": uid}, "status": status}));
 }
 
 /// `Pod.status.conditions[].lastProbeTime null`.

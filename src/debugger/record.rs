@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, DeleteOptions, Request, Subresource, name_in};
+use crate::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, StatusPatch, Subresource, name_in};
 use crate::engine::{Engine, Note, Step, What};
+use crate::object::patch::diff_strategic;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 
@@ -127,7 +128,7 @@ impl Record {
         if let Some(event) = event_of(request, step) {
             call.insert("event".into(), event);
         }
-        if let Some(body) = sent_body(request) {
+        if let Some(body) = sent_body(request, step) {
             call.insert("request".into(), body);
         }
         if let Some(error) = error {
@@ -209,10 +210,11 @@ fn event_of(request: &Request, step: &Step) -> Option<Value> {
 }
 
 /// The body of patches, deletes, evictions and bindings.
-fn sent_body(request: &Request) -> Option<Value> {
+fn sent_body(request: &Request, step: &Step) -> Option<Value> {
     match &request.body {
+        Body::Patch(Patch::Status(patch)) => Some(status_patch(patch, request, step)),
         Body::Patch(patch) => patch.document().cloned(),
-        Body::Binding(binding) => Some(json!({"target": {"kind": "Node", "name": binding.node}})),
+        Body::Binding(binding) => Some(sent_binding(binding, request)),
         Body::Delete(options) if request.subresource == Some(Subresource::Eviction) => {
             let about = json!({"name": request.name, "namespace": request.namespace});
             let mut sent = json!({"kind": "Eviction", "apiVersion": "policy/v1", "metadata": about});
@@ -227,6 +229,36 @@ fn sent_body(request: &Request) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// What a node agent has sent, which is kept typed on its way: the difference that it made.
+fn status_patch(patch: &StatusPatch, request: &Request, step: &Step) -> Value {
+    let difference = step.notes.iter().find_map(|note| match note {
+        Note::Stored { old: Some(old), new: Some(new), .. } if new.kind() == request.kind => {
+            let [old, new] = [old, new].map(|object| json!({"status": object.printed()["status"]}));
+            Some(diff_strategic(request.kind, &old, &new))
+        }
+        _ => None,
+    });
+    let mut sent = difference.unwrap_or_else(|| json!({}));
+    if let StatusPatch::Pod { uid, .. } = patch {
+        sent["metadata"] = json!({"uid": uid});
+    }
+    sent
+}
+
+fn sent_binding(binding: &Binding, request: &Request) -> Value {
+    let mut about = json!({"name": request.name, "namespace": request.namespace});
+    for (name, value) in [("uid", &binding.uid), ("resourceVersion", &binding.resource_version)] {
+        if let Some(value) = value {
+            about[name] = json!(value);
+        }
+    }
+    if !binding.annotations.is_empty() {
+        about["annotations"] = json!(binding.annotations);
+    }
+    let target = json!({"kind": "Node", "name": binding.node});
+    json!({"kind": "Binding", "apiVersion": "v1", "metadata": about, "target": target})
 }
 
 /// The options of a DELETE: what was not said is not there.
