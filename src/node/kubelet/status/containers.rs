@@ -99,7 +99,7 @@ fn from_runtime(
         state: Some(state(newest)),
         last_state: Some(last_state),
         allocated_resources: size.allocated,
-        resources: Some(size.in_force),
+        resources: Some(if newest.state == RunState::Running { size.in_force } else { size.at_rest }),
         container_id,
         ..ContainerStatus::default()
     }

@@ -18,6 +18,8 @@ pub struct Size {
     pub allocated: Option<Shared<Quantities>>,
     /// `resources`.
     pub in_force: Shared<ResourceRequirements>,
+    /// The same of a container that does not run, and of which the runtime has nothing to say: what is set aside for it.
+    pub at_rest: Shared<ResourceRequirements>,
 }
 
 /// The sizes of a pod.
@@ -64,21 +66,29 @@ fn of_pod(pod: &Pod, resize: Option<&Resize>) -> Size {
         ..ResourceRequirements::default()
     };
     let now = resize.map_or_else(|| in_force(pod), |resize| in_force(&resize.actual_pod(pod)));
-    Size { allocated: filled(quantities(&pod_requests(pod))).map(Shared::from), in_force: now.into() }
+    let in_force = Shared::from(now);
+    let allocated = filled(quantities(&pod_requests(pod))).map(Shared::from);
+    Size { allocated, at_rest: in_force.clone(), in_force }
 }
 
 /// `actual` is its size, if that is not the one which is allocated.
 fn of_container(container: &Container, actual: Option<&ResourceRequirements>) -> Size {
     let allocated = container.resources.as_ref().and_then(|r| r.requests.clone()).filter(|r| !r.is_empty());
-    let actual = actual.or(container.resources.as_ref());
-    let limits = actual.and_then(|r| r.limits.clone()).filter(|l| !l.is_empty());
-    let requests = actual.and_then(|r| r.requests.clone()).filter(|r| !r.is_empty()).map(|mut requests| {
+    let own = |resources: Option<&ResourceRequirements>| ResourceRequirements {
+        requests: resources.and_then(|r| r.requests.clone()).filter(|r| !r.is_empty()),
+        limits: resources.and_then(|r| r.limits.clone()).filter(|l| !l.is_empty()),
+        ..ResourceRequirements::default()
+    };
+    let at_rest = own(container.resources.as_ref());
+    let mut in_force = own(actual.or(container.resources.as_ref()));
+    if let Some(requests) = &mut in_force.requests {
         // The kubelet asks the runtime for the memory in force, and a container without a memory request has 0.
         requests.entry("memory".into()).or_insert_with(|| Quantity("0".into()));
-        requests
-    });
-    let in_force = ResourceRequirements { requests, limits, ..ResourceRequirements::default() };
-    Size { allocated: allocated.map(Shared::from), in_force: in_force.into() }
+    }
+    let same = in_force == at_rest;
+    let in_force = Shared::from(in_force);
+    let at_rest = if same { in_force.clone() } else { at_rest.into() };
+    Size { allocated: allocated.map(Shared::from), in_force, at_rest }
 }
 
 #[cfg(test)]
@@ -103,6 +113,8 @@ mod tests {
         let whole = json!([{"cpu": "1"}, {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}]);
         let container = json!([{"cpu": "1"}, {"limits": {"cpu": "2"}, "requests": {"cpu": "1", "memory": "0"}}]);
         assert_eq!((shown(&sizes.whole), shown(&sizes.of_container("app"))), (whole, container));
+        let stopped = json!({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}});
+        assert_eq!(json!(sizes.of_container("app").at_rest), stopped, "once it has ended, nobody is asked");
         assert_eq!(shown(&sizes.of_container("debugger")), json!([null, {}]));
     }
 
