@@ -85,7 +85,12 @@ fn a_budget_that_gives_nothing_stops_a_drain() {
         "pod/web-…", "error: unable to drain node \"node-1\" due to error: error when evicting pods/\"web-…",
         "There are pending nodes to be drained:", " node-1", "error when evicting pods/\"web-…",
     ];
+    shell.calls.clear();
     shows(&mut shell, "kubectl drain node-1 --timeout=8s", &want);
+    let calls: Vec<String> = shell.calls.iter().map(|call| mask(call)).collect();
+    let pod = ["create pods/eviction web-* 429", "get pods web-* 200"];
+    let about_pod: Vec<&String> = calls.iter().filter(|call| call.contains("web-*")).collect();
+    assert_eq!(about_pod, [pod, pod].concat(), "after each refusal the Pod is read again");
     shows(
         &mut shell,
         "kubectl patch pdb web -p '{\"spec\":{\"minAvailable\":2}}'",

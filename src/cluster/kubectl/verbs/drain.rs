@@ -154,6 +154,7 @@ impl Drain<'_> {
     /// Evicts one Pod and waits until it is gone. Mirrors the goroutine in `evictPods`.
     async fn evict(&self, pod: &Value) -> Result<(), String> {
         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+        let mut newest = pod.clone();
         loop {
             self.tell_evicting(pod);
             if let Some(limit) = self.expired() {
@@ -167,25 +168,26 @@ impl Drain<'_> {
                     let why = &status.message;
                     let what = format!("error when evicting pods/{name:?} -n {namespace:?}");
                     self.cx.complain(format!("{what} (will retry after 5s): {why}"));
-                    self.cx.sleep(RETRY).await;
                 }
                 Err(Failure::Server { status, .. }) if status.is_namespace_terminating() => {
-                    if !text(pod, "metadata.deletionTimestamp").is_empty() {
+                    if !text(&newest, "metadata.deletionTimestamp").is_empty() {
                         break;
                     }
                     let what = format!("error when evicting pod {name:?} from terminating namespace {namespace:?}");
                     self.cx.complain(format!("{what} (will retry after 5s): {}", status.message));
-                    self.cx.sleep(RETRY).await;
                 }
                 Err(fault) => {
                     return Err(format!("error when evicting pods/{name:?} -n {namespace:?}: {}", fault.message()));
                 }
             }
+            self.cx.sleep(RETRY).await;
+            // If it cannot be read, the next eviction will tell.
+            newest = self.cx.get_once(Kind::Pod, namespace, name).await.unwrap_or(newest);
         }
         if !dry_run_note(self.args).is_empty() {
             return Ok(());
         }
-        let gone = self.wait_until_gone(std::slice::from_ref(pod), "evicted").await;
+        let gone = self.wait_until_gone(std::slice::from_ref(&newest), "evicted").await;
         gone.map_err(|why| {
             format!("error when waiting for pod {name:?} in namespace {namespace:?} to terminate: {why}")
         })
