@@ -76,6 +76,7 @@ fn a_taint_that_was_there_is_modified() {
                 "error: node node-1 already has a taint(s) with same effect(s)…",
             ),
             ("kubectl taint node node-1 a=c:NoSchedule --overwrite", "node/node-1 modified"),
+            ("kubectl taint node node-1 a=c:NoSchedule --overwrite", "node/node-1 modified"),
             ("kubectl taint node node-1 a-", "node/node-1 untainted"),
             (
                 "kubectl taint node node-1 node-9 b=1:NoSchedule c:NoExecute",
@@ -100,4 +101,9 @@ fn a_taint_that_was_there_is_modified() {
             ("kubectl taint node node-1 c- d-", "node/node-1 untainted"),
         ],
     );
+    shell.line("kubectl taint node node-1 e=f:NoSchedule");
+    shell.calls.clear();
+    shell.line("kubectl taint node node-1 e=f:NoSchedule --overwrite");
+    let patches: Vec<&String> = shell.calls.iter().filter(|call| call.starts_with("patch nodes node-1 200")).collect();
+    assert_eq!(patches.len(), 1, "it is sent though it changes nothing: {:?}", shell.calls);
 }

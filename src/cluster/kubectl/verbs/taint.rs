@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
+use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
 use crate::cluster::kubectl::print::fields::{list, text};
 use crate::object::Kind;
+use crate::object::patch::diff_strategic;
 use crate::object::selector::names::{check_label_key, check_label_value};
 
 /// `kubectl taint node NAME key=value:Effect key- key:Effect-`.
@@ -51,7 +53,9 @@ async fn taint_one(node: &Value, changes: &Changes, args: &Args, cx: &Kubectl) -
             spec.insert("taints".to_owned(), Value::Array(taints));
         }
     }
-    cx.patch_difference(Kind::Node, node, &new, write_options("kubectl-taint", args)?).await?;
+    // It is sent even if it changes nothing.
+    let patch = Patch::Strategic(diff_strategic(Kind::Node, node, &new));
+    cx.patch(Kind::Node, node, patch, None, write_options("kubectl-taint", args)?).await?;
     cx.tell(&new, how, args)
 }
 
