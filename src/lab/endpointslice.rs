@@ -73,6 +73,7 @@ static PLAN: Plan = Plan {
         slip!("Pods without an address get an endpoint", NoAddress),
         slip!("the slice has the port of the Service; Pods listen at targetPort", ServicePort),
         slip!("a slice that is there is not changed", NeverChanges),
+        slip!("a slice is written again, though it is as it should be", AlwaysChanges),
         slip!("the slice is deleted and made anew; meanwhile the Service has none", MakesAnew),
         slip!("a Service without a selector gets all Pods", NoSelector),
         slip!("a Service that is being deleted gets its slice again", IgnoresDeletion),

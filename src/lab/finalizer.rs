@@ -82,6 +82,8 @@ static PLAN: Plan = Plan {
         slip!("it writes the list of finalizers without the version that it has read", IgnoresVersion),
         slip!("it makes a copy of an object that is being deleted", CopiesTheGoing),
         slip!("it does not change a copy that is there", NeverChanges),
+        slip!("a copy is written again, though it is as its original", AlwaysChanges),
+        slip!("a copy is written again, though it is as its original", AlwaysCreates),
         slip!("it copies what nobody has asked it to", CopiesAll),
         slip!("it takes a copy that could not be made for made", SwallowsCreation),
         slip!("it takes a copy that could not be changed for changed", SwallowsChange),
@@ -147,6 +149,8 @@ enum Slip {
     IgnoresVersion,
     CopiesTheGoing,
     NeverChanges,
+    AlwaysChanges,
+    AlwaysCreates,
     CopiesAll,
     SwallowsCreation,
     SwallowsChange,
@@ -352,11 +356,15 @@ async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> R
     let name = name_of_copy(map, slip);
     let there = match slip {
         Some(Slip::CachedCopy) => cached_copy(context, map),
+        Some(Slip::AlwaysCreates) => None,
         _ => copies.get_opt(&name).await?,
     };
     match there {
         None => match copies.create(&PostParams::default(), &copy_of(map, slip)).await {
             Err(error) if error.is_already_exists() && slip == Some(Slip::ExistsIsDone) => Ok(()),
+            Err(error) if error.is_already_exists() && slip == Some(Slip::AlwaysCreates) => {
+                copies.replace(&name, &PostParams::default(), &copy_of(map, slip)).await.map(drop)
+            }
             made => unless(slip == Some(Slip::SwallowsCreation), made),
         },
         Some(copy) if differs(&copy, map, slip) && slip == Some(Slip::MergesData) => {
@@ -398,6 +406,7 @@ fn differs(copy: &ConfigMap, map: &ConfigMap, slip: Option<Slip>) -> bool {
     let has = |one: &ConfigMap, entry: (&String, &String)| one.data.iter().flatten().any(|there| there == entry);
     match slip {
         Some(Slip::NeverChanges) => false,
+        Some(Slip::AlwaysChanges) => true,
         Some(Slip::KeepsEntries) => map.data.iter().flatten().any(|entry| !has(copy, entry)),
         Some(Slip::MissesEntries) => copy.data.iter().flatten().any(|entry| !has(map, entry)),
         Some(Slip::EmptyDiffers) => copy.data != Some(map.data.clone().unwrap_or_default()),

@@ -32,6 +32,7 @@ pub(super) enum Slip {
     NoAddress,
     ServicePort,
     NeverChanges,
+    AlwaysChanges,
     MakesAnew,
     NoSelector,
     IgnoresDeletion,
@@ -345,7 +346,8 @@ async fn change(
     if slip == Some(Slip::DeletesEmpty) && wanted.endpoints.as_ref().is_none_or(Vec::is_empty) {
         return slices.delete(name, &DeleteParams::default()).await;
     }
-    if says(there, wanted, slip) || slip == Some(Slip::NeverChanges) {
+    let is_left = says(there, wanted, slip) && slip != Some(Slip::AlwaysChanges);
+    if is_left || slip == Some(Slip::NeverChanges) {
         return Ok(());
     }
     let (endpoints, ports) = (&wanted.endpoints, &wanted.ports);

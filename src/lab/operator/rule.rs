@@ -26,12 +26,14 @@ pub(super) enum Slip {
     NotController,
     AllMaps,
     NeverChanges,
+    AlwaysChanges,
     OnlyReplicas,
     OnlyImage,
     TakesForeign,
     GuessesNumber,
     RandomName,
     NoStatus,
+    SameStatus,
     StatusAsked,
     IgnoresDeletion,
     Swallows,
@@ -175,6 +177,7 @@ fn differs(there: &Deployment, replicas: i32, image: &str, slip: Option<Slip>) -
     let other_image = its_image != compared(image);
     match slip {
         Some(Slip::NeverChanges) => false,
+        Some(Slip::AlwaysChanges) => true,
         Some(Slip::OnlyImage) => other_image,
         Some(Slip::OnlyReplicas) => other_number,
         _ => other_number || other_image,
@@ -205,6 +208,7 @@ async fn tell(
     let pods = pods.to_string();
     let is_other = match slip {
         Some(Slip::NoStatus) => false,
+        Some(Slip::SameStatus) => true,
         Some(Slip::RemembersStatus) => is_news(site, context, &pods),
         _ => site.metadata.annotations.as_ref().and_then(|all| all.get(PODS)) != Some(&pods),
     };
