@@ -27,7 +27,7 @@ pub struct Ask {
     pub from: String,
     /// The condition that holds in the last step; empty: where nothing is left to do.
     pub to: String,
-    /// Conditions, and what is said where each holds first.
+    /// Conditions, and what is said where each holds first; in the order of the run.
     pub captions: Vec<(String, String)>,
 }
 
@@ -54,11 +54,16 @@ pub fn record(ask: &Ask) -> Result<Scene, String> {
         let current = session.current().filter(|step| !step.event.background);
         if let Some(current) = current {
             let mut step = step(&session, current);
-            for (condition, text, _) in &mut captions {
+            let mut unsaid = None;
+            for (condition, text, written) in &mut captions {
                 if text.is_some() && condition.as_mut().is_none_or(|c| c.holds(&session, current)) {
+                    if let Some(unsaid) = unsaid {
+                        return Err(format!("this holds at a step before the one in which {unsaid} does: {written}"));
+                    }
                     let said = text.take().cloned().unwrap_or_default();
                     step.caption = Some(step.caption.map_or(said.clone(), |before| format!("{before} {said}")));
                 }
+                unsaid = unsaid.or(text.map(|_| *written));
             }
             scene.steps.push(step);
             if end.as_mut().is_some_and(|end| end.holds(&session, current)) {
@@ -317,6 +322,18 @@ mod tests {
         let caption = ("create deployments request".to_owned(), "x".to_owned());
         let error = record(&Ask { captions: vec![caption], ..ask("", "") }).expect_err("nowhere to say it");
         assert!(error.contains("create deployments"), "{error}");
+    }
+
+    /// A condition that holds too soon says what is not so yet.
+    #[test]
+    fn captions_are_said_in_the_order_in_which_they_stand() {
+        let caption = |condition: &str| (condition.to_owned(), condition.to_owned());
+        let captions = vec![caption("create pods request"), caption("create pods/binding request")];
+        let said = |captions| record(&Ask { captions, ..ask("create pods request", "create pods/binding request") });
+        let scene = said(captions.clone()).expect("the Pod comes first");
+        assert_eq!(scene.steps.iter().filter(|step| step.caption.is_some()).count(), 2);
+        let error = said(captions.into_iter().rev().collect()).expect_err("the binding does not");
+        assert!(error.ends_with("the one in which create pods/binding request does: create pods request"), "{error}");
     }
 
     #[test]
