@@ -42,6 +42,9 @@ fn finds(name: &str, property: &str) {
     assert_eq!(opened.choices().len(), violation.choices.len());
 
     let right = mended(name);
+    for scenario in [&scenario(name), &right] {
+        assert_eq!(plan::unknown(&usual(scenario), bugs::cluster(scenario)), None, "{name}: as the command line asks");
+    }
     let clean = searched(&right, &usual(&right));
     assert_eq!(clean.violation, None, "{name}, mended");
     assert!(clean.exhausted, "{name}, mended: {clean:?}");
