@@ -129,7 +129,9 @@ pub fn stage_of(engine: &Engine, step: &Step) -> Option<usize> {
         return None;
     }
     let facts = Facts::of(engine, step);
-    STAGES.iter().rposition(|stage| (stage.fits)(&facts))
+    // What breaks a component is typed. It is nothing that the component does.
+    let stages = if facts.class == Class::Fault { &STAGES[..1] } else { STAGES };
+    stages.iter().rposition(|stage| (stage.fits)(&facts))
 }
 
 /// Where a session stands on the spine.
@@ -155,4 +157,22 @@ pub fn place(session: &Session) -> Place {
         causes.into_iter().find_map(|step| stage_of(engine, step))
     });
     Place { here, reached }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::scenario::Scenario;
+    use crate::debugger::Choice;
+
+    #[test]
+    fn what_breaks_a_component_is_typed_and_not_its_work() {
+        let mut session = Session::of(Scenario::find("deployment").expect("it is shipped"));
+        for broken in ["hold kube-scheduler", "stop kubelet/node-2"] {
+            session.choose(Choice::parse(broken, "default").expect("it is a choice")).expect("it can be done");
+            let place = place(&session);
+            assert_eq!(place.here, Some(0), "{broken}");
+            assert!(place.reached[1..].iter().all(Option::is_none), "{broken}: {:?}", place.reached);
+        }
+    }
 }
