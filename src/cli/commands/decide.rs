@@ -89,7 +89,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["stop", "start"],
             usage: "stop, start COMPONENT",
-            about: "the same in two moves",
+            about: "a crash in two moves",
             more: "",
             run: Stops(step),
         },
