@@ -13,7 +13,8 @@ use super::resolve::{Heard, ask};
 pub(super) mod busybox;
 
 struct Arguments<'a> {
-    kind: RecordType,
+    /// None: the address of a name, or the name of an address.
+    kind: Option<RecordType>,
     debug: bool,
     name: &'a str,
     server: Option<Ipv4Addr>,
@@ -32,8 +33,14 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], ter
         terminal.complain(&format!("nslookup: /etc/resolv.conf of {} names no server\n", kernel.label(namespace)));
         return 1;
     };
+    let asked = arguments.kind.unwrap_or(RecordType::A);
     let (name, kind) =
-        reverse(arguments.name).map_or((arguments.name.to_owned(), arguments.kind), |name| (name, RecordType::Ptr));
+        reverse(arguments.name).map_or((arguments.name.to_owned(), asked), |name| (name, RecordType::Ptr));
+    // Of the name of an address it does not tell who knows it, unless it was asked for that type.
+    let head = match arguments.kind {
+        None if kind == RecordType::Ptr => String::new(),
+        _ => format!("Server:\t\t{server}\nAddress:\t{server}#53\n\n"),
+    };
     let tries = if kind == RecordType::Ptr { vec![name.clone()] } else { resolver.tries(&name) };
     let mut last = name;
     let mut code = Code::NxDomain;
@@ -51,29 +58,31 @@ pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], ter
         }
         (last, code) = (full, answer.code);
         if !answer.records.is_empty() {
-            terminal.print(&format!("Server:\t\t{server}\nAddress:\t{server}#53\n\n{}\n", found(&question, &answer)));
+            terminal.print(&format!("{head}{}\n", found(&question, &answer)));
             return 0;
         }
         if code != Code::NxDomain {
             break;
         }
     }
-    let trouble = match code {
-        Code::NoError => format!("*** Can't find {last}: No answer\n"),
-        code => format!("** server can't find {last}: {}\n", code.as_str()),
+    // That there is nothing of a type is an answer.
+    let (trouble, exit) = match code {
+        Code::NoError => (format!("*** Can't find {}: No answer\n", arguments.name), 0),
+        code => (format!("** server can't find {last}: {}\n", code.as_str()), 1),
     };
-    terminal.print(&format!("Server:\t\t{server}\nAddress:\t{server}#53\n\n{trouble}\n"));
-    1
+    terminal.print(&format!("{head}{trouble}\n"));
+    exit
 }
 
 fn arguments<'a>(words: &[&'a str]) -> Result<Arguments<'a>, String> {
-    let (mut kind, mut debug, mut rest) = (RecordType::A, false, Vec::new());
+    let (mut kind, mut debug, mut rest) = (None, false, Vec::new());
     for word in words {
         match word.strip_prefix('-') {
             Some("debug") => debug = true,
             Some(option) => {
                 let value = option.strip_prefix("type=").or_else(|| option.strip_prefix("q="));
-                kind = value.and_then(RecordType::parse).ok_or_else(|| format!("*** Invalid option: {option}"))?;
+                let known = value.and_then(RecordType::parse);
+                kind = Some(known.ok_or_else(|| format!("*** Invalid option: {option}"))?);
             }
             None => rest.push(*word),
         }
