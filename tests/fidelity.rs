@@ -115,6 +115,15 @@ fn bodies_of_calls_are_what_was_sent() {
     assert_eq!(second, json!({"metadata": {"uid": uid}, "status": status}));
 }
 
+#[test]
+fn endpoints_go_inside_the_request_that_deletes_their_service() {
+    let record = record_of(Path::new("tests/reference/10-service-endpoints.yaml"));
+    let events = record.events.iter().map(|event| serde_json::from_str::<Value>(event).expect("a line of JSON"));
+    let gone = events.filter(|event| event["kind"] == "Endpoints" && event["type"] == "DELETED");
+    let by: Vec<Value> = gone.map(|event| event["by"].clone()).collect();
+    assert_eq!(by, ["kube-apiserver (inside the request that deleted the Service)"]);
+}
+
 /// `Pod.status.conditions[].lastProbeTime null`.
 fn empty_fields(value: &Value, path: String, found: &mut BTreeSet<String>) {
     match value {

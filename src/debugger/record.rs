@@ -156,6 +156,9 @@ impl Record {
             Some(object) if is_own_write(request, object) => {
                 format!("{APISERVER} update {}/status", object.kind().info().plural)
             }
+            Some(object) if object.kind() == Kind::Endpoints && request.kind == Kind::Service => {
+                format!("{APISERVER} (inside the request that deleted the Service)")
+            }
             _ => {
                 format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural)
             }
