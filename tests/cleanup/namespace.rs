@@ -54,7 +54,7 @@ fn a_namespace_is_emptied_pods_first_and_then_goes() {
     // The note of writes has none to Leases.
     let kinds = Kind::ALL.iter().filter(|kind| kind.info().namespaced && **kind != Kind::Lease).count();
     let collections = writes.iter().filter(|write| write.starts_with("deletecollection")).count();
-    assert_eq!(collections, kinds + 1, "every kind once, and the Pods twice: {writes:#?}");
+    assert_eq!(collections, kinds + 2, "every kind once; Pods twice, and Events in both their groups: {writes:#?}");
     assert_eq!(writes.last().map(String::as_str), Some("update namespaces/finalize doomed 200"));
 }
 
