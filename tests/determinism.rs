@@ -13,6 +13,8 @@ use kubestep::debugger::properties::own::{self, Stated};
 use kubestep::debugger::record::Record;
 use kubestep::engine::{Engine, Step};
 
+mod skip;
+
 /// How many seeds are tried unless the environment says otherwise. CI tries 200.
 const SEEDS: u64 = 8;
 
@@ -143,7 +145,7 @@ fn processes_agree() {
 #[test]
 fn builds_agree() {
     let Some(program) = std::env::var_os("KUBESTEP_OTHER") else {
-        println!("skipped: needs KUBESTEP_OTHER=target/judge/kubestep, after cargo build --profile judge");
+        skip::skipped("KUBESTEP_OTHER=target/judge/kubestep, after cargo build --profile judge");
         return;
     };
     for scenario in Scenario::shipped() {

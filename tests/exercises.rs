@@ -12,6 +12,8 @@ use kubestep::cluster::scenario::{Plugged, Scenario};
 use kubestep::debugger::record::Record;
 use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
 
+mod skip;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -148,7 +150,7 @@ fn one_file_gets_one_verdict() {
 #[test]
 fn the_twin_judges_alike() {
     let Some(twin) = std::env::var_os("KUBESTEP_OTHER") else {
-        println!("skipped: needs KUBESTEP_OTHER=target/judge/kubestep, after cargo build --profile judge");
+        skip::skipped("KUBESTEP_OTHER=target/judge/kubestep, after cargo build --profile judge");
         return;
     };
     for name in ["trace", "replicaset", "expectations", "fit", "deployment"] {

@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+mod skip;
+
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_kubestep"))
 }
@@ -208,7 +210,7 @@ impl Drop for Terminal<'_> {
 #[test]
 fn a_killed_session_is_offered_again() {
     if Command::new("tmux").arg("-V").output().is_err() {
-        eprintln!("skipped: needs tmux");
+        skip::skipped("tmux");
         return;
     }
     let scratch = Scratch::new("kill");
@@ -271,7 +273,7 @@ fn a_killed_session_is_offered_again() {
 #[test]
 fn what_cannot_be_repeated_is_kept_aside() {
     if Command::new("tmux").arg("-V").output().is_err() {
-        eprintln!("skipped: needs tmux");
+        skip::skipped("tmux");
         return;
     }
     let scratch = Scratch::new("refused");

@@ -11,6 +11,7 @@ use kubestep::lab::{Exercise, building, shelf, twin};
 use pty::Terminal;
 
 mod pty;
+mod skip;
 
 /// Another exercise takes long, and its program is none.
 const CARGO: &str = "#!/bin/sh

@@ -24,6 +24,8 @@ use kubestep::node::network::sockets::{Listener, Owner, Speaks};
 use kubestep::object::random::Random;
 use kubestep::object::time::Instant;
 
+mod skip;
+
 /// The port that every Pod serves.
 const PORT: u16 = 8080;
 /// How long a real connection may take.
@@ -32,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[test]
 fn a_real_walk_agrees_with_the_simulated_one() {
     if let Some(missing) = missing() {
-        return println!("skipped: needs {missing}");
+        return skip::skipped(missing);
     }
     let bridged = std::path::Path::new("/proc/sys/net/bridge/bridge-nf-call-iptables").exists();
     if !bridged {

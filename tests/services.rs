@@ -15,6 +15,8 @@ use kubestep::node::netfilter::{Table, Target};
 use kubestep::node::proxy::KubeProxy;
 use serde_json::{Value, json};
 
+mod skip;
+
 const SCENARIOS: [&str; 3] = ["service", "readiness", "nodeport"];
 const SEEDS: u64 = 6;
 
@@ -210,7 +212,7 @@ fn check_with(program: &str, arguments: &[&str], input: &str) -> Option<String> 
     let mut command = Command::new(program);
     let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let Ok(mut child) = command.spawn() else {
-        println!("skipped: needs {program}");
+        skip::skipped(program);
         return None;
     };
     child.stdin.take().expect("it is piped").write_all(input.as_bytes()).expect("it reads its input");
@@ -218,7 +220,7 @@ fn check_with(program: &str, arguments: &[&str], input: &str) -> Option<String> 
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let forbidden = ["Permission denied", "you must be root", "Operation not permitted", "does not exist"];
     if !output.status.success() && forbidden.iter().any(|why| said.contains(why)) {
-        println!("skipped: needs {program} to be allowed to ask the kernel: {said}");
+        skip::skipped(&format!("{program} to be allowed to ask the kernel: {said}"));
         return None;
     }
     Some(if output.status.success() { String::new() } else { said })

@@ -6,6 +6,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+mod skip;
+
 /// Words that are right and in no dictionary, a line each.
 const WORDS: &str = "book/words.txt";
 
@@ -81,7 +83,7 @@ fn unknown(prose: &str) -> Option<BTreeSet<String>> {
     let child = command.args(["-l", "-i", "utf-8", "-d", "en_GB"]);
     let child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
-        eprintln!("skipped: needs hunspell");
+        skip::skipped("hunspell");
         return None;
     };
     let mut input = child.stdin.take().expect("piped");
@@ -91,7 +93,7 @@ fn unknown(prose: &str) -> Option<BTreeSet<String>> {
     drop(input);
     let output = child.wait_with_output().expect("it ends");
     if !output.status.success() {
-        eprintln!("skipped: needs hunspell with the dictionary en_GB");
+        skip::skipped("hunspell with the dictionary en_GB");
         return None;
     }
     let words = String::from_utf8_lossy(&output.stdout);

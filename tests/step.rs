@@ -10,6 +10,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+mod skip;
+
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_kubestep"))
 }
@@ -438,7 +440,7 @@ fn without_colour_there_is_no_escape() {
 #[test]
 fn at_a_terminal() {
     if Command::new("tmux").arg("-V").output().is_err() {
-        eprintln!("skipped: needs tmux");
+        skip::skipped("tmux");
         return;
     }
     let socket = format!("kubestep-{}", std::process::id());

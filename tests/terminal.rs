@@ -7,6 +7,7 @@ use std::time::Duration;
 use pty::Terminal;
 
 mod pty;
+mod skip;
 
 fn sh(script: &str) -> Output {
     let script = script.replace("KUBESTEP", env!("CARGO_BIN_EXE_kubestep"));

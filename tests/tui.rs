@@ -16,6 +16,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
+mod skip;
+
 fn stepper() -> Stepper {
     // Who runs this at a terminal would get colours.
     console::set_colors_enabled(false);
@@ -254,7 +256,7 @@ fn lines_can_be_edited_recalled_and_completed() {
 #[test]
 fn at_a_terminal() {
     if Command::new("tmux").arg("-V").output().is_err() {
-        eprintln!("skipped: needs tmux");
+        skip::skipped("tmux");
         return;
     }
     let socket = format!("kubestep-tui-{}", std::process::id());

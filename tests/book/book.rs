@@ -11,3 +11,5 @@ mod live;
 mod parts;
 mod project;
 mod server;
+#[path = "../skip/mod.rs"]
+mod skip;

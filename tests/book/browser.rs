@@ -253,7 +253,7 @@ fn a_page_is_whole_without_a_script_and_on_paper() {
 #[test]
 fn pages_are_accessible_in_light_and_dark() {
     let Some(axe) = std::env::var_os("KUBESTEP_AXE") else {
-        eprintln!("skipped: needs axe-core, named in KUBESTEP_AXE");
+        crate::skip::skipped("axe-core, named in KUBESTEP_AXE");
         return;
     };
     let axe = std::fs::read_to_string(axe).expect("KUBESTEP_AXE names a script");

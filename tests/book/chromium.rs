@@ -34,7 +34,7 @@ impl Page {
             command.status().is_ok_and(|status| status.success())
         };
         let Some(name) = NAMES.into_iter().find(there) else {
-            eprintln!("skipped: needs chromium");
+            crate::skip::skipped("chromium");
             return None;
         };
         let profile = Scratch::new();

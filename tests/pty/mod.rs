@@ -6,6 +6,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::skip::skipped;
+
 /// A terminal of tmux's.
 pub struct Terminal(String);
 
@@ -13,7 +15,7 @@ impl Terminal {
     /// One in which a shell runs a script and says with what code it ended; None without tmux.
     pub fn start(name: &str, script: &str) -> Option<Terminal> {
         if Command::new("tmux").arg("-V").output().is_err() {
-            eprintln!("skipped: needs tmux");
+            skipped("tmux");
             return None;
         }
         let terminal = Terminal(format!("kubestep-{name}-{}", std::process::id()));
