@@ -49,6 +49,24 @@ fn the_claim_of_a_volume_that_is_given_back_is_asked_about_once() {
     assert!(world.seen.reads[2..].iter().all(|read| read == "get persistentvolumes pv"), "{:?}", world.seen.reads);
 }
 
+/// Nothing is asked: it is known without that nobody here deletes what such a volume stands for.
+#[test]
+fn a_volume_that_nobody_can_delete_fails() {
+    let mut world = World::new(Config::default());
+    let nfs = json!({"persistentVolumeReclaimPolicy": "Delete", "hostPath": null, "nfs": {"server": "s", "path": "/"}});
+    world.create(volume("pv", "2Gi", nfs));
+    world.create(claim("data", "1Gi", json!({})));
+    world.run(2);
+    world.seen.reads.clear();
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    world.run(5);
+    assert_eq!(world.phase(Kind::PersistentVolume, "pv"), "Failed");
+    let why = "error getting deleter volume plugin for volume \"pv\": no deletable volume plugin matched";
+    assert_eq!(world.events("pv"), [format!("Warning VolumeFailedDelete {why}")]);
+    let asked: Vec<&String> = world.seen.reads.iter().filter(|read| read.contains("persistentvolumes")).collect();
+    assert_eq!(asked, [] as [&str; 0]);
+}
+
 /// To know that nobody uses them all Pods are listed; but not for each claim of those that go together.
 #[test]
 fn claims_that_go_together_are_told_from_one_list() {

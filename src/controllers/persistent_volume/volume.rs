@@ -77,26 +77,32 @@ impl Binder {
     /// have changed meanwhile, so the API server is asked for it. Mirrors `deleteVolumeOperation`.
     async fn delete_volume(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
         let name = volume.metadata.name.clone().unwrap_or_default();
-        let Ok(volume) = self.client.get::<PersistentVolume>("", &name).await else { return Ok(()) };
-        if volume.metadata.deletion_timestamp.is_some() || claim_uid(&volume).is_empty() {
-            return Ok(());
-        }
         let spec = volume.spec.as_ref();
         if spec.is_some_and(|spec| spec.csi.is_some()) || !annotation(&*volume, PROVISIONED_BY).is_empty() {
             return Ok(());
         }
-        let why = match spec.and_then(|spec| spec.host_path.as_ref()) {
-            Some(host) if host.path.starts_with("/tmp/") => None,
-            Some(host) => Some(format!("host_path deleter only supports /tmp/.+ but received provided {}", host.path)),
-            None => Some(format!(
+        let Some(path) = spec.and_then(|spec| Some(spec.host_path.as_ref()?.path.clone())) else {
+            let why = format!(
                 "error getting deleter volume plugin for volume \"{name}\": no deletable volume plugin matched"
-            )),
+            );
+            return self.fail(volume, why).await;
         };
-        let Some(why) = why else {
-            return Ok(self.client.delete::<PersistentVolume>("", &name, DeleteOptions::default()).await?);
-        };
-        self.recorder.event(&*volume, EventType::Warning, "VolumeFailedDelete", why.clone());
-        self.set_volume_phase(volume, "Failed", &why).await.map(|_| ())
+        let Ok(now) = self.client.get::<PersistentVolume>("", &name).await else { return Ok(()) };
+        if now.metadata.deletion_timestamp.is_some() || claim_uid(&now).is_empty() {
+            return Ok(());
+        }
+        if !path.starts_with("/tmp/") {
+            let why = format!("host_path deleter only supports /tmp/.+ but received provided {path}");
+            return self.fail(volume, why).await;
+        }
+        Ok(self.client.delete::<PersistentVolume>("", &name, DeleteOptions::default()).await?)
+    }
+
+    /// The volume cannot be deleted.
+    async fn fail(&self, volume: Arc<PersistentVolume>, why: String) -> Result<(), Error> {
+        let volume = self.set_volume_phase(volume, "Failed", &why).await?;
+        self.recorder.event(&*volume, EventType::Warning, "VolumeFailedDelete", why);
+        Ok(())
     }
 
     /// One is a file system and the other a block device, so the claim's own look will never choose the volume.
