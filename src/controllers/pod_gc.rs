@@ -35,7 +35,7 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
 use crate::engine::Memory;
 use crate::object::node::is_ready;
-use crate::object::pod::{assigned_node, phase};
+use crate::object::pod::{assigned_node, has_ended, phase};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
 
@@ -191,7 +191,7 @@ impl PodGc {
             return Ok(());
         }
         let key = Key::of_meta(&pod.metadata);
-        if !is_terminated(pod)
+        if !has_ended(pod)
             && let Some(patch) = disruption_target::patch(pod, Some("Failed"), disruption, self.client.now())
         {
             match self.client.patch_status::<Pod>(key.namespace(), key.name(), patch).await {

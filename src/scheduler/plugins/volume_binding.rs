@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, TopologySelectorLabelRequirement};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 
 use crate::object::selector::nodes::any_term_matches;
@@ -233,9 +233,12 @@ fn reaches(volume: &PersistentVolume, node: &NodeInfo) -> bool {
 fn can_provision(class: &StorageClass, node: &NodeInfo) -> bool {
     let terms = class.allowed_topologies.as_deref().unwrap_or_default();
     let allowed = terms.is_empty()
-        || terms.iter().any(|term| {
-            let mut expressions = term.match_label_expressions.iter().flatten();
-            expressions.all(|e| node.labels().get(&e.key).is_some_and(|value| e.values.contains(value)))
+        // A term that asks for nothing is met nowhere.
+        || terms.iter().filter_map(|term| term.match_label_expressions.as_ref()).any(|expressions| {
+            let met = |e: &TopologySelectorLabelRequirement| {
+                node.labels().get(&e.key).is_some_and(|value| e.values.contains(value))
+            };
+            !expressions.is_empty() && expressions.iter().all(met)
         });
     class.provisioner != NO_PROVISIONER && !class.provisioner.is_empty() && allowed
 }
@@ -267,6 +270,8 @@ mod tests {
         let waits = "WaitForFirstConsumer";
         let lazy = json!({"provisioner": "x", "volumeBindingMode": waits, "allowedTopologies": in_a});
         set(&mut world, Kind::StorageClass, "lazy", lazy);
+        let nowhere = json!({"provisioner": "x", "volumeBindingMode": waits, "allowedTopologies": [{}]});
+        set(&mut world, Kind::StorageClass, "nowhere", nowhere);
         let none = json!({"provisioner": NO_PROVISIONER, "volumeBindingMode": waits});
         set(&mut world, Kind::StorageClass, "static", none);
         set(&mut world, Kind::StorageClass, "eager", json!({"provisioner": "x", "volumeBindingMode": "Immediate"}));
@@ -313,6 +318,7 @@ mod tests {
             (bound("pv"), "", AFFINITY),
             (bound("gone"), NON_EXISTENT, "same"),
             (claim("lazy", "1Gi"), "", NONE_TO_BIND),
+            (claim("nowhere", "1Gi"), NONE_TO_BIND, "same"),
             (claim("static", "1Gi"), "", NONE_TO_BIND),
             (claim("static", "9Gi"), NONE_TO_BIND, "same"),
             (selected, NONE_TO_BIND, NONE_TO_BIND),
