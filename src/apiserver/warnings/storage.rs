@@ -40,19 +40,15 @@ pub(super) fn of_volume(told: &mut Vec<String>, volume: &PersistentVolume) {
 /// Plugins that no kubelet has any more.
 fn removed(spec: &PersistentVolumeSpec) -> impl Iterator<Item = (&'static str, &'static str)> {
     [
-        (spec.cephfs.is_some(), "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-        (
-            spec.photon_persistent_disk.is_some(),
-            "photonPersistentDisk",
-            "deprecated in v1.11, non-functional in v1.16+",
-        ),
-        (spec.scale_io.is_some(), "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-        (spec.storageos.is_some(), "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-        (spec.glusterfs.is_some(), "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-        (spec.rbd.is_some(), "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+        (spec.cephfs.is_some(), "cephfs"),
+        (spec.photon_persistent_disk.is_some(), "photonPersistentDisk"),
+        (spec.scale_io.is_some(), "scaleIO"),
+        (spec.storageos.is_some(), "storageOS"),
+        (spec.glusterfs.is_some(), "glusterfs"),
+        (spec.rbd.is_some(), "rbd"),
     ]
     .into_iter()
-    .filter_map(|(used, plugin, since)| used.then_some((plugin, since)))
+    .filter_map(|(used, plugin)| Some((plugin, super::volumes::since(plugin)?)).filter(|_| used))
 }
 
 pub(super) fn of_claim(told: &mut Vec<String>, claim: &PersistentVolumeClaim) {

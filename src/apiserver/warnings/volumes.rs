@@ -44,25 +44,34 @@ pub(super) fn of_volumes(told: &mut Vec<String>, path: &str, volumes: &[Volume])
     }
 }
 
+/// Since when no kubelet has a plugin any more.
+pub(super) fn since(plugin: &str) -> Option<&'static str> {
+    Some(match plugin {
+        "photonPersistentDisk" => "deprecated in v1.11, non-functional in v1.16+",
+        "gitRepo" => "deprecated in v1.11, and disabled by default in v1.33+",
+        "scaleIO" => "deprecated in v1.16, non-functional in v1.22+",
+        "flocker" | "storageOS" | "quobyte" => "deprecated in v1.22, non-functional in v1.25+",
+        "glusterfs" => "deprecated in v1.25, non-functional in v1.26+",
+        "cephfs" | "rbd" => "deprecated in v1.28, non-functional in v1.31+",
+        _ => return None,
+    })
+}
+
 /// Plugins that no kubelet has any more.
 fn removed(volume: &Volume) -> impl Iterator<Item = (&'static str, &'static str)> {
     [
-        (
-            volume.photon_persistent_disk.is_some(),
-            "photonPersistentDisk",
-            "deprecated in v1.11, non-functional in v1.16+",
-        ),
-        (volume.git_repo.is_some(), "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
-        (volume.scale_io.is_some(), "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-        (volume.flocker.is_some(), "flocker", "deprecated in v1.22, non-functional in v1.25+"),
-        (volume.storageos.is_some(), "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-        (volume.quobyte.is_some(), "quobyte", "deprecated in v1.22, non-functional in v1.25+"),
-        (volume.glusterfs.is_some(), "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-        (volume.cephfs.is_some(), "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-        (volume.rbd.is_some(), "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+        (volume.photon_persistent_disk.is_some(), "photonPersistentDisk"),
+        (volume.git_repo.is_some(), "gitRepo"),
+        (volume.scale_io.is_some(), "scaleIO"),
+        (volume.flocker.is_some(), "flocker"),
+        (volume.storageos.is_some(), "storageOS"),
+        (volume.quobyte.is_some(), "quobyte"),
+        (volume.glusterfs.is_some(), "glusterfs"),
+        (volume.cephfs.is_some(), "cephfs"),
+        (volume.rbd.is_some(), "rbd"),
     ]
     .into_iter()
-    .filter_map(|(used, plugin, since)| used.then_some((plugin, since)))
+    .filter_map(|(used, plugin)| Some((plugin, since(plugin)?)).filter(|_| used))
 }
 
 fn keys(items: Option<&[KeyToPath]>, source: &str) -> Vec<File> {
