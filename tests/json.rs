@@ -1,7 +1,7 @@
 //! `--json`: every line of a session fits the documented schema, and says what the prompt says.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -263,4 +263,36 @@ fn questions_and_narration_fit_too() {
     assert_eq!(kinds[1..5], ["stop", "question", "stop", "question"]);
     assert!(answered[1]["narration"].as_str().is_some_and(|text| text.starts_with("1/")));
     assert_eq!(answered[answered.len() - 1]["answered"], 2);
+}
+
+/// A program that shows a button to stop has no other way: the answer to a move comes when it is over.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_long_move_and_not_the_session() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kubestep"))
+        .args(["step", "deployment", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program was built for this test");
+    let mut input = child.stdin.take().expect("standard input is a pipe");
+    let mut answers = BufReader::new(child.stdout.take().expect("standard output is a pipe")).lines();
+    let mut answer = || -> Value {
+        let line = answers.next().expect("there is one more").expect("it is text");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    };
+    assert_eq!(answer()["kind"], "hello");
+    input.write_all(b"goto 1000000000\n").expect("it reads");
+    let id = child.id().to_string();
+    // It listens as soon as it has read the line; before that it would end.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill is there").success());
+    let stopped = answer();
+    assert_eq!(stopped["kind"], "stop", "{stopped}");
+    input.write_all(b"quit\n").expect("it still reads");
+    let left = answer();
+    let left = if left["kind"] == "text" { answer() } else { left };
+    assert_eq!(left["kind"], "end", "{left}");
+    assert_eq!(left["step"], stopped["step"], "the step it had come to is shown");
+    assert!(child.wait().expect("it ends").success());
 }

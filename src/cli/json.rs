@@ -13,7 +13,9 @@ use crate::debugger::quiz::Question;
 use super::Stepper;
 use super::commands::Reply;
 use super::input::read_line;
+use super::signals::Signals;
 use super::told::told;
+use super::watch::Silent;
 
 /// The version of what is written. It grows when a field goes or changes its meaning, not when one is added.
 const SCHEMA: u32 = 1;
@@ -76,7 +78,8 @@ enum Line<'a> {
     },
 }
 
-/// Takes commands until the end of the input or `quit`. `text` is said at first.
+/// Takes commands until the end of the input or `quit`. `text` is said at first. SIGINT ends a long move, whose stop is told
+/// then; where none is under way it ends the program.
 pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
     console::set_colors_enabled(false);
     stepper.columns = Some(COLUMNS);
@@ -94,12 +97,19 @@ pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
     })?;
     while !stepper.done {
         let Some(command) = read_line()? else { break };
+        let signals = Signals::listen()?;
+        stepper.watch = Some(Box::new(Silent(signals.clone())));
         let mut reply = stepper.answer(&command);
+        signals.leave();
         if let (Ok(answer), Some(place)) = (&mut reply, stepper.new_shell()) {
             answer.text += &format!("a shell in {place} waits: type ls, or any other line; type exit leaves it\n");
         }
         let value = reply.as_ref().ok().and_then(|_| told(&mut stepper, &command));
         print(&line(&command, &reply, value))?;
+        // It may have been told to while a long move was under way.
+        if signals.ended() {
+            return Ok(());
+        }
     }
     let quiz = stepper.quiz.clone().unwrap_or_default();
     let step = stepper.session.history().len() as u64;

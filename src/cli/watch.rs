@@ -62,6 +62,15 @@ impl Watch for Bar {
     }
 }
 
+/// Nothing is shown: a program waits for the answer. SIGINT ends the move, as Ctrl-C does at a terminal.
+pub struct Silent(pub Signals);
+
+impl Watch for Silent {
+    fn goes_on(&mut self, _: Progress) -> bool {
+        !self.0.ended() && !self.0.interrupted()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
