@@ -11,14 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
-use kubestep::apiserver::request::{Body, Request, Response, User, Verb};
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::record::Record;
-use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
 /// The share of a recording's writes, and of its Events, that a run must repeat.
@@ -141,41 +137,29 @@ fn empty_fields(value: &Value, path: String, found: &mut BTreeSet<String>) {
 
 /// Who managed what at any time of a run: `Pod web-*-* kube-controller-manager:Update kubelet/status:Update`.
 fn managers_of_run(path: &Path) -> BTreeSet<String> {
-    let scenario = Scenario::find(&path.to_string_lossy()).expect("the scenario is well formed");
-    let mut cluster = bugs::cluster(&scenario);
-    let (mut seen, mut revision) = (BTreeSet::new(), cluster.engine.api.store.revision());
-    while !cluster.has_ended() && cluster.step().is_some() {
-        let changes = cluster.engine.api.store.changes_after(revision).expect("a step is shorter than the log");
-        let written: Vec<Object> = changes.filter_map(|change| Some(change.new.as_ref()?.value.clone())).collect();
-        revision = cluster.engine.api.store.revision();
-        for object in written {
-            let (kind, name) = (object.kind(), object.name());
-            let background = matches!(kind, Kind::Lease | Kind::Event | Kind::IPAddress | Kind::Node | Kind::CSINode);
-            if background || object.namespace().starts_with("kube-") {
-                continue;
-            }
-            let user = Rc::new(User::admin());
-            let mut get = Request::new(user, Verb::Get, kind, object.namespace(), name, Body::None);
-            get.options.managed_fields = true;
-            let now = cluster.engine.now();
-            let Ok(Response::Object(shown)) = cluster.engine.api.handle(&get, None, now).answer.result else {
-                continue;
-            };
-            let entries = shown.meta().managed_fields.clone().unwrap_or_default();
-            let mut managers: Vec<String> = entries.iter().map(manager).collect();
-            managers.sort();
-            if !managers.is_empty() {
-                seen.insert(format!("{kind} {} {}", stem(name), managers.join(" ")));
-            }
+    let mut seen = BTreeSet::new();
+    for event in &record_of(path).events {
+        let event: Value = serde_json::from_str(event).expect("an event is a line of JSON");
+        let [type_, kind, namespace, name] =
+            ["type", "kind", "namespace", "name"].map(|field| event[field].as_str().unwrap_or_default());
+        let background = ["Lease", "Event", "IPAddress", "Node", "CSINode"].contains(&kind);
+        if background || type_ == "DELETED" || namespace.starts_with("kube-") {
+            continue;
+        }
+        let managers: Vec<&str> = event["object"]["metadata"]["managers"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if !managers.is_empty() {
+            let newest = event["manager"].as_str().and_then(|newest| newest.rsplit_once('/'));
+            let newest = newest.map(|(manager, operation)| format!("{manager}:{operation}")).unwrap_or_default();
+            assert!(managers.contains(&newest.as_str()), "{event}");
+            seen.insert(format!("{kind} {} {}", stem(name), managers.join(" ")));
         }
     }
     seen
-}
-
-fn manager(entry: &ManagedFieldsEntry) -> String {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let part = entry.subresource.as_ref().map_or(String::new(), |part| format!("/{part}"));
-    format!("{}{part}:{}", text(&entry.manager), text(&entry.operation))
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! `calls.jsonl`, `events.jsonl` and `state.json` have the shape of the recordings of real clusters, so that a run can
 //! be laid beside one; `trace.jsonl` holds every step and is what two runs are compared by. `audit.log` is in [`audit`].
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Map, Value, json};
 
 use crate::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, StatusPatch, Subresource, name_in};
@@ -51,7 +52,14 @@ impl Record {
         }
         for note in &step.notes {
             if let Note::Stored { revision, old, new, .. } = note {
-                self.events.push(self.change(request, step, *revision, old.as_ref(), new.as_ref()).to_string());
+                let type_ = match (old, new) {
+                    (None, _) => "ADDED",
+                    (_, None) => "DELETED",
+                    _ => "MODIFIED",
+                };
+                let Some(object) = new.as_ref().or(old.as_ref()) else { continue };
+                let object = engine.api.with_managers(object);
+                self.events.push(self.change(request, step, *revision, type_, &object).to_string());
             }
         }
     }
@@ -137,45 +145,31 @@ impl Record {
         Some(Value::Object(call))
     }
 
-    fn change(
-        &self,
-        request: &Request,
-        step: &Step,
-        revision: u64,
-        old: Option<&Object>,
-        new: Option<&Object>,
-    ) -> Value {
-        let type_ = match (old, new) {
-            (None, _) => "ADDED",
-            (_, None) => "DELETED",
-            _ => "MODIFIED",
-        };
-        let object = new.or(old);
+    fn change(&self, request: &Request, step: &Step, revision: u64, type_: &str, object: &Object) -> Value {
         let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));
-        let by = match object {
-            Some(object) if is_own_write(request, object) => {
-                format!("{APISERVER} update {}/status", object.kind().info().plural)
-            }
-            Some(object) if object.kind() == Kind::Endpoints && request.kind == Kind::Service => {
-                format!("{APISERVER} (inside the request that deleted the Service)")
-            }
-            _ => {
-                format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural)
-            }
+        let info = object.kind().info();
+        let by = if is_own_write(request, object) {
+            format!("{APISERVER} update {}/status", info.plural)
+        } else if object.kind() == Kind::Endpoints && request.kind == Kind::Service {
+            format!("{APISERVER} (inside the request that deleted the Service)")
+        } else {
+            format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural)
         };
-        let mut printed = object.map(Object::printed);
-        if let (None, Some(last)) = (new, &mut printed) {
+        let mut printed = object.printed();
+        name_managers(&mut printed["metadata"]);
+        if type_ == "DELETED" {
             // Watches are told of an object that is gone with the revision at which it went.
-            last["metadata"]["resourceVersion"] = json!(revision.to_string());
+            printed["metadata"]["resourceVersion"] = json!(revision.to_string());
         }
         json!({
             "rv": revision,
             "t_ms": self.milliseconds(step.time),
             "type": type_,
-            "kind": object.map(|o| o.kind().info().kind),
-            "namespace": object.map(Object::namespace),
-            "name": object.map(Object::name),
+            "kind": info.kind,
+            "namespace": object.namespace(),
+            "name": object.name(),
             "by": by,
+            "manager": newest_manager(object),
             "object": printed,
         })
     }
@@ -184,6 +178,29 @@ impl Record {
 /// Whether this version was written by the API server in its own name, on the way to what the request asked for.
 fn is_own_write(request: &Request, written: &Object) -> bool {
     matches!(written.kind(), Kind::ResourceQuota | Kind::PodDisruptionBudget) && request.kind != written.kind()
+}
+
+/// Who wrote last, as far as managedFields tell, which know seconds.
+fn newest_manager(object: &Object) -> Option<String> {
+    let entries = object.meta().managed_fields.as_deref().unwrap_or_default();
+    let newest = entries.iter().max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?;
+    Some(format!("{}/{}", manager(newest), newest.operation.as_deref().unwrap_or_default()))
+}
+
+/// Puts the managers' names where managedFields are, which would hide the rest.
+fn name_managers(metadata: &mut Value) {
+    let Some(fields) = metadata.as_object_mut().and_then(|metadata| metadata.remove("managedFields")) else { return };
+    let entries: Vec<ManagedFieldsEntry> = serde_json::from_value(fields).unwrap_or_default();
+    let name = |entry: &ManagedFieldsEntry| format!("{}:{}", manager(entry), entry.operation.as_deref().unwrap_or(""));
+    let mut names: Vec<String> = entries.iter().map(name).collect();
+    names.sort();
+    metadata["managers"] = json!(names);
+}
+
+/// `kubelet/status`: a manager, and the subresource it wrote, if any.
+fn manager(entry: &ManagedFieldsEntry) -> String {
+    let subresource = entry.subresource.iter().map(|name| format!("/{name}")).collect::<String>();
+    entry.manager.clone().unwrap_or_default() + &subresource
 }
 
 /// The name of the object that comes with a request. What the server could not decode has none.

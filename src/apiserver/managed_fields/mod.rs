@@ -220,7 +220,7 @@ impl ApiServer {
     }
 
     /// A stored object with its managedFields.
-    pub(super) fn with_managers(&self, object: &Object) -> Object {
+    pub fn with_managers(&self, object: &Object) -> Object {
         let mut object = object.clone();
         self.show_in(&mut object, None);
         object
