@@ -1,8 +1,7 @@
 //! The kubelet: alone on its node, and in a whole cluster.
 
+mod alone;
 mod cluster;
-mod harness;
-mod node;
 mod probes;
 mod runtime;
 mod scripts;

@@ -1,267 +1,34 @@
-//! A kubelet on its own: an API server, one node, a runtime that behaves as the recordings' fake runtime did
-//! (sandbox 150 ms, first pull of an image 400 ms, stopping 150 ms), and the user.
+//! A kubelet on its own: an API server, one node, a runtime, and the user.
 
-use std::any::Any;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Container, Namespace, PodSpec, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, ExecAction, Namespace, PodSpec, Probe, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::request::{
     Binding, Body, DeleteOptions, Options, Patch, Request, Response, StatusPatch, Subresource, User, Verb,
 };
-use kubestep::engine::{Actor, ActorId, CallId, Delivery, Engine, Hub, RpcResult, What};
-use kubestep::node::cri::{
-    ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus, RelistWouldFind,
-    RuntimeCondition, Stream, error,
-};
+use kubestep::engine::{ActorId, Engine, What};
 use kubestep::node::disk::Disk;
 use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
-use kubestep::object::pod::status::PodCondition;
-use kubestep::object::{Kind, Object, Pod, Shared};
+use kubestep::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
+use kubestep::object::{Kind, Object, Pod};
+
+use super::runtime::{Runtime, RuntimeActor};
 
 /// What the API server says, once it does.
 type Answer = Rc<RefCell<Option<Response>>>;
 
-/// What the runtime of the test knows.
-#[derive(Default)]
-pub struct Runtime {
-    sandboxes: Vec<Shared<PodSandboxStatus>>,
-    containers: Vec<Shared<ContainerStatus>>,
-    images: Vec<String>,
-    /// Commands that exec probes may run with success.
-    pub files: Vec<String>,
-    /// No command can be run.
-    pub broken: bool,
-    /// No sandbox can be connected, which turns out after five seconds.
-    pub no_network: bool,
-    /// Exit code and life in milliseconds of containers by name; others run for ever.
-    pub lives: BTreeMap<String, (u64, i32)>,
-    next: u64,
-    /// Methods called.
-    pub calls: Vec<String>,
-}
-
-struct RuntimeActor {
-    hub: Hub,
-    actor: ActorId,
-    state: Rc<RefCell<Runtime>>,
-}
-
-impl RuntimeActor {
-    fn answer(&self, from: ActorId, call: CallId, request: &CriRequest) {
-        let delay = match request {
-            CriRequest::RunPodSandbox(_) if self.state.borrow().no_network => 5_000,
-            CriRequest::RunPodSandbox(_) | CriRequest::StopContainer { .. } => 150,
-            CriRequest::PullImage { .. } => 400,
-            _ => 0,
-        };
-        let (hub, me, state, request) = (self.hub.clone(), self.actor, self.state.clone(), request.clone());
-        self.hub.spawn(self.actor, "runtime", async move {
-            if delay > 0 {
-                hub.sleep(Duration::from_millis(delay)).await;
-            }
-            let result = state.borrow_mut().handle(&request, &hub);
-            let life = state.borrow().life(&request);
-            hub.reply(me, from, call, "reply", result.map(|r| Rc::new(r) as Rc<dyn kubestep::engine::Message>));
-            if let Some((id, ms, code)) = life {
-                hub.sleep(Duration::from_millis(ms)).await;
-                state.borrow_mut().end(&id, code, &hub);
-                let event = RelistWouldFind { id: id.into() };
-                let _: RpcResult = hub.rpc(from, Rc::new(event)).await;
-            }
-        });
-    }
-}
-
-impl Runtime {
-    fn handle(&mut self, request: &CriRequest, hub: &Hub) -> Result<CriResponse, kubestep::engine::RpcError> {
-        use kubestep::engine::Message;
-        self.calls.push(request.method().to_owned());
-        self.next += 1;
-        let id = format!("id{:04}", self.next);
-        let of = |uid: &str, pod: &str| pod.is_empty() || uid == pod;
-        Ok(match request {
-            CriRequest::Version => {
-                CriResponse::Version { runtime_name: "containerd".into(), runtime_version: "0.1.0".into() }
-            }
-            CriRequest::RunPodSandbox(_) if self.no_network => {
-                return Err(error("Unknown", "failed to setup network for sandbox"));
-            }
-            CriRequest::RunPodSandbox(config) => {
-                let ip = format!("10.244.0.{}", self.sandboxes.len() + 2);
-                let (config, created_at) = (config.clone(), hub.now());
-                let sandbox = PodSandboxStatus { id: id.as_str().into(), config, ready: true, created_at, ip };
-                self.sandboxes.insert(0, sandbox.into());
-                CriResponse::Id(id.into())
-            }
-            CriRequest::PodSandboxStatus { id } => {
-                let found = self.sandboxes.iter().find(|s| s.id == *id).cloned();
-                CriResponse::Sandbox(found.ok_or_else(|| error("NotFound", "no such sandbox"))?)
-            }
-            CriRequest::ListPodSandbox { pod_uid } => {
-                CriResponse::Sandboxes(self.sandboxes.iter().filter(|s| of(&s.config.uid, pod_uid)).cloned().collect())
-            }
-            CriRequest::StopPodSandbox { id } => {
-                self.sandboxes.iter_mut().filter(|s| s.id == *id).for_each(|s| s.ready = false);
-                CriResponse::Done
-            }
-            CriRequest::RemovePodSandbox { id } => {
-                self.sandboxes.retain(|s| s.id != *id);
-                CriResponse::Done
-            }
-            CriRequest::CreateContainer { sandbox_id, config } => {
-                let sandbox = self.sandboxes.iter().find(|s| s.id == *sandbox_id);
-                let sandbox = sandbox.ok_or_else(|| error("NotFound", "no such sandbox"))?;
-                let status = ContainerStatus {
-                    id: id.as_str().into(),
-                    sandbox_id: sandbox_id.clone(),
-                    pod_uid: sandbox.config.uid.as_str().into(),
-                    name: config.name.as_str().into(),
-                    attempt: config.attempt,
-                    state: ContainerState::ContainerCreated,
-                    image: config.image.as_str().into(),
-                    image_ref: config.image.as_str().into(),
-                    created_at: hub.now(),
-                    started_at: Default::default(),
-                    finished_at: Default::default(),
-                    exit_code: 0,
-                    reason: String::new().into(),
-                    message: String::new().into(),
-                };
-                self.containers.insert(0, status.into());
-                CriResponse::Id(id.into())
-            }
-            CriRequest::StartContainer { id } => {
-                for container in self.containers.iter_mut().filter(|c| c.id == *id) {
-                    container.state = ContainerState::ContainerRunning;
-                    container.started_at = hub.now();
-                }
-                CriResponse::Done
-            }
-            CriRequest::StopContainer { id, .. } => {
-                self.end(id, 0, hub);
-                CriResponse::Done
-            }
-            CriRequest::UpdateContainerResources { .. } => CriResponse::Done,
-            CriRequest::RemoveContainer { id } => {
-                self.containers.retain(|c| c.id != *id);
-                CriResponse::Done
-            }
-            CriRequest::ListContainers { pod_uid } => {
-                CriResponse::Containers(self.containers.iter().filter(|c| of(&c.pod_uid, pod_uid)).cloned().collect())
-            }
-            CriRequest::ContainerStatus { id } => {
-                let found = self.containers.iter().find(|c| c.id == *id).cloned();
-                CriResponse::Container(found.ok_or_else(|| error("NotFound", "no such container"))?)
-            }
-            CriRequest::PortForward { data, .. } => CriResponse::Forwarded(Some(data.clone())),
-            CriRequest::Open { .. } | CriRequest::Type { .. } => CriResponse::Stream(Stream::default()),
-            CriRequest::ExecSync { .. } if self.broken => {
-                return Err(error("Unknown", "failed to exec in container: it is broken"));
-            }
-            CriRequest::ExecSync { command, .. } | CriRequest::Exec { command, .. } => {
-                let file = command.last().cloned().unwrap_or_default();
-                let there = self.files.contains(&file);
-                let output = if there {
-                    String::new()
-                } else {
-                    format!("cat: can't open '{file}': No such file or directory\n")
-                };
-                CriResponse::Exec { output, errors: String::new(), exit_code: i32::from(!there) }
-            }
-            CriRequest::ImageStatus { image } => CriResponse::Image(self.images.contains(image).then(|| Image {
-                id: image.as_str().into(),
-                repo_tags: vec![image.clone()],
-                size: 75_497_472,
-                uid: None,
-                username: String::new(),
-            })),
-            CriRequest::PullImage { image } if image.contains("no-such") => {
-                return Err(error("NotFound", format!("failed to pull and unpack image \"{image}\": not found")));
-            }
-            CriRequest::PullImage { image } => {
-                self.images.push(image.clone());
-                CriResponse::Pulled { image_ref: image.clone() }
-            }
-            CriRequest::ListImages => CriResponse::Images(Vec::new()),
-            CriRequest::Status => {
-                CriResponse::Status { conditions: vec![condition("RuntimeReady"), condition("NetworkReady")] }
-            }
-        })
-    }
-
-    /// The power was off.
-    pub fn clear(&mut self) {
-        self.sandboxes.clear();
-        self.containers.clear();
-    }
-
-    /// The machine was restarted, and its runtime still knows what ran on it.
-    pub fn reboot(&mut self) {
-        self.sandboxes.iter_mut().for_each(|sandbox| sandbox.ready = false);
-        for container in self.containers.iter_mut().filter(|c| c.state == ContainerState::ContainerRunning) {
-            container.state = ContainerState::ContainerExited;
-            container.exit_code = 137;
-            container.reason = "Error".into();
-        }
-    }
-
-    pub fn sandboxes(&self) -> usize {
-        self.sandboxes.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.sandboxes.is_empty() && self.containers.is_empty()
-    }
-
-    fn life(&self, request: &CriRequest) -> Option<(String, u64, i32)> {
-        let CriRequest::StartContainer { id } = request else { return None };
-        let name = &self.containers.iter().find(|c| c.id == *id)?.name;
-        self.lives.get(name.as_str()).map(|(ms, code)| (id.to_string(), *ms, *code))
-    }
-
-    fn end(&mut self, id: &str, code: i32, hub: &Hub) {
-        let running = |c: &&mut Shared<ContainerStatus>| c.id == id && c.state == ContainerState::ContainerRunning;
-        for container in self.containers.iter_mut().filter(running) {
-            container.state = ContainerState::ContainerExited;
-            container.exit_code = code;
-            container.finished_at = hub.now();
-            container.reason = if code == 0 { "Completed" } else { "Error" }.into();
-        }
-    }
-}
-
-impl Actor for RuntimeActor {
-    fn name(&self) -> &str {
-        "containerd/node-1"
-    }
-
-    fn deliver(&self, delivery: Delivery) {
-        if let Delivery::Rpc { call, from, message } = delivery {
-            let message: Rc<dyn Any> = message;
-            if let Some(request) = message.downcast_ref::<CriRequest>() {
-                self.answer(from, call, request);
-            }
-        }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
 /// The whole of it.
 pub struct Harness {
-    pub engine: Engine,
+    engine: Engine,
     pub runtime: Rc<RefCell<Runtime>>,
-    pub kubelet: ActorId,
+    kubelet: ActorId,
     runtime_id: ActorId,
     /// What the kubelet sent to the API server, one line a request: milliseconds since [`Harness::mark`], then what.
     pub calls: Vec<String>,
@@ -278,18 +45,13 @@ impl Harness {
         let hub = engine.hub().clone();
         engine.add(Rc::new(RuntimeActor { hub: hub.clone(), actor: runtime_id, state: runtime.clone() }));
         let mut harness = Harness { engine, runtime, kubelet: ActorId(0), runtime_id, calls: Vec::new(), since: 0 };
-        let meta = |name: &str| ObjectMeta {
-            name: Some(name.into()),
-            namespace: Some("default".into()),
-            ..ObjectMeta::default()
-        };
         for name in ["default", "kube-node-lease"] {
             let metadata = ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() };
             harness.create(Object::Namespace(Arc::new(Namespace { metadata, ..Namespace::default() })));
         }
-        let account = ServiceAccount { metadata: meta("default"), ..ServiceAccount::default() };
+        let account = ServiceAccount { metadata: in_default("default"), ..ServiceAccount::default() };
         harness.create(Object::ServiceAccount(Arc::new(account)));
-        let ca = ConfigMap { metadata: meta("kube-root-ca.crt"), ..ConfigMap::default() };
+        let ca = ConfigMap { metadata: in_default("kube-root-ca.crt"), ..ConfigMap::default() };
         harness.create(Object::ConfigMap(Arc::new(ca)));
         harness.start_kubelet();
         harness.run(3_000);
@@ -306,6 +68,11 @@ impl Harness {
         let kubelet = Kubelet::new(hub, id, config, machine, Rules::default(), None);
         self.engine.add(Rc::new(kubelet));
         self.kubelet = id;
+    }
+
+    /// Ends the kubelet's process, as a crash does.
+    pub fn stop_kubelet(&mut self) {
+        self.engine.remove(self.kubelet);
     }
 
     fn handle(&mut self, verb: Verb, kind: Kind, subresource: Option<Subresource>, name: &str, body: Body) -> Response {
@@ -365,25 +132,25 @@ impl Harness {
         answer.borrow_mut().take().unwrap()
     }
 
-    pub fn create(&mut self, object: Object) {
+    fn create(&mut self, object: Object) {
         self.handle(Verb::Create, object.kind(), None, "", Body::Object(object.clone()));
     }
 
     /// Makes a pod and binds it.
     pub fn create_pod(&mut self, name: &str, spec: PodSpec) {
-        let metadata =
-            ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() };
-        self.create(Object::Pod(Arc::new(Pod { metadata, spec: Some(spec.into()), status: None })));
+        self.create(Object::Pod(Arc::new(Pod { metadata: in_default(name), spec: Some(spec.into()), status: None })));
         let binding = Binding { node: "node-1".into(), ..Binding::default() };
         self.mark();
         self.handle(Verb::Create, Kind::Pod, Some(Subresource::Binding), name, Body::Binding(binding));
     }
 
+    /// Deletes a pod, which has its grace period.
     pub fn delete_pod(&mut self, name: &str) {
         self.mark();
         self.handle(Verb::Delete, Kind::Pod, None, name, Body::Delete(DeleteOptions::default()));
     }
 
+    /// Deletes a pod's object at once.
     pub fn force_delete_pod(&mut self, name: &str) {
         self.mark();
         let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
@@ -422,9 +189,7 @@ impl Harness {
 
     /// Makes a pod, and binds it in the very moment in which the node gets a label.
     pub fn create_pod_and_label(&mut self, name: &str, spec: PodSpec, label: &str, value: &str) {
-        let metadata =
-            ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() };
-        self.create(Object::Pod(Arc::new(Pod { metadata, spec: Some(spec.into()), status: None })));
+        self.create(Object::Pod(Arc::new(Pod { metadata: in_default(name), spec: Some(spec.into()), status: None })));
         let Response::Object(Object::Node(node)) =
             self.handle_in("", Verb::Get, Kind::Node, None, "node-1", Body::None)
         else {
@@ -441,11 +206,29 @@ impl Harness {
         self.await_answer(&labelled);
     }
 
+    /// The pod as the API server has it.
     pub fn pod(&mut self, name: &str) -> Arc<Pod> {
         match self.handle(Verb::Get, Kind::Pod, None, name, Body::None) {
             Response::Object(Object::Pod(pod)) => pod,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// What its kubelet has said of a pod.
+    pub fn status(&mut self, name: &str) -> PodStatus {
+        self.pod(name).status.as_deref().cloned().expect("a status")
+    }
+
+    /// The phase of a pod, with the reason and the message for it.
+    pub fn phase(&mut self, name: &str) -> [String; 3] {
+        let status = self.status(name);
+        [&status.phase, &status.reason, &status.message].map(|text| text.as_deref().unwrap_or_default().to_owned())
+    }
+
+    /// What its kubelet has said of a pod's first container.
+    pub fn container(&mut self, name: &str) -> ContainerStatus {
+        let statuses = self.status(name).container_statuses.clone();
+        statuses.and_then(|statuses| statuses.into_iter().next()).expect("a container's status")
     }
 
     /// Somebody changes the pod's object.
@@ -470,10 +253,9 @@ impl Harness {
         self.handle(Verb::Patch, Kind::Pod, Some(Subresource::Status), name, patch);
     }
 
+    /// Makes an empty ConfigMap.
     pub fn create_config_map(&mut self, name: &str) {
-        let metadata =
-            ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() };
-        self.create(Object::ConfigMap(Arc::new(ConfigMap { metadata, ..ConfigMap::default() })));
+        self.create(Object::ConfigMap(Arc::new(ConfigMap { metadata: in_default(name), ..ConfigMap::default() })));
     }
 
     /// Calls from here on.
@@ -509,6 +291,11 @@ impl Harness {
     pub fn lines(&self) -> Vec<String> {
         let bare = self.lines_of_all().map(str::to_owned);
         bare.filter(|line| !line.contains("lease") && !line.contains("nodes")).collect()
+    }
+
+    /// Those of them that begin so.
+    pub fn lines_with(&self, prefix: &str) -> Vec<String> {
+        self.lines().into_iter().filter(|line| line.starts_with(prefix)).collect()
     }
 }
 
@@ -571,6 +358,13 @@ pub fn spec(container: &str, image: &str) -> PodSpec {
     PodSpec { containers: vec![container], volumes: Some(vec![volume]), ..PodSpec::default() }
 }
 
-fn condition(name: &'static str) -> RuntimeCondition {
-    RuntimeCondition { name, status: true, ..RuntimeCondition::default() }
+/// A probe that succeeds as long as there is such a file.
+pub fn probe(file: &str, period_seconds: i32) -> Probe {
+    let exec = ExecAction { command: Some(vec!["cat".into(), file.into()]) };
+    Probe { exec: Some(exec), period_seconds: Some(period_seconds), ..Probe::default() }
+}
+
+/// The metadata of an object in the namespace `default`.
+fn in_default(name: &str) -> ObjectMeta {
+    ObjectMeta { name: Some(name.into()), namespace: Some("default".into()), ..ObjectMeta::default() }
 }
