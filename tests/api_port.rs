@@ -1,9 +1,9 @@
 //! The API server's port: programs in Pods ask by the Service `kubernetes`, show the token of their service account, and are
 //! told what RBAC says.
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::record::Record;
+
+mod scenario;
 
 /// A Pod with curl, whose account may list Pods; then these lines. Returns what they printed, and the record.
 fn session(lines: &[&str]) -> (String, Record) {
@@ -31,8 +31,7 @@ timeline:
   - kubectl wait --for=condition=Ready pod/box --timeout=60s
 ";
     let timeline: String = lines.iter().map(|line| format!("  - {line:?}\n")).collect();
-    let scenario = Scenario::parse("port", &format!("{head}{timeline}")).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
+    let mut cluster = scenario::started(&format!("{head}{timeline}"));
     let mut record = Record::new(cluster.engine.now(), "default");
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };

@@ -3,27 +3,23 @@
 use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::properties;
 use kubestep::engine::{Note, Step};
 use kubestep::object::{Kind, Object};
+
+mod scenario;
 
 /// Runs a scenario to its end. Gives what was printed, and every number of replicas that the Deployment `web` was asked for,
 /// with the second at which it was.
 fn run(scenario: &Scenario) -> (String, Vec<(u64, i32)>) {
     let mut cluster = bugs::cluster(scenario);
-    let mut properties = properties::all();
     let (start, mut asked) = (cluster.engine.now(), Vec::new());
-    while !cluster.is_quiet() {
-        let Some(step) = cluster.step() else { break };
-        for property in &mut properties {
-            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
-        }
-        for replicas in replicas_of_web(&step) {
+    scenario::run_checked(&mut cluster, |_, step| {
+        for replicas in replicas_of_web(step) {
             if asked.last().is_none_or(|(_, last)| *last != replicas) {
                 asked.push(((step.time - start).as_secs(), replicas));
             }
         }
-    }
+    });
     assert!(cluster.engine.take_crashes().is_empty());
     (cluster.kubectl.printed_since(0), asked)
 }
@@ -39,22 +35,12 @@ fn replicas_of_web(step: &Step) -> Vec<i32> {
 fn scenario(timeline: &str) -> Scenario {
     let web = include_str!("../scenarios/autoscale.yaml");
     let begin = web.find("files:").unwrap()..web.find("timeline:").unwrap();
-    let text = format!("title: t\nnodes: 2\n{}timeline:\n{timeline}", &web[begin]);
-    Scenario::parse("t", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
-/// That each part was printed, however wide the columns are.
-#[track_caller]
-fn has(said: &str, parts: &[&str]) {
-    let narrow = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in parts {
-        assert!(narrow(said).contains(&narrow(part)), "{part}\n-- is not in\n{said}");
-    }
+    scenario::parsed(&format!("title: t\nnodes: 2\n{}timeline:\n{timeline}", &web[begin]))
 }
 
 #[track_caller]
 fn says(timeline: &str, parts: &[&str]) {
-    has(&run(&scenario(timeline)).0, parts);
+    scenario::has(&run(&scenario(timeline)).0, parts);
 }
 
 #[test]
@@ -92,7 +78,7 @@ fn bounds_hold_when_somebody_moves_them() {
     assert_eq!(replicas, [2, 4, 5, 3, 1, 2, 0], "{said}");
     let above = "New size: 3; reason: Current number of replicas above Spec.MaxReplicas";
     let below = "New size: 2; reason: Current number of replicas below Spec.MinReplicas";
-    has(&said, &["ScalingDisabled", above, below]);
+    scenario::has(&said, &["ScalingDisabled", above, below]);
 }
 
 /// The Deployment's own controller may write between the two.
@@ -228,7 +214,7 @@ fn what_cannot_be_measured_gets_its_condition() {
         ]),
     ];
     for (target, metric, parts) in cases {
-        has(&conditions_of(&format!("{{{target}, metrics: [{metric}]}}")), parts);
+        scenario::has(&conditions_of(&format!("{{{target}, metrics: [{metric}]}}")), parts);
     }
 }
 
@@ -287,7 +273,10 @@ spec:
         scenario.files.insert(name.to_owned(), text.to_owned());
     }
     let (said, _) = run(&scenario);
-    has(&said, &["asked for 4", "a Farm/my cpu: 200%/100% 2 9 2", "New size: 4; reason: cpu resource utilization"]);
+    scenario::has(
+        &said,
+        &["asked for 4", "a Farm/my cpu: 200%/100% 2 9 2", "New size: 4; reason: cpu resource utilization"],
+    );
 }
 
 #[test]

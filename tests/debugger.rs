@@ -10,6 +10,8 @@ use kubestep::debugger::stop::{Change, Stop};
 use kubestep::debugger::{Advance, Goal, Session, StopAt, describe, file};
 use kubestep::engine::{Note, Step, What};
 
+mod scenario;
+
 fn session(scenario: &str) -> Session {
     Session::of(Scenario::find(scenario).expect("the scenario is shipped"))
 }
@@ -101,7 +103,7 @@ fn every_subresource_can_be_stopped_at() {
 #[test]
 fn a_question_that_is_not_kept_can_be_stopped_at() {
     let scene = "{title: Questions, timeline: [kubectl auth can-i create pods, kubectl auth whoami]}";
-    let mut session = Session::of(Scenario::parse("asks", scene).expect("the scene is right"));
+    let mut session = Session::of(scenario::parsed(scene));
     let names = session.names();
     session.breakpoints.add("create selfsubjectreviews", false, &names).unwrap();
     let (at, _) = run(&mut session).expect("kubectl asks who it is");
@@ -244,8 +246,7 @@ timeline:
   - sleep 2
   - kubectl delete service web
 ";
-    let scenario = Scenario::parse("also", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut session = Session::of(scenario);
+    let mut session = Session::of(scenario::parsed(text));
     session.go(&mut Goal::Quiet, 200_000);
     let stops = session.history().iter().map(|step| Stop::of(&session, step)).filter(|stop| !stop.also.is_empty());
     let named = |change: &Change| format!("{:?} {}", change.how, change.object);

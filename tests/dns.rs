@@ -1,9 +1,6 @@
 //! CoreDNS in a whole cluster, asked by Pods.
 
-use std::time::Duration;
-
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
+mod scenario;
 
 /// A client, a Service, a headless one and a name for the world outside; then these lines, in which `$dns` is the
 /// server's Pod. Returns what they printed.
@@ -61,9 +58,7 @@ timeline:
   - kubectl version
 ";
     let lines: String = lines.iter().map(|line| format!("  - {line:?}\n")).collect();
-    let scenario = Scenario::parse("dns", &format!("{head}{lines}")).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    cluster.settle(Duration::from_secs(600));
+    let cluster = scenario::settled(&format!("{head}{lines}"), 600);
     let printed = cluster.kubectl.printed_since(0);
     let at = printed.find("$ kubectl version").expect("the set-up goes to its end");
     printed[at..].split_once("\n\n").map_or(String::new(), |(_, rest)| rest.to_owned())

@@ -3,16 +3,15 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
 use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
 use kubestep::engine::What;
 
+mod scenario;
+
 /// Runs a timeline to its end, `meddle` after every step, and gives what was printed; or what a property found.
 fn run(text: &str, mut meddle: impl FnMut(&mut Cluster)) -> Result<String, String> {
-    let scenario = Scenario::parse("mistake", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
+    let mut cluster = scenario::started(text);
     let mut properties = properties::all();
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };

@@ -9,6 +9,8 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, What};
 use kubestep::object::Kind;
 
+mod scenario;
+
 /// Two Pods that take no notice of being asked to go.
 const WEB: &str = include_str!("scenes/web.yaml");
 
@@ -28,9 +30,7 @@ fn session(head: &str, lines: &[&str]) -> (Cluster, String) {
     let timeline: String =
         ["kubectl apply -f pods.yaml", wait].iter().chain(lines).map(|l| format!("  - {l:?}\n")).collect();
     let text = format!("title: t\nnodes: 2\n{head}files:\n  pods.yaml: |\n{}timeline:\n{timeline}", manifest.concat());
-    let scenario = Scenario::parse("packets", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut cluster = bugs::cluster(&scenario);
-    cluster.settle(Duration::from_secs(600));
+    let cluster = scenario::settled(&text, 600);
     let printed = cluster.kubectl.printed_since(0);
     let after = printed.split_once("pod/far condition met\n\n").map_or(printed.clone(), |(_, rest)| rest.to_owned());
     (cluster, after)
@@ -222,9 +222,7 @@ timeline:
   - sleep 2
 "
         );
-        let scenario = Scenario::parse("hairpin", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let mut cluster = bugs::cluster(&scenario);
-        cluster.settle(Duration::from_secs(600));
+        let mut cluster = scenario::settled(&text, 600);
         let mark = cluster.kubectl.printed();
         cluster.type_lines(vec!["curl self --from self".to_owned()]);
         let mut said = Vec::new();
@@ -279,8 +277,7 @@ timeline:
   - sleep 30
 ";
     for seed in 0..4 {
-        let scenario = Scenario::parse("endpoints", text).unwrap_or_else(|error| panic!("{error}"));
-        let mut cluster = bugs::cluster(&Scenario { seed, ..scenario });
+        let mut cluster = bugs::cluster(&Scenario { seed, ..scenario::parsed(text) });
         cluster.settle(Duration::from_secs(600));
         let ready = ready_endpoints(&cluster);
         assert_eq!(ready.len(), 3, "seed {seed}: {ready:?}\n{}", cluster.kubectl.printed_since(0));
@@ -328,8 +325,7 @@ timeline:
   - sleep 3
   - curl -s $address:8080 --from node-1
 ";
-    let mut scenario =
-        Scenario::parse("deleted", &(WEB.to_owned() + timeline)).unwrap_or_else(|error| panic!("{error}"));
+    let mut scenario = scenario::parsed(&(WEB.to_owned() + timeline));
     let rounds = 24;
     let asked = (0..rounds).map(|round| format!("curl -s web --from node-{}", round % 2 + 1));
     scenario.timeline.extend(asked);
@@ -385,9 +381,7 @@ timeline:
 ",
             ["host-gw", "vxlan"][seed % 2]
         );
-        let scenario = Scenario::parse("ranges", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let mut cluster = bugs::cluster(&scenario);
-        cluster.settle(Duration::from_secs(300));
+        let cluster = scenario::settled(&text, 300);
         let said = cluster.kubectl.printed_since(0);
         assert_eq!(said.matches("default/there on node-2 answers GET /").count(), 2, "seed {seed}: {said}");
         assert!(!said.contains("via 172.18.0.11"), "the route of a deleted node stays: {said}");

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use kubestep::bugs;
 use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
 use kubestep::engine::Note;
 use kubestep::node::netfilter::{Change, Table};
+
+mod scenario;
 
 /// A server and clients on two nodes, in two Namespaces. The server listens on 80 and 8080.
 const WORLD: &str = "\
@@ -65,22 +66,17 @@ timeline:
 
 /// The cluster with a policy of this spec, and what these lines printed in it. All properties held meanwhile.
 fn session(spec: &str, lines: &[&str]) -> (Cluster, String, Vec<String>) {
-    let text = WORLD.replace("SPEC", spec);
-    let mut scenario = Scenario::parse("policies", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut scenario = scenario::parsed(&WORLD.replace("SPEC", spec));
     let set_up = scenario.timeline.len();
     scenario.timeline.extend(lines.iter().map(|line| (*line).to_owned()));
     let mut cluster = bugs::cluster(&scenario);
-    let (mut properties, mut dropped) = (properties::all(), Vec::new());
-    while !cluster.is_quiet() {
-        let Some(step) = cluster.step() else { break };
-        for property in &mut properties {
-            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}\n{spec}", property.name()));
-        }
+    let mut dropped = Vec::new();
+    scenario::run_checked(&mut cluster, |_, step| {
         dropped.extend(step.notes.iter().filter_map(|note| match note {
             Note::Text { topic: "dropped", text } => Some(text.clone()),
             _ => None,
         }));
-    }
+    });
     let printed = cluster.kubectl.printed_since(0);
     let after = printed.split("$ sleep 2\n\n").nth(1).unwrap_or_else(|| panic!("{set_up} lines\n{printed}")).to_owned();
     (cluster, after, dropped)
@@ -235,8 +231,7 @@ fn rules_follow() {
 /// A cluster without agents stores policies, and everything passes.
 #[test]
 fn without_agents_nothing_is_enforced() {
-    let text = WORLD.replace("policies: true\n", "").replace("SPEC", "{podSelector: {}}");
-    let mut scenario = Scenario::parse("policies", &text).unwrap_or_else(|error| panic!("{error}"));
+    let mut scenario = scenario::parsed(&WORLD.replace("policies: true\n", "").replace("SPEC", "{podSelector: {}}"));
     scenario.timeline.push("curl -m 1 web --from far".to_owned());
     let mut cluster = bugs::cluster(&scenario);
     cluster.settle(Duration::from_secs(300));

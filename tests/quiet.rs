@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
 use kubestep::cluster::scenario::{Nodes, Scenario};
 use kubestep::debugger::{Goal, Session};
+
+mod scenario;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -40,7 +41,7 @@ fn nothing_comes_where_nothing_may() {
 fn a_schedule_does_not_keep_the_cluster_busy() {
     const TICK: &str = "title: tick\ntimeline:\n- kubectl create cronjob tick --image=nginx:1.27 --schedule='* * * * *' -- \
                         sh -c 'sleep 2'\n- sleep 130\n";
-    let mut cluster = bugs::cluster(&Scenario::parse("tick", TICK).expect("it is well formed"));
+    let mut cluster = scenario::started(TICK);
     let start = cluster.engine.now();
     while !cluster.is_quiet() && cluster.engine.now() - start < 10 * MINUTE {
         cluster.step().expect("the schedule goes on");
@@ -55,7 +56,7 @@ fn a_schedule_does_not_keep_the_cluster_busy() {
 fn a_scenario_ends_with_its_last_line() {
     const CRASH: &str = "title: crash\ntimeline:\n- kubectl run bad --image=busybox:1.36 -- sh -c 'sleep 1; exit 1'\n\
                          - kubectl run worse --image=nowhere/none --image-pull-policy=Never\n- sleep 40\n";
-    let mut cluster = bugs::cluster(&Scenario::parse("crash", CRASH).expect("it is well formed"));
+    let mut cluster = scenario::started(CRASH);
     let start = cluster.engine.now();
     while !cluster.has_ended() {
         cluster.step().expect("it is tried again");

@@ -15,6 +15,7 @@ use kubestep::node::netfilter::{Table, Target};
 use kubestep::node::proxy::KubeProxy;
 use serde_json::{Value, json};
 
+mod scenario;
 mod skip;
 
 const SCENARIOS: [&str; 3] = ["service", "readiness", "nodeport"];
@@ -32,7 +33,7 @@ fn shipped(name: &str, seed: u64) -> Cluster {
 
 fn typed(lines: &[&str]) -> Cluster {
     let timeline = lines.iter().map(|line| (*line).to_owned()).collect();
-    at_rest(Scenario { proxy: true, timeline, ..Scenario::parse("test", "title: test").expect("that is enough") })
+    at_rest(Scenario { proxy: true, timeline, ..scenario::parsed("title: test") })
 }
 
 fn objects(cluster: &Cluster, prefix: &str) -> Vec<Value> {
@@ -126,7 +127,7 @@ fn traffic_is_shared_by_zones() {
         let cluster = at_rest(Scenario {
             proxy: true,
             timeline: steps[..count].iter().map(|line| (*line).to_owned()).collect(),
-            ..Scenario::parse("test", "title: test\nnodes: 3").expect("that is enough")
+            ..scenario::parsed("title: test\nnodes: 3")
         });
         let ready = ready_endpoints(&cluster).into_iter().filter(|address| address.ends_with(":80"));
         let ready: BTreeSet<String> = ready.collect();
@@ -181,7 +182,7 @@ fn traffic_stays_where_the_service_prefers() {
             proxy: true,
             timeline: timeline.collect(),
             files: [("web.yaml".to_owned(), manifest)].into(),
-            ..Scenario::parse("test", "title: test\nnodes: 3").expect("that is enough")
+            ..scenario::parsed("title: test\nnodes: 3")
         });
         let address = |name: &str| {
             let pods = objects(&cluster, "pods");
@@ -347,7 +348,7 @@ kind: Service
 metadata: {name: eager}
 spec: {selector: {app: slow}, ports: [{port: 80}], publishNotReadyAddresses: true}
 ";
-    let mut scenario = Scenario::parse("test", "title: test").expect("that is enough");
+    let mut scenario = scenario::parsed("title: test");
     scenario.proxy = true;
     scenario.files.insert("slow.yaml".into(), manifest.into());
     scenario.timeline = vec!["kubectl apply -f slow.yaml".into(), "sleep 5".into()];
@@ -370,7 +371,7 @@ spec: {selector: {app: slow}, ports: [{port: 80}], publishNotReadyAddresses: tru
 /// A Service without a selector, and Endpoints made by hand.
 #[test]
 fn endpoints_made_by_hand_are_mirrored() {
-    let mut scenario = Scenario::parse("test", "title: test").expect("that is enough");
+    let mut scenario = scenario::parsed("title: test");
     let manifest = "
 apiVersion: v1
 kind: Service
@@ -404,7 +405,7 @@ subsets: [{addresses: [{ip: 192.0.2.20}], notReadyAddresses: [{ip: 192.0.2.21}],
 fn the_mirroring_controller_looks_at_endpoints_of_selected_pods_only_when_they_change() {
     let lines = ["kubectl create service clusterip web --tcp=80", "sleep 1", "kubectl annotate service web a=b"];
     let timeline = lines.iter().map(|line| (*line).to_owned()).collect();
-    let scenario = Scenario { timeline, ..Scenario::parse("test", "title: test").expect("that is enough") };
+    let scenario = Scenario { timeline, ..scenario::parsed("title: test") };
     let mut cluster = bugs::cluster(&scenario);
     let mut looks = 0;
     while let Some(step) = cluster.step().filter(|_| !cluster.is_quiet()) {

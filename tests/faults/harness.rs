@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::{Goal, Session};
 use kubestep::engine::{Step, What};
@@ -79,13 +78,4 @@ pub fn can_get_lost(what: &What) -> bool {
 
 pub fn describes(step: &Step, text: &str) -> bool {
     matches!(&step.event.what, What::Fault { message } if message.line() == text)
-}
-
-/// All that kubectl has printed has these parts, however wide its columns are.
-pub fn says(cluster: &Cluster, parts: &[&str]) {
-    let said = cluster.kubectl.printed_since(0);
-    let narrow = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in parts {
-        assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
-    }
 }

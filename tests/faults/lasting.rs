@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::{Goal, Session};
 
 use crate::harness::{SEEDS, available, give_up_nodes, inflict, ready, session, settle};
+use crate::scenario;
 use crate::seeds::seeds;
 
 /// Faults that last, and what they are to be known by.
@@ -139,9 +138,7 @@ timeline:
 - sleep 150
 - kubectl exec box -- cat /c/a
 ";
-    let scenario = Scenario::parse("follows", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    cluster.settle(Duration::from_secs(600));
+    let cluster = scenario::settled(text, 600);
     let printed = cluster.kubectl.printed_since(0);
     assert!(printed.trim_end().ends_with("cat /c/a\nafter"), "{printed}");
 }

@@ -5,6 +5,8 @@
 mod harness;
 mod healed;
 mod lasting;
+#[path = "../scenario/mod.rs"]
+mod scenario;
 #[path = "../seeds/mod.rs"]
 mod seeds;
 mod shortage;

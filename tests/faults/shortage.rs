@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::{Goal, Session, properties};
+use kubestep::debugger::{Goal, Session};
 use kubestep::engine::Note;
 use kubestep::node::host::Shortage;
 use kubestep::object::Object;
 use kubestep::object::pod::has_ended;
 
-use crate::harness::{available, says, session, settle};
+use crate::harness::{available, session, settle};
+use crate::scenario;
 
 /// A node whose memory runs out says so, and its kubelet ends one Pod after the other, those that ask for nothing first. They
 /// stay, Failed, and others are made elsewhere.
@@ -50,29 +49,23 @@ timeline:
   - kubectl logs asks-nothing
   - relieve node-1
 ";
-    let scenario = Scenario::parse("memory", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    let mut properties = properties::all();
+    let mut cluster = scenario::started(text);
     let mut failed = Vec::new();
-    while !cluster.is_quiet() {
-        let Some(step) = cluster.step() else { break };
-        for property in &mut properties {
-            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
-        }
+    scenario::run_checked(&mut cluster, |_, step| {
         for note in &step.notes {
             let Note::Stored { old: Some(Object::Pod(old)), new: Some(Object::Pod(new)), .. } = note else { continue };
             if !has_ended(old) && has_ended(new) {
                 failed.push((step.time, new.metadata.name.clone().unwrap_or_default()));
             }
         }
-    }
+    });
     let names: Vec<&str> = failed.iter().map(|(_, name)| name.split('-').next().unwrap_or_default()).collect();
     assert_eq!(names, ["asks", "web", "asks"], "those that ask for nothing, then the one that asks: {failed:?}");
     assert_eq!((failed[0].1.as_str(), failed[2].1.as_str()), ("asks-nothing", "asks"));
     for pair in failed.windows(2) {
         assert!((pair[1].0 - pair[0].0).as_secs().abs_diff(10) <= 1, "one a round: {failed:?}");
     }
-    says(
+    scenario::has_said(
         &cluster,
         &[
             "reason: Evicted",
@@ -139,16 +132,9 @@ timeline:
   - fill asks 1Gi volume=cache
   - fill asks 1Gi d
 ";
-    let scenario = Scenario::parse("disk", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    let mut properties = properties::all();
-    while !cluster.is_quiet() {
-        let Some(step) = cluster.step() else { break };
-        for property in &mut properties {
-            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
-        }
-    }
-    says(
+    let mut cluster = scenario::started(text);
+    scenario::run_checked(&mut cluster, |_, _| {});
+    scenario::has_said(
         &cluster,
         &[
             "limited 1/1 Running 0",

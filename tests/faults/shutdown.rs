@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::properties;
 use kubestep::engine::Note;
 use kubestep::object::Object;
 use kubestep::object::pod::has_ended;
 
-use crate::harness::{describes, says};
+use crate::harness::describes;
+use crate::scenario;
 
 /// A machine that is to be switched off waits for its kubelet: ordinary Pods end first, then critical ones, each Failed with
 /// the reason. Others are made elsewhere, and the node comes back.
@@ -60,16 +58,10 @@ timeline:
   - sleep 40
   - kubectl get nodes
 ";
-    let scenario = Scenario::parse("shutdown", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    let mut properties = properties::all();
+    let mut cluster = scenario::started(text);
     let (mut ended, mut off) = (Vec::new(), None);
-    while !cluster.is_quiet() {
-        let Some(step) = cluster.step() else { break };
-        for property in &mut properties {
-            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
-        }
-        if describes(&step, "node stop 1") {
+    scenario::run_checked(&mut cluster, |_, step| {
+        if describes(step, "node stop 1") {
             off = Some(step.time);
         }
         for note in &step.notes {
@@ -79,7 +71,7 @@ timeline:
                 ended.push((step.time, new.metadata.name.clone().unwrap_or_default()));
             }
         }
-    }
+    });
     let said = cluster.kubectl.printed_since(0);
     let at = |wanted: &str| {
         let found = ended.iter().find(|(_, name)| name.starts_with(wanted));
@@ -91,7 +83,7 @@ timeline:
     assert!((19..=21).contains(&(critical - quick).as_secs()), "critical ones come then: {ended:?}");
     let off = off.expect("the kubelet has let go");
     assert!((off - critical).as_secs() <= 3, "nothing is waited for any more: {off} {ended:?}");
-    says(
+    scenario::has_said(
         &cluster,
         &[
             "node-1 NotReady",

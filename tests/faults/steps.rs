@@ -6,7 +6,8 @@ use kubestep::debugger::timeline::{self, About};
 use kubestep::debugger::{Advance, Goal, Session, causes, file};
 use kubestep::engine::StepId;
 
-use crate::harness::{can_get_lost, describes, says, session};
+use crate::harness::{can_get_lost, describes, session};
+use crate::scenario::{self, has_said};
 
 /// A line for each kind of fault that can be at this moment of the scenario.
 const KINDS: &[&str] = &[
@@ -114,10 +115,10 @@ timeline:
   - kubectl get events -o jsonpath='events {.items[*].reason}.'
   - file on nobody /ready
 ";
-    let scenario = Scenario::parse("file", text).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = scenario::parsed(text);
     let mut cluster = bugs::cluster(&scenario);
     while !cluster.is_quiet() && cluster.step().is_some() {}
-    says(
+    has_said(
         &cluster,
         &[
             "pod/app condition met",

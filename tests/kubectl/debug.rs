@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use kubestep::apiserver::admission::Reader;
-use kubestep::bugs;
 use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
+
+use crate::scenario;
 
 const SCENE: &str = "
 title: A Pod to look into
@@ -19,18 +19,11 @@ timeline:
 
 /// Types a line, lets everything come to rest, and gives what was printed.
 fn says(cluster: &mut Cluster, line: &str) -> String {
-    let before = cluster.kubectl.printed();
-    cluster.type_lines(vec![line.to_owned()]);
-    cluster.settle(Duration::from_secs(300));
-    let said = cluster.kubectl.printed_since(before);
-    said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
+    scenario::said(cluster, line, 300)
 }
 
 fn scene() -> Cluster {
-    let scenario = Scenario::parse("debug", SCENE).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    cluster.settle(Duration::from_secs(300));
-    cluster
+    scenario::settled(SCENE, 300)
 }
 
 #[test]

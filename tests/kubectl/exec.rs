@@ -4,28 +4,18 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::bugs;
 use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::What;
 
+use crate::scenario;
 use crate::shell::Shell;
 
 const SCENE: &str = include_str!("../scenes/exec.yaml");
 
 /// Lines after the scene is set, and what they printed.
 fn after(lines: &[&str]) -> (Cluster, Vec<String>) {
-    let scenario = Scenario::parse("exec", SCENE).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    cluster.settle(Duration::from_secs(300));
-    let said = lines.iter().map(|line| {
-        let before = cluster.kubectl.printed();
-        cluster.type_lines(vec![(*line).to_owned()]);
-        cluster.settle(Duration::from_secs(300));
-        let said = cluster.kubectl.printed_since(before);
-        said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
-    });
-    let said = said.collect();
+    let mut cluster = scenario::settled(SCENE, 300);
+    let said = lines.iter().map(|line| scenario::said(&mut cluster, line, 300)).collect();
     (cluster, said)
 }
 
@@ -281,16 +271,8 @@ timeline:
 - kubectl apply -f app.yaml
 - sleep 20
 ";
-    let scenario = Scenario::parse("somewhere", SCENE).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    cluster.settle(Duration::from_secs(300));
-    let mut said = |line: &str| {
-        let before = cluster.kubectl.printed();
-        cluster.type_lines(vec![line.to_owned()]);
-        cluster.settle(Duration::from_secs(300));
-        let said = cluster.kubectl.printed_since(before);
-        said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
-    };
+    let mut cluster = scenario::settled(SCENE, 300);
+    let mut said = |line: &str| scenario::said(&mut cluster, line, 300);
     let address = said("kubectl get service web -o jsonpath={.spec.clusterIP}");
     for (line, expected) in [
         ("pwd", "/work".to_owned()),

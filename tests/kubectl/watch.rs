@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
-
+use crate::scenario;
 use crate::shell::Shell;
 
 /// What a line shows, each line cut off behind its first columns.
@@ -62,7 +60,7 @@ fn a_timeline_ends_a_watch_when_its_time_is_over() {
     const LINES: &str = "title: watch\nnamespace: watch\ntimeline:\n- kubectl run web --image=nginx:1.27\n\
         - timeout 3 kubectl get pods -w\n- kubectl get pods -o name | wc -l\n\
         - name=$(kubectl get pods -o name | head -1)\n- kubectl get $name | grep -c Running\n";
-    let mut cluster = bugs::cluster(&Scenario::parse("watch", LINES).expect("it is well formed"));
+    let mut cluster = scenario::started(LINES);
     let start = cluster.engine.now();
     while !cluster.is_quiet() {
         cluster.step().expect("lines are left");

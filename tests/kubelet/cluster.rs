@@ -1,18 +1,15 @@
 //! Nodes in a whole cluster: what kubelets send, next to the recordings of a real one.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Engine, Step, What};
 use kubestep::node::runtime::Runtime;
 use kubestep::object::{Key, Kind, Object, Pod, Resource};
 
+use crate::scenario;
 use crate::world::Observer;
 
 /// A cluster of three nodes.
@@ -266,12 +263,7 @@ timeline:
   - sleep 3
   - kubectl get events --field-selector involvedObject.name=late
 ";
-    let scenario = Scenario::parse("classes", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut cluster = bugs::cluster(&scenario);
-    cluster.settle(Duration::from_secs(60));
-    let said = cluster.kubectl.printed_since(0);
-    let narrow: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in [
+    let parts = [
         "runtimeclass.node.k8s.io/vm created",
         "pods \"refused\" is forbidden: pod rejected: RuntimeClass \"nobody\" not found",
         "NAME HANDLER AGE unknown firecracker",
@@ -282,7 +274,6 @@ timeline:
         "\": no runtime for \"firecracker\" is configured",
         "handler: Invalid value: \"other\": field is immutable",
         "Failed to create pod sandbox: runtimeclass.node.k8s.io \"vm\" not found",
-    ] {
-        assert!(narrow.contains(part), "{part}\n-- is not in\n{said}");
-    }
+    ];
+    scenario::has_said(&scenario::settled(text, 60), &parts);
 }

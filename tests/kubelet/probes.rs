@@ -1,12 +1,12 @@
 //! Probes and hooks in a whole cluster: what is said, when, and what follows.
 
 use kubestep::apiserver::admission::Reader;
-use kubestep::bugs;
 use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::describe;
 use kubestep::engine::What;
 use kubestep::object::{Kind, Object};
+
+use crate::scenario;
 
 /// Runs a scenario with one Pod, `web`. `container` are the lines of its container below its name.
 fn run(image: &str, container: &str, grace: u32, timeline: &[&str]) -> Cluster {
@@ -27,8 +27,7 @@ fn run_with(change: impl Fn(String) -> String, image: &str, container: &str, gra
     let text = format!(
         "title: t\nstory: s\nfiles:\n  web.yaml: |\n    {indented}\nimages:\n  app: {{{image}}}\ntimeline:\n{lines}"
     );
-    let scenario = Scenario::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut cluster = bugs::cluster(&scenario);
+    let mut cluster = scenario::started(&text);
     while !cluster.is_quiet() && cluster.step().is_some() {}
     let crashes = cluster.engine.take_crashes();
     assert!(crashes.is_empty(), "{crashes:?}");
@@ -340,8 +339,7 @@ fn a_probe_walks() {
         "title: t\nstory: s\nfiles:\n  web.yaml: '{pod}'\ntimeline:\n- kubectl apply -f web.yaml\n\
          - kubectl wait --for=condition=Ready pod/web --timeout=30s\n- sleep 7\n"
     );
-    let scenario = Scenario::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut cluster = bugs::cluster(&scenario);
+    let mut cluster = scenario::started(&text);
     let (mut hops, mut background) = (Vec::new(), 0);
     while !cluster.is_quiet() {
         let Some(step) = cluster.step() else { break };

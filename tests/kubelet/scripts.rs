@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
 use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::What;
+
+use crate::scenario;
 
 /// A cluster in which this Pod was applied.
 fn applied(pod: &str) -> Cluster {
@@ -13,19 +13,14 @@ fn applied(pod: &str) -> Cluster {
     let text = format!(
         "title: a script\nnodes: 2\nproxy: true\ndns: true\nfiles:\n  pod.yaml: |\n{indented}timeline:\n- kubectl apply -f pod.yaml\n"
     );
-    let mut cluster = bugs::cluster(&Scenario::parse("script", &text).expect("it is well formed"));
-    cluster.settle(Duration::from_secs(60));
-    cluster
+    scenario::settled(&text, 60)
 }
 
 /// What a line prints, when nothing but background traffic is left.
 fn said(cluster: &mut Cluster, line: &str) -> String {
-    let before = cluster.kubectl.printed();
-    cluster.type_lines(vec![line.to_owned()]);
-    cluster.settle(Duration::from_secs(120));
+    let said = scenario::said(cluster, line, 120);
     assert!(cluster.is_quiet(), "{line}: it comes to rest");
-    let said = cluster.kubectl.printed_since(before);
-    said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
+    said
 }
 
 pub fn pass(cluster: &mut Cluster, seconds: u64) {

@@ -1,12 +1,9 @@
 //! Pods that a file on a node asks for.
 
-use std::time::Duration;
-
-use kubestep::bugs;
 use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
 
 use super::scripts::pass;
+use crate::scenario;
 
 const FILES: &str = "title: a file on a node
 nodes: 2
@@ -45,10 +42,7 @@ timeline:
 ";
 
 fn cluster(timeline: &str) -> Cluster {
-    let text = format!("{FILES}{timeline}");
-    let mut cluster = bugs::cluster(&Scenario::parse("static", &text).expect("it is well formed"));
-    cluster.settle(Duration::from_secs(60));
-    cluster
+    scenario::settled(&format!("{FILES}{timeline}"), 60)
 }
 
 /// What a line prints, some seconds later.

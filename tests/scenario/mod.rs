@@ -1,0 +1,72 @@
+//! A scenario that a test writes down: it is run, further lines are typed, and what they print is read.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::time::Duration;
+
+use kubestep::bugs;
+use kubestep::cluster::Cluster;
+use kubestep::cluster::scenario::Scenario;
+use kubestep::debugger::properties;
+use kubestep::engine::Step;
+
+/// The scenario that is written so.
+pub fn parsed(text: &str) -> Scenario {
+    Scenario::parse("test", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// A cluster in which it is about to begin.
+pub fn started(text: &str) -> Cluster {
+    bugs::cluster(&parsed(text))
+}
+
+/// A cluster in which nothing but background traffic is left of it, or so many seconds have passed.
+pub fn settled(text: &str, seconds: u64) -> Cluster {
+    let mut cluster = started(text);
+    cluster.settle(Duration::from_secs(seconds));
+    cluster
+}
+
+/// Runs until nothing but background traffic is left, and lets somebody look at each step. All properties must hold.
+pub fn run_checked(cluster: &mut Cluster, mut look: impl FnMut(&mut Cluster, &Step)) {
+    let mut properties = properties::all();
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        for property in &mut properties {
+            property.check(&cluster.engine, &step).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
+        }
+        look(cluster, &step);
+    }
+    for property in &mut properties {
+        property.finish(&cluster.engine).unwrap_or_else(|what| panic!("{}: {what}", property.name()));
+    }
+}
+
+/// Types a line, runs for so many seconds at most, and gives what the line has printed by then.
+pub fn said(cluster: &mut Cluster, line: &str, seconds: u64) -> String {
+    let before = cluster.kubectl.printed();
+    cluster.type_lines(vec![line.to_owned()]);
+    cluster.settle(Duration::from_secs(seconds));
+    let said = cluster.kubectl.printed_since(before);
+    said.split_once('\n').map_or(String::new(), |(_, said)| said.trim_end().to_owned())
+}
+
+/// All that has been printed has these parts, however wide its columns are.
+#[track_caller]
+pub fn has_said(cluster: &Cluster, parts: &[&str]) {
+    has(&cluster.kubectl.printed_since(0), parts);
+}
+
+/// A text has these parts, however wide its columns are.
+#[track_caller]
+pub fn has(text: &str, parts: &[&str]) {
+    let narrow = narrow(text);
+    for part in parts {
+        assert!(narrow.contains(part), "{part}\n-- is not in\n{text}");
+    }
+}
+
+/// A text whose words are one space apart.
+pub fn narrow(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
