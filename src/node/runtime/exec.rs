@@ -64,7 +64,7 @@ impl Ran {
 }
 
 /// What a command needs to know of the container that it runs in.
-pub(super) struct Place {
+pub(super) struct ExecContext {
     pub(super) container: Box<Container>,
     pub(super) sandbox: Shared<PodSandboxConfig>,
     /// Variables that a shell has set and passes on.
@@ -130,11 +130,11 @@ impl Inner {
 
     /// The same for a command that takes no time.
     pub(super) fn exec_at_once(&self, id: &str, command: &[String]) -> Result<CriResponse, RpcError> {
-        let (mut shell, mut place, mut done) = self.shell_beside(id, command, "")?;
+        let (mut shell, mut context, mut done) = self.shell_beside(id, command, "")?;
         loop {
-            match self.advance(&mut shell, &mut place, Unknown::DoesWell, &mut done)? {
+            match self.advance(&mut shell, &mut context, Unknown::DoesWell, &mut done)? {
                 Wait::Time { .. } => {}
-                Wait::Others(_) => self.finish(&mut shell, &place, Ran::default(), &mut done),
+                Wait::Others(_) => self.finish(&mut shell, &context, Ran::default(), &mut done),
                 Wait::End(code) => return Ok(done.answer(code)),
                 Wait::Server | Wait::Unsupported => return Ok(done.answer(0)),
             }
@@ -144,14 +144,14 @@ impl Inner {
     /// Runs a command to its end, or, None, until the limit is over.
     async fn run_beside(
         &self,
-        (mut shell, mut place, mut done): (Shell, Place, Done),
+        (mut shell, mut context, mut done): (Shell, ExecContext, Done),
         unknown: Unknown,
         limit: Option<Duration>,
     ) -> Result<Option<CriResponse>, RpcError> {
         let start = self.hub.now();
         for _ in 0..WAITS_MAX {
             let left = limit.map(|limit| limit.saturating_sub(self.hub.now() - start));
-            match self.advance(&mut shell, &mut place, unknown, &mut done)? {
+            match self.advance(&mut shell, &mut context, unknown, &mut done)? {
                 Wait::Time { time: Some(time), .. } if left.is_none_or(|left| time <= left) => {
                     self.hub.sleep(time).await;
                 }
@@ -160,8 +160,8 @@ impl Inner {
                     self.hub.sleep(left.unwrap_or_default()).await;
                     return Ok(None);
                 }
-                Wait::Others(command) => match self.ask_for(&place, &command.words, left).await? {
-                    Some(ran) => self.finish(&mut shell, &place, ran, &mut done),
+                Wait::Others(command) => match self.ask_for(&context, &command.words, left).await? {
+                    Some(ran) => self.finish(&mut shell, &context, ran, &mut done),
                     None => return Ok(None),
                 },
                 Wait::End(code) => return Ok(Some(done.answer(code))),
@@ -178,23 +178,28 @@ impl Inner {
     }
 
     /// What others answer within a limit.
-    async fn ask_for(&self, place: &Place, words: &[String], limit: Option<Duration>) -> Result<Option<Ran>, RpcError> {
-        let Some(limit) = limit else { return self.ask_others(place, words).await.map(Some) };
-        unless(self.ask_others(place, words), self.hub.sleep(limit)).await.transpose()
+    async fn ask_for(
+        &self,
+        context: &ExecContext,
+        words: &[String],
+        limit: Option<Duration>,
+    ) -> Result<Option<Ran>, RpcError> {
+        let Some(limit) = limit else { return self.ask_others(context, words).await.map(Some) };
+        unless(self.ask_others(context, words), self.hub.sleep(limit)).await.transpose()
     }
 
     /// Where a container's own process runs.
-    pub(super) fn place_of_process(&self, id: &str) -> Option<Place> {
+    pub(super) fn context_of_process(&self, id: &str) -> Option<ExecContext> {
         let state = self.state.borrow();
         let container = state.containers.get(id)?;
         let sandbox = state.sandboxes.get(&container.status.sandbox_id)?.config.clone();
-        Some(Place { container: container.clone(), sandbox, exported: Vec::new() })
+        Some(ExecContext { container: container.clone(), sandbox, exported: Vec::new() })
     }
 
     /// A shell, or one command, in a container that runs.
-    fn shell_beside(&self, id: &str, command: &[String], input: &str) -> Result<(Shell, Place, Done), RpcError> {
-        let place = self.place_of_process(id).ok_or_else(|| no_container(id))?;
-        if place.container.status.state != ContainerState::ContainerRunning {
+    fn shell_beside(&self, id: &str, command: &[String], input: &str) -> Result<(Shell, ExecContext, Done), RpcError> {
+        let context = self.context_of_process(id).ok_or_else(|| no_container(id))?;
+        if context.container.status.state != ContainerState::ContainerRunning {
             let why = "failed to exec in container: container is in CONTAINER_EXITED state";
             return Err(cri::error("Unknown", why));
         }
@@ -206,14 +211,14 @@ impl Inner {
             }
             _ => (Program::of(command), input),
         };
-        Ok((place.shell(program).reading(input), place, Done::default()))
+        Ok((context.shell(program).reading(input), context, Done::default()))
     }
 
     /// Lets a shell go on until it has to wait.
     pub(super) fn advance(
         &self,
         shell: &mut Shell,
-        place: &mut Place,
+        context: &mut ExecContext,
         unknown: Unknown,
         done: &mut Done,
     ) -> Result<Wait, RpcError> {
@@ -222,38 +227,38 @@ impl Inner {
                 Turn::End(code) => return Ok(Wait::End(code)),
                 Turn::Unsupported => return Ok(Wait::Unsupported),
                 Turn::Sleep { time, is_background } => return Ok(Wait::Time { time, is_background }),
-                Turn::Write(writes) => self.write(shell, place, writes, done),
+                Turn::Write(writes) => self.write(shell, context, writes, done),
                 Turn::Run(mut command) => {
-                    place.exported = std::mem::take(&mut command.exported);
+                    context.exported = std::mem::take(&mut command.exported);
                     let ran = match unknown {
-                        Unknown::Runs if command.is_job => self.job(shell, place, &command),
+                        Unknown::Runs if command.is_job => self.job(shell, context, &command),
                         Unknown::Runs if !process::is_known(&command.words) => return Ok(Wait::Server),
                         Unknown::Runs if process::asks(&command.words) => return Ok(Wait::Others(command)),
-                        Unknown::Runs => self.of_process(place, &command),
+                        Unknown::Runs => self.of_process(context, &command),
                         _ if process::never_ends(&command.words) => {
                             return Ok(Wait::Time { time: None, is_background: false });
                         }
                         _ if programs::is_one(&command.words[0]) => return Ok(Wait::Others(command)),
-                        _ => self.at_once_or(place, &command, shell.is_shell(), unknown)?,
+                        _ => self.at_once_or(context, &command, shell.is_shell(), unknown)?,
                     };
-                    self.finish(shell, place, ran, done);
+                    self.finish(shell, context, ran, done);
                 }
             }
         }
     }
 
     /// A command has come to this.
-    pub(super) fn finish(&self, shell: &mut Shell, place: &Place, ran: Ran, done: &mut Done) {
+    pub(super) fn finish(&self, shell: &mut Shell, context: &ExecContext, ran: Ran, done: &mut Done) {
         done.ran += 1;
         let writes = shell.done(ran.output, ran.errors, ran.code);
-        self.write(shell, place, writes, done);
+        self.write(shell, context, writes, done);
     }
 
-    fn write(&self, shell: &mut Shell, place: &Place, writes: Vec<Write>, done: &mut Done) {
+    fn write(&self, shell: &mut Shell, context: &ExecContext, writes: Vec<Write>, done: &mut Done) {
         for Write { to, text } in writes {
             match to {
                 Sink::File { path, append } => {
-                    if let Err(why) = self.write_file(&place.container, &path, &text, append) {
+                    if let Err(why) = self.write_file(&context.container, &path, &text, append) {
                         done.printed.push((true, shell.refused(&path, why)));
                     }
                 }
@@ -264,9 +269,15 @@ impl Inner {
     }
 
     /// A command that takes no time, or one that nobody here knows.
-    fn at_once_or(&self, place: &Place, command: &Command, is_shell: bool, unknown: Unknown) -> Result<Ran, RpcError> {
+    fn at_once_or(
+        &self,
+        context: &ExecContext,
+        command: &Command,
+        is_shell: bool,
+        unknown: Unknown,
+    ) -> Result<Ran, RpcError> {
         let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-        Ok(match (self.at_once_in(place, &words, command.input()), words.first()) {
+        Ok(match (self.at_once_in(context, &words, command.input()), words.first()) {
             (Some(ran), _) => ran,
             (None, Some(name)) if unknown == Unknown::IsNotFound => {
                 if !is_shell {
@@ -290,12 +301,13 @@ impl Inner {
     }
 
     /// A command of the network, which the machine's kernel runs.
-    pub(super) async fn ask_others(&self, place: &Place, words: &[String]) -> Result<Ran, RpcError> {
+    pub(super) async fn ask_others(&self, context: &ExecContext, words: &[String]) -> Result<Ran, RpcError> {
         let unplugged = || cri::error("Unavailable", "the machine has no network");
         let kernel = self.kernel.get().ok_or_else(unplugged)?;
-        let PodSandboxConfig { namespace, name, host_network, .. } = &*place.sandbox;
+        let PodSandboxConfig { namespace, name, host_network, .. } = &*context.sandbox;
         let pod = if *host_network { String::new() } else { format!("{namespace}/{name}") };
-        let execute = Execute { pod, words: words.to_vec(), userland: image::userland(&place.container.config.image) };
+        let execute =
+            Execute { pod, words: words.to_vec(), userland: image::userland(&context.container.config.image) };
         let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(execute)).await?;
         let Executed { output, errors, code, unknown_host } =
             (*reply.downcast::<Executed>().map_err(|_| unplugged())?).clone();
@@ -303,7 +315,7 @@ impl Inner {
     }
 }
 
-impl Place {
+impl ExecContext {
     /// Where a command stands; None: at the root, as far as is known.
     pub(super) fn directory(&self) -> Option<&str> {
         let own = Some(self.container.config.working_dir.as_str()).filter(|path| !path.is_empty());

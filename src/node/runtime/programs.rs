@@ -2,7 +2,7 @@
 //!
 //! Those that read lines and print lines are in [`text`].
 
-use super::exec::{Place, Ran};
+use super::exec::{ExecContext, Ran};
 use super::files::full_name;
 use super::network::netns;
 use super::script::commands::within;
@@ -52,18 +52,18 @@ pub fn plain_names() -> impl Iterator<Item = &'static str> {
 
 impl Inner {
     /// Runs one, with this input. None: not one of them.
-    pub(super) fn at_once_in(&self, place: &Place, words: &[&str], input: &str) -> Option<Ran> {
-        let Place { container, sandbox, .. } = place;
+    pub(super) fn at_once_in(&self, context: &ExecContext, words: &[&str], input: &str) -> Option<Ran> {
+        let ExecContext { container, sandbox, .. } = context;
         let mut words = words.to_vec();
         words.iter_mut().take(1).for_each(|name| *name = script::program(name));
         if let ["kill", words @ ..] = words.as_slice() {
-            return Some(self.kill_from_inside(place, words));
+            return Some(self.kill_from_inside(context, words));
         }
         let state = self.state.borrow();
-        let files = Files { inner: self, state: &state, place };
+        let files = Files { inner: self, state: &state, context };
         Some(match words.as_slice() {
-            ["ls", words @ ..] => self.ls(&state, place, words),
-            ["tar", words @ ..] => self.tar(&state, place, words, input),
+            ["ls", words @ ..] => self.ls(&state, context, words),
+            ["tar", words @ ..] => self.tar(&state, context, words, input),
             ["touch", path] => written(files.write(path, "", true), "touch", path),
             ["mkdir", words @ ..] => files.make_directories(words),
             [name @ ("cp" | "mv"), words @ ..] => files.copy(name, words),
@@ -75,8 +75,8 @@ impl Inner {
                 Ok(()) => Ran::default(),
                 Err(why) => Ran::badly(1, format!("rm: can't remove '{path}': {why}")),
             },
-            ["env"] | ["printenv"] => environment(place),
-            ["printenv", names @ ..] => printenv(place, names),
+            ["env"] | ["printenv"] => environment(context),
+            ["printenv", names @ ..] => printenv(context, names),
             ["hostname"] => Ran::well(format!("{}\n", sandbox.hostname)),
             ["hostname", "-i" | "-I"] if !sandbox.host_network => {
                 let address = state.sandboxes.get(&container.status.sandbox_id).map_or("", |there| there.ip.as_str());
@@ -86,13 +86,13 @@ impl Inner {
                 let (short, full) = full_name(sandbox);
                 Ran::well(full.unwrap_or_else(|| short.to_owned()) + "\n")
             }
-            ["ip", words @ ..] => self.ip(place, words),
+            ["ip", words @ ..] => self.ip(context, words),
             ["date"] | ["date", "-u"] => self.date("%a %b %e %H:%M:%S UTC %Y"),
             ["date", format] | ["date", "-u", format] if format.starts_with('+') => self.date(&format[1..]),
-            ["pwd"] => Ran::well(format!("{}\n", place.directory().unwrap_or("/"))),
+            ["pwd"] => Ran::well(format!("{}\n", context.directory().unwrap_or("/"))),
             ["whoami"] => who::whoami(&container.config.security),
             ["id", flags @ ..] => who::id(&container.config.security, flags)?,
-            ["ps", words @ ..] => who::ps(&state, place, words)?,
+            ["ps", words @ ..] => who::ps(&state, context, words)?,
             ["uname"] => Ran::well("Linux\n"),
             ["uname", flags @ ..] => uname(&sandbox.hostname, flags),
             words => return plain(words, input, &|path| files.read(path), &|path| files.is_directory(path)),
@@ -100,14 +100,14 @@ impl Inner {
     }
 
     /// `kill 1` in a container: its process is told to end, if it listens. Nobody inside can do more to the first process.
-    fn kill_from_inside(&self, place: &Place, words: &[&str]) -> Ran {
+    fn kill_from_inside(&self, context: &ExecContext, words: &[&str]) -> Ran {
         let (flags, pids): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
         if let Some(pid) = pids.iter().find(|pid| **pid != "1") {
             return Ran::badly(1, format!("sh: can't kill pid {pid}: No such process"));
         }
         let is_term = flags.iter().all(|flag| matches!(*flag, "-15" | "-TERM" | "-SIGTERM" | "-s" | "-QUIT" | "-3"));
-        let id = &place.container.status.id;
-        let ends = place.container.plan.on_sigterm.filter(|_| is_term && !pids.is_empty());
+        let id = &context.container.status.id;
+        let ends = context.container.plan.on_sigterm.filter(|_| is_term && !pids.is_empty());
         if let Some((after, code)) = ends {
             if let Some(container) = self.state.borrow_mut().containers.get_mut(id) {
                 container.plan.ends = Some((after, code));
@@ -124,17 +124,17 @@ impl Inner {
         }
     }
 
-    fn ls(&self, state: &State, place: &Place, words: &[&str]) -> Ran {
+    fn ls(&self, state: &State, context: &ExecContext, words: &[&str]) -> Ran {
         let (flags, paths): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
         if let Some(flag) = flags.iter().find(|flag| !matches!(**flag, "-1" | "-a" | "-A" | "-1a" | "-a1")) {
             return Ran::badly(1, format!("ls: {flag} is not simulated; -a is"));
         }
-        let here = place.directory().unwrap_or("/");
+        let here = context.directory().unwrap_or("/");
         let paths = if paths.is_empty() { vec![here] } else { paths };
         let (mut ran, mut files, mut directories) = (Ran::default(), String::new(), Vec::new());
         for path in &paths {
             let full = within(here, path);
-            match self.names(state, &place.container, &place.sandbox, &full) {
+            match self.names(state, &context.container, &context.sandbox, &full) {
                 None => {
                     ran.errors += &format!("ls: {path}: No such file or directory\n");
                     ran.code = 1;
@@ -154,11 +154,11 @@ impl Inner {
     }
 
     /// What `ip` shows in the namespace of the sandbox.
-    fn ip(&self, place: &Place, words: &[&str]) -> Ran {
+    fn ip(&self, context: &ExecContext, words: &[&str]) -> Ran {
         let network = self.networks.host().network.borrow();
-        let path = netns(&place.container.status.sandbox_id);
+        let path = netns(&context.container.status.sandbox_id);
         let name = path.rsplit('/').next().unwrap_or_default();
-        let there: Vec<&str> = if place.sandbox.host_network { vec![] } else { vec!["-n", name] };
+        let there: Vec<&str> = if context.sandbox.host_network { vec![] } else { vec!["-n", name] };
         match iproute::ip(&network, &[there.as_slice(), words].concat()) {
             Ok(text) => Ran::well(text),
             Err(why) => Ran::badly(1, why),
@@ -170,28 +170,28 @@ impl Inner {
 struct Files<'a> {
     inner: &'a Inner,
     state: &'a State,
-    place: &'a Place,
+    context: &'a ExecContext,
 }
 
 impl Files<'_> {
     fn full(&self, path: &str) -> String {
-        self.place.directory().map_or_else(|| path.to_owned(), |at| within(at, path))
+        self.context.directory().map_or_else(|| path.to_owned(), |at| within(at, path))
     }
 
     fn read(&self, path: &str) -> Option<String> {
-        self.inner.file(self.state, &self.place.container, &self.place.sandbox, &self.full(path))
+        self.inner.file(self.state, &self.context.container, &self.context.sandbox, &self.full(path))
     }
 
     fn is_directory(&self, path: &str) -> bool {
-        self.inner.names(self.state, &self.place.container, &self.place.sandbox, &self.full(path)).is_some()
+        self.inner.names(self.state, &self.context.container, &self.context.sandbox, &self.full(path)).is_some()
     }
 
     fn write(&self, path: &str, text: &str, append: bool) -> Result<(), &'static str> {
-        self.inner.write_file(&self.place.container, &self.full(path), text, append)
+        self.inner.write_file(&self.context.container, &self.full(path), text, append)
     }
 
     fn remove(&self, path: &str) -> Result<(), &'static str> {
-        self.inner.remove_file(&self.place.container, &self.full(path))
+        self.inner.remove_file(&self.context.container, &self.full(path))
     }
 
     /// `mkdir`
@@ -202,7 +202,7 @@ impl Files<'_> {
             let made = match self.is_directory(path) {
                 true if flags.is_empty() => Err("File exists"),
                 true => Ok(()),
-                false => self.inner.make_directory(&self.place.container, &self.full(path)),
+                false => self.inner.make_directory(&self.context.container, &self.full(path)),
             };
             if let Err(why) = made {
                 ran.errors += &format!("mkdir: can't create directory '{path}': {why}\n");
@@ -231,14 +231,14 @@ impl Files<'_> {
 }
 
 /// What `env` prints.
-fn environment(place: &Place) -> Ran {
-    let lines = place.environment().iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>();
+fn environment(context: &ExecContext) -> Ran {
+    let lines = context.environment().iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>();
     Ran::well(lines)
 }
 
 /// `printenv`, asked for some.
-fn printenv(place: &Place, names: &[&str]) -> Ran {
-    let environment = place.environment();
+fn printenv(context: &ExecContext, names: &[&str]) -> Ran {
+    let environment = context.environment();
     let value_of = |name: &&str| environment.iter().find(|(there, _)| there == name).map(|(_, value)| value);
     let values: Vec<&String> = names.iter().filter_map(value_of).collect();
     let output = values.iter().map(|value| format!("{value}\n")).collect();

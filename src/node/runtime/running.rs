@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::exec::{Done, Place, Ran, Unknown, Wait};
+use super::exec::{Done, ExecContext, Ran, Unknown, Wait};
 use super::script::run::{Command, Shell, Sink};
 use super::{EXIT, Inner, KILL, SIGKILLED, WAKE, process, script};
 use crate::node::cri::ContainerState;
@@ -16,22 +16,22 @@ use crate::node::network;
 impl Inner {
     /// A process starts.
     pub(super) fn begin(self: &Rc<Self>, id: &str) {
-        let Some(place) = self.place_of_process(id) else { return };
-        let Some(program) = place.container.plan.program.clone() else { return };
+        let Some(context) = self.context_of_process(id) else { return };
+        let Some(program) = context.container.plan.program.clone() else { return };
         // It has started before anything else happens to it.
         let done = Done { ran: 1, ..Done::default() };
-        self.drive(id, place.shell(program), place, done);
+        self.drive(id, context.shell(program), context, done);
     }
 
     /// What a process waited for is over.
     pub(super) fn wakes(self: &Rc<Self>, key: &str) {
-        if let Some((id, shell, place)) = self.turn(key) {
-            self.drive(id, shell, place, Done::default());
+        if let Some((id, shell, context)) = self.turn(key) {
+            self.drive(id, shell, context, Done::default());
         }
     }
 
     /// The shell and the place whose turn it is; None: it does not run any more, or does not wait for that.
-    fn turn<'a>(&self, key: &'a str) -> Option<(&'a str, Shell, Place)> {
+    fn turn<'a>(&self, key: &'a str) -> Option<(&'a str, Shell, ExecContext)> {
         let (id, wait) = key.split_once(' ')?;
         let shell = {
             let mut state = self.state.borrow_mut();
@@ -40,14 +40,14 @@ impl Inner {
             let runs = container.status.state == ContainerState::ContainerRunning;
             if runs && waits { container.shell.take()? } else { return None }
         };
-        Some((id, shell, self.place_of_process(id)?))
+        Some((id, shell, self.context_of_process(id)?))
     }
 
     /// Lets a process go on until it waits, or ends.
-    fn drive(self: &Rc<Self>, id: &str, mut shell: Shell, mut place: Place, mut done: Done) {
-        let wait = self.advance(&mut shell, &mut place, Unknown::Runs, &mut done).unwrap_or(Wait::Unsupported);
+    fn drive(self: &Rc<Self>, id: &str, mut shell: Shell, mut context: ExecContext, mut done: Done) {
+        let wait = self.advance(&mut shell, &mut context, Unknown::Runs, &mut done).unwrap_or(Wait::Unsupported);
         let said: String = done.printed.into_iter().map(|(_, text)| text).collect();
-        self.log(&place, &said);
+        self.log(&context, &said);
         let key = {
             let mut state = self.state.borrow_mut();
             let Some(container) = state.containers.get_mut(id) else { return };
@@ -67,10 +67,10 @@ impl Inner {
                 }
                 self.arm(id, WAKE, key, time, is_background);
             }
-            Wait::Others(command) => self.ask(key, place, command),
+            Wait::Others(command) => self.ask(key, context, command),
             Wait::Server | Wait::Unsupported => self.listen(id),
             // A scenario says when it ends.
-            Wait::End(_) if place.container.plan.ends.is_some() => {}
+            Wait::End(_) if context.container.plan.ends.is_some() => {}
             Wait::End(_) => {
                 self.hub.come_forward();
                 // What a process does at its end comes before its end.
@@ -83,20 +83,20 @@ impl Inner {
     }
 
     /// Runs a command that others have to answer, as a task of its own.
-    fn ask(self: &Rc<Self>, key: String, place: Place, command: Command) {
+    fn ask(self: &Rc<Self>, key: String, context: ExecContext, command: Command) {
         let me = self.clone();
-        let label = format!("{} runs {}", place.container.config.name, command.words.join(" "));
+        let label = format!("{} runs {}", context.container.config.name, command.words.join(" "));
         let is_background = command.is_background;
         let task = async move {
-            let ran = me.ask_others(&place, &command.words).await;
+            let ran = me.ask_others(&context, &command.words).await;
             let ran = ran.unwrap_or_else(|error| Ran::badly(1, error.message));
             // What is beyond the cluster is taken to be there.
             let is_beyond = ran.unknown_host.as_deref().is_some_and(network::programs::is_public);
             let ran = if is_beyond { Ran::default() } else { ran };
-            if let Some((id, mut shell, place)) = me.turn(&key) {
+            if let Some((id, mut shell, context)) = me.turn(&key) {
                 let mut done = Done::default();
-                me.finish(&mut shell, &place, ran, &mut done);
-                me.drive(id, shell, place, done);
+                me.finish(&mut shell, &context, ran, &mut done);
+                me.drive(id, shell, context, done);
             }
         };
         if is_background {
@@ -108,13 +108,13 @@ impl Inner {
     }
 
     /// A command beside the shell: it does its work at once, or serves from now on.
-    pub(super) fn job(&self, shell: &mut Shell, place: &Place, command: &Command) -> Ran {
+    pub(super) fn job(&self, shell: &mut Shell, context: &ExecContext, command: &Command) -> Ran {
         if !process::is_known(&command.words) {
             shell.keeps_job();
-            self.listen(&place.container.status.id);
+            self.listen(&context.container.status.id);
             return Ran::default();
         }
-        Ran { code: 0, ..self.of_process(place, command) }
+        Ran { code: 0, ..self.of_process(context, command) }
     }
 
     /// SIGTERM for a process that may mind it, or not; it has so long to end. Whatever ends it ends the wait.
@@ -178,10 +178,10 @@ impl Inner {
     }
 
     /// A command of a process: one that is not simulated does well.
-    pub(super) fn of_process(&self, place: &Place, command: &Command) -> Ran {
+    pub(super) fn of_process(&self, context: &ExecContext, command: &Command) -> Ran {
         let mut words: Vec<&str> = command.words.iter().map(String::as_str).collect();
         words.iter_mut().take(1).for_each(|name| *name = script::program(name));
-        let name = &place.container.config.name;
+        let name = &context.container.config.name;
         match (words.as_slice(), &command.output) {
             (_, Sink::File { path, .. }) => self.text(|| format!("{name} writes to {path}")),
             (["touch", path] | ["tee", .., path], _) => self.text(|| format!("{name} writes to {path}")),
@@ -189,7 +189,7 @@ impl Inner {
             _ => {}
         }
         match words.as_slice() {
-            ["tee", flags @ .., path] => return self.tee(place, flags, path, command.input()),
+            ["tee", flags @ .., path] => return self.tee(context, flags, path, command.input()),
             // Names of files that stand for others are not replaced, and what they stand for is taken to be there.
             [_, paths @ ..] if paths.iter().any(|path| path.starts_with('/') && path.contains('*')) => {
                 return Ran::default();
@@ -198,23 +198,23 @@ impl Inner {
             ["ls", ..] => words.retain(|word| !word.starts_with('-') || matches!(*word, "-1" | "-a" | "-A")),
             _ => {}
         }
-        self.at_once_in(place, &words, command.input()).unwrap_or_default()
+        self.at_once_in(context, &words, command.input()).unwrap_or_default()
     }
 
     /// `tee [-a] PATH`
-    fn tee(&self, place: &Place, flags: &[&str], path: &str, input: &str) -> Ran {
+    fn tee(&self, context: &ExecContext, flags: &[&str], path: &str, input: &str) -> Ran {
         let mut ran = Ran::well(input);
-        if let Err(why) = self.write_file(&place.container, path, input, flags.contains(&"-a")) {
+        if let Err(why) = self.write_file(&context.container, path, input, flags.contains(&"-a")) {
             (ran.errors, ran.code) = (format!("tee: {path}: {why}\n"), 1);
         }
         ran
     }
 
     /// Puts lines into the log, among those that will be printed later and are there already.
-    pub(super) fn log(&self, place: &Place, said: &str) {
+    pub(super) fn log(&self, context: &ExecContext, said: &str) {
         let (now, state) = (self.hub.now(), self.state.borrow());
         let mut journal = state.journal.borrow_mut();
-        let pod = format!("{}/{}", place.sandbox.namespace, place.sandbox.name);
-        journal.entry((pod, place.container.config.name.clone())).or_default().print(now, said);
+        let pod = format!("{}/{}", context.sandbox.namespace, context.sandbox.name);
+        journal.entry((pod, context.container.config.name.clone())).or_default().print(now, said);
     }
 }

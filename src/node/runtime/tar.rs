@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::Inner;
-use super::exec::{Place, Ran};
+use super::exec::{ExecContext, Ran};
 use super::state::State;
 
 /// The bytes that everything in an archive is a multiple of.
@@ -91,18 +91,18 @@ pub fn unpack(archive: &str) -> Result<Vec<Entry>, String> {
 
 impl Inner {
     /// Runs `tar`: `cf - PATH …`, and `xf - [-C DIRECTORY]`. Prints busybox's words.
-    pub(super) fn tar(&self, state: &State, place: &Place, words: &[&str], input: &str) -> Ran {
+    pub(super) fn tar(&self, state: &State, context: &ExecContext, words: &[&str], input: &str) -> Ran {
         match words {
-            ["cf" | "-cf", "-", paths @ ..] if !paths.is_empty() => self.tar_of(state, place, paths),
+            ["cf" | "-cf", "-", paths @ ..] if !paths.is_empty() => self.tar_of(state, context, paths),
             [words @ .., mode, "-", "-C", directory] if unpacks(mode) && are_ignored(words) => {
-                self.untar(state, place, directory, input)
+                self.untar(state, context, directory, input)
             }
-            [words @ .., mode, "-"] if unpacks(mode) && are_ignored(words) => self.untar(state, place, "/", input),
+            [words @ .., mode, "-"] if unpacks(mode) && are_ignored(words) => self.untar(state, context, "/", input),
             _ => Ran::badly(1, "tar: only cf - PATH and xf - [-C DIRECTORY] are simulated"),
         }
     }
 
-    fn tar_of(&self, state: &State, place: &Place, paths: &[&str]) -> Ran {
+    fn tar_of(&self, state: &State, context: &ExecContext, paths: &[&str]) -> Ran {
         let (mut entries, mut errors) = (Vec::new(), String::new());
         if paths.iter().any(|path| path.starts_with('/')) {
             errors += "tar: removing leading '/' from member names\n";
@@ -110,8 +110,8 @@ impl Inner {
         let mut code = 0;
         for path in paths {
             let before = entries.len();
-            self.collect(state, place, path.trim_end_matches('/'), DEEP, &mut entries);
-            if entries.len() == before && self.names(state, &place.container, &place.sandbox, path).is_none() {
+            self.collect(state, context, path.trim_end_matches('/'), DEEP, &mut entries);
+            if entries.len() == before && self.names(state, &context.container, &context.sandbox, path).is_none() {
                 errors += &format!("tar: {}: No such file or directory\n", path.trim_start_matches('/'));
                 code = 1;
             }
@@ -126,18 +126,18 @@ impl Inner {
     }
 
     /// A file, or all files in a directory and in those in it.
-    fn collect(&self, state: &State, place: &Place, path: &str, deep: usize, entries: &mut Vec<Entry>) {
-        if let Some(text) = self.file(state, &place.container, &place.sandbox, path) {
+    fn collect(&self, state: &State, context: &ExecContext, path: &str, deep: usize, entries: &mut Vec<Entry>) {
+        if let Some(text) = self.file(state, &context.container, &context.sandbox, path) {
             return entries.push(Entry { name: path.trim_start_matches('/').to_owned(), text });
         }
-        let names: BTreeSet<String> = self.names(state, &place.container, &place.sandbox, path).unwrap_or_default();
+        let names: BTreeSet<String> = self.names(state, &context.container, &context.sandbox, path).unwrap_or_default();
         for name in names.iter().filter(|_| deep > 0) {
-            self.collect(state, place, &format!("{path}/{name}"), deep - 1, entries);
+            self.collect(state, context, &format!("{path}/{name}"), deep - 1, entries);
         }
     }
 
-    fn untar(&self, state: &State, place: &Place, directory: &str, input: &str) -> Ran {
-        if self.names(state, &place.container, &place.sandbox, directory).is_none() {
+    fn untar(&self, state: &State, context: &ExecContext, directory: &str, input: &str) -> Ran {
+        if self.names(state, &context.container, &context.sandbox, directory).is_none() {
             return Ran::badly(1, format!("tar: can't change directory to '{directory}': No such file or directory"));
         }
         let entries = match unpack(input) {
@@ -146,7 +146,7 @@ impl Inner {
         };
         for Entry { name, text } in entries {
             let path = format!("{}/{}", directory.trim_end_matches('/'), name.trim_start_matches('/'));
-            if let Err(why) = self.write_file(&place.container, &path, &text, false) {
+            if let Err(why) = self.write_file(&context.container, &path, &text, false) {
                 return Ran::badly(1, format!("tar: can't open '{name}': {why}"));
             }
         }

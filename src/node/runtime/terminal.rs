@@ -12,7 +12,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::exec::{Done, Place, Unknown, WAITS_MAX, Wait};
+use super::exec::{Done, ExecContext, Unknown, WAITS_MAX, Wait};
 use super::script::run::Shell;
 use super::script::{self, Program};
 use super::state::State;
@@ -102,9 +102,9 @@ impl Inner {
     /// Connects somebody who types. No command: to the process of the container. One that reads nothing is left alone, and
     /// the answer is what there is to say of the container.
     pub(super) fn open(&self, id: &str, command: &[String], tty: bool) -> Result<CriResponse, RpcError> {
-        let place = self.place_of_process(id).ok_or_else(|| no_container(id))?;
-        let config = &place.container.config;
-        if place.container.status.state != ContainerState::ContainerRunning {
+        let context = self.context_of_process(id).ok_or_else(|| no_container(id))?;
+        let config = &context.container.config;
+        if context.container.status.state != ContainerState::ContainerRunning {
             return Err(cri::error("Unknown", "container is in CONTAINER_EXITED state"));
         }
         let name = match command.first() {
@@ -112,16 +112,16 @@ impl Inner {
             Some(shell) => shell.clone(),
             None => match process::reads(config) {
                 Some(shell) => shell,
-                None => return Ok(CriResponse::Container(place.container.status.clone())),
+                None => return Ok(CriResponse::Container(context.container.status.clone())),
             },
         };
         let style = Style::of(&name, &config.image, tty);
-        let shell = place.shell(Program::idle());
+        let shell = context.shell(Program::idle());
         let mut state = self.state.borrow_mut();
         let (prompt, to) = match state.containers.get_mut(id).filter(|_| command.is_empty()) {
             // It may have been typed into before.
-            Some(process) => (prompt(style, process.shell.get_or_insert(shell), &place), To::Process),
-            None => (prompt(style, &shell, &place), To::Beside(Some(shell.into()))),
+            Some(process) => (prompt(style, process.shell.get_or_insert(shell), &context), To::Process),
+            None => (prompt(style, &shell, &context), To::Beside(Some(shell.into()))),
         };
         state.last_stream += 1;
         let stream = state.last_stream;
@@ -133,8 +133,8 @@ impl Inner {
     /// Runs a line that was typed, up to where the shell waits for the next.
     pub(super) async fn type_line(self: &Rc<Self>, stream: u64, text: &str) -> Result<CriResponse, RpcError> {
         let closed = || cri::error("NotFound", format!("stream {stream} is closed"));
-        let (typing, mut shell, mut place) = self.take_shell(stream).ok_or_else(closed)?;
-        let before = prompt(typing.style, &shell, &place);
+        let (typing, mut shell, mut context) = self.take_shell(stream).ok_or_else(closed)?;
+        let before = prompt(typing.style, &shell, &context);
         let mut done = Done::default();
         let end = match text {
             CTRL_D => End::Exits(shell.code()),
@@ -149,15 +149,15 @@ impl Inner {
             }
             text => {
                 shell.take_up(Program::of(&["sh".to_owned(), "-c".to_owned(), text.trim().to_owned()]));
-                self.go_through(stream, text, &mut shell, &mut place, &mut done).await
+                self.go_through(stream, text, &mut shell, &mut context, &mut done).await
             }
         };
         let printed: String = done.printed.into_iter().map(|(_, text)| text).collect();
         if !typing.is_beside() {
             let echo = if typing.style == Style::Nothing { String::new() } else { format!("{before}{text}\n") };
-            self.log(&place, &(echo + &printed));
+            self.log(&context, &(echo + &printed));
         }
-        let prompt = prompt(typing.style, &shell, &place);
+        let prompt = prompt(typing.style, &shell, &context);
         let ended = match end {
             End::Gone => Some(SIGKILLED),
             End::Waits => {
@@ -176,17 +176,24 @@ impl Inner {
     }
 
     /// Lets the shell go on with its line, for as long as that takes.
-    async fn go_through(&self, stream: u64, text: &str, shell: &mut Shell, place: &mut Place, done: &mut Done) -> End {
+    async fn go_through(
+        &self,
+        stream: u64,
+        text: &str,
+        shell: &mut Shell,
+        context: &mut ExecContext,
+        done: &mut Done,
+    ) -> End {
         for _ in 0..WAITS_MAX {
-            let wait = self.advance(shell, place, Unknown::IsNotFound, done).unwrap_or(Wait::Unsupported);
+            let wait = self.advance(shell, context, Unknown::IsNotFound, done).unwrap_or(Wait::Unsupported);
             let went_on = match wait {
                 Wait::Time { time: Some(time), .. } => self.sleep_in(stream, time).await,
                 Wait::Time { time: None, .. } => break,
                 Wait::Others(command) => {
-                    let asked = self.ask_others(place, &command.words);
+                    let asked = self.ask_others(context, &command.words);
                     self.unless_interrupted(stream, asked).await.map(|ran| {
                         let ran = ran.unwrap_or_else(|error| super::exec::Ran::badly(1, error.message));
-                        self.finish(shell, place, ran, done);
+                        self.finish(shell, context, ran, done);
                     })
                 }
                 Wait::End(code) if shell.has_exited() => return End::Exits(code),
@@ -271,7 +278,7 @@ impl Inner {
     }
 
     /// The shell that somebody types into, while a line of theirs runs. None: it is gone, or runs a line already.
-    fn take_shell(&self, stream: u64) -> Option<(Typing, Shell, Place)> {
+    fn take_shell(&self, stream: u64) -> Option<(Typing, Shell, ExecContext)> {
         let mut state = self.state.borrow_mut();
         let State { streams, containers, .. } = &mut *state;
         let typing = streams.get_mut(&stream)?;
@@ -281,8 +288,8 @@ impl Inner {
         };
         let typing = typing.clone();
         drop(state);
-        let place = self.place_of_process(&typing.container)?;
-        Some((typing, shell, place))
+        let context = self.context_of_process(&typing.container)?;
+        Some((typing, shell, context))
     }
 
     fn put_shell(&self, stream: u64, shell: Shell) {
@@ -290,7 +297,7 @@ impl Inner {
         let State { streams, containers, .. } = &mut *state;
         let Some(typing) = streams.get_mut(&stream) else { return };
         match &mut typing.to {
-            To::Beside(place) => *place = Some(shell.into()),
+            To::Beside(context) => *context = Some(shell.into()),
             To::Process => {
                 if let Some(container) = containers.get_mut(&*typing.container) {
                     container.shell = Some(shell);
@@ -330,8 +337,8 @@ fn is_quote_open(text: &str) -> bool {
 }
 
 /// What a shell says when it waits.
-fn prompt(style: Style, shell: &Shell, place: &Place) -> String {
-    let uid = place.container.config.security.run_as_user.unwrap_or(0);
+fn prompt(style: Style, shell: &Shell, context: &ExecContext) -> String {
+    let uid = context.container.config.security.run_as_user.unwrap_or(0);
     let sign = if uid == 0 { '#' } else { '$' };
     let at = shell.directory();
     let at = match at.strip_prefix("/root") {
@@ -344,7 +351,7 @@ fn prompt(style: Style, shell: &Shell, place: &Place) -> String {
         Style::Dash => format!("{sign} "),
         Style::Bash => {
             let user = if uid == 0 { "root" } else { "I have no name!" };
-            format!("{user}@{}:{at}{sign} ", place.sandbox.hostname)
+            format!("{user}@{}:{at}{sign} ", context.sandbox.hostname)
         }
     }
 }

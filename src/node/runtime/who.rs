@@ -4,7 +4,7 @@
 //! is read here. Only the smallest images have `ps`. Left out: the workers of a server, and who runs as somebody because the
 //! image says so.
 
-use super::exec::{Place, Ran};
+use super::exec::{ExecContext, Ran};
 use super::state::{Container, State};
 use super::{image, script};
 use crate::node::cri::{ContainerState, LinuxContainerSecurityContext};
@@ -40,21 +40,21 @@ pub fn whoami(security: &LinuxContainerSecurityContext) -> Ran {
 }
 
 /// `ps`: the processes of the container, or of all of its Pod if they share them. None: the image has no such program.
-pub fn ps(state: &State, place: &Place, words: &[&str]) -> Option<Ran> {
-    if !image::is_minimal(&place.container.config.image) {
+pub fn ps(state: &State, context: &ExecContext, words: &[&str]) -> Option<Ran> {
+    if !image::is_minimal(&context.container.config.image) {
         return None;
     }
-    let shares = place.container.config.security.share_processes;
+    let shares = context.container.config.security.share_processes;
     let mut all: Vec<(Instant, &Container)> = match shares {
         true => {
             let of_pod = |c: &&Container| {
-                c.status.sandbox_id == place.container.status.sandbox_id
+                c.status.sandbox_id == context.container.status.sandbox_id
                     && c.status.state == ContainerState::ContainerRunning
             };
             let all = state.containers.values().map(|container| &**container);
             all.filter(of_pod).map(|c| (c.status.started_at, c)).collect()
         }
-        false => vec![(place.container.status.started_at, &place.container)],
+        false => vec![(context.container.status.started_at, &context.container)],
     };
     all.sort_by_key(|(since, container)| (*since, &container.config.name));
     let user = |container: &Container| match container.config.security.run_as_user.unwrap_or(0) {
@@ -66,9 +66,9 @@ pub fn ps(state: &State, place: &Place, words: &[&str]) -> Option<Ran> {
         rows.push(("root".to_owned(), "/pause".to_owned()));
     }
     rows.extend(all.iter().map(|(_, container)| (user(container), command(container))));
-    let shells = state.streams.values().filter_map(|typing| typing.begun_in(&place.container.status.id));
-    rows.extend(shells.map(|shell| (user(&place.container), shell.to_owned())));
-    rows.push((user(&place.container), ["ps"].iter().chain(words).copied().collect::<Vec<_>>().join(" ")));
+    let shells = state.streams.values().filter_map(|typing| typing.begun_in(&context.container.status.id));
+    rows.extend(shells.map(|shell| (user(&context.container), shell.to_owned())));
+    rows.push((user(&context.container), ["ps"].iter().chain(words).copied().collect::<Vec<_>>().join(" ")));
     let mut out = "PID   USER     TIME  COMMAND\n".to_owned();
     for (i, (user, command)) in rows.iter().enumerate() {
         // The numbers between belong to processes that are gone.
