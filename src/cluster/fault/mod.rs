@@ -19,7 +19,7 @@ use crate::engine::failing::Failure;
 use crate::engine::fault::Breaking;
 use crate::engine::{APISERVER, ActorId, EventId, Message, Note, Step, What};
 use crate::node::host::Shortage;
-use crate::node::kubelet::eviction::usage::Place;
+use crate::node::kubelet::eviction::usage::EphemeralStorage;
 use crate::node::kubelet::shutdown::GracePeriods;
 use crate::object::glob::matches;
 use crate::object::metrics::Load;
@@ -121,7 +121,7 @@ pub enum Fault {
         /// How many bytes.
         bytes: u64,
         /// Where.
-        place: Place,
+        storage: EphemeralStorage,
     },
     /// `skew node-1 -40`: a node's clock is so many milliseconds fast; slow if negative.
     Skew {

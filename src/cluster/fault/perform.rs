@@ -55,7 +55,7 @@ impl Cluster {
             Fault::Compact => Ok(self.compact()),
             Fault::Slow { image, time } => Ok(self.slow_image(image, *time)),
             Fault::Full { node, of } => self.shorten(node, *of),
-            Fault::Fill { pod, bytes, place } => self.fill(pod, *bytes, place),
+            Fault::Fill { pod, bytes, storage } => self.fill(pod, *bytes, storage),
             Fault::Skew { node, milliseconds } => self.skew_clock(node, *milliseconds as f64 / 1e3),
             Fault::LeaderChange(component) => self.change_leader(component),
             Fault::Load(load) => self.put_load(load.clone()),

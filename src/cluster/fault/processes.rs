@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::engine::ActorId;
 use crate::node::host::Shortage;
-use crate::node::kubelet::eviction::usage::Place;
+use crate::node::kubelet::eviction::usage::EphemeralStorage;
 use crate::node::kubelet::{Kubelet, Machine};
 use crate::object::Key;
 use crate::object::quantity::Amount;
@@ -140,12 +140,12 @@ impl Cluster {
     }
 
     /// A Pod has written so much to the disk of its node.
-    pub(super) fn fill(&mut self, pod: &Key, bytes: u64, place: &Place) -> Result<String, String> {
+    pub(super) fn fill(&mut self, pod: &Key, bytes: u64, storage: &EphemeralStorage) -> Result<String, String> {
         let node = self.node_of(pod).ok_or_else(|| self.runs_nowhere(pod))?;
-        self.with_kubelet(&node, |kubelet| kubelet.fill(pod, place, bytes))??;
-        let what = match place {
-            Place::Container(_) => "has written".to_owned(),
-            Place::Volume(name) => format!("has in its volume {name}"),
+        self.with_kubelet(&node, |kubelet| kubelet.fill(pod, storage, bytes))??;
+        let what = match storage {
+            EphemeralStorage::Container(_) => "has written".to_owned(),
+            EphemeralStorage::Volume(name) => format!("has in its volume {name}"),
         };
         let size = Amount::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
         Ok(format!("{pod} {what} {size}; its kubelet will see that at its next look, every ten seconds"))

@@ -7,7 +7,7 @@ use crate::engine::EventId;
 use crate::engine::control::{Hold, Stale};
 use crate::engine::failing::{Failing, Failure};
 use crate::node::host::Shortage;
-use crate::node::kubelet::eviction::usage::Place;
+use crate::node::kubelet::eviction::usage::EphemeralStorage;
 use crate::node::kubelet::shutdown::GracePeriods;
 use crate::object::metrics::Load;
 use crate::object::quantity::Amount;
@@ -110,8 +110,8 @@ impl Fault {
             ("fill", [pod, size, words @ ..]) if words.len() <= 1 => {
                 let bytes = Amount::parse(size).ok().and_then(|size| u64::try_from(size.value()).ok());
                 let bytes = bytes.ok_or_else(|| format!("{size:?} is no size; {}", usage()))?;
-                let place = place(words.first().copied().unwrap_or_default());
-                Ok(Fault::Fill { pod: pod_key(pod, namespace), bytes, place })
+                let storage = storage(words.first().copied().unwrap_or_default());
+                Ok(Fault::Fill { pod: pod_key(pod, namespace), bytes, storage })
             }
             ("skew", [node, time]) => {
                 let size = seconds(time.trim_start_matches('-')).map_err(|_| usage())?.as_millis() as i64;
@@ -218,12 +218,12 @@ impl fmt::Display for Fault {
                 let word = SHORTAGES.iter().find(|(_, there)| there == of).map_or("", |(word, _)| word);
                 write!(f, " {node} {word}")
             }
-            Fault::Fill { pod, bytes, place } => {
+            Fault::Fill { pod, bytes, storage } => {
                 write!(f, " {pod} {}", Amount::bytes(i64::try_from(*bytes).unwrap_or(i64::MAX)))?;
-                match place {
-                    Place::Container(name) if name.is_empty() => Ok(()),
-                    Place::Container(name) => write!(f, " {name}"),
-                    Place::Volume(name) => write!(f, " volume={name}"),
+                match storage {
+                    EphemeralStorage::Container(name) if name.is_empty() => Ok(()),
+                    EphemeralStorage::Container(name) => write!(f, " {name}"),
+                    EphemeralStorage::Volume(name) => write!(f, " volume={name}"),
                 }
             }
             Fault::Load(load) => write!(f, " {load}"),
@@ -310,10 +310,10 @@ fn node(words: &[&str], usage: impl Fn() -> String) -> Result<Fault, String> {
 }
 
 /// Where a disk is filled.
-fn place(word: &str) -> Place {
+fn storage(word: &str) -> EphemeralStorage {
     match word.strip_prefix("volume=") {
-        Some(volume) => Place::Volume(volume.to_owned()),
-        None => Place::Container(word.to_owned()),
+        Some(volume) => EphemeralStorage::Volume(volume.to_owned()),
+        None => EphemeralStorage::Container(word.to_owned()),
     }
 }
 

@@ -300,8 +300,8 @@ impl Kubelet {
     }
 
     /// A pod that runs here has written so many bytes. The error says why that cannot be.
-    pub fn fill(&self, pod: &Key, place: &eviction::usage::Place, bytes: u64) -> Result<(), String> {
-        self.shared.fill(pod, place, bytes)
+    pub fn fill(&self, pod: &Key, storage: &eviction::usage::EphemeralStorage, bytes: u64) -> Result<(), String> {
+        self.shared.fill(pod, storage, bytes)
     }
 
     /// A file on the node was written or taken away.

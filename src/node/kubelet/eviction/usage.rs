@@ -17,7 +17,7 @@ const LEAST: u64 = 36 * 1024;
 
 /// Where a pod writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum EphemeralStorage {
     /// A container's own layer; of the first, if the name is empty.
     Container(String),
     /// An emptyDir volume.
@@ -76,8 +76,8 @@ impl DiskUse {
 }
 
 impl Shared {
-    /// A pod that runs here has written so much at a place. The eviction manager sees it at its next look.
-    pub(in super::super) fn fill(&self, pod: &Key, place: &Place, bytes: u64) -> Result<(), String> {
+    /// A pod that runs here has written so much to a storage. The eviction manager sees it at its next look.
+    pub(in super::super) fn fill(&self, pod: &Key, storage: &EphemeralStorage, bytes: u64) -> Result<(), String> {
         let of_key = |pod: &Key| {
             let state = self.state.borrow();
             let mut running = state.workers.values().filter(|worker| worker.stage == Stage::Sync);
@@ -85,15 +85,15 @@ impl Shared {
         };
         let there = of_key(pod).ok_or_else(|| format!("{pod} does not run on {}", self.config.name))?;
         let uid = there.metadata.uid.as_deref().unwrap_or_default();
-        let path = match place {
-            Place::Container(name) => {
+        let path = match storage {
+            EphemeralStorage::Container(name) => {
                 let mut names = there.spec.iter().flat_map(|spec| &spec.containers).map(|container| &container.name);
                 let found = names.clone().find(|there| name.is_empty() || *there == name);
                 let all = names.by_ref().map(String::as_str).collect::<Vec<_>>().join(", ");
                 let found = found.ok_or_else(|| format!("{pod} has no container {name:?}; it has {all}"))?;
                 host_path::of_container(uid, found)
             }
-            Place::Volume(name) => {
+            EphemeralStorage::Volume(name) => {
                 let all = empty_dirs(&there).map(|volume| volume.name.as_str()).collect::<Vec<_>>().join(", ");
                 let all = if all.is_empty() { "none" } else { &all };
                 let found = empty_dirs(&there).find(|volume| volume.name == *name);
