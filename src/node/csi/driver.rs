@@ -27,19 +27,19 @@ const VOLUMES_MAX: i32 = 16;
 pub struct ControllerPlugin(Rc<Plugin<()>>);
 
 /// The node half.
-pub struct NodePlugin(Rc<Plugin<Place>>);
+pub struct NodePlugin(Rc<Plugin<NodeInfo>>);
 
 struct Plugin<T> {
     name: String,
     hub: Hub,
     actor: ActorId,
     backend: Backend,
-    place: T,
+    node: T,
 }
 
 /// The node that a node half works on.
-struct Place {
-    node: String,
+struct NodeInfo {
+    name: String,
     zone: String,
     disk: Disk,
 }
@@ -47,15 +47,15 @@ struct Place {
 impl ControllerPlugin {
     /// The controller half, in front of a storage system.
     pub fn new(hub: Hub, actor: ActorId, backend: Backend) -> ControllerPlugin {
-        ControllerPlugin(Rc::new(Plugin { name: "csi-controller".into(), hub, actor, backend, place: () }))
+        ControllerPlugin(Rc::new(Plugin { name: "csi-controller".into(), hub, actor, backend, node: () }))
     }
 }
 
 impl NodePlugin {
     /// The node half on a node in a zone, which mounts on its disk.
     pub fn new(hub: Hub, actor: ActorId, backend: Backend, node: &str, zone: &str, disk: Disk) -> NodePlugin {
-        let place = Place { node: node.into(), zone: zone.into(), disk };
-        NodePlugin(Rc::new(Plugin { name: format!("csi-node/{node}"), hub, actor, backend, place }))
+        let info = NodeInfo { name: node.into(), zone: zone.into(), disk };
+        NodePlugin(Rc::new(Plugin { name: format!("csi-node/{node}"), hub, actor, backend, node: info }))
     }
 }
 
@@ -142,16 +142,16 @@ impl Plugin<()> {
     }
 }
 
-impl Plugin<Place> {
+impl Plugin<NodeInfo> {
     fn handle(&self, request: &CsiRequest) -> Result<CsiResponse, RpcError> {
-        let (disk, node) = (&self.place.disk, &self.place.node);
+        let (disk, node) = (&self.node.disk, &self.node.name);
         match request {
             CsiRequest::GetPluginInfo => Ok(plugin_info()),
             CsiRequest::NodeGetCapabilities => {
                 Ok(CsiResponse::Capabilities(vec!["STAGE_UNSTAGE_VOLUME".into(), "EXPAND_VOLUME".into()]))
             }
             CsiRequest::NodeGetInfo => {
-                let zone = (ZONE.to_owned(), self.place.zone.clone());
+                let zone = (ZONE.to_owned(), self.node.zone.clone());
                 let accessible_topology: BTreeMap<String, String> = [zone].into();
                 let node_id = node.clone();
                 Ok(CsiResponse::NodeInfo { node_id, max_volumes_per_node: VOLUMES_MAX, accessible_topology })
@@ -227,7 +227,7 @@ impl Actor for NodePlugin {
     }
 
     fn deliver(&self, delivery: Delivery) {
-        serve(&self.0, delivery, Plugin::<Place>::handle);
+        serve(&self.0, delivery, Plugin::<NodeInfo>::handle);
     }
 
     fn as_any(&self) -> &dyn Any {
