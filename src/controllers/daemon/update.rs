@@ -19,7 +19,7 @@ use super::{DaemonSets, Sync};
 
 /// What stands on one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Place<T> {
+struct NodePods<T> {
     /// Of the present template, and whether it is available.
     new: Option<(T, bool)>,
     /// Of an older one.
@@ -32,11 +32,11 @@ struct Place<T> {
 
 /// Which old Pods go, without surge. Those that are not available go in any case, nothing is lost with them; but they
 /// count among those that may be unavailable.
-fn to_delete<T: Clone>(places: &[Place<T>], max_unavailable: i32) -> Vec<T> {
+fn to_delete<T: Clone>(on_nodes: &[NodePods<T>], max_unavailable: i32) -> Vec<T> {
     let (mut unavailable, mut broken, mut sound) = (0, Vec::new(), Vec::new());
-    for place in places {
-        match (&place.new, &place.old) {
-            _ if place.crowded => unavailable += 1,
+    for on_node in on_nodes {
+        match (&on_node.new, &on_node.old) {
+            _ if on_node.crowded => unavailable += 1,
             (None, None) | (Some(_), Some(_)) => unavailable += 1,
             (Some((_, available)), None) => unavailable += i32::from(!available),
             (None, Some((pod, false))) => {
@@ -53,27 +53,27 @@ fn to_delete<T: Clone>(places: &[Place<T>], max_unavailable: i32) -> Vec<T> {
 
 /// Which nodes get a new Pod beside their old one, and which old Pods go. One on a node that should not have any goes
 /// when enough others are available.
-fn to_surge<T: Clone>(places: &BTreeMap<String, Place<T>>, max_surge: i32) -> (Vec<String>, Vec<T>) {
+fn to_surge<T: Clone>(on_nodes: &BTreeMap<String, NodePods<T>>, max_surge: i32) -> (Vec<String>, Vec<T>) {
     let (mut surging, mut available) = (0, 0);
     let (mut broken, mut sound, mut delete, mut spare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (node, place) in places {
-        if place.crowded {
+    for (node, on_node) in on_nodes {
+        if on_node.crowded {
             surging += 1;
             continue;
         }
-        let first = place.old.as_ref().or(place.new.as_ref());
+        let first = on_node.old.as_ref().or(on_node.new.as_ref());
         available += usize::from(first.is_some_and(|(_, available)| *available));
-        match (&place.new, &place.old) {
+        match (&on_node.new, &on_node.old) {
             (_, None) => {}
-            (None, Some((pod, true))) if place.leaving => spare.push(pod.clone()),
-            (None, Some((pod, false))) if place.leaving => delete.push(pod.clone()),
+            (None, Some((pod, true))) if on_node.leaving => spare.push(pod.clone()),
+            (None, Some((pod, false))) if on_node.leaving => delete.push(pod.clone()),
             (None, Some((_, false))) => broken.push(node.clone()),
             (None, Some((_, true))) => sound.push(node.clone()),
             (Some((_, false)), Some(_)) => surging += 1,
             (Some((_, true)), Some((pod, _))) => delete.push(pod.clone()),
         }
     }
-    let wanted = places.values().filter(|place| !place.leaving).count();
+    let wanted = on_nodes.values().filter(|on_node| !on_node.leaving).count();
     delete.extend(spare.into_iter().take(available.saturating_sub(wanted)));
     broken.extend(sound.into_iter().take((max_surge - surging).max(0) as usize));
     (broken, delete)
@@ -109,37 +109,37 @@ impl DaemonSets {
         let name = |node: &Node| node.metadata.name.clone().unwrap_or_default();
         let wants = |node: &Node| fit(&context.set, node) == Fit::Run;
         let wanted: BTreeMap<String, bool> = context.nodes.iter().map(|node| (name(node), wants(node))).collect();
-        let mut places: BTreeMap<String, Place<Arc<Pod>>> = BTreeMap::new();
+        let mut on_nodes: BTreeMap<String, NodePods<Arc<Pod>>> = BTreeMap::new();
         for (node, _) in wanted.iter().filter(|(_, wanted)| **wanted) {
-            places.insert(node.clone(), Place::default());
+            on_nodes.insert(node.clone(), NodePods::default());
         }
         for (node, pods) in by_node {
-            let mut place = self.place(context, &pods);
+            let mut on_node = self.on_node(context, &pods);
             // Whether a new Pod may come beside the old one cannot be said of a node that is gone.
-            if surge > 0 && place.new.is_none() && place.old.is_some() && !wanted.contains_key(&node) {
+            if surge > 0 && on_node.new.is_none() && on_node.old.is_some() && !wanted.contains_key(&node) {
                 return Err(Error::Other(format!("couldn't get node for nodeName {node:?}: node {node:?} not found")));
             }
-            place.leaving = !wanted.get(&node).copied().unwrap_or(false);
-            places.insert(node, place);
+            on_node.leaving = !wanted.get(&node).copied().unwrap_or(false);
+            on_nodes.insert(node, on_node);
         }
         let (nodes, pods) = match surge {
-            0 => (Vec::new(), to_delete(&places.into_values().collect::<Vec<_>>(), unavailable)),
-            surge => to_surge(&places, surge),
+            0 => (Vec::new(), to_delete(&on_nodes.into_values().collect::<Vec<_>>(), unavailable)),
+            surge => to_surge(&on_nodes, surge),
         };
         self.sync_nodes(context, nodes, pods).await
     }
 
     /// Mirrors `findUpdatedPodsOnNode`.
-    fn place(&self, context: &Sync, pods: &[Arc<Pod>]) -> Place<Arc<Pod>> {
-        let mut place = Place { new: None, old: None, crowded: false, leaving: false };
+    fn on_node(&self, context: &Sync, pods: &[Arc<Pod>]) -> NodePods<Arc<Pod>> {
+        let mut on_node = NodePods { new: None, old: None, crowded: false, leaving: false };
         for pod in pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
             let available = is_available(pod, context.min_ready_seconds(), self.client.now());
             let updated = is_updated(pod, &context.set, &context.hash);
-            let slot = if updated { &mut place.new } else { &mut place.old };
-            place.crowded |= slot.is_some();
+            let slot = if updated { &mut on_node.new } else { &mut on_node.old };
+            on_node.crowded |= slot.is_some();
             *slot = Some((pod.clone(), available));
         }
-        place
+        on_node
     }
 }
 
@@ -147,14 +147,14 @@ impl DaemonSets {
 mod tests {
     use super::*;
 
-    fn place(text: &'static str) -> Place<&'static str> {
+    fn on_node(text: &'static str) -> NodePods<&'static str> {
         let of = |letter: char| text.contains(letter).then_some((text, !text.contains('!')));
-        Place { new: of('n'), old: of('o'), crowded: text.contains('2'), leaving: text.contains('-') }
+        NodePods { new: of('n'), old: of('o'), crowded: text.contains('2'), leaving: text.contains('-') }
     }
 
     #[test]
     fn so_many_old_pods_go_as_may_be_unavailable() {
-        for (places, unavailable, want) in [
+        for (on_nodes, unavailable, want) in [
             (vec!["o", "o", "o"], 1, vec!["o"]),
             (vec!["o", "n!", "o"], 1, vec![]),
             (vec!["o", "n", "o"], 2, vec!["o", "o"]),
@@ -164,14 +164,14 @@ mod tests {
             (vec!["", "o"], 1, vec![]),
             (vec!["o2", "o"], 2, vec!["o"]),
         ] {
-            let found = to_delete(&places.iter().copied().map(place).collect::<Vec<_>>(), unavailable);
-            assert_eq!(found, want, "{places:?}");
+            let found = to_delete(&on_nodes.iter().copied().map(on_node).collect::<Vec<_>>(), unavailable);
+            assert_eq!(found, want, "{on_nodes:?}");
         }
     }
 
     #[test]
     fn new_pods_come_beside_old_ones() {
-        for (places, surge, nodes, pods) in [
+        for (on_nodes, surge, nodes, pods) in [
             (vec!["o", "o", "o"], 1, vec!["0"], vec![]),
             (vec!["no", "o", "o"], 1, vec!["1"], vec!["no"]),
             (vec!["no!", "o"], 1, vec![], vec![]),
@@ -182,9 +182,9 @@ mod tests {
             (vec!["o!-", "o"], 1, vec!["1"], vec!["o!-"]),
         ] {
             let at: BTreeMap<String, _> =
-                places.iter().enumerate().map(|(i, text)| (i.to_string(), place(text))).collect();
+                on_nodes.iter().enumerate().map(|(i, text)| (i.to_string(), on_node(text))).collect();
             let (found, gone) = to_surge(&at, surge);
-            assert_eq!((found, gone), (nodes.into_iter().map(str::to_owned).collect(), pods), "{places:?}");
+            assert_eq!((found, gone), (nodes.into_iter().map(str::to_owned).collect(), pods), "{on_nodes:?}");
         }
     }
 }
