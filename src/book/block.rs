@@ -150,9 +150,9 @@ pub fn find(chapter: &str) -> Result<Vec<Block>, Vec<Mistake>> {
 }
 
 /// A directive, its words and its options.
-type Asked = (Directive, Vec<String>, BTreeMap<String, String>);
+type ParsedDirective = (Directive, Vec<String>, BTreeMap<String, String>);
 
-fn directive(info: &str, line: usize) -> Result<Option<Asked>, Mistake> {
+fn directive(info: &str, line: usize) -> Result<Option<ParsedDirective>, Mistake> {
     let first = info.split_whitespace().next().unwrap_or_default();
     let Some((_, directive)) = Directive::ALL.iter().find(|(name, _)| *name == first) else { return Ok(None) };
     let all = shell_words::split(info).map_err(|error| Mistake::new(line, format!("{info:?}: {error}")))?;

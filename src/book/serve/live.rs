@@ -59,7 +59,7 @@ pub async fn answer(mut stream: TcpStream, head: &Head, site: &Site) -> io::Resu
     let Some(arguments) = arguments(head) else {
         return http::refuse(&mut stream, Status::NOT_FOUND, "There is no such scenario, or no such exercise.").await;
     };
-    let Some(_place) = Place::take() else {
+    let Some(_slot) = SessionSlot::take() else {
         return http::refuse(&mut stream, Status::BUSY, "Too many sessions run; close one of their pages.").await;
     };
     let folder = Folder::new(&site.project)?;
@@ -148,16 +148,16 @@ fn complaint(folder: &Path) -> String {
 }
 
 /// A session's place among those that run.
-struct Place;
+struct SessionSlot;
 
-impl Place {
-    fn take() -> Option<Place> {
+impl SessionSlot {
+    fn take() -> Option<SessionSlot> {
         let more = |running: u32| (running < SESSIONS_MAX).then_some(running + 1);
-        RUNNING.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).ok().map(|_| Place)
+        RUNNING.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).ok().map(|_| SessionSlot)
     }
 }
 
-impl Drop for Place {
+impl Drop for SessionSlot {
     fn drop(&mut self) {
         RUNNING.fetch_sub(1, Ordering::SeqCst);
     }
