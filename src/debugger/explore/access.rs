@@ -22,7 +22,7 @@ pub struct Access(pub Vec<(u64, bool)>);
 const ON_A_MACHINE: &[&str] = &["kubelet", "containerd", "cni", "kernel", "csi-node", "kube-proxy"];
 
 #[derive(Hash)]
-enum Place<'a> {
+enum Location<'a> {
     Machine(&'a str),
     Component(&'a str),
     /// The order of all that happens to a kind.
@@ -32,7 +32,7 @@ enum Place<'a> {
     Each(Kind),
 }
 
-impl Place<'_> {
+impl Location<'_> {
     fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
@@ -48,18 +48,18 @@ impl Access {
                 let mut access = Access::of_request(request);
                 if engine.has_several_servers() {
                     // What its cache has come to.
-                    access.reads(&Place::Component(engine.name(event.to)));
+                    access.reads(&Location::Component(engine.name(event.to)));
                 }
                 if is_charged(engine, request) {
-                    access.writes(&Place::Kind(Kind::ResourceQuota));
+                    access.writes(&Location::Kind(Kind::ResourceQuota));
                 }
                 access
             }
             What::Fault { .. } if engine.is_server(event.to) => Access::of_all(),
             What::Wake { what, .. } if *what == LEASE_EXPIRES => {
                 let mut access = Access::default();
-                access.writes(&Place::Kind(Kind::Event));
-                access.writes(&Place::Each(Kind::Event));
+                access.writes(&Location::Kind(Kind::Event));
+                access.writes(&Location::Each(Kind::Event));
                 access
             }
             _ => Access::of_component(engine.name(event.to)),
@@ -68,19 +68,19 @@ impl Access {
 
     /// The memory of a component, changed.
     pub fn of_component(name: &str) -> Access {
-        let place = match name.split_once('/') {
-            Some((program, machine)) if ON_A_MACHINE.contains(&program) => Place::Machine(machine),
-            _ => Place::Component(name),
+        let location = match name.split_once('/') {
+            Some((program, machine)) if ON_A_MACHINE.contains(&program) => Location::Machine(machine),
+            _ => Location::Component(name),
         };
-        Access(vec![(place.digest(), true)])
+        Access(vec![(location.digest(), true)])
     }
 
     /// Everything behind the API server: it crashes, or its history is compacted.
     fn of_all() -> Access {
         let mut access = Access::default();
         for kind in Kind::ALL {
-            access.writes(&Place::Kind(*kind));
-            access.writes(&Place::Each(*kind));
+            access.writes(&Location::Kind(*kind));
+            access.writes(&Location::Each(*kind));
         }
         access
     }
@@ -90,56 +90,58 @@ impl Access {
         let (namespace, name) = (request.namespace.as_str(), name_of(request));
         let mut access = Access::default();
         match request.verb {
-            Verb::List | Verb::Watch => access.reads(&Place::Kind(kind)),
+            Verb::List | Verb::Watch => access.reads(&Location::Kind(kind)),
             Verb::Get => {
-                access.reads(&Place::Object(kind, namespace, name));
-                access.reads(&Place::Each(kind));
+                access.reads(&Location::Object(kind, namespace, name));
+                access.reads(&Location::Each(kind));
             }
             Verb::DeleteCollection => {
-                access.writes(&Place::Kind(kind));
-                access.writes(&Place::Each(kind));
+                access.writes(&Location::Kind(kind));
+                access.writes(&Location::Each(kind));
             }
             Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => {
-                access.writes(&Place::Kind(kind));
-                access.writes(&Place::Object(kind, namespace, name));
+                access.writes(&Location::Kind(kind));
+                access.writes(&Location::Object(kind, namespace, name));
             }
         }
         if request.verb == Verb::Create {
             // What admission looks up.
-            access.reads(&Place::Object(Kind::Namespace, "", namespace));
-            access.reads(&Place::Each(Kind::Namespace));
+            access.reads(&Location::Object(Kind::Namespace, "", namespace));
+            access.reads(&Location::Each(Kind::Namespace));
             let looked_up: &[Kind] = match kind {
                 Kind::Pod => &[Kind::ServiceAccount, Kind::PriorityClass, Kind::RuntimeClass, Kind::LimitRange],
                 Kind::PersistentVolumeClaim => &[Kind::StorageClass, Kind::LimitRange],
                 _ => &[],
             };
-            looked_up.iter().for_each(|kind| access.reads(&Place::Kind(*kind)));
+            looked_up.iter().for_each(|kind| access.reads(&Location::Kind(*kind)));
         }
         if request.subresource == Some(Subresource::Eviction) {
-            access.writes(&Place::Kind(Kind::PodDisruptionBudget));
+            access.writes(&Location::Kind(Kind::PodDisruptionBudget));
         }
         if request.user.agent.starts_with("kubelet/") && kind != Kind::Pod {
             // What a kubelet may read and write depends on the Pods of its node.
-            access.reads(&Place::Kind(Kind::Pod));
+            access.reads(&Location::Kind(Kind::Pod));
         }
         access
     }
 
     /// One who writes a place is not said to read it as well.
-    fn reads(&mut self, place: &Place) {
-        let place = place.digest();
-        if !self.0.iter().any(|(there, _)| *there == place) {
-            self.0.push((place, false));
+    fn reads(&mut self, location: &Location) {
+        let location = location.digest();
+        if !self.0.iter().any(|(there, _)| *there == location) {
+            self.0.push((location, false));
         }
     }
 
-    fn writes(&mut self, place: &Place) {
-        self.0.push((place.digest(), true));
+    fn writes(&mut self, location: &Location) {
+        self.0.push((location.digest(), true));
     }
 
     /// Whether two steps that touch these could end otherwise in the other order.
     pub fn conflicts(&self, other: &Access) -> bool {
-        self.0.iter().any(|(place, writes)| other.0.iter().any(|(there, wrote)| place == there && (*writes || *wrote)))
+        self.0
+            .iter()
+            .any(|(location, writes)| other.0.iter().any(|(there, wrote)| location == there && (*writes || *wrote)))
     }
 }
 
@@ -172,7 +174,7 @@ mod tests {
     fn no_place_is_touched_twice() {
         let user = Rc::new(User::admin());
         let Access(places) = Access::of_request(&Request::new(user, Verb::Create, Kind::Namespace, "", "", Body::None));
-        let different: std::collections::BTreeSet<u64> = places.iter().map(|(place, _)| *place).collect();
+        let different: std::collections::BTreeSet<u64> = places.iter().map(|(location, _)| *location).collect();
         assert_eq!(different.len(), places.len(), "{places:?}");
     }
 
