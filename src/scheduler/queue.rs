@@ -35,7 +35,7 @@ const UNSCHEDULABLE_FLUSH_SECONDS: u64 = 30;
 
 /// Where a pod is.
 #[derive(Clone, Debug)]
-enum Place {
+enum SubQueue {
     Active(Turn),
     Backoff(Instant, Turn),
     ErrorBackoff(Instant, Turn),
@@ -49,7 +49,7 @@ type Turn = (Reverse<i32>, Instant, u64);
 #[derive(Clone)]
 pub struct SchedulingQueue {
     profiles: Profiles,
-    pods: BTreeMap<Key, (QueuedPod, Place)>,
+    pods: BTreeMap<Key, (QueuedPod, SubQueue)>,
     active: BTreeMap<Turn, Key>,
     /// By the second at which the backoff is over.
     backoff: BTreeMap<(Instant, Turn), Key>,
@@ -115,9 +115,9 @@ impl SchedulingQueue {
             events.into_iter().for_each(|event| self.keep(event));
             return;
         }
-        let Some((queued, place)) = self.pods.get_mut(&info.key) else { return self.add(info, now) };
+        let Some((queued, sub_queue)) = self.pods.get_mut(&info.key) else { return self.add(info, now) };
         queued.info = info.clone();
-        if !matches!(place, Place::Unschedulable) {
+        if !matches!(sub_queue, SubQueue::Unschedulable) {
             return;
         }
         if events.iter().any(|event| self.worth_requeueing(&info.key, event, snapshot))
@@ -275,24 +275,24 @@ impl SchedulingQueue {
 
     /// The waiting pods in the words of the metrics (`active`, `backoff`, `unschedulable`, `gated`), by key.
     pub fn pending(&self) -> impl Iterator<Item = (&Key, &'static str, &QueuedPod)> {
-        self.pods.iter().map(|(key, (pod, place))| {
-            let queue = match place {
-                Place::Active(_) => "active",
-                Place::Backoff(..) | Place::ErrorBackoff(..) => "backoff",
-                Place::Unschedulable if pod.gated_by.is_some() => "gated",
-                Place::Unschedulable => "unschedulable",
+        self.pods.iter().map(|(key, (pod, sub_queue))| {
+            let queue = match sub_queue {
+                SubQueue::Active(_) => "active",
+                SubQueue::Backoff(..) | SubQueue::ErrorBackoff(..) => "backoff",
+                SubQueue::Unschedulable if pod.gated_by.is_some() => "gated",
+                SubQueue::Unschedulable => "unschedulable",
             };
             (key, queue, pod)
         })
     }
 
     fn take(&mut self, key: &Key) -> Option<QueuedPod> {
-        let (pod, place) = self.pods.remove(key)?;
-        match place {
-            Place::Active(turn) => drop(self.active.remove(&turn)),
-            Place::Backoff(expiry, turn) => drop(self.backoff.remove(&(expiry, turn))),
-            Place::ErrorBackoff(expiry, turn) => drop(self.error_backoff.remove(&(expiry, turn))),
-            Place::Unschedulable => {
+        let (pod, sub_queue) = self.pods.remove(key)?;
+        match sub_queue {
+            SubQueue::Active(turn) => drop(self.active.remove(&turn)),
+            SubQueue::Backoff(expiry, turn) => drop(self.backoff.remove(&(expiry, turn))),
+            SubQueue::ErrorBackoff(expiry, turn) => drop(self.error_backoff.remove(&(expiry, turn))),
+            SubQueue::Unschedulable => {
                 self.waiting.remove(&(pod.timestamp, key.clone()));
                 let group = (pod.profile, pod.rejected_by);
                 if let Some(keys) = self.unschedulable.get_mut(&group) {
@@ -317,14 +317,14 @@ impl SchedulingQueue {
         };
         let turn = self.next_turn(&pod);
         let key = pod.info.key.clone();
-        let place = if pod.consecutive_errors > 0 {
+        let sub_queue = if pod.consecutive_errors > 0 {
             self.error_backoff.insert((expiry, turn), key.clone());
-            Place::ErrorBackoff(expiry, turn)
+            SubQueue::ErrorBackoff(expiry, turn)
         } else {
             self.backoff.insert((expiry, turn), key.clone());
-            Place::Backoff(expiry, turn)
+            SubQueue::Backoff(expiry, turn)
         };
-        self.pods.insert(key, (pod, place));
+        self.pods.insert(key, (pod, sub_queue));
     }
 
     fn activate_or_gate(&mut self, mut pod: QueuedPod) {
@@ -340,7 +340,7 @@ impl SchedulingQueue {
     fn activate_ungated(&mut self, pod: QueuedPod) {
         let turn = self.next_turn(&pod);
         self.active.insert(turn, pod.info.key.clone());
-        self.pods.insert(pod.info.key.clone(), (pod, Place::Active(turn)));
+        self.pods.insert(pod.info.key.clone(), (pod, SubQueue::Active(turn)));
     }
 
     /// The first plugin that will not have the pod queued.
@@ -360,7 +360,7 @@ impl SchedulingQueue {
             self.waiting.insert((pod.timestamp, key.clone()));
         }
         self.unschedulable.entry((pod.profile, pod.rejected_by)).or_default().insert(key.clone());
-        self.pods.insert(key, (pod, Place::Unschedulable));
+        self.pods.insert(key, (pod, SubQueue::Unschedulable));
     }
 
     fn next_turn(&mut self, pod: &QueuedPod) -> Turn {
