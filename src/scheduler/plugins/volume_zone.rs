@@ -38,7 +38,7 @@ impl Plugin for VolumeZone {
         ]
     }
 
-    /// Worth a try: its own claims, a class that waits for its consumers, a volume that is new or carries other places.
+    /// Worth a try: its own claims, a class that waits for its consumers, a volume that is new or carries other topologies.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
         match (&event.old, &event.new) {
             (_, Some(claim @ Object::PersistentVolumeClaim(_))) => {
@@ -48,7 +48,7 @@ impl Plugin for VolumeZone {
                 Hint::queue_if(class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"))
             }
             (Some(Object::PersistentVolume(old)), Some(Object::PersistentVolume(new))) => {
-                Hint::queue_if(places_of(old) != places_of(new))
+                Hint::queue_if(topologies_of(old) != topologies_of(new))
             }
             _ => Hint::Queue,
         }
@@ -60,8 +60,8 @@ impl Plugin for VolumeZone {
         match volumes {
             Err(reason) => PreFilter::Reject(Rejection::unresolvable(reason)),
             Ok(volumes) => {
-                let places: Vec<Place> = volumes.into_iter().flatten().flat_map(places_of).collect();
-                if places.is_empty() { PreFilter::Skip } else { PreFilter::Ask(Box::new(Places(places))) }
+                let topologies: Vec<PvTopology> = volumes.into_iter().flatten().flat_map(topologies_of).collect();
+                if topologies.is_empty() { PreFilter::Skip } else { PreFilter::Ask(Box::new(PvTopologies(topologies))) }
             }
         }
     }
@@ -88,28 +88,28 @@ fn volume_of<'a>(storage: &'a Storage, key: &Key) -> Result<Option<&'a Persisten
 }
 
 /// A label, and the values that a node may have.
-type Place<'a> = (&'static str, BTreeSet<&'a str>);
+type PvTopology<'a> = (&'static str, BTreeSet<&'a str>);
 
 /// Several zones are written with two underscores between them; with nothing between those, the label says nothing.
 /// Mirrors `getPVTopologies`.
-fn places_of(volume: &PersistentVolume) -> Vec<Place<'_>> {
-    let place = |key: &'static str| {
+fn topologies_of(volume: &PersistentVolume) -> Vec<PvTopology<'_>> {
+    let topology = |key: &'static str| {
         let values: BTreeSet<&str> = volume.metadata.labels.as_ref()?.get(key)?.split("__").map(str::trim).collect();
         (!values.contains("")).then_some((key, values))
     };
-    LABELS.into_iter().filter_map(place).collect()
+    LABELS.into_iter().filter_map(topology).collect()
 }
 
-struct Places<'a>(Vec<Place<'a>>);
+struct PvTopologies<'a>(Vec<PvTopology<'a>>);
 
-impl Filter for Places<'_> {
+impl Filter for PvTopologies<'_> {
     /// In a cluster of one zone nodes may say nothing of it: such a node takes every volume.
     fn filter(&self, node: &NodeInfo) -> Verdict {
         let label = |key: &str| node.labels().get(key).map(String::as_str);
         if LABELS.into_iter().all(|key| label(key).is_none()) {
             return Ok(());
         }
-        let fits = |(key, values): &Place| {
+        let fits = |(key, values): &PvTopology| {
             label(key).or_else(|| label(of_today(key))).is_some_and(|value| values.contains(value))
         };
         if self.0.iter().all(fits) { Ok(()) } else { Err(Rejection::unresolvable(CONFLICT)) }
