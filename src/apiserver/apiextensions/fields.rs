@@ -13,10 +13,10 @@ use super::schema::{ListType, Schema};
 
 /// A place in a custom object.
 #[derive(Clone, Debug)]
-pub struct Custom<'a>(Place<'a>);
+pub struct Custom<'a>(Location<'a>);
 
 #[derive(Clone, Debug)]
-enum Place<'a> {
+enum Location<'a> {
     Root(Kind, Option<&'a Schema>),
     Metadata(BuiltIn),
     Known(&'a Schema),
@@ -26,36 +26,36 @@ enum Place<'a> {
 impl<'a> Custom<'a> {
     /// An object of `kind`.
     pub fn new(kind: Kind, schema: Option<&'a Schema>) -> Custom<'a> {
-        Custom(Place::Root(kind, schema))
+        Custom(Location::Root(kind, schema))
     }
 
     fn below(schema: Option<&'a Schema>, name: &str) -> Custom<'a> {
-        Custom(schema.and_then(|schema| schema.field(name)).map_or(Place::Unknown, Place::Known))
+        Custom(schema.and_then(|schema| schema.field(name)).map_or(Location::Unknown, Location::Known))
     }
 }
 
 impl Fields for Custom<'_> {
     fn is_atomic(&self) -> bool {
         match &self.0 {
-            Place::Metadata(place) => place.is_atomic(),
-            Place::Known(schema) => schema.atomic,
+            Location::Metadata(built_in) => built_in.is_atomic(),
+            Location::Known(schema) => schema.atomic,
             _ => false,
         }
     }
 
     fn is_struct(&self) -> bool {
         match &self.0 {
-            Place::Root(..) => true,
-            Place::Metadata(place) => place.is_struct(),
-            Place::Known(schema) => !schema.properties.is_empty(),
-            Place::Unknown => false,
+            Location::Root(..) => true,
+            Location::Metadata(built_in) => built_in.is_struct(),
+            Location::Known(schema) => !schema.properties.is_empty(),
+            Location::Unknown => false,
         }
     }
 
     fn list(&self) -> List<'_> {
         match &self.0 {
-            Place::Metadata(place) => place.list(),
-            Place::Known(schema) => match &schema.list {
+            Location::Metadata(built_in) => built_in.list(),
+            Location::Known(schema) => match &schema.list {
                 ListType::Atomic => List::Atomic,
                 ListType::Set => List::Set,
                 ListType::Map(keys) => List::Map(keys.iter().map(String::as_str).collect()),
@@ -66,27 +66,29 @@ impl Fields for Custom<'_> {
 
     fn key_default(&self, key: &str) -> Option<Value> {
         match &self.0 {
-            Place::Metadata(place) => place.key_default(key),
-            Place::Known(schema) => schema.items.as_ref()?.properties.get(key)?.default.clone(),
+            Location::Metadata(built_in) => built_in.key_default(key),
+            Location::Known(schema) => schema.items.as_ref()?.properties.get(key)?.default.clone(),
             _ => None,
         }
     }
 
     fn field(&self, name: &str) -> Self {
         match &self.0 {
-            Place::Root(kind, _) if name == "metadata" => Custom(Place::Metadata(BuiltIn::new(*kind).field(name))),
-            Place::Root(_, schema) => Custom::below(*schema, name),
-            Place::Metadata(place) => Custom(Place::Metadata(place.field(name))),
-            Place::Known(schema) => Custom::below(Some(schema), name),
-            Place::Unknown => Custom(Place::Unknown),
+            Location::Root(kind, _) if name == "metadata" => {
+                Custom(Location::Metadata(BuiltIn::new(*kind).field(name)))
+            }
+            Location::Root(_, schema) => Custom::below(*schema, name),
+            Location::Metadata(built_in) => Custom(Location::Metadata(built_in.field(name))),
+            Location::Known(schema) => Custom::below(Some(schema), name),
+            Location::Unknown => Custom(Location::Unknown),
         }
     }
 
     fn item(&self) -> Self {
         match &self.0 {
-            Place::Metadata(place) => Custom(Place::Metadata(place.item())),
-            Place::Known(schema) => Custom(schema.items.as_deref().map_or(Place::Unknown, Place::Known)),
-            _ => Custom(Place::Unknown),
+            Location::Metadata(built_in) => Custom(Location::Metadata(built_in.item())),
+            Location::Known(schema) => Custom(schema.items.as_deref().map_or(Location::Unknown, Location::Known)),
+            _ => Custom(Location::Unknown),
         }
     }
 }

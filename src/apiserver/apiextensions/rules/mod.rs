@@ -116,13 +116,13 @@ pub fn validate(schema: &Schema, new: &CustomObject, old: Option<&CustomObject>,
                            errors to complete validation";
         return vec![cause("FieldValueInvalid", "", format!("Invalid value: null: {WHY}"))];
     }
-    let mut asked = Asked { causes: Vec::new(), budget: Budget::new(Budget::ALL), goes_on: true };
+    let mut evaluation = Evaluation { causes: Vec::new(), budget: Budget::new(Budget::ALL), goes_on: true };
     if !schema.rules.is_empty() {
-        asked.rules(schema, "", &model::whole(new), old.map(model::whole).as_ref(), true);
+        evaluation.rules(schema, "", &model::whole(new), old.map(model::whole).as_ref(), true);
     }
-    asked.fields(schema, "", &model::common(new), old.map(model::common).as_ref());
-    asked.fields(schema, "", &new.content, old.map(|old| &*old.content));
-    asked.causes
+    evaluation.fields(schema, "", &model::common(new), old.map(model::common).as_ref());
+    evaluation.fields(schema, "", &new.content, old.map(|old| &*old.content));
+    evaluation.causes
 }
 
 /// A problem at `path`; the real server writes the root as a path that is not there.
@@ -131,13 +131,13 @@ fn cause(reason: &str, path: &str, message: String) -> Cause {
     Cause { reason: reason.to_owned(), message, field: field.to_owned() }
 }
 
-struct Asked {
+struct Evaluation {
     causes: Vec<Cause>,
     budget: Budget,
     goes_on: bool,
 }
 
-impl Asked {
+impl Evaluation {
     /// All rules about a value, and about what is in it.
     fn value(&mut self, schema: &Schema, path: &str, new: &Json, old: Option<&Json>) {
         if !self.goes_on || !schema.has_rules || new.is_null() {

@@ -100,7 +100,7 @@ pub fn value_of(json: &Json, schema: &Schema, is_root: bool) -> Value {
         Json::Number(number) if schema.types == ["integer"] => {
             number.as_f64().filter(|_| number.is_f64()).map_or_else(|| Value::of_json(json), |n| Value::Int(n as i64))
         }
-        Json::String(text) if schema.types == ["string"] => text_of(text, &schema.checks.format),
+        Json::String(text) if schema.types == ["string"] => string_value(text, &schema.checks.format),
         other => Value::of_json(other),
     }
 }
@@ -110,7 +110,7 @@ fn metadata_of(value: &Json) -> Value {
     Value::object(seen)
 }
 
-fn text_of(text: &str, format: &str) -> Value {
+fn string_value(text: &str, format: &str) -> Value {
     let read = match format {
         "byte" => base64::decode(text).ok().map(|bytes| Value::Bytes(bytes.into())),
         "duration" => parse_duration(text).map(Value::Duration),
