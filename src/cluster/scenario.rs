@@ -111,9 +111,9 @@ pub struct Scenario {
     /// Whether its user is asked what happens next, unless told otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quiz: bool,
-    /// Its narration, place by place.
+    /// Its narration, stop by stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tour: Vec<Place>,
+    pub tour: Vec<TourStop>,
     /// The programs that run instead of those that are shipped, by the name of their row in `bugs::TABLE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<String>,
@@ -144,10 +144,10 @@ impl PartialEq for Plugged {
     }
 }
 
-/// A place at which a tour stops.
+/// Where a tour stops.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct TourStop {
     /// The condition that holds there first, written as for `until`; empty: where one stands.
     #[serde(default)]
     pub until: String,
