@@ -17,21 +17,21 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::node::runtime::state::ImageScript;
-
 use super::webhook::{self, Webhook};
 use super::{NodeConfig, Parts, workdir};
-use crate::node::network::Mode;
 use crate::object::nearest::nearest;
 use crate::scheduler::configuration::ProfileList;
 
 mod exploration;
+mod nodes;
+mod shipped;
 
 pub use exploration::{Exploration, Fixed, OwnProperty};
+pub use nodes::{ImageBehaviour, Network, NodeDescription, Nodes};
+use shipped::{BUGS, SHIPPED};
 
 /// More copies of a component show nothing that fewer do not, and each costs memory.
 const COPIES_MAX: u16 = 9;
@@ -163,185 +163,6 @@ fn is_zero(count: &u16) -> bool {
 fn default_namespace() -> String {
     "default".to_owned()
 }
-
-/// How packets get from a Pod of one node to a Pod of another.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Network {
-    /// Each node is a router for its Pods: `host-gw`.
-    #[default]
-    HostGw,
-    /// Through tunnels: `vxlan`.
-    Vxlan,
-}
-
-impl From<Network> for Mode {
-    fn from(network: Network) -> Mode {
-        match network {
-            Network::HostGw => Mode::HostGateway,
-            Network::Vxlan => Mode::Vxlan,
-        }
-    }
-}
-
-/// A number of nodes, or what each of them is.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Nodes {
-    /// So many, all alike.
-    Count(u16),
-    /// These.
-    List(Vec<NodeDescription>),
-}
-
-impl Default for Nodes {
-    fn default() -> Nodes {
-        Nodes::Count(3)
-    }
-}
-
-/// A node in a scenario.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct NodeDescription {
-    /// `node-1`.
-    pub name: String,
-    /// Cores.
-    #[serde(default = "four")]
-    pub cpu: u32,
-    /// Memory in GiB.
-    #[serde(default = "eight", rename = "memoryGi")]
-    pub memory_gi: u32,
-    /// How many Pods it takes.
-    #[serde(default = "hundred_ten")]
-    pub pods: u32,
-    /// Labels beside the usual ones.
-    #[serde(default)]
-    pub labels: BTreeMap<String, String>,
-}
-
-fn four() -> u32 {
-    4
-}
-
-fn eight() -> u32 {
-    8
-}
-
-fn hundred_ten() -> u32 {
-    110
-}
-
-/// How an image behaves. Times are seconds.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ImageBehaviour {
-    /// Pulling it fails with this text.
-    pub pull_fails: Option<String>,
-    /// Pulling it takes this long.
-    pub pull_seconds: Option<f64>,
-    /// Its process ends after so long.
-    pub exits_after: Option<f64>,
-    /// With this code.
-    #[serde(default)]
-    pub exit_code: i32,
-    /// Probes succeed only after so long.
-    pub ready_after: Option<f64>,
-    /// What it prints when it starts.
-    #[serde(default)]
-    pub logs: Vec<String>,
-}
-
-impl ImageBehaviour {
-    /// The same, as the runtime understands it.
-    pub fn script(&self) -> ImageScript {
-        let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        ImageScript {
-            pull_error: self.pull_fails.clone(),
-            pull_time: self.pull_seconds.map(time),
-            exits: self.exits_after.map(|after| (time(after), self.exit_code)),
-            ready_after: self.ready_after.map(time),
-            logs: self.logs.clone(),
-        }
-    }
-}
-
-/// The scenarios that come with the program, in the order of the menu.
-const SHIPPED: &[(&str, &str)] = &[
-    ("pod", include_str!("../../scenarios/pod.yaml")),
-    ("deployment", include_str!("../../scenarios/deployment.yaml")),
-    ("scale", include_str!("../../scenarios/scale.yaml")),
-    ("rolling-update", include_str!("../../scenarios/rolling-update.yaml")),
-    ("bad-rollout-undo", include_str!("../../scenarios/bad-rollout-undo.yaml")),
-    ("recreate", include_str!("../../scenarios/recreate.yaml")),
-    ("self-heal", include_str!("../../scenarios/self-heal.yaml")),
-    ("job", include_str!("../../scenarios/job.yaml")),
-    ("job-fails", include_str!("../../scenarios/job-fails.yaml")),
-    ("cronjob", include_str!("../../scenarios/cronjob.yaml")),
-    ("daemonset", include_str!("../../scenarios/daemonset.yaml")),
-    ("statefulset", include_str!("../../scenarios/statefulset.yaml")),
-    ("autoscale", include_str!("../../scenarios/autoscale.yaml")),
-    ("unschedulable", include_str!("../../scenarios/unschedulable.yaml")),
-    ("placement", include_str!("../../scenarios/placement.yaml")),
-    ("profiles", include_str!("../../scenarios/profiles.yaml")),
-    ("preemption", include_str!("../../scenarios/preemption.yaml")),
-    ("leader-change", include_str!("../../scenarios/leader-change.yaml")),
-    ("api-servers", include_str!("../../scenarios/api-servers.yaml")),
-    ("node-lost", include_str!("../../scenarios/node-lost.yaml")),
-    ("node-deleted", include_str!("../../scenarios/node-deleted.yaml")),
-    ("drain", include_str!("../../scenarios/drain.yaml")),
-    ("node-pressure", include_str!("../../scenarios/node-pressure.yaml")),
-    ("node-shutdown", include_str!("../../scenarios/node-shutdown.yaml")),
-    ("service", include_str!("../../scenarios/service.yaml")),
-    ("readiness", include_str!("../../scenarios/readiness.yaml")),
-    ("nodeport", include_str!("../../scenarios/nodeport.yaml")),
-    ("network-policy", include_str!("../../scenarios/network-policy.yaml")),
-    ("quota", include_str!("../../scenarios/quota.yaml")),
-    ("limit-range", include_str!("../../scenarios/limit-range.yaml")),
-    ("access", include_str!("../../scenarios/access.yaml")),
-    ("policy", include_str!("../../scenarios/policy.yaml")),
-    ("webhook", include_str!("../../scenarios/webhook.yaml")),
-    ("server-side-apply", include_str!("../../scenarios/server-side-apply.yaml")),
-    ("custom-resource", include_str!("../../scenarios/custom-resource.yaml")),
-    ("missing-config", include_str!("../../scenarios/missing-config.yaml")),
-    ("image-pull-backoff", include_str!("../../scenarios/image-pull-backoff.yaml")),
-    ("crash-loop", include_str!("../../scenarios/crash-loop.yaml")),
-    ("init-containers", include_str!("../../scenarios/init-containers.yaml")),
-    ("probes", include_str!("../../scenarios/probes.yaml")),
-    ("resize", include_str!("../../scenarios/resize.yaml")),
-    ("static-pod", include_str!("../../scenarios/static-pod.yaml")),
-    ("cni-broken", include_str!("../../scenarios/cni-broken.yaml")),
-    ("dns", include_str!("../../scenarios/dns.yaml")),
-    ("cross-node", include_str!("../../scenarios/cross-node.yaml")),
-    ("volume", include_str!("../../scenarios/volume.yaml")),
-    ("volume-wait-for-consumer", include_str!("../../scenarios/volume-wait-for-consumer.yaml")),
-    ("volume-expand", include_str!("../../scenarios/volume-expand.yaml")),
-    ("volume-multi-attach", include_str!("../../scenarios/volume-multi-attach.yaml")),
-    ("delete-cascade", include_str!("../../scenarios/delete-cascade.yaml")),
-    ("namespace-delete", include_str!("../../scenarios/namespace-delete.yaml")),
-    ("walkthrough-pod", include_str!("../../scenarios/walkthrough-pod.yaml")),
-    ("walkthrough-old-api", include_str!("../../scenarios/walkthrough-old-api.yaml")),
-    ("playground", include_str!("../../scenarios/playground.yaml")),
-];
-
-/// The scenarios of bugs that real clusters had, for `kubestep explore`.
-const BUGS: &[(&str, &str)] = &[
-    ("stale-cache", include_str!("../../scenarios/bugs/stale-cache.yaml")),
-    ("expectations-expire", include_str!("../../scenarios/bugs/expectations-expire.yaml")),
-    ("count-then-check", include_str!("../../scenarios/bugs/count-then-check.yaml")),
-    ("stale-restart", include_str!("../../scenarios/bugs/stale-restart.yaml")),
-    ("pod-on-two-nodes", include_str!("../../scenarios/bugs/pod-on-two-nodes.yaml")),
-    ("half-done", include_str!("../../scenarios/bugs/half-done.yaml")),
-    ("ghost-node", include_str!("../../scenarios/bugs/ghost-node.yaml")),
-    ("delta-queue", include_str!("../../scenarios/bugs/delta-queue.yaml")),
-    ("duplicate-slices", include_str!("../../scenarios/bugs/duplicate-slices.yaml")),
-    ("live-children", include_str!("../../scenarios/bugs/live-children.yaml")),
-    ("orphans-at-start", include_str!("../../scenarios/bugs/orphans-at-start.yaml")),
-    ("dying-pod", include_str!("../../scenarios/bugs/dying-pod.yaml")),
-    ("two-managers", include_str!("../../scenarios/bugs/two-managers.yaml")),
-    ("early-finalizer", include_str!("../../scenarios/bugs/early-finalizer.yaml")),
-    ("lost-update", include_str!("../../scenarios/bugs/lost-update.yaml")),
-];
 
 /// Why a scenario cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -479,13 +300,6 @@ impl Scenario {
             Nodes::Count(count) => (1..=usize::from(*count)).map(NodeConfig::numbered).collect(),
             Nodes::List(list) => list.iter().map(NodeDescription::config).collect(),
         }
-    }
-}
-
-impl NodeDescription {
-    fn config(&self) -> NodeConfig {
-        let labels = self.labels.clone();
-        NodeConfig { name: self.name.clone(), cpu: self.cpu, memory_gi: self.memory_gi, pods: self.pods, labels }
     }
 }
 
