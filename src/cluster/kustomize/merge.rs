@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::id::Gvk;
-use crate::object::patch::schema::{Lists, Place};
+use crate::object::patch::schema::{FieldPath, Lists};
 
 const PATCH: &str = "$patch";
 
@@ -15,8 +15,8 @@ const PATCH: &str = "$patch";
 /// # Errors
 /// A directive is unknown.
 pub fn merge(gvk: &Gvk, object: Value, patch: &Value) -> Result<Option<Value>, String> {
-    let place = gvk.built_in().map(Place::root);
-    over(Some(object), patch, place.as_ref())
+    let path = gvk.built_in().map(FieldPath::root);
+    over(Some(object), patch, path.as_ref())
 }
 
 enum Directive {
@@ -34,11 +34,11 @@ fn directive(text: Option<&Value>) -> Result<Directive, String> {
     }
 }
 
-fn over(old: Option<Value>, patch: &Value, place: Option<&Place<'_>>) -> Result<Option<Value>, String> {
+fn over(old: Option<Value>, patch: &Value, path: Option<&FieldPath<'_>>) -> Result<Option<Value>, String> {
     match patch {
         Value::Null => Ok(None),
-        Value::Object(fields) => over_fields(old, fields, place),
-        Value::Array(items) => over_list(old, items, place),
+        Value::Object(fields) => over_fields(old, fields, path),
+        Value::Array(items) => over_list(old, items, path),
         other => Ok(Some(other.clone())),
     }
 }
@@ -46,7 +46,7 @@ fn over(old: Option<Value>, patch: &Value, place: Option<&Place<'_>>) -> Result<
 fn over_fields(
     old: Option<Value>,
     patch: &Map<String, Value>,
-    place: Option<&Place<'_>>,
+    path: Option<&FieldPath<'_>>,
 ) -> Result<Option<Value>, String> {
     let mut fields = match (directive(patch.get(PATCH))?, old) {
         (Directive::Delete, _) => return Ok(None),
@@ -54,8 +54,8 @@ fn over_fields(
         _ => Map::new(),
     };
     for (name, value) in patch.iter().filter(|(name, _)| *name != PATCH) {
-        let place = place.map(|place| place.field(name));
-        match over(fields.remove(name), value, place.as_ref())? {
+        let path = path.map(|path| path.field(name));
+        match over(fields.remove(name), value, path.as_ref())? {
             Some(value) => fields.insert(name.clone(), value),
             None => None,
         };
@@ -63,8 +63,8 @@ fn over_fields(
     Ok(Some(Value::Object(fields)))
 }
 
-fn over_list(old: Option<Value>, patch: &[Value], place: Option<&Place<'_>>) -> Result<Option<Value>, String> {
-    let lists = place.map_or(Lists::Atomic, Place::lists);
+fn over_list(old: Option<Value>, patch: &[Value], path: Option<&FieldPath<'_>>) -> Result<Option<Value>, String> {
+    let lists = path.map_or(Lists::Atomic, FieldPath::lists);
     let is_directive = |item: &Value| item.as_object().is_some_and(|item| item.len() == 1 && item.contains_key(PATCH));
     let items: Vec<&Value> = patch.iter().filter(|item| !is_directive(item)).collect();
     let old = match (directive(patch.iter().find(|item| is_directive(item)).and_then(|item| item.get(PATCH)))?, old) {
@@ -83,7 +83,7 @@ fn over_list(old: Option<Value>, patch: &[Value], place: Option<&Place<'_>>) -> 
             }
             all
         }
-        Lists::MergedBy(key) => over_items(old, &items, key, place)?,
+        Lists::MergedBy(key) => over_items(old, &items, key, path)?,
     };
     Ok(Some(Value::Array(merged)))
 }
@@ -93,13 +93,13 @@ fn over_items(
     mut old: Vec<Value>,
     patch: &[&Value],
     key: &str,
-    place: Option<&Place<'_>>,
+    path: Option<&FieldPath<'_>>,
 ) -> Result<Vec<Value>, String> {
     let mut merged = Vec::new();
     for item in patch {
         let at = old.iter().position(|other| is_same(item, other, key));
         let before = at.map(|at| old.remove(at));
-        merged.extend(over(before, item, place)?);
+        merged.extend(over(before, item, path)?);
     }
     merged.extend(old);
     Ok(merged)

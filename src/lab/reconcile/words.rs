@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::debugger::expression::words::brief;
 use crate::exercise::wire::{Request, Say};
 use crate::object::Kind;
-use crate::object::patch::schema::{Lists, Place};
+use crate::object::patch::schema::{FieldPath, Lists};
 
 /// More fields that differ are only counted.
 const MOST: usize = 3;
@@ -70,7 +70,7 @@ fn whole(request: &Request) -> Value {
 pub fn plain(request: &Request) -> Value {
     let mut body = filled(&request.body);
     if let (Some(kind), "patch", "merge") = (Kind::from_word(&request.kind), &*request.verb, &*request.patch) {
-        mark_lists(&Place::root(kind), &mut body);
+        mark_lists(&FieldPath::root(kind), &mut body);
     }
     if let Some(meta) = body.pointer_mut("/metadata").and_then(Value::as_object_mut) {
         meta.remove("namespace");
@@ -79,7 +79,7 @@ pub fn plain(request: &Request) -> Value {
 }
 
 /// Gives lists whose items a strategic patch would change another name.
-fn mark_lists(place: &Place, body: &mut Value) {
+fn mark_lists(place: &FieldPath, body: &mut Value) {
     let Value::Object(fields) = body else { return };
     for (name, mut value) in std::mem::take(fields) {
         let place = place.field(&name);

@@ -1,7 +1,7 @@
 //! What is one field: which values are taken whole, and which items of which lists are fields of their own.
 //!
 //! Mirrors the `listType`, `mapType` and `structType` markers of `k8s.io/api`. Where a list has no marker it is atomic. Most
-//! lists that strategic merge patches merge have the same key here ([`Place`]); the table below has those that differ.
+//! lists that strategic merge patches merge have the same key here ([`FieldPath`]); the table below has those that differ.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::set::Step;
 use crate::object::Kind;
-use crate::object::patch::schema::{Lists, Place};
+use crate::object::patch::schema::{FieldPath, Lists};
 
 /// What is known of a place in an object.
 pub trait Schema: Clone {
@@ -96,7 +96,7 @@ impl Schema for BuiltIn {
             ("spec", "topologySpreadConstraints") => List::Map(vec!["topologyKey", "whenUnsatisfiable"]),
             ("resources", "claims") => List::Map(vec!["name"]),
             ("uncountedTerminatedPods", "succeeded" | "failed") | ("spec", "volumeLifecycleModes") => List::Set,
-            (parent, field) => match Place::root(self.kind).field(parent).field(field).lists() {
+            (parent, field) => match FieldPath::root(self.kind).field(parent).field(field).lists() {
                 Lists::Atomic => List::Atomic,
                 Lists::Set => List::Set,
                 Lists::MergedBy(key) => List::Map(vec![key]),

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::schema::{Lists, Place};
+use super::schema::{FieldPath, Lists};
 use super::strategic::{self, DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER};
 use crate::object::Kind;
 
@@ -18,14 +18,14 @@ type Fields = Map<String, Value>;
 /// The strategic merge patch that turns `old` into `new`; `{}` if they are equal.
 pub fn diff_strategic(kind: Kind, old: &Value, new: &Value) -> Value {
     let options = Options { deletions: true, changes: true, order: true };
-    Value::Object(diff_fields(&fields_of(old), &fields_of(new), &Place::root(kind), options, false))
+    Value::Object(diff_fields(&fields_of(old), &fields_of(new), &FieldPath::root(kind), options, false))
 }
 
 /// The strategic merge patch that `kubectl apply` sends: from `live` to `new`, deleting what was in `last_applied`
 /// and is not in `new`.
 pub fn three_way_strategic(kind: Kind, last_applied: &Value, live: &Value, new: &Value) -> Value {
     let (last_applied, live, new) = (fields_of(last_applied), fields_of(live), fields_of(new));
-    let root = Place::root(kind);
+    let root = FieldPath::root(kind);
     let changes = Options { deletions: false, changes: true, order: true };
     let changes = diff_fields(&live, &new, &root, changes, false);
     let deletions = Options { deletions: true, changes: false, order: true };
@@ -111,18 +111,18 @@ struct Options {
     order: bool,
 }
 
-fn diff_fields(old: &Fields, new: &Fields, place: &Place, options: Options, retain_keys: bool) -> Fields {
+fn diff_fields(old: &Fields, new: &Fields, path: &FieldPath, options: Options, retain_keys: bool) -> Fields {
     let mut patch = Map::new();
     for (key, value) in new {
-        let place = place.field(key);
+        let path = path.field(key);
         match (old.get(key), value) {
             (Some(Value::Object(old)), Value::Object(new)) => {
-                let inner = diff_fields(old, new, &place, options, place.retains_keys());
+                let inner = diff_fields(old, new, &path, options, path.retains_keys());
                 if !inner.is_empty() {
                     patch.insert(key.clone(), Value::Object(inner));
                 }
             }
-            (Some(Value::Array(old)), Value::Array(new)) => diff_list(key, old, new, &place, options, &mut patch),
+            (Some(Value::Array(old)), Value::Array(new)) => diff_list(key, old, new, &path, options, &mut patch),
             (Some(old), new) if old == new => {}
             _ if options.changes => {
                 patch.insert(key.clone(), value.clone());
@@ -142,12 +142,12 @@ fn diff_fields(old: &Fields, new: &Fields, place: &Place, options: Options, reta
     patch
 }
 
-fn diff_list(key: &str, old: &[Value], new: &[Value], place: &Place, options: Options, patch: &mut Fields) {
-    let diff = match place.lists() {
+fn diff_list(key: &str, old: &[Value], new: &[Value], path: &FieldPath, options: Options, patch: &mut Fields) {
+    let diff = match path.lists() {
         _ if old.is_empty() && (new.is_empty() || !options.changes) => return,
         Lists::MergedBy(merge_key) if have_key(old, merge_key) && have_key(new, merge_key) => match old.is_empty() {
             true => ListDiff { add: new.to_vec(), ..ListDiff::default() },
-            false => diff_items(old, new, merge_key, place, options),
+            false => diff_items(old, new, merge_key, path, options),
         },
         Lists::Set => match old.is_empty() {
             true => ListDiff { add: new.to_vec(), ..ListDiff::default() },
@@ -179,7 +179,7 @@ fn have_key(items: &[Value], key: &str) -> bool {
 
 /// Pairs the items of two lists, both sorted by key, and compares each pair. A key that occurs twice, as port 53 for
 /// TCP and UDP, is paired one by one.
-fn diff_items(old: &[Value], new: &[Value], key: &str, place: &Place, options: Options) -> ListDiff {
+fn diff_items(old: &[Value], new: &[Value], key: &str, path: &FieldPath, options: Options) -> ListDiff {
     let (sorted_old, sorted_new) = (sorted_by_key(old, key), sorted_by_key(new, key));
     let (mut sorted_old, mut sorted_new) = (sorted_old.into_iter().peekable(), sorted_new.into_iter().peekable());
     let (mut add, mut delete) = (Vec::new(), Vec::new());
@@ -194,7 +194,7 @@ fn diff_items(old: &[Value], new: &[Value], key: &str, place: &Place, options: O
         let come = if order.is_ge() { sorted_new.next() } else { None };
         match (gone, come) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => {
-                let mut inner = diff_fields(old, new, place, options, place.retains_keys());
+                let mut inner = diff_fields(old, new, path, options, path.retains_keys());
                 if !inner.is_empty() {
                     inner.insert(key.to_owned(), new.get(key).cloned().unwrap_or_default());
                     add.push(Value::Object(inner));
@@ -207,7 +207,7 @@ fn diff_items(old: &[Value], new: &[Value], key: &str, place: &Place, options: O
             _ => {}
         }
     }
-    let index = |item: &Value| new.iter().position(|other| strategic::same_item(item, other, place));
+    let index = |item: &Value| new.iter().position(|other| strategic::same_item(item, other, path));
     add.sort_by_key(index);
     add.extend(delete);
     let keys =

@@ -16,28 +16,28 @@ pub enum Lists {
     MergedBy(&'static str),
 }
 
-/// A place in an object of some kind: a field, the field it lies in, and so on up.
+/// The path of a field in an object of some kind: the field, the field it lies in, and so on up.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct FieldPath<'a> {
     kind: Kind,
     field: &'a str,
-    parent: Option<&'a Place<'a>>,
+    parent: Option<&'a FieldPath<'a>>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FieldPath<'a> {
     /// The object itself.
-    pub fn root(kind: Kind) -> Place<'static> {
-        Place { kind, field: "", parent: None }
+    pub fn root(kind: Kind) -> FieldPath<'static> {
+        FieldPath { kind, field: "", parent: None }
     }
 
-    /// A field of the object at this place, or of the items of the list there.
-    pub fn field(&'a self, field: &'a str) -> Place<'a> {
-        Place { kind: self.kind, field, parent: Some(self) }
+    /// A field of the object at this path, or of the items of the list there.
+    pub fn field(&'a self, field: &'a str) -> FieldPath<'a> {
+        FieldPath { kind: self.kind, field, parent: Some(self) }
     }
 
     /// What a patch does to the list here.
     pub fn lists(&self) -> Lists {
-        let parent = self.parent.map_or("", |place| place.field);
+        let parent = self.parent.map_or("", |parent| parent.field);
         let info = self.kind.info();
         match (parent, self.field) {
             ("metadata", "ownerReferences") => Lists::MergedBy("uid"),
@@ -81,7 +81,7 @@ impl<'a> Place<'a> {
     /// Whether a patch of the union here names all the fields that stay: changing a volume's source takes the old
     /// source away.
     pub fn retains_keys(&self) -> bool {
-        match (self.parent.map_or("", |place| place.field), self.field) {
+        match (self.parent.map_or("", |parent| parent.field), self.field) {
             ("spec", "volumes" | "resourceClaims") => true,
             ("spec", "strategy") => self.kind.info().kind == "Deployment",
             _ => false,
@@ -106,15 +106,15 @@ mod tests {
             (Kind::Namespace, "spec.finalizers", Lists::Atomic), (Kind::Role, "rules", Lists::Atomic),
         ];
         for (kind, path, want) in cases {
-            let lists = path_lists(&Place::root(kind), path);
+            let lists = path_lists(&FieldPath::root(kind), path);
             assert_eq!(lists, want, "{kind} {path}");
         }
     }
 
-    fn path_lists(place: &Place<'_>, path: &str) -> Lists {
+    fn path_lists(parent: &FieldPath<'_>, path: &str) -> Lists {
         match path.split_once('.') {
-            Some((field, rest)) => path_lists(&place.field(field), rest),
-            None => place.field(path).lists(),
+            Some((field, rest)) => path_lists(&parent.field(field), rest),
+            None => parent.field(path).lists(),
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::{Lists, Place};
+use super::schema::{FieldPath, Lists};
 use super::{PatchError, go_map};
 use crate::object::Kind;
 
@@ -29,15 +29,15 @@ enum Mode {
 
 /// `object` with `patch` applied.
 pub(super) fn apply(kind: Kind, object: Fields, patch: Fields) -> Result<Fields, PatchError> {
-    merge_fields(object, patch, &Place::root(kind), Mode::Apply)
+    merge_fields(object, patch, &FieldPath::root(kind), Mode::Apply)
 }
 
 /// One patch that does what `first` and then `second` would do; they must not touch the same values.
 pub(super) fn combine(kind: Kind, first: Fields, second: Fields) -> Result<Fields, PatchError> {
-    merge_fields(first, second, &Place::root(kind), Mode::Combine)
+    merge_fields(first, second, &FieldPath::root(kind), Mode::Combine)
 }
 
-fn merge_fields(mut target: Fields, mut patch: Fields, place: &Place, mode: Mode) -> Result<Fields, PatchError> {
+fn merge_fields(mut target: Fields, mut patch: Fields, path: &FieldPath, mode: Mode) -> Result<Fields, PatchError> {
     if let Some(directive) = patch.get(PATCH) {
         return match directive.as_str() {
             Some("replace") => {
@@ -49,7 +49,7 @@ fn merge_fields(mut target: Fields, mut patch: Fields, place: &Place, mode: Mode
         };
     }
     retain_keys(&mut target, &mut patch, mode)?;
-    merge_ordered_lists(&mut target, &mut patch, place, mode)?;
+    merge_ordered_lists(&mut target, &mut patch, path, mode)?;
     for (key, value) in patch {
         if let Some(field) = key.strip_prefix(DELETE_FROM_LIST) {
             delete_from_list(&mut target, field, &key, value, mode)?;
@@ -61,10 +61,10 @@ fn merge_fields(mut target: Fields, mut patch: Fields, place: &Place, mode: Mode
         }
         let merged = match (target.remove(&key), value) {
             (Some(Value::Object(old)), Value::Object(new)) => {
-                Value::Object(merge_fields(old, new, &place.field(&key), mode)?)
+                Value::Object(merge_fields(old, new, &path.field(&key), mode)?)
             }
             (Some(Value::Array(old)), Value::Array(new)) => {
-                Value::Array(merge_list(old, new, &place.field(&key), mode)?)
+                Value::Array(merge_list(old, new, &path.field(&key), mode)?)
             }
             (_, new) => match mode {
                 Mode::Apply => without_directives(new),
@@ -103,7 +103,12 @@ fn retain_keys(target: &mut Fields, patch: &mut Fields, mode: Mode) -> Result<()
 }
 
 /// Merges the lists that have a `$setElementOrder`, and takes both out of the patch.
-fn merge_ordered_lists(target: &mut Fields, patch: &mut Fields, place: &Place, mode: Mode) -> Result<(), PatchError> {
+fn merge_ordered_lists(
+    target: &mut Fields,
+    patch: &mut Fields,
+    path: &FieldPath,
+    mode: Mode,
+) -> Result<(), PatchError> {
     let ordered: Vec<String> = patch.keys().filter(|key| key.starts_with(SET_ELEMENT_ORDER)).cloned().collect();
     for directive in ordered {
         let order = patch.remove(&directive).unwrap_or_default();
@@ -115,7 +120,7 @@ fn merge_ordered_lists(target: &mut Fields, patch: &mut Fields, place: &Place, m
         }
         let Value::Array(order) = order else { return Err(PatchError::SetElementOrder) };
         let field = &directive[SET_ELEMENT_ORDER.len()..];
-        let place = place.field(field);
+        let path = path.field(field);
         let old = target.remove(field).filter(|value| !value.is_null());
         let merged = match (old.clone(), patch.remove(field)) {
             (None, None) => continue,
@@ -123,24 +128,24 @@ fn merge_ordered_lists(target: &mut Fields, patch: &mut Fields, place: &Place, m
             (None, Some(new)) if mode == Mode::Apply => without_directives(new),
             (None, Some(new)) => new,
             (Some(Value::Array(old)), Some(Value::Array(new))) => {
-                check_order(&new, &order, &place)?;
-                Value::Array(merge_list(old, new, &place, mode)?)
+                check_order(&new, &order, &path)?;
+                Value::Array(merge_list(old, new, &path, mode)?)
             }
             (Some(_), Some(new)) => new,
         };
         let (Value::Array(merged), Value::Array(old)) = (merged, old.unwrap_or(Value::Array(Vec::new()))) else {
             return Err(PatchError::SetElementOrder);
         };
-        target.insert(field.to_owned(), Value::Array(put_in_order(merged, &order, &old, &place)?));
+        target.insert(field.to_owned(), Value::Array(put_in_order(merged, &order, &old, &path)?));
     }
     Ok(())
 }
 
 /// The items of a patch stand in the order that it sets, and every one is in it.
-fn check_order(patch: &[Value], order: &[Value], place: &Place) -> Result<(), PatchError> {
+fn check_order(patch: &[Value], order: &[Value], path: &FieldPath) -> Result<(), PatchError> {
     let mut from = 0;
     for item in patch.iter().filter(|item| item.get(PATCH).is_none()) {
-        match order[from..].iter().position(|other| same_item(item, other, place)) {
+        match order[from..].iter().position(|other| same_item(item, other, path)) {
             Some(at) => from += at + 1,
             None => return Err(PatchError::SetElementOrder),
         }
@@ -166,9 +171,9 @@ fn delete_from_list(
     Ok(())
 }
 
-fn merge_list(old: Vec<Value>, new: Vec<Value>, place: &Place, mode: Mode) -> Result<Vec<Value>, PatchError> {
+fn merge_list(old: Vec<Value>, new: Vec<Value>, path: &FieldPath, mode: Mode) -> Result<Vec<Value>, PatchError> {
     let before = old.clone();
-    let (merged, order) = match place.lists() {
+    let (merged, order) = match path.lists() {
         Lists::Atomic => return Ok(new),
         Lists::Set => {
             let mut merged = old;
@@ -182,9 +187,9 @@ fn merge_list(old: Vec<Value>, new: Vec<Value>, place: &Place, mode: Mode) -> Re
             }
             (merged, new)
         }
-        Lists::MergedBy(key) => merge_items(old, new, key, place, mode)?,
+        Lists::MergedBy(key) => merge_items(old, new, key, path, mode)?,
     };
-    put_in_order(merged, &order, &before, place)
+    put_in_order(merged, &order, &before, path)
 }
 
 /// Merges items with the same key. Also gives the items of the patch that were not directives.
@@ -192,7 +197,7 @@ fn merge_items(
     mut old: Vec<Value>,
     new: Vec<Value>,
     key: &'static str,
-    place: &Place,
+    path: &FieldPath,
     mode: Mode,
 ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let (mut items, mut replace) = (Vec::new(), false);
@@ -220,7 +225,7 @@ fn merge_items(
         match old.iter_mut().find(|there| there.get(key) == Some(which)) {
             Some(Value::Object(there)) => {
                 let fields = item.as_object().cloned().unwrap_or_default();
-                *there = merge_fields(std::mem::take(there), fields, place, mode)?;
+                *there = merge_fields(std::mem::take(there), fields, path, mode)?;
             }
             _ if mode == Mode::Apply => old.push(without_directives(item.clone())),
             _ => old.push(item.clone()),
@@ -239,12 +244,12 @@ fn put_in_order(
     merged: Vec<Value>,
     order: &[Value],
     before: &[Value],
-    place: &Place,
+    path: &FieldPath,
 ) -> Result<Vec<Value>, PatchError> {
-    if place.lists() == Lists::Atomic {
+    if path.lists() == Lists::Atomic {
         return Ok(merged);
     }
-    let index = |item: &Value, list: &[Value]| list.iter().position(|other| same_item(item, other, place));
+    let index = |item: &Value, list: &[Value]| list.iter().position(|other| same_item(item, other, path));
     let (mut named, mut others): (Vec<Value>, Vec<Value>) =
         merged.into_iter().partition(|item| index(item, order).is_some());
     named.sort_by_key(|item| index(item, order));
@@ -266,8 +271,8 @@ fn put_in_order(
 }
 
 /// Whether two items of a merged list are the same one.
-pub(super) fn same_item(a: &Value, b: &Value, place: &Place) -> bool {
-    match place.lists() {
+pub(super) fn same_item(a: &Value, b: &Value, path: &FieldPath) -> bool {
+    match path.lists() {
         Lists::MergedBy(key) => a.get(key).is_some() && a.get(key) == b.get(key),
         _ => a == b,
     }
