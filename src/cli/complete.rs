@@ -52,8 +52,8 @@ fn fields(path: &str) -> Vec<String> {
     let Some((around, start)) = path.rsplit_once('.') else { return Vec::new() };
     let (kind, names) = around.split_once('.').unwrap_or((around, ""));
     let names: Vec<&str> = names.split('.').filter(|name| !name.is_empty()).collect();
-    let place = Kind::from_word(kind).and_then(|kind| explain::place(kind, None, &names));
-    let fields = place.map(|place| place.fields.clone()).unwrap_or_default();
+    let explained = Kind::from_word(kind).and_then(|kind| explain::explain(kind, None, &names));
+    let fields = explained.map(|explained| explained.fields.clone()).unwrap_or_default();
     let fitting = fields.iter().filter(|field| field.name.starts_with(start));
     fitting.map(|field| format!("{around}.{}", field.name)).collect()
 }

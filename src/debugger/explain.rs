@@ -4,7 +4,7 @@
 //! field, even if only what is around it says so, and paths that go into lists and maps.
 
 use crate::apiserver::registry;
-use crate::object::explain::{Field, Place, place};
+use crate::object::explain::{self, Explanation, Field};
 use crate::object::{Discovery, Kind, Object};
 
 use super::Session;
@@ -55,7 +55,7 @@ fn no_kind(word: &str) -> String {
 
 /// Goes down a path, as far as there are fields. What is below a map or any JSON, it is the user's.
 fn of_kind(kind: Kind, known: &Discovery, path: &str) -> Result<Explained, String> {
-    let at = |path: &[&str]| place(kind, known.definition(kind), path);
+    let at = |path: &[&str]| explain::explain(kind, known.definition(kind), path);
     let plain = without_indexes(path);
     let names: Vec<&str> = plain.split('.').filter(|name| !name.is_empty()).collect();
     let mut here = at(&[]).ok_or_else(|| format!("nothing is known of the fields of {kind}"))?;
@@ -69,7 +69,8 @@ fn of_kind(kind: Kind, known: &Discovery, path: &str) -> Result<Explained, Strin
             let around = [&[kind.info().kind], &names[..i]].concat().join(".");
             return Err(format!("{around} has no field {name:?}; explain {around} lists those that it has"));
         };
-        here = at(&names[..=i]).unwrap_or_else(|| Place { type_name: found.type_name.clone(), ..Place::default() });
+        here = at(&names[..=i])
+            .unwrap_or_else(|| Explanation { type_name: found.type_name.clone(), ..Explanation::default() });
         writer = found.writer.or(here.writer).or(writer);
         field = Some(found);
         deep = i + 1;

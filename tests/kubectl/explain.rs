@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use kubestep::object::Kind;
-use kubestep::object::explain::place;
+use kubestep::object::explain::explain;
 use serde_json::json;
 
 use crate::shell::Shell;
@@ -55,11 +55,11 @@ fn what_is_not_there_is_told() {
 #[test]
 fn fields_have_their_types() {
     let fields = |kind: Kind, path: &[&str]| {
-        let place = place(kind, None, path).expect("it is there");
+        let explained = explain(kind, None, path).expect("it is there");
         let field = |field: &kubestep::object::explain::Field| {
             format!("{} {}{}", field.name, field.type_name, if field.required { " required" } else { "" })
         };
-        place.fields.iter().map(field).collect::<Vec<_>>().join(", ")
+        explained.fields.iter().map(field).collect::<Vec<_>>().join(", ")
     };
     for (kind, path, want) in [
         (
@@ -96,7 +96,7 @@ fn fields_have_their_types() {
     let schema = ["spec", "versions", "schema", "openAPIV3Schema"];
     let deep = [&schema[..], &["properties"; 30][..]].concat();
     assert_eq!(
-        place(Kind::CustomResourceDefinition, None, &deep).expect("a type in itself").item_type(),
+        explain(Kind::CustomResourceDefinition, None, &deep).expect("a type in itself").item_type(),
         "JSONSchemaProps"
     );
 }

@@ -15,7 +15,7 @@ use serde::Deserialize as _;
 use serde::de::Expected;
 use serde_json::Value;
 
-use super::{Field, Place, item_type, notes};
+use super::{Explanation, Field, item_type, notes};
 use crate::object::read::{Error, Reader, Shape, Source, Wrapped};
 use crate::object::{Kind, versions};
 
@@ -26,7 +26,7 @@ const NEEDS: (&str, &str) = ("Condition", "lastTransitionTime");
 const BYTES: &str = "ByteString";
 
 /// What is at `path` of a built-in kind; None if there is no such field.
-pub fn place(kind: Kind, path: &[&str]) -> Option<Place> {
+pub fn explain(kind: Kind, path: &[&str]) -> Option<Explanation> {
     let seen = seen(kind, path)?;
     let type_name = shown(&seen.type_name);
     let of_type = item_type(&type_name);
@@ -46,11 +46,11 @@ pub fn place(kind: Kind, path: &[&str]) -> Option<Place> {
     fields.sort_by(|a, b| a.name.cmp(&b.name));
     let note = notes::of_type(of_type);
     let (about, writer) = note.map_or(("", None), |note| (note.text, note.writer));
-    Some(Place { about: about.to_owned(), writer, fields, type_name })
+    Some(Explanation { about: about.to_owned(), writer, fields, type_name })
 }
 
 /// The name of the struct at `path`, or of the items there, and its fields with the names of their types. Of what is written
-/// as a string these tell more than [`place`] does: it may be a `Time`, a `MicroTime` or a `ByteString`.
+/// as a string these tell more than [`explain`] does: it may be a `Time`, a `MicroTime` or a `ByteString`.
 pub fn fields(kind: Kind, path: &[&str]) -> Option<(String, Vec<(&'static str, String)>)> {
     let seen = seen(kind, path)?;
     Some((item_type(&seen.type_name).to_owned(), seen.fields))
@@ -256,7 +256,7 @@ impl Source for Walk<'_> {
             Some(first) => field == first,
             None => (name, *field) == NEEDS,
         };
-        let one = fields.iter().position(is_wanted).map_or(&[][..], |place| &fields[place..=place]);
+        let one = fields.iter().position(is_wanted).map_or(&[][..], |explained| &fields[explained..=explained]);
         let at_end = self.rest.is_empty();
         self.seen().arrived = at_end;
         let names = if at_end && self.with_fields && self.aside.is_empty() { fields } else { one };

@@ -7,31 +7,33 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
-use super::{Field, Place, built_in};
+use super::{Explanation, Field, built_in};
 use crate::object::Kind;
 
 /// What is at `path` of the kind that a definition defines in this version; None if there is no such field.
-pub fn place(definition: &CustomResourceDefinition, version: &str, path: &[&str]) -> Option<Place> {
+pub fn explain(definition: &CustomResourceDefinition, version: &str, path: &[&str]) -> Option<Explanation> {
     let version = definition.spec.versions.iter().find(|there| there.name == version)?;
     let schema = version.schema.as_ref()?.open_api_v3_schema.as_ref()?;
     match path {
         // These are the same of all kinds.
-        ["apiVersion" | "kind" | "metadata", ..] => built_in::place(Kind::Namespace, path),
+        ["apiVersion" | "kind" | "metadata", ..] => built_in::explain(Kind::Namespace, path),
         [] => {
-            let mut place = place_of(schema);
-            place.type_name.clone_from(&definition.spec.names.kind);
-            place.about = schema.description.clone().unwrap_or_default();
-            place.fields.retain(|field| !matches!(field.name.as_str(), "apiVersion" | "kind" | "metadata"));
-            let of_all = built_in::place(Kind::Namespace, &[])?.fields.into_iter();
-            place.fields.extend(of_all.filter(|field| !matches!(field.name.as_str(), "spec" | "status")));
-            place.fields.sort_by(|a, b| a.name.cmp(&b.name));
-            Some(place)
+            let mut explained = explanation_of(schema);
+            explained.type_name.clone_from(&definition.spec.names.kind);
+            explained.about = schema.description.clone().unwrap_or_default();
+            explained.fields.retain(|field| !matches!(field.name.as_str(), "apiVersion" | "kind" | "metadata"));
+            let of_all = built_in::explain(Kind::Namespace, &[])?.fields.into_iter();
+            explained.fields.extend(of_all.filter(|field| !matches!(field.name.as_str(), "spec" | "status")));
+            explained.fields.sort_by(|a, b| a.name.cmp(&b.name));
+            Some(explained)
         }
-        path => path.iter().try_fold(schema, |at, name| item_of(at).properties.as_ref()?.get(*name)).map(place_of),
+        path => {
+            path.iter().try_fold(schema, |at, name| item_of(at).properties.as_ref()?.get(*name)).map(explanation_of)
+        }
     }
 }
 
-fn place_of(schema: &JSONSchemaProps) -> Place {
+fn explanation_of(schema: &JSONSchemaProps) -> Explanation {
     let inner = item_of(schema);
     let required = inner.required.as_deref().unwrap_or_default();
     let field = |(name, schema): (&String, &JSONSchemaProps)| Field {
@@ -44,7 +46,7 @@ fn place_of(schema: &JSONSchemaProps) -> Place {
     };
     // Its own description is told where it is a field; here, that of its items is.
     let about = if std::ptr::eq(inner, schema) { None } else { inner.description.clone() };
-    Place {
+    Explanation {
         type_name: type_of(schema),
         about: about.unwrap_or_default(),
         writer: None,

@@ -35,7 +35,7 @@ pub struct Field {
 
 /// What is at a path: an object, a struct in it, or a plain value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Explanation {
     /// Its type: `DeploymentSpec`, `[]Container`, `integer`.
     pub type_name: String,
     /// What such a thing is; empty if nobody has said.
@@ -46,7 +46,7 @@ pub struct Place {
     pub fields: Vec<Field>,
 }
 
-impl Place {
+impl Explanation {
     /// The type of its items, or of itself: `Container` of `[]Container`.
     pub fn item_type(&self) -> &str {
         item_type(&self.type_name)
@@ -74,11 +74,11 @@ impl Place {
 }
 
 /// What is at `path` of a kind. A custom kind needs its definition. None if there is no such field.
-pub fn place(kind: Kind, definition: Option<&CustomResourceDefinition>, path: &[&str]) -> Option<Place> {
+pub fn explain(kind: Kind, definition: Option<&CustomResourceDefinition>, path: &[&str]) -> Option<Explanation> {
     match (kind, definition) {
-        (Kind::Custom(kind), Some(definition)) => custom::place(definition, kind.info().version, path),
+        (Kind::Custom(kind), Some(definition)) => custom::explain(definition, kind.info().version, path),
         (Kind::Custom(_), None) if versions::stored_as(kind) == kind => None,
-        _ => built_in::place(kind, path),
+        _ => built_in::explain(kind, path),
     }
 }
 

@@ -83,26 +83,28 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::object::explain::{Place, built_in};
+    use crate::object::explain::{Explanation, built_in};
     use crate::object::{Kind, versions};
 
     /// What is said of a type that objects keep, and that no component reads: clouds' volumes, Windows.
     const IDLE: &str = "Nothing here acts on it";
 
     /// Every type that a kind is made of, with the first way to it.
-    fn types(kind: Kind) -> BTreeMap<String, Place> {
+    fn types(kind: Kind) -> BTreeMap<String, Explanation> {
         let mut types = BTreeMap::new();
         let mut ways = vec![Vec::new()];
         while let Some(way) = ways.pop() {
             let path: Vec<&str> = way.iter().map(String::as_str).collect();
-            let place = built_in::place(kind, &path).unwrap_or_else(|| panic!("{kind}.{path:?} is gone"));
-            let name = place.item_type().to_owned();
-            let is_plain = place.fields.is_empty() && of_type(&name).is_none();
+            let explained = built_in::explain(kind, &path).unwrap_or_else(|| panic!("{kind}.{path:?} is gone"));
+            let name = explained.item_type().to_owned();
+            let is_plain = explained.fields.is_empty() && of_type(&name).is_none();
             if is_plain || types.contains_key(&name) {
                 continue;
             }
-            ways.extend(place.fields.iter().map(|field| [way.as_slice(), std::slice::from_ref(&field.name)].concat()));
-            types.insert(name, place);
+            ways.extend(
+                explained.fields.iter().map(|field| [way.as_slice(), std::slice::from_ref(&field.name)].concat()),
+            );
+            types.insert(name, explained);
         }
         types
     }
@@ -110,9 +112,9 @@ mod tests {
     #[test]
     fn every_field_has_its_note_and_every_note_its_field() {
         let (mut seen, mut missing) = (BTreeSet::new(), BTreeSet::new());
-        for (name, place) in Kind::built_in().chain(versions::others()).flat_map(types) {
+        for (name, explained) in Kind::built_in().chain(versions::others()).flat_map(types) {
             let (like, about) = of_type(&name).map_or(("", ""), |note| (note.like, note.text));
-            let fields = place.fields.iter().map(|field| field.name.as_str());
+            let fields = explained.fields.iter().map(|field| field.name.as_str());
             for field in fields.chain([""]) {
                 // A type is described by itself, a field by others too.
                 let places = if field.is_empty() { 1 } else { 3 };

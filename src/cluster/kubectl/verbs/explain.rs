@@ -7,7 +7,7 @@
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, no_resource_type, one_kind};
 use crate::cluster::kubectl::calls::Failure;
-use crate::object::explain::{Field, Place, place};
+use crate::object::explain::{self, Explanation, Field};
 use crate::object::{Discovery, Kind};
 
 /// So wide are a description and the description of a field in a list.
@@ -79,46 +79,46 @@ struct About<'k> {
 }
 
 impl About<'_> {
-    fn place(&self, path: &[&str]) -> Option<Place> {
-        place(self.kind, self.known.definition(self.kind), path)
+    fn explain(&self, path: &[&str]) -> Option<Explanation> {
+        explain::explain(self.kind, self.known.definition(self.kind), path)
     }
 
     fn page(&self, path: &[&str], recursive: bool) -> Result<String, Failure> {
         // The real one blames the last word too, wherever the path leaves the schema.
         let missing =
             || Failure::text(format!("field \"{}\" does not exist", path.last().copied().unwrap_or_default()));
-        let place = self.place(path).ok_or_else(missing)?;
+        let explained = self.explain(path).ok_or_else(missing)?;
         let info = self.kind.info();
         let mut page = if info.group.is_empty() { String::new() } else { format!("GROUP:      {}\n", info.group) };
         page += &format!("KIND:       {}\nVERSION:    {}\n\n", info.kind, info.version);
         let mut field = None;
         if let Some((name, above)) = path.split_last() {
-            let found = self.place(above).and_then(|above| above.field(name).cloned()).ok_or_else(missing)?;
+            let found = self.explain(above).and_then(|above| above.field(name).cloned()).ok_or_else(missing)?;
             page += &format!("FIELD: {name} <{}>\n{}\n\n", found.type_name, values(&found));
             field = Some(found);
         }
-        let said = place.said_as(field.as_ref());
+        let said = explained.said_as(field.as_ref());
         let about: String = said.into_iter().map(|(about, writer)| paragraph(about, writer)).collect();
         let about = if about.is_empty() { "<empty>" } else { &about };
         page += &format!("DESCRIPTION:\n{}\n", indent(&wrap(about, WIDTH), 4));
-        if !place.fields.is_empty() {
+        if !explained.fields.is_empty() {
             page += "FIELDS:\n";
             match recursive {
-                true => self.tree(&mut page, path, &place, &mut Vec::new()),
-                false => place.fields.iter().for_each(|field| page += &listed(field)),
+                true => self.tree(&mut page, path, &explained, &mut Vec::new()),
+                false => explained.fields.iter().for_each(|field| page += &listed(field)),
             }
         }
         Ok(page + "\n")
     }
 
     /// Names and types of all fields below a place. A type inside itself is not gone into.
-    fn tree(&self, page: &mut String, path: &[&str], place: &Place, around: &mut Vec<String>) {
-        around.push(place.item_type().to_owned());
-        for field in &place.fields {
+    fn tree(&self, page: &mut String, path: &[&str], explained: &Explanation, around: &mut Vec<String>) {
+        around.push(explained.item_type().to_owned());
+        for field in &explained.fields {
             let pad = "  ".repeat(around.len());
             *page += &format!("{pad}{}{}\n", head(field), choices(field, &pad));
             let path = [path, &[field.name.as_str()]].concat();
-            let Some(below) = self.place(&path) else { continue };
+            let Some(below) = self.explain(&path) else { continue };
             // Custom kinds name no types, and none of theirs is inside itself.
             if below.item_type() == "Object" || !around.iter().any(|there| there == below.item_type()) {
                 self.tree(page, &path, &below, around);
