@@ -130,11 +130,11 @@ fn explained(session: &Session, line: &Line) -> Told {
 }
 
 fn place(session: &Session) -> Value {
-    let place = spine::place(session);
+    let progress = spine::progress(session);
     let stage = |(number, stage): (usize, &spine::Stage)| {
         json!({
             "name": stage.name, "story": stage.story, "chapter": stage.chapter.file,
-            "first": place.reached[number].map(|step| step.0), "here": place.here == Some(number),
+            "first": progress.reached[number].map(|step| step.0), "here": progress.here == Some(number),
         })
     };
     json!({"topic": "where", "stages": STAGES.iter().enumerate().map(stage).collect::<Vec<_>>()})

@@ -136,15 +136,15 @@ pub fn stage_of(engine: &Engine, step: &Step) -> Option<usize> {
 
 /// Where a session stands on the spine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Progress {
     /// The stage of the current step, or of the nearest of its causes that has one.
     pub here: Option<usize>,
     /// The first step of each stage that has been reached.
     pub reached: Vec<Option<StepId>>,
 }
 
-/// The place of the current step.
-pub fn place(session: &Session) -> Place {
+/// How far the session has come with its current step.
+pub fn progress(session: &Session) -> Progress {
     let engine = &session.cluster.engine;
     let mut reached = vec![None; STAGES.len()];
     for step in session.history() {
@@ -156,7 +156,7 @@ pub fn place(session: &Session) -> Place {
         let causes = std::iter::once(step).chain(session.why(step.id));
         causes.into_iter().find_map(|step| stage_of(engine, step))
     });
-    Place { here, reached }
+    Progress { here, reached }
 }
 
 #[cfg(test)]
@@ -170,9 +170,9 @@ mod tests {
         let mut session = Session::of(Scenario::find("deployment").expect("it is shipped"));
         for broken in ["hold kube-scheduler", "stop kubelet/node-2"] {
             session.choose(Choice::parse(broken, "default").expect("it is a choice")).expect("it can be done");
-            let place = place(&session);
-            assert_eq!(place.here, Some(0), "{broken}");
-            assert!(place.reached[1..].iter().all(Option::is_none), "{broken}: {:?}", place.reached);
+            let progress = progress(&session);
+            assert_eq!(progress.here, Some(0), "{broken}");
+            assert!(progress.reached[1..].iter().all(Option::is_none), "{broken}: {:?}", progress.reached);
         }
     }
 }

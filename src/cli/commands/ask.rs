@@ -347,17 +347,17 @@ fn told_in(chapter: &Chapter) -> String {
 }
 
 fn place(stepper: &Stepper) -> String {
-    let place = spine::place(&stepper.session);
+    let progress = spine::progress(&stepper.session);
     let mut out = String::new();
     for (number, stage) in STAGES.iter().enumerate() {
-        let mark = match (place.here == Some(number), place.reached[number]) {
+        let mark = match (progress.here == Some(number), progress.reached[number]) {
             (true, _) => "▶",
             (_, Some(_)) => "✓",
             _ => " ",
         };
-        let first = place.reached[number].map_or(String::new(), |step| step.to_string());
+        let first = progress.reached[number].map_or(String::new(), |step| step.to_string());
         out += &format!("{mark} {:<11} {first:>6}  {}\n", stage.name, stage.story);
     }
-    out += &place.here.map_or(String::new(), |here| told_in(STAGES[here].chapter));
+    out += &progress.here.map_or(String::new(), |here| told_in(STAGES[here].chapter));
     out.lines().map(|line| format!("{}\n", stepper.view().fit(line))).collect()
 }
