@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Surroundings;
 use super::conntrack::{Conntrack, Direction};
 use super::packet::{Packet, Protocol};
-use super::rule::{AddressType, Asked, Match, RejectWith, Rule, State, Target};
+use super::rule::{AddressType, Invertible, Match, RejectWith, Rule, State, Target};
 use super::ruleset::{Chain, Hook, Ruleset, Table};
 use super::save::kernel_probability;
 use crate::object::time::Instant;
@@ -121,15 +121,17 @@ impl Hearing<'_> {
         let within = |(first, last): (u16, u16), port: u16| has_ports && (first..=last).contains(&port);
         match matching {
             Match::Comment(_) | Match::OfProtocol => true,
-            Match::SourcePort(Asked { value, not }) => within(*value, tuple.source_port) != *not,
-            Match::DestinationPort(Asked { value, not }) => within(*value, tuple.destination_port) != *not,
-            Match::DestinationPorts(Asked { value, not }) => {
+            Match::SourcePort(Invertible { value, not }) => within(*value, tuple.source_port) != *not,
+            Match::DestinationPort(Invertible { value, not }) => within(*value, tuple.destination_port) != *not,
+            Match::DestinationPorts(Invertible { value, not }) => {
                 (has_ports && value.contains(&tuple.destination_port)) != *not
             }
-            Match::SourceType(Asked { value, not }) => (address_type(tuple.source, around) == *value) != *not,
-            Match::DestinationType(Asked { value, not }) => (address_type(tuple.destination, around) == *value) != *not,
-            Match::State(Asked { value, not }) => value.iter().any(|state| self.is_state(*state, packet)) != *not,
-            Match::Mark(Asked { value: (value, mask), not }) => (packet.noted.mark & mask == *value) != *not,
+            Match::SourceType(Invertible { value, not }) => (address_type(tuple.source, around) == *value) != *not,
+            Match::DestinationType(Invertible { value, not }) => {
+                (address_type(tuple.destination, around) == *value) != *not
+            }
+            Match::State(Invertible { value, not }) => value.iter().any(|state| self.is_state(*state, packet)) != *not,
+            Match::Mark(Invertible { value: (value, mask), not }) => (packet.noted.mark & mask == *value) != *not,
             Match::Probability(p) => around.random.next_u64() >> 33 < kernel_probability(*p),
             Match::RecentCheck { name, seconds, reap } => {
                 let Some(list) = self.recent.get_mut(name) else { return false };
@@ -143,7 +145,7 @@ impl Hearing<'_> {
                 self.recent.entry(name.clone()).or_default().insert(tuple.source, around.now);
                 true
             }
-            Match::PhysdevIsBridged(Asked { not, .. }) => packet.noted.bridged != *not,
+            Match::PhysdevIsBridged(Invertible { not, .. }) => packet.noted.bridged != *not,
         }
     }
 
@@ -177,7 +179,7 @@ impl Hearing<'_> {
     }
 }
 
-fn asked<T>(asked: Option<&Asked<T>>, holds: impl Fn(&T) -> bool) -> bool {
+fn asked<T>(asked: Option<&Invertible<T>>, holds: impl Fn(&T) -> bool) -> bool {
     asked.is_none_or(|asked| holds(&asked.value) != asked.not)
 }
 

@@ -55,7 +55,7 @@ pub use cidr::Cidr;
 pub use conntrack::{Connection, ConnectionId, Conntrack, Direction};
 pub use evaluate::{Decision, Recent};
 pub use packet::{Packet, Payload, Protocol, Tuple, Unreachable};
-pub use rule::{AddressType, Asked, Match, RejectWith, Rule, State, Target};
+pub use rule::{AddressType, Invertible, Match, RejectWith, Rule, State, Target};
 pub use ruleset::{Chain, Change, Hook, Ruleset, RulesetError, Table};
 
 use evaluate::{Hearing, Ruling};

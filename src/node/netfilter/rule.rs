@@ -22,22 +22,22 @@ use super::packet::{Protocol, Unreachable};
 
 /// A value that a rule asks for, or (`!`) asks not to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked<T> {
+pub struct Invertible<T> {
     /// The value.
     pub value: T,
     /// `!`: the rule matches what is otherwise.
     pub not: bool,
 }
 
-impl<T> Asked<T> {
+impl<T> Invertible<T> {
     /// Asks for a value.
-    pub fn is(value: T) -> Asked<T> {
-        Asked { value, not: false }
+    pub fn is(value: T) -> Invertible<T> {
+        Invertible { value, not: false }
     }
 
     /// Asks for anything else.
-    pub fn not(value: T) -> Asked<T> {
-        Asked { value, not: true }
+    pub fn not(value: T) -> Invertible<T> {
+        Invertible { value, not: true }
     }
 }
 
@@ -45,15 +45,15 @@ impl<T> Asked<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// `-s`.
-    pub source: Option<Asked<Cidr>>,
+    pub source: Option<Invertible<Cidr>>,
     /// `-d`.
-    pub destination: Option<Asked<Cidr>>,
+    pub destination: Option<Invertible<Cidr>>,
     /// `-i`; a trailing `+` stands for any ending.
-    pub in_interface: Option<Box<Asked<String>>>,
+    pub in_interface: Option<Box<Invertible<String>>>,
     /// `-o`, in the same way.
-    pub out_interface: Option<Box<Asked<String>>>,
+    pub out_interface: Option<Box<Invertible<String>>>,
     /// `-p`.
-    pub protocol: Option<Asked<Protocol>>,
+    pub protocol: Option<Invertible<Protocol>>,
     /// `-m …`, in order; all must match.
     pub matches: Vec<Match>,
     /// `-j` or `-g`; None: the rule only counts, or marks in passing (`recent`).
@@ -68,19 +68,19 @@ pub enum Match {
     /// `-m tcp`, or udp, sctp, alone: the rule must ask for the protocol, and that is all.
     OfProtocol,
     /// `-m tcp --sport`, or udp, sctp: first and last port. The rule must ask for the protocol.
-    SourcePort(Asked<(u16, u16)>),
+    SourcePort(Invertible<(u16, u16)>),
     /// `-m tcp --dport`.
-    DestinationPort(Asked<(u16, u16)>),
+    DestinationPort(Invertible<(u16, u16)>),
     /// `-m multiport --dports`.
-    DestinationPorts(Asked<Vec<u16>>),
+    DestinationPorts(Invertible<Vec<u16>>),
     /// `-m addrtype --src-type`.
-    SourceType(Asked<AddressType>),
+    SourceType(Invertible<AddressType>),
     /// `-m addrtype --dst-type`.
-    DestinationType(Asked<AddressType>),
+    DestinationType(Invertible<AddressType>),
     /// `-m conntrack --ctstate`: one of these.
-    State(Asked<Vec<State>>),
+    State(Invertible<Vec<State>>),
     /// `-m mark --mark value/mask`.
-    Mark(Asked<(u32, u32)>),
+    Mark(Invertible<(u32, u32)>),
     /// `-m statistic --mode random --probability`: in ten-billionths, as kube-proxy writes ten digits.
     Probability(u64),
     /// `-m recent --rcheck --seconds S --reap --name N`: the source was noted in this list lately.
@@ -98,7 +98,7 @@ pub enum Match {
         name: String,
     },
     /// `-m physdev --physdev-is-bridged`.
-    PhysdevIsBridged(Asked<()>),
+    PhysdevIsBridged(Invertible<()>),
 }
 
 /// What sort of address it is, to the host that looks.
@@ -212,43 +212,43 @@ impl Rule {
 
     /// `-s`.
     pub fn source(mut self, range: Cidr) -> Rule {
-        self.source = Some(Asked::is(range));
+        self.source = Some(Invertible::is(range));
         self
     }
 
     /// `! -s`.
     pub fn not_source(mut self, range: Cidr) -> Rule {
-        self.source = Some(Asked::not(range));
+        self.source = Some(Invertible::not(range));
         self
     }
 
     /// `-d`.
     pub fn destination(mut self, range: Cidr) -> Rule {
-        self.destination = Some(Asked::is(range));
+        self.destination = Some(Invertible::is(range));
         self
     }
 
     /// `! -d`.
     pub fn not_destination(mut self, range: Cidr) -> Rule {
-        self.destination = Some(Asked::not(range));
+        self.destination = Some(Invertible::not(range));
         self
     }
 
     /// `-i`.
     pub fn in_interface(mut self, name: impl Into<String>) -> Rule {
-        self.in_interface = Some(Asked::is(name.into()).into());
+        self.in_interface = Some(Invertible::is(name.into()).into());
         self
     }
 
     /// `-o`.
     pub fn out_interface(mut self, name: impl Into<String>) -> Rule {
-        self.out_interface = Some(Asked::is(name.into()).into());
+        self.out_interface = Some(Invertible::is(name.into()).into());
         self
     }
 
     /// `-p`.
     pub fn protocol(mut self, protocol: Protocol) -> Rule {
-        self.protocol = Some(Asked::is(protocol));
+        self.protocol = Some(Invertible::is(protocol));
         self
     }
 
@@ -259,32 +259,32 @@ impl Rule {
 
     /// `--dport`; the rule also needs a protocol.
     pub fn dport(self, port: u16) -> Rule {
-        self.and(Match::DestinationPort(Asked::is((port, port))))
+        self.and(Match::DestinationPort(Invertible::is((port, port))))
     }
 
     /// `-m addrtype --dst-type LOCAL`.
     pub fn to_local(self) -> Rule {
-        self.and(Match::DestinationType(Asked::is(AddressType::Local)))
+        self.and(Match::DestinationType(Invertible::is(AddressType::Local)))
     }
 
     /// `-m addrtype --src-type LOCAL`.
     pub fn from_local(self) -> Rule {
-        self.and(Match::SourceType(Asked::is(AddressType::Local)))
+        self.and(Match::SourceType(Invertible::is(AddressType::Local)))
     }
 
     /// `-m conntrack --ctstate`.
     pub fn state(self, states: &[State]) -> Rule {
-        self.and(Match::State(Asked::is(states.to_vec())))
+        self.and(Match::State(Invertible::is(states.to_vec())))
     }
 
     /// `-m mark --mark bits/bits`.
     pub fn marked(self, bits: u32) -> Rule {
-        self.and(Match::Mark(Asked::is((bits, bits))))
+        self.and(Match::Mark(Invertible::is((bits, bits))))
     }
 
     /// `-m mark ! --mark bits/bits`.
     pub fn not_marked(self, bits: u32) -> Rule {
-        self.and(Match::Mark(Asked::not((bits, bits))))
+        self.and(Match::Mark(Invertible::not((bits, bits))))
     }
 
     /// `-m statistic --mode random --probability 1/n`. Nothing for n of 0 or 1, which is always.

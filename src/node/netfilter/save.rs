@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::packet::Protocol;
-use super::rule::{AddressType, Asked, Match, RejectWith, Rule, State, TEN_BILLION, Target};
+use super::rule::{AddressType, Invertible, Match, RejectWith, Rule, State, TEN_BILLION, Target};
 use super::ruleset::{Ruleset, Table};
 
 impl Ruleset {
@@ -53,8 +53,8 @@ impl fmt::Display for Rule {
     }
 }
 
-fn option<T>(words: &mut Vec<String>, flag: &str, asked: Option<&Asked<T>>, text: impl Fn(&T) -> String) {
-    if let Some(Asked { value, not }) = asked {
+fn option<T>(words: &mut Vec<String>, flag: &str, asked: Option<&Invertible<T>>, text: impl Fn(&T) -> String) {
+    if let Some(Invertible { value, not }) = asked {
         words.push(format!("{}{flag} {}", bang(*not), text(value)));
     }
 }
@@ -70,20 +70,20 @@ fn match_text(matching: &Match, protocol: Protocol) -> String {
         Match::OfProtocol => format!("-m {protocol}"),
         Match::SourcePort(asked) => format!("-m {protocol} {}--sport {}", bang(asked.not), ports(asked.value)),
         Match::DestinationPort(asked) => format!("-m {protocol} {}--dport {}", bang(asked.not), ports(asked.value)),
-        Match::DestinationPorts(Asked { value, not }) => {
+        Match::DestinationPorts(Invertible { value, not }) => {
             let ports: Vec<String> = value.iter().map(u16::to_string).collect();
             format!("-m multiport {}--dports {}", bang(*not), ports.join(","))
         }
         Match::SourceType(asked) => format!("-m addrtype {}--src-type {}", bang(asked.not), asked.value.as_str()),
         Match::DestinationType(asked) => format!("-m addrtype {}--dst-type {}", bang(asked.not), asked.value.as_str()),
-        Match::State(Asked { value, not }) => {
+        Match::State(Invertible { value, not }) => {
             let mut states = value.clone();
             states.sort_unstable();
             states.dedup();
             let states: Vec<&str> = states.into_iter().map(State::as_str).collect();
             format!("-m conntrack {}--ctstate {}", bang(*not), states.join(","))
         }
-        Match::Mark(Asked { value: (value, mask), not }) => {
+        Match::Mark(Invertible { value: (value, mask), not }) => {
             let mask = if *mask == u32::MAX { String::new() } else { format!("/{mask:#x}") };
             format!("-m mark {}--mark {value:#x}{mask}", bang(*not))
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::node::netfilter::{Asked, Cidr, Match, Protocol, Rule, Target};
+use crate::node::netfilter::{Cidr, Invertible, Match, Protocol, Rule, Target};
 use crate::object::pod::container_port;
 use crate::object::{Key, Pod};
 
@@ -161,7 +161,7 @@ impl Writer<'_> {
         };
         let rule = rule.protocol(protocol);
         Some(match ports {
-            Some(ports) => rule.and(Match::DestinationPort(Asked::is(ports))),
+            Some(ports) => rule.and(Match::DestinationPort(Invertible::is(ports))),
             None => rule,
         })
     }

@@ -8,7 +8,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Deserialize;
 
-use crate::node::netfilter::{Asked, Cidr, Conntrack, Match, Protocol, Rule, Ruleset, RulesetError, Table, Target};
+use crate::node::netfilter::{
+    Cidr, Conntrack, Invertible, Match, Protocol, Rule, Ruleset, RulesetError, Table, Target,
+};
 
 use super::super::exec::CniError;
 use super::super::ipnet::IpNet;
@@ -122,7 +124,7 @@ fn set_up(
     if config.snat != Some(false) {
         let set = Rule::or_mark(mark).comment("CNI portfwd masquerade mark");
         rules.set_chain(Table::Nat, SET_MARK, vec![set])?;
-        let marked = Match::Mark(Asked::is((mark, mark)));
+        let marked = Match::Mark(Invertible::is((mark, mark)));
         let masquerade = Rule::new(Target::Masquerade { random_fully: false }).and(marked);
         rules.set_chain(Table::Nat, MASQUERADE, vec![masquerade])?;
         let jump = Rule::jump(MASQUERADE).comment("CNI portfwd requiring masquerade");
@@ -163,7 +165,7 @@ fn entry_rules(network: &str, id: &str, forwards: &[Forward]) -> Vec<Rule> {
     let chain = bridge::chain(network, id, "DN-");
     let comment = format!("dnat name: {network:?} id: {id:?}");
     let rule = |protocol: Protocol, ports: &[u16]| {
-        let several = Match::DestinationPorts(Asked::is(ports.to_vec()));
+        let several = Match::DestinationPorts(Invertible::is(ports.to_vec()));
         Rule::jump(&chain).protocol(protocol).comment(&comment).and(several)
     };
     ports.values().flat_map(|(protocol, ports)| ports.chunks(PORTS_MAX).map(|ports| rule(*protocol, ports))).collect()
