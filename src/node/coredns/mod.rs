@@ -23,7 +23,7 @@ use crate::client::informer::RELIST;
 use crate::client::{Informer, Informers, Lister};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcResult};
 use crate::node::network::dns::{Answer, Code, Question, RecordType};
-use crate::node::network::{Asked, Told};
+use crate::node::network::{DnsQuery, DnsResponse};
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object};
 
@@ -97,7 +97,7 @@ impl CoreDns {
             topic: "coredns",
             text: answer.encode(question).lines().next().unwrap_or_default().to_owned(),
         });
-        let reply: RpcResult = Ok(Rc::new(Told(answer)) as Rc<dyn Message>);
+        let reply: RpcResult = Ok(Rc::new(DnsResponse(answer)) as Rc<dyn Message>);
         self.hub.reply(self.actor, from, call, "DNS query", reply);
     }
 }
@@ -117,7 +117,7 @@ impl Actor for CoreDns {
             Delivery::Wake { what: RELIST, key } => self.informers.relist(&key),
             Delivery::Rpc { call, from, message } => {
                 let any: &dyn Any = &*message;
-                if let Some(Asked(question)) = any.downcast_ref::<Asked>() {
+                if let Some(DnsQuery(question)) = any.downcast_ref::<DnsQuery>() {
                     self.asked(call, from, question);
                 }
             }

@@ -14,7 +14,7 @@ use super::dns;
 use super::fabric::Fabric;
 use super::frame::Frame;
 use super::hop::{Death, Fate, Kernel};
-use super::messages::{Asked, Close, Dial, Execute, Executed, Listen, Told};
+use super::messages::{Close, Dial, DnsQuery, DnsResponse, Execute, Executed, Listen};
 use super::programs;
 use super::programs::probe::Probe;
 use super::sockets::{Resolver, Speaks};
@@ -284,9 +284,9 @@ impl Inner {
     fn ask(self: &Rc<Self>, server: ActorId, namespace: String, packet: Packet, question: dns::Question) {
         let me = self.clone();
         self.hub.spawn(self.actor, format!("dns {question}"), async move {
-            let Ok(reply) = me.hub.rpc(server, Rc::new(Asked(question.clone()))).await else { return };
+            let Ok(reply) = me.hub.rpc(server, Rc::new(DnsQuery(question.clone()))).await else { return };
             let any: &dyn Any = &*reply;
-            if let Some(Told(answer)) = any.downcast_ref::<Told>() {
+            if let Some(DnsResponse(answer)) = any.downcast_ref::<DnsResponse>() {
                 me.send(&namespace, packet.answer(Payload::Data(answer.encode(&question))));
             }
         });

@@ -81,13 +81,13 @@ impl Message for Executed {
 
 /// A question for the cluster's DNS server, that came to one of its sockets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked(pub dns::Question);
+pub struct DnsQuery(pub dns::Question);
 
 /// What it answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told(pub dns::Answer);
+pub struct DnsResponse(pub dns::Answer);
 
-impl Message for Asked {
+impl Message for DnsQuery {
     fn method(&self) -> &'static str {
         "DNS query"
     }
@@ -101,7 +101,7 @@ impl Message for Asked {
     }
 }
 
-impl Message for Told {
+impl Message for DnsResponse {
     fn method(&self) -> &'static str {
         "DNS answer"
     }

@@ -44,5 +44,5 @@ mod tests;
 
 pub use fabric::{Fabric, Mode};
 pub use kernel::KernelActor;
-pub use messages::{Asked, Execute, Executed, Told, Userland};
+pub use messages::{DnsQuery, DnsResponse, Execute, Executed, Userland};
 pub use programs::probe::{Probe, ProbeTarget, Probed};
