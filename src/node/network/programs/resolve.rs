@@ -12,7 +12,7 @@ use super::super::sockets::Resolver;
 
 /// How long somebody waits for an answer.
 #[derive(Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct ResolverOptions {
     /// For one.
     pub(super) timeout: Duration,
     /// So often the question is sent.
@@ -20,7 +20,7 @@ pub(super) struct Patience {
 }
 
 /// `options timeout:5 attempts:2`.
-const OF_THE_LIBRARY: Patience = Patience { timeout: Duration::from_secs(5), attempts: 2 };
+const OF_THE_LIBRARY: ResolverOptions = ResolverOptions { timeout: Duration::from_secs(5), attempts: 2 };
 
 /// What became of one question.
 pub(super) enum Heard {
@@ -76,14 +76,14 @@ pub(super) async fn ask_patiently(
     namespace: &str,
     server: Ipv4Addr,
     question: &Question,
-    patience: Patience,
+    options: ResolverOptions,
 ) -> Heard {
     let Some(socket) = kernel.open(namespace, Protocol::Udp, server, dns::PORT) else { return Heard::Refused };
-    for _ in 0..patience.attempts {
+    for _ in 0..options.attempts {
         if !socket.send(Payload::Data(question.to_string())) {
             return Heard::Refused;
         }
-        match socket.hear(patience.timeout).await.map(|packet| packet.payload) {
+        match socket.hear(options.timeout).await.map(|packet| packet.payload) {
             Some(Payload::Data(text)) => {
                 let failed = Answer { code: Code::ServFail, records: Vec::new() };
                 return Heard::Answer(Answer::decode(&text).unwrap_or(failed));

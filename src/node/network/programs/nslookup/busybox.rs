@@ -14,11 +14,11 @@ use std::time::Duration;
 use super::super::super::dns::{Answer, Code, Question, RecordType};
 use super::super::super::kernel::Inner;
 use super::super::Terminal;
-use super::super::resolve::{self, Heard, Patience};
+use super::super::resolve::{self, Heard, ResolverOptions};
 use super::reverse;
 
 /// All questions are given up after five seconds; halfway they are asked once more.
-const PATIENCE: Patience = Patience { timeout: Duration::from_millis(2_500), attempts: 2 };
+const OPTIONS: ResolverOptions = ResolverOptions { timeout: Duration::from_millis(2_500), attempts: 2 };
 
 const USAGE: &str = "\
 Usage: nslookup [-type=QUERY_TYPE] [-debug] HOST [DNS_SERVER]\n\n\
@@ -99,7 +99,7 @@ async fn put(
 ) -> Option<u8> {
     let (mut exit, mut unanswered, begin) = (0, String::new(), kernel.hub.now());
     for (n, question) in questions.iter().enumerate() {
-        let answer = match resolve::ask_patiently(kernel, namespace, server, question, PATIENCE).await {
+        let answer = match resolve::ask_patiently(kernel, namespace, server, question, OPTIONS).await {
             Heard::Answer(answer) => answer,
             Heard::Refused => {
                 terminal.complain(&format!("nslookup: write to '{server}': Connection refused\n"));
