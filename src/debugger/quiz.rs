@@ -79,10 +79,10 @@ impl Quiz {
 }
 
 /// A question, the whole truth, and choices of which the first is right.
-type Asked = (String, String, Vec<String>);
+type RawQuestion = (String, String, Vec<String>);
 
 /// Who gets the next notification?
-fn receiver(session: &mut Session, stop: StopAt) -> Option<Asked> {
+fn receiver(session: &mut Session, stop: StopAt) -> Option<RawQuestion> {
     let (truth, mut names) = session.ahead(|session| {
         let (mut truth, mut names) = (None, Vec::new());
         for _ in 0..STOPS_AHEAD {
@@ -105,7 +105,7 @@ fn receiver(session: &mut Session, stop: StopAt) -> Option<Asked> {
 }
 
 /// Who writes next, and what?
-fn writer(session: &mut Session, _: StopAt) -> Option<Asked> {
+fn writer(session: &mut Session, _: StopAt) -> Option<RawQuestion> {
     let (truth, mut writes) = session.ahead(|session| {
         let (mut truth, mut writes) = (None, Vec::new());
         let start = session.history().len() as u64;
