@@ -94,7 +94,7 @@ fn daemon_set_strategy(problems: &mut Problems, path: &Path, strategy: &DaemonSe
 /// What was not always asked of a StatefulSet: one that is there may stay as it is. Mirrors
 /// `StatefulSetValidationOptions`.
 #[derive(Clone, Copy)]
-struct Asked {
+struct StatefulSetValidationOptions {
     /// The name of the Service, and what claims are made from: neither ever changes.
     fixed: bool,
     /// What is wrong with its Pods.
@@ -103,11 +103,15 @@ struct Asked {
 
 /// The spec of a new StatefulSet.
 pub fn new_stateful_set(problems: &mut Problems, set: &StatefulSet) {
-    stateful_set(problems, set.spec.as_ref().unwrap_or(&StatefulSetSpec::default()), Asked { fixed: true, pods: true });
+    stateful_set(
+        problems,
+        set.spec.as_ref().unwrap_or(&StatefulSetSpec::default()),
+        StatefulSetValidationOptions { fixed: true, pods: true },
+    );
 }
 
 /// The spec of a StatefulSet. Mirrors `ValidateStatefulSetSpec`.
-fn stateful_set(problems: &mut Problems, spec: &StatefulSetSpec, asked: Asked) {
+fn stateful_set(problems: &mut Problems, spec: &StatefulSetSpec, asked: StatefulSetValidationOptions) {
     let policy = SPEC.child("podManagementPolicy");
     match spec.pod_management_policy.as_deref().unwrap_or_default() {
         "" => problems.required(&policy, ""),
@@ -222,8 +226,8 @@ pub fn stateful_set_update(problems: &mut Problems, new: &StatefulSet, old: &Sta
         return;
     }
     let mut before = Problems::default();
-    stateful_set(&mut before, there, Asked { fixed: false, pods: true });
-    stateful_set(problems, wanted, Asked { fixed: false, pods: before.0.is_empty() });
+    stateful_set(&mut before, there, StatefulSetValidationOptions { fixed: false, pods: true });
+    stateful_set(problems, wanted, StatefulSetValidationOptions { fixed: false, pods: before.0.is_empty() });
     let changed = StatefulSetSpec {
         replicas: wanted.replicas,
         ordinals: wanted.ordinals.clone(),
