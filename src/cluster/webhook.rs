@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::apiserver::admission::policy::compiled::Environment;
-use crate::apiserver::admission::webhook::{Call, Verdict};
+use crate::apiserver::admission::webhook::{AdmissionResponse, Call};
 use crate::apiserver::cel::eval::{Activation, Budget};
 use crate::apiserver::cel::types::Type;
 use crate::apiserver::cel::{Program, Value};
@@ -90,9 +90,9 @@ fn compiled(rule: &Rule) -> Result<Option<Program>, String> {
 }
 
 impl Rule {
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> AdmissionResponse {
         let reason = || self.reason.clone().unwrap_or_else(|| "Forbidden".to_owned());
-        Verdict {
+        AdmissionResponse {
             allowed: self.deny.is_none(),
             message: self.deny.clone().unwrap_or_default(),
             code: self.deny.as_ref().map_or(200, |_| self.code.unwrap_or(403)),
@@ -120,13 +120,15 @@ impl WebhookServer {
     }
 
     /// What is answered, and after how long; None: never. Allowed at once is what no rule fits.
-    fn answer(&self, call: &Call) -> Option<(Verdict, Duration)> {
+    fn answer(&self, call: &Call) -> Option<(AdmissionResponse, Duration)> {
         let fits = |(when, rule): &&(Option<Program>, Rule)| {
             rule.path.as_ref().is_none_or(|path| *path == call.path)
                 && when.as_ref().is_none_or(|program| holds(program, &call.request))
         };
         match self.rules.iter().find(fits) {
-            None => Some((Verdict { allowed: true, code: 200, ..Verdict::default() }, Duration::ZERO)),
+            None => {
+                Some((AdmissionResponse { allowed: true, code: 200, ..AdmissionResponse::default() }, Duration::ZERO))
+            }
             Some((_, rule)) if rule.hangs => None,
             Some((_, rule)) => Some((rule.verdict(), Duration::try_from_secs_f64(rule.after).unwrap_or_default())),
         }

@@ -17,7 +17,7 @@ use super::event::{ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError
 use super::failing::Failing;
 use super::hub::Outgoing;
 use super::{Engine, Note};
-use crate::apiserver::admission::webhook::{Call, Reviews, Said, Verdict, Waits};
+use crate::apiserver::admission::webhook::{AdmissionResponse, Call, Reviews, Said, Waits};
 use crate::apiserver::request::Request;
 use crate::object::time::Instant;
 
@@ -86,7 +86,7 @@ pub struct Reviewed {
     /// The uid of what was asked.
     pub uid: String,
     /// What is answered.
-    pub verdict: Verdict,
+    pub verdict: AdmissionResponse,
 }
 
 impl Message for Reviewed {

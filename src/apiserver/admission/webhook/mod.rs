@@ -14,7 +14,7 @@
 //!
 //! - [`hook`]: a configuration, read once when it is stored.
 //! - [`call`]: what is asked, of whom, and how far one gets.
-//! - [`verdict`]: what is answered, and what it means.
+//! - [`response`]: what is answered, and what it means.
 //!
 //! Must hold: a request that waits has changed nothing; configurations are never themselves put to webhooks, so that whoever
 //! has locked everybody out can undo it; a webhook is asked no more often than a real server would.
@@ -43,14 +43,14 @@ use super::reinvocation::Rounds;
 
 pub mod call;
 pub mod hook;
-pub mod verdict;
+pub mod response;
 
 pub use call::Call;
 use hook::Hook;
-pub use verdict::Verdict;
+pub use response::AdmissionResponse;
 
 /// What came of a call: an answer, or what a client says that has got none.
-pub type Said = Result<Verdict, String>;
+pub type Said = Result<AdmissionResponse, String>;
 
 /// Kinds about which no webhook is asked. Mirrors `IsExemptAdmissionConfigurationResource`.
 const EXEMPT: [Kind; 6] = [
@@ -181,7 +181,7 @@ impl ApiServer {
                 continue;
             }
             let (_, said) = self.hear(handling, hook, &question);
-            match said.and_then(|verdict| applied(handling, hook, &verdict, new.as_deref_mut())) {
+            match said.and_then(|response| applied(handling, hook, &response, new.as_deref_mut())) {
                 Ok(true) => {
                     rounds.wanted = true;
                     rounds.webhooks.changed();
@@ -218,7 +218,7 @@ impl ApiServer {
         asked.sort_by_key(|(place, ..)| *place);
         let mut passed = Ok(());
         for (_, hook, said) in asked {
-            let this = said.and_then(|verdict| applied(handling, hook, &verdict, None).map(drop));
+            let this = said.and_then(|response| applied(handling, hook, &response, None).map(drop));
             passed = passed.and(this.or_else(|stopped| stop(handling, hook, stopped)));
         }
         // Nothing is decided before all have spoken.
@@ -226,7 +226,12 @@ impl ApiServer {
     }
 
     /// What a webhook has said, and as the how manieth; 0 if it never could. If it has not spoken yet, it is to be asked.
-    fn hear(&self, handling: &mut Handling, hook: &Hook, question: &Question) -> (usize, Result<Verdict, Stopped>) {
+    fn hear(
+        &self,
+        handling: &mut Handling,
+        hook: &Hook,
+        question: &Question,
+    ) -> (usize, Result<AdmissionResponse, Stopped>) {
         let request = question.review();
         let heard = handling.reviews.iter().flat_map(|reviews| &reviews.heard).zip(1..);
         if let Some(((_, said), place)) = { heard }.find(|((there, _), _)| there.is(hook, &request)) {
@@ -243,13 +248,18 @@ impl ApiServer {
 }
 
 /// Does what a webhook has answered: warns, refuses, or changes the object. Says whether it has changed it.
-fn applied(handling: &mut Handling, hook: &Hook, verdict: &Verdict, new: Option<&mut Object>) -> Result<bool, Stopped> {
-    handling.warnings.extend(verdict.warnings.iter().cloned());
-    if !verdict.allowed {
-        return Err(Stopped::Denied(verdict.refusal(&hook.name)));
+fn applied(
+    handling: &mut Handling,
+    hook: &Hook,
+    response: &AdmissionResponse,
+    new: Option<&mut Object>,
+) -> Result<bool, Stopped> {
+    handling.warnings.extend(response.warnings.iter().cloned());
+    if !response.allowed {
+        return Err(Stopped::Denied(response.refusal(&hook.name)));
     }
-    handling.stage(hook.plugin(), || format!("{}: {verdict}", hook.name));
-    if verdict.patch.is_empty() || !hook.mutating {
+    handling.stage(hook.plugin(), || format!("{}: {response}", hook.name));
+    if response.patch.is_empty() || !hook.mutating {
         return Ok(false);
     }
     let broken = |why: &str| Stopped::Denied(Status::internal(why));
@@ -259,7 +269,7 @@ fn applied(handling: &mut Handling, hook: &Hook, verdict: &Verdict, new: Option<
     };
     let custom = handling.custom.as_deref();
     let seen = scale::seen(handling.request, custom, object);
-    let patched = json_patch::patched(seen, &verdict.patch).map_err(|why| broken(&why.to_string()))?;
+    let patched = json_patch::patched(seen, &response.patch).map_err(|why| broken(&why.to_string()))?;
     let mode = FieldValidation::Ignore;
     let decoded = if scale::is_asked(handling.request) {
         scale::with(object, custom, &patched, mode)

@@ -1,7 +1,7 @@
 use serde_json::{Value as Json, json};
 
 use super::super::testing::object;
-use super::{Call, Said, Verdict};
+use super::{AdmissionResponse, Call, Said};
 use crate::apiserver::ApiServer;
 use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 use crate::object::time::Instant;
@@ -18,15 +18,19 @@ struct Bench {
 type Script = fn(&Call) -> Said;
 
 fn allowed() -> Said {
-    Ok(Verdict { allowed: true, ..Verdict::default() })
+    Ok(AdmissionResponse { allowed: true, ..AdmissionResponse::default() })
 }
 
 fn denied(message: &str, reason: &str, code: u16) -> Said {
-    Ok(Verdict { message: message.into(), reason: reason.into(), code, ..Verdict::default() })
+    Ok(AdmissionResponse { message: message.into(), reason: reason.into(), code, ..AdmissionResponse::default() })
 }
 
 fn patched(patch: Json) -> Said {
-    Ok(Verdict { allowed: true, patch: patch.as_array().cloned().unwrap_or_default(), ..Verdict::default() })
+    Ok(AdmissionResponse {
+        allowed: true,
+        patch: patch.as_array().cloned().unwrap_or_default(),
+        ..AdmissionResponse::default()
+    })
 }
 
 fn data(call: &Call, key: &str) -> String {
@@ -366,8 +370,9 @@ fn what_is_only_tried_is_asked_about_as_such() {
     );
     let mut request = Bench::request(Verb::Create, Kind::ConfigMap, "default", "", Body::Object(map));
     request.options.dry_run = true;
-    let (result, _) =
-        bench.ask(&request, |_| Ok(Verdict { allowed: true, warnings: vec!["mind".into()], ..Verdict::default() }));
+    let (result, _) = bench.ask(&request, |_| {
+        Ok(AdmissionResponse { allowed: true, warnings: vec!["mind".into()], ..AdmissionResponse::default() })
+    });
     let Ok(Response::Object(shown)) = result else { panic!("{result:?}") };
     let (_, asked) = &bench.asked[0];
     assert_eq!((&asked["dryRun"], &asked["name"]), (&json!(true), &json!(shown.name())), "the name is drawn once");

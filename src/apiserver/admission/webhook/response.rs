@@ -11,7 +11,7 @@ use crate::object::status::Reason;
 
 /// The `response` of an AdmissionReview.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
+pub struct AdmissionResponse {
     /// Whether the request may pass.
     pub allowed: bool,
     /// Why not.
@@ -26,7 +26,7 @@ pub struct Verdict {
     pub warnings: Vec<String>,
 }
 
-impl Verdict {
+impl AdmissionResponse {
     /// What the sender is told of a refusal. Mirrors `ToStatusErr`.
     pub(super) fn refusal(&self, webhook: &str) -> Status {
         let why = [&self.message, &self.reason].into_iter().find(|text| !text.is_empty());
@@ -53,7 +53,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for AdmissionResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.allowed, self.patch.len()) {
             (true, 0) => f.write_str("allowed"),
