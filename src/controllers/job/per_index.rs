@@ -12,7 +12,7 @@ use crate::object::time::Instant;
 
 use super::backoff;
 use super::indexes::Indexes;
-use super::policy::{Verdict, judge};
+use super::policy::{FailureAction, judge};
 use super::sync::Sync;
 use super::{is_tracked, uid_of};
 
@@ -34,8 +34,8 @@ pub(super) fn failed(sync: &Sync, completions: i32) -> Indexes {
         is_tracked(pod)
             && sync.has_failed(pod)
             && match judge(&sync.spec, pod) {
-                Verdict::FailIndex => true,
-                Verdict::Ignore => false,
+                FailureAction::FailIndex => true,
+                FailureAction::Ignore => false,
                 _ => tries_over,
             }
     };
@@ -88,7 +88,7 @@ pub(super) fn annotations(sync: &Sync, index: i32) -> Option<BTreeMap<String, St
     if let Some(pod) = remembered(sync).get(&index) {
         (failures, ignored) = (count(pod, FAILURES), count(pod, IGNORED));
         match judge(&sync.spec, pod) {
-            Verdict::Ignore => ignored += 1,
+            FailureAction::Ignore => ignored += 1,
             _ => failures += 1,
         }
     }

@@ -11,7 +11,7 @@ use crate::object::{Key, Pod};
 
 /// What is to be done about a failed Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FailureAction {
     /// It counts as a failure.
     Count,
     /// It does not.
@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 /// What the Job's failure policy says of a failed Pod: the first rule that fits. Mirrors `matchPodFailurePolicy`.
-pub fn judge(spec: &JobSpec, pod: &Pod) -> Verdict {
+pub fn judge(spec: &JobSpec, pod: &Pod) -> FailureAction {
     for (i, rule) in spec.pod_failure_policy.iter().flat_map(|policy| &policy.rules).enumerate() {
         let name = Key::of_meta(&pod.metadata);
         let found = match (&rule.on_exit_codes, rule.on_pod_conditions.as_deref()) {
@@ -34,14 +34,14 @@ pub fn judge(spec: &JobSpec, pod: &Pod) -> Verdict {
                 .map(|type_| format!("Pod {name} has condition {type_} matching FailJob rule at index {i}")),
         };
         match (found, rule.action.as_str()) {
-            (Some(_), "Ignore") => return Verdict::Ignore,
-            (Some(_), "FailIndex") => return Verdict::FailIndex,
-            (Some(message), "FailJob") => return Verdict::FailJob(message),
-            (Some(_), _) => return Verdict::Count,
+            (Some(_), "Ignore") => return FailureAction::Ignore,
+            (Some(_), "FailIndex") => return FailureAction::FailIndex,
+            (Some(message), "FailJob") => return FailureAction::FailJob(message),
+            (Some(_), _) => return FailureAction::Count,
             (None, _) => {}
         }
     }
-    Verdict::Count
+    FailureAction::Count
 }
 
 /// The first container that ended with one of the codes, and its code.
@@ -100,12 +100,12 @@ mod tests {
         ]));
         let fail = "Container main for pod ns/p failed with exit code 42 matching FailJob rule at index 0";
         for (container, code, condition, want) in [
-            ("main", 42, "Ready", Verdict::FailJob(fail.into())),
-            ("side", 42, "Ready", Verdict::Count),
-            ("main", 1, "DisruptionTarget", Verdict::Ignore),
-            ("main", 7, "Ready", Verdict::FailIndex),
-            ("main", 1, "Ready", Verdict::Count),
-            ("main", 0, "Ready", Verdict::Count),
+            ("main", 42, "Ready", FailureAction::FailJob(fail.into())),
+            ("side", 42, "Ready", FailureAction::Count),
+            ("main", 1, "DisruptionTarget", FailureAction::Ignore),
+            ("main", 7, "Ready", FailureAction::FailIndex),
+            ("main", 1, "Ready", FailureAction::Count),
+            ("main", 0, "Ready", FailureAction::Count),
         ] {
             let pod = json!({"metadata": {"namespace": "ns", "name": "p"}, "status": {
                 "conditions": [{"type": condition, "status": "True"}],

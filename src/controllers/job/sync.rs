@@ -18,7 +18,7 @@ use super::conditions::{
 };
 use super::indexes::{Indexes, index_of};
 use super::manage::wanted;
-use super::policy::{self, Verdict};
+use super::policy::{self, FailureAction};
 use super::{
     Jobs, Outlook, TRACKING, is_indexed, is_managed_elsewhere, is_suspended, is_tracked, per_index,
     replaces_failed_only, selector_of, time_left, uid_of,
@@ -182,7 +182,7 @@ impl Jobs {
         let (noted_successes, noted_failures) = sync.uncounted();
         let succeeded = sync.newly(noted_successes, |pod| phase(pod) == "Succeeded");
         let failed = sync.newly(noted_failures, |pod| sync.has_failed(pod));
-        let ignored = failed.iter().filter(|pod| policy::judge(&sync.spec, pod) == Verdict::Ignore).count();
+        let ignored = failed.iter().filter(|pod| policy::judge(&sync.spec, pod) == FailureAction::Ignore).count();
         let total =
             |counted: Option<i32>, new: usize, noted: &[String]| counted.unwrap_or(0) + new as i32 + noted.len() as i32;
         let counts = Counts {
@@ -227,7 +227,7 @@ impl Jobs {
         }
         let verdicts = sync.pods.iter().filter(|pod| sync.has_failed(pod)).map(|pod| policy::judge(spec, pod));
         if let Some(message) = verdicts.into_iter().find_map(|verdict| match verdict {
-            Verdict::FailJob(message) => Some(message),
+            FailureAction::FailJob(message) => Some(message),
             _ => None,
         }) {
             return Some(failure("PodFailurePolicy", &message, now));

@@ -14,7 +14,7 @@ use crate::object::{Key, Kind, Pod};
 
 use super::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, ensure};
 use super::indexes::Indexes;
-use super::policy::{self, Verdict};
+use super::policy::{self, FailureAction};
 use super::sync::{Sync, nonzero};
 use super::{Jobs, TRACKING, is_indexed, per_index, uid_of};
 
@@ -99,7 +99,7 @@ impl Jobs {
             } else if (sync.has_failed(&pod) || failing)
                 && !is_noted(&failed)
                 && (!is_indexed(&sync.spec) || index.is_some())
-                && policy::judge(&sync.spec, &pod) != Verdict::Ignore
+                && policy::judge(&sync.spec, &pod) != FailureAction::Ignore
             {
                 failed.push(uid);
                 *dirty = true;
