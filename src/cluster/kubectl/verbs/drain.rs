@@ -25,7 +25,7 @@ use crate::object::{Kind, Status};
 
 mod filters;
 
-use filters::{Verdict, by_reason, going, warnings};
+use filters::{PodDeleteStatus, by_reason, going, warnings};
 
 /// How long a refused eviction waits. `EvictErrorRetryDelay`.
 const RETRY: Duration = Duration::from_secs(5);
@@ -103,7 +103,7 @@ impl Drain<'_> {
     }
 
     /// All Pods of the node, and what is to become of each. Mirrors `GetPodsForDeletion`.
-    async fn look_through(&self) -> Result<Vec<(Value, Verdict)>, Vec<String>> {
+    async fn look_through(&self) -> Result<Vec<(Value, PodDeleteStatus)>, Vec<String>> {
         let options = Options {
             field_selector: format!("spec.nodeName={}", self.node),
             label_selector: self.args.value("pod-selector").to_owned(),
@@ -113,11 +113,11 @@ impl Drain<'_> {
         let listed = self.cx.list(Kind::Pod, "", options).await.map_err(|fault| vec![fault.message()])?;
         let mut pods = Vec::new();
         for pod in listed.items {
-            let verdict = self.judge(&pod).await;
-            pods.push((pod, verdict));
+            let status = self.judge(&pod).await;
+            pods.push((pod, status));
         }
-        let forbidden = by_reason(&pods, |verdict| match verdict {
-            Verdict::Forbids(why) => Some(why.clone()),
+        let forbidden = by_reason(&pods, |status| match status {
+            PodDeleteStatus::Forbids(why) => Some(why.clone()),
             _ => None,
         });
         match forbidden.is_empty() {

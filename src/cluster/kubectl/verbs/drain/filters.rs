@@ -10,7 +10,7 @@ use crate::object::pod::MIRROR;
 
 /// What is to become of one Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PodDeleteStatus {
     /// It goes.
     Goes,
     /// It goes, and somebody should know.
@@ -26,37 +26,41 @@ pub(super) enum Verdict {
 impl Drain<'_> {
     /// Asks the questions one after the other; the first that keeps the Pod is the last. What a question has to say is
     /// lost with the next one's answer: of warnings only that of the last question is heard. Mirrors `makeFilters`.
-    pub(super) async fn judge(&self, pod: &Value) -> Verdict {
+    pub(super) async fn judge(&self, pod: &Value) -> PodDeleteStatus {
         let ended = matches!(text(pod, "status.phase"), "Succeeded" | "Failed");
         let owner = list(pod, "metadata.ownerReferences").iter().find(|owner| flag(owner, "controller"));
         if self.is_skipped(pod) {
-            return Verdict::Stays;
+            return PodDeleteStatus::Stays;
         }
         if let Some(owner) = owner.filter(|owner| text(owner, "kind") == "DaemonSet" && !ended) {
             let namespace = text(pod, "metadata.namespace");
             match self.cx.get_once(Kind::DaemonSet, namespace, text(owner, "name")).await {
                 Ok(_) if self.args.is_on("ignore-daemonsets") => {
-                    return Verdict::StaysWith("ignoring DaemonSet-managed Pods".to_owned());
+                    return PodDeleteStatus::StaysWith("ignoring DaemonSet-managed Pods".to_owned());
                 }
                 Ok(_) => {
-                    return Verdict::Forbids("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned());
+                    return PodDeleteStatus::Forbids(
+                        "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)".to_owned(),
+                    );
                 }
                 Err(fault) if fault.is_not_found() && self.args.is_on("force") => {}
-                Err(fault) => return Verdict::Forbids(fault.message()),
+                Err(fault) => return PodDeleteStatus::Forbids(fault.message()),
             }
         }
         if at(pod, "metadata.annotations").get(MIRROR).is_some() {
-            return Verdict::Stays;
+            return PodDeleteStatus::Stays;
         }
         let local = list(pod, "spec.volumes").iter().any(|volume| volume.get("emptyDir").is_some());
         if local && !ended && !self.args.is_on("delete-emptydir-data") {
             let why = "Pods with local storage (use --delete-emptydir-data to override)";
-            return Verdict::Forbids(why.to_owned());
+            return PodDeleteStatus::Forbids(why.to_owned());
         }
         match (owner.is_none() && !ended, self.args.is_on("force")) {
-            (false, _) => Verdict::Goes,
-            (true, true) => Verdict::GoesWith("deleting Pods that declare no controller".to_owned()),
-            (true, false) => Verdict::Forbids("Pods that declare no controller (use --force to override)".to_owned()),
+            (false, _) => PodDeleteStatus::Goes,
+            (true, true) => PodDeleteStatus::GoesWith("deleting Pods that declare no controller".to_owned()),
+            (true, false) => {
+                PodDeleteStatus::Forbids("Pods that declare no controller (use --force to override)".to_owned())
+            }
         }
     }
 
@@ -69,25 +73,28 @@ impl Drain<'_> {
 }
 
 /// The Pods that go.
-pub(super) fn going(pods: Vec<(Value, Verdict)>) -> Vec<Value> {
-    let goes = |verdict: &Verdict| matches!(verdict, Verdict::Goes | Verdict::GoesWith(_));
-    pods.into_iter().filter(|(_, verdict)| goes(verdict)).map(|(pod, _)| pod).collect()
+pub(super) fn going(pods: Vec<(Value, PodDeleteStatus)>) -> Vec<Value> {
+    let goes = |status: &PodDeleteStatus| matches!(status, PodDeleteStatus::Goes | PodDeleteStatus::GoesWith(_));
+    pods.into_iter().filter(|(_, status)| goes(status)).map(|(pod, _)| pod).collect()
 }
 
 /// Whatever somebody should know. Mirrors `PodDeleteList.Warnings`.
-pub(super) fn warnings(pods: &[(Value, Verdict)]) -> String {
-    let of = |verdict: &Verdict| match verdict {
-        Verdict::GoesWith(why) | Verdict::StaysWith(why) => Some(why.clone()),
+pub(super) fn warnings(pods: &[(Value, PodDeleteStatus)]) -> String {
+    let of = |status: &PodDeleteStatus| match status {
+        PodDeleteStatus::GoesWith(why) | PodDeleteStatus::StaysWith(why) => Some(why.clone()),
         _ => None,
     };
     by_reason(pods, of).join("; ")
 }
 
 /// `why: namespace/a, namespace/b` for each reason, in the order in which they came up.
-pub(super) fn by_reason(pods: &[(Value, Verdict)], reason: impl Fn(&Verdict) -> Option<String>) -> Vec<String> {
+pub(super) fn by_reason(
+    pods: &[(Value, PodDeleteStatus)],
+    reason: impl Fn(&PodDeleteStatus) -> Option<String>,
+) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for (pod, verdict) in pods {
-        let Some(why) = reason(verdict) else { continue };
+    for (pod, status) in pods {
+        let Some(why) = reason(status) else { continue };
         let name = format!("{}/{}", text(pod, "metadata.namespace"), text(pod, "metadata.name"));
         match groups.iter_mut().find(|(there, _)| *there == why) {
             Some((_, names)) => names.push(name),
@@ -106,10 +113,10 @@ mod tests {
     fn pods_are_told_by_reason() {
         let pod = |name: &str| json!({"metadata": {"namespace": "default", "name": name}});
         let pods = [
-            (pod("a"), Verdict::GoesWith("x".into())),
-            (pod("b"), Verdict::StaysWith("y".into())),
-            (pod("c"), Verdict::GoesWith("x".into())),
-            (pod("d"), Verdict::Goes),
+            (pod("a"), PodDeleteStatus::GoesWith("x".into())),
+            (pod("b"), PodDeleteStatus::StaysWith("y".into())),
+            (pod("c"), PodDeleteStatus::GoesWith("x".into())),
+            (pod("d"), PodDeleteStatus::Goes),
         ];
         assert_eq!(warnings(&pods), "x: default/a, default/c; y: default/b");
         let names: Vec<String> = going(pods.to_vec()).iter().map(|pod| text(pod, "metadata.name").to_owned()).collect();
