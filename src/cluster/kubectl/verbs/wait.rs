@@ -61,9 +61,9 @@ pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         negative if negative.starts_with('-') => WEEK,
         _ => timeout(args, "timeout")?.unwrap_or_default(),
     };
-    let patience = Patience { once: limit.is_zero(), end: cx.client.now() + limit };
+    let deadline = Deadline { once: limit.is_zero(), end: cx.client.now() + limit };
     if goals.iter().any(|goal| matches!(goal, Goal::Created)) {
-        until_created(&patience, args, cx).await?;
+        until_created(&deadline, args, cx).await?;
     }
     let for_deletion = goals.iter().any(|goal| matches!(goal, Goal::Deleted));
     let mut failed = Vec::new();
@@ -75,7 +75,7 @@ pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Err(fault) => Err(fault),
             Ok((kind, object)) => {
                 waited = true;
-                wait_for_all(kind, &object, &goals, &patience, args, cx).await
+                wait_for_all(kind, &object, &goals, &deadline, args, cx).await
             }
         };
         failed.extend(result.err());
@@ -87,13 +87,13 @@ pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 }
 
 /// How long is waited, for all objects together.
-struct Patience {
+struct Deadline {
     /// Each object is looked at once.
     once: bool,
     end: Instant,
 }
 
-impl Patience {
+impl Deadline {
     fn left(&self, cx: &Kubectl) -> Duration {
         self.end - cx.client.now()
     }
@@ -128,7 +128,7 @@ async fn find(args: &Args, cx: &Kubectl) -> Result<Vec<Wanted>, Failure> {
 }
 
 /// Looks twice a second until all that is named is there, and something is.
-async fn until_created(patience: &Patience, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn until_created(deadline: &Deadline, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     loop {
         let wanted = find(args, cx).await?;
         let mut missing = wanted.is_empty();
@@ -141,8 +141,8 @@ async fn until_created(patience: &Patience, args: &Args, cx: &Kubectl) -> Result
         if !missing {
             return Ok(());
         }
-        if patience.left(cx) < POLL {
-            cx.sleep(patience.left(cx)).await;
+        if deadline.left(cx) < POLL {
+            cx.sleep(deadline.left(cx)).await;
             return Err(Failure::text(TIMED_OUT));
         }
         cx.sleep(POLL).await;
@@ -154,13 +154,13 @@ async fn wait_for_all(
     kind: Kind,
     object: &Value,
     goals: &[Goal],
-    patience: &Patience,
+    deadline: &Deadline,
     args: &Args,
     cx: &Kubectl,
 ) -> Result<(), Failure> {
     let name = format!("{}/{}", qualified_singular(kind), text(object, "metadata.name"));
     for goal in goals {
-        let met = wait_for(kind, object, goal, patience, cx).await?;
+        let met = wait_for(kind, object, goal, deadline, cx).await?;
         match args.value("output") {
             "" => cx.line(format!("{name} condition met")),
             "name" => cx.line(&name),
@@ -242,7 +242,7 @@ async fn wait_for(
     kind: Kind,
     object: &Value,
     goal: &Goal,
-    patience: &Patience,
+    deadline: &Deadline,
     cx: &Kubectl,
 ) -> Result<Value, Failure> {
     let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
@@ -250,22 +250,22 @@ async fn wait_for(
     if matches!(goal, Goal::Created) {
         return Ok(object.clone());
     }
-    if deleted || patience.once {
+    if deleted || deadline.once {
         match cx.get_once(kind, namespace, name).await {
             Err(fault) if fault.is_not_found() && deleted => return Ok(object.clone()),
             Err(fault) => return Err(fault),
             Ok(there) if goal.is_met(&there) => return Ok(there),
-            Ok(_) if patience.once => {
+            Ok(_) if deadline.once => {
                 return Err(Failure::text(format!("condition not met for {}/{name}", kind.info().plural)));
             }
             Ok(_) => {}
         }
     }
     let timed_out = || Failure::text(format!("{TIMED_OUT} on {}/{name}", kind.info().plural));
-    if patience.left(cx).is_zero() {
+    if deadline.left(cx).is_zero() {
         return Err(timed_out());
     }
-    let (listed, events) = cx.follow(kind, namespace, name, Some(patience.left(cx))).await?;
+    let (listed, events) = cx.follow(kind, namespace, name, Some(deadline.left(cx))).await?;
     match listed.items.into_iter().next() {
         None if deleted => return Ok(object.clone()),
         None => return Err(Status::not_found(kind, name).into()),

@@ -101,7 +101,7 @@ const TABLE: [Row; 17] = [
 ];
 
 /// What the words ask for: what is made, by which command, and what it shall be called.
-struct Asked<'a> {
+struct Invocation<'a> {
     made: Made,
     /// `deployment`.
     command: &'static str,
@@ -135,7 +135,7 @@ async fn generate(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     post(object, "kubectl-create", "created", args, cx).await.map_err(|fault| refused(fault, &asked, args))
 }
 
-fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Asked<'a>, Failure> {
+fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Invocation<'a>, Failure> {
     let Some((word, names)) = args.words.split_first() else {
         return Err(Failure::text("must specify one of -f and -k"));
     };
@@ -147,11 +147,11 @@ fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Asked<'a>, Failure> {
         return Err(unexpected(args));
     };
     if subcommands.is_empty() {
-        return Ok(Asked { made, command, subcommand: None, names });
+        return Ok(Invocation { made, command, subcommand: None, names });
     }
     match names.split_first() {
         Some((subcommand, names)) if subcommands.contains(&subcommand.as_str()) => {
-            Ok(Asked { made, command, subcommand: Some(subcommand), names })
+            Ok(Invocation { made, command, subcommand: Some(subcommand), names })
         }
         Some(_) => Err(unknown(&names.join(" "), &format!(" {command}"))),
         None => {
@@ -161,8 +161,8 @@ fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Asked<'a>, Failure> {
     }
 }
 
-fn not_one_name(asked: &Asked) -> Failure {
-    let Asked { command, subcommand, names, .. } = asked;
+fn not_one_name(asked: &Invocation) -> Failure {
+    let Invocation { command, subcommand, names, .. } = asked;
     let path = subcommand.map_or_else(|| (*command).to_owned(), |subcommand| format!("{command} {subcommand}"));
     let help = format!("See 'kubectl create {path} -h' for help and examples");
     Failure::text(format!("exactly one NAME is required, got {}\n{help}", names.len()))
@@ -177,7 +177,7 @@ fn secret_of(subcommand: Option<&str>, name: &str, args: &Args, cx: &Kubectl) ->
 }
 
 /// Most generators put their own words before the server's.
-fn refused(fault: Failure, asked: &Asked, args: &Args) -> Failure {
+fn refused(fault: Failure, asked: &Invocation, args: &Args) -> Failure {
     let Failure::Server { status, .. } = &fault else { return fault };
     let what = match asked.made {
         Made::Namespace | Made::Role | Made::ClusterRole => return fault,
