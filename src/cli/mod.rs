@@ -380,7 +380,7 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
     let (mut all, here) = (Manifests::default(), Workdir::plain(Path::new(".")));
     for file in files {
         let (name, once) = match file.as_str() {
-            "-" => ("STDIN", Some(workdir::text_of(io::stdin())?)),
+            "-" => ("STDIN", Some(workdir::text_from(io::stdin())?)),
             file if workdir::is_read_once(file) => {
                 (file, Some(manifest::text_of(&here.look(file).found, file)?.into()))
             }

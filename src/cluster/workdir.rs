@@ -296,14 +296,14 @@ fn read_within(from: impl io::Read, most: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// The text of something of the program's own, such as a saved session; it may have 256 MiB.
-pub fn text_of(from: impl io::Read) -> io::Result<String> {
+pub fn text_from(from: impl io::Read) -> io::Result<String> {
     let bytes = read_within(from, TEXT_BYTES_MAX)?.ok_or_else(|| io::Error::other("it has more than 256 MiB"))?;
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text"))
 }
 
 /// The same of a file.
 pub fn text_in(path: impl AsRef<Path>) -> io::Result<String> {
-    text_of(fs::File::open(path)?)
+    text_from(fs::File::open(path)?)
 }
 
 /// Whether what is there can be read only once: a pipe, such as a shell makes of `<(command)`.

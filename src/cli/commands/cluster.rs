@@ -249,7 +249,7 @@ pub fn unenforced(stepper: &Stepper, line: &str) -> &'static str {
         _ => None,
     });
     let aside = cluster.kubectl.aside(cluster.kubectl.client.clone());
-    let in_file = |word: &str| aside.text_of(word).is_ok_and(|text| is_policy(&text));
+    let in_file = |word: &str| aside.open_text(word).is_ok_and(|text| is_policy(&text));
     let finds = makes && (is_policy(line) || named.any(in_file));
     if finds && !cluster.enforces_policies() { NOTE } else { "" }
 }

@@ -450,8 +450,8 @@ impl Kubectl {
         };
         let argument = match format {
             _ if argument.is_empty() => String::new(),
-            "custom-columns-file" => columns_of(&self.text_of(argument)?)?,
-            "jsonpath-file" | "go-template-file" | "templatefile" => self.text_of(argument)?,
+            "custom-columns-file" => columns_of(&self.open_text(argument)?)?,
+            "jsonpath-file" | "go-template-file" | "templatefile" => self.open_text(argument)?,
             _ => argument.to_owned(),
         };
         Output::parse(&if argument.is_empty() { inline.to_owned() } else { format!("{inline}={argument}") })

@@ -169,7 +169,7 @@ pub(super) async fn within(limit: Option<Duration>, words: &[String], kubectl: &
 pub(super) fn on_text(words: &[String], input: &str, kubectl: &Kubectl) -> Ran {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let Some(name) = words.first() else { return Ran::badly(2, "a program is missing behind the |") };
-    let read = |path: &str| kubectl.text_of(path).ok();
+    let read = |path: &str| kubectl.open_text(path).ok();
     programs::plain(&words, input, &read, &|path| !kubectl.names_in(path).is_empty()).unwrap_or_else(|| {
         match programs::plain_names().any(|known| known == *name) {
             true => Ran::badly(2, format!("{}: this is more than is known of it here", words.join(" "))),

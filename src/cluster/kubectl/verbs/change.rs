@@ -159,7 +159,7 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             return Err(Failure::text("must specify --patch or --patch-file containing the contents of the patch"));
         }
         (text, "") => text.to_owned(),
-        ("", path) => cx.text_of(path).map_err(|why| Failure::text(format!("unable to read patch file: {why}")))?,
+        ("", path) => cx.open_text(path).map_err(|why| Failure::text(format!("unable to read patch file: {why}")))?,
         _ => return Err(Failure::text("cannot specify --patch and --patch-file together")),
     };
     let media_type = match args.value("type") {

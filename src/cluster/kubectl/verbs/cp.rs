@@ -123,14 +123,15 @@ async fn run(
 
 /// The files that a local path means, each as it goes on behind the path.
 fn local_files(path: &str, cx: &Kubectl) -> Result<Vec<(String, String)>, Failure> {
-    if let Ok(text) = cx.text_of(path) {
+    if let Ok(text) = cx.open_text(path) {
         return Ok(vec![(String::new(), text)]);
     }
     let names = cx.names_in(path);
     if names.is_empty() {
         return Err(Failure::text(format!("{path} doesn't exist in local filesystem")));
     }
-    let file = |name: String| Ok((format!("/{name}"), cx.text_of(&format!("{}/{name}", path.trim_end_matches('/')))?));
+    let file =
+        |name: String| Ok((format!("/{name}"), cx.open_text(&format!("{}/{name}", path.trim_end_matches('/')))?));
     names.into_iter().map(file).collect()
 }
 

@@ -68,11 +68,14 @@ impl Kubectl {
     }
 
     /// The text of a file, or of standard input.
-    pub fn text_of(&self, path: &str) -> Result<String, Failure> {
+    ///
+    /// # Errors
+    /// Why it cannot be opened: `open web.yaml: no such file or directory`.
+    pub fn open_text(&self, path: &str) -> Result<String, Failure> {
         self.read_text(path).map_err(|why| Failure::text(format!("open {path}: {why}")))
     }
 
-    /// The same.
+    /// The same, for whoever says himself which file it is.
     ///
     /// # Errors
     /// Why it cannot be read, without its name.

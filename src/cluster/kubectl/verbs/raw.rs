@@ -21,7 +21,7 @@ const NOT_FOUND: &str = "the server could not find the requested resource";
 pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let body = match (method, args.values("filename")) {
         ("GET", _) | ("DELETE", []) => String::new(),
-        (_, [path]) => cx.text_of(path)?,
+        (_, [path]) => cx.open_text(path)?,
         _ => return Err(Failure::text("--raw can only use a single local file or stdin")),
     };
     let target = args.value("raw");

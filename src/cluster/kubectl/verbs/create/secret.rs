@@ -20,7 +20,7 @@ pub(super) fn tls(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failur
     if paths.iter().any(|path| path.is_empty()) {
         return Err(Failure::text("key and cert must be specified"));
     }
-    let [certificate, key] = paths.map(|path| cx.text_of(path));
+    let [certificate, key] = paths.map(|path| cx.open_text(path));
     let (certificate, key) = (certificate?, key?);
     for (text, begins, what) in
         [(&certificate, "-----BEGIN CERTIFICATE-----", "certificate"), (&key, "-----BEGIN ", "key")]
