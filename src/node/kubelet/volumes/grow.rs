@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use super::super::params::SYNC_PERIOD;
 use crate::apiserver::request::Patch;
 use crate::client::recorder::EventType;
-use crate::engine::RpcError;
 use crate::node::csi::CsiRequest;
 use crate::node::csi::sidecar::Driver;
 use crate::node::kubelet::{REMOUNT, Shared};
@@ -74,8 +73,7 @@ impl Shared {
             volume_path: path.to_owned(),
             required_bytes: size.value(),
         };
-        let grpc = |error: RpcError| format!("rpc error: code = {} desc = {}", error.code, error.message);
-        driver.call(request).await.map_err(grpc)?;
+        driver.call(request).await.map_err(|error| error.to_string())?;
         let finished = json!({
             "capacity": {"storage": size.to_quantity()},
             "conditions": with_resize_condition(&claim, None, false),
