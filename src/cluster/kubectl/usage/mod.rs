@@ -124,6 +124,7 @@ mod tests {
             letters.dedup();
             assert_eq!(letters.len(), all, "{}: one letter means two things", command.name);
         }
+        assert!(FLAGS.is_sorted_by_key(|flag| flag.name), "help lists flags by name");
         for known in FLAGS {
             assert!(COMMANDS.iter().any(|command| flag(command.name, known.name).is_some()), "{}", known.name);
         }
