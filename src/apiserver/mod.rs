@@ -61,6 +61,7 @@ pub mod metrics;
 pub mod non_resource;
 pub mod printers;
 mod read;
+mod recent;
 pub mod registry;
 pub mod request;
 pub mod rest;

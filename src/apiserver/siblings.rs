@@ -1,19 +1,16 @@
 //! Pods of one owner are mostly stored alike, and then keep one copy of their spec.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::object::Object;
 use crate::object::meta::controller_of;
 use crate::object::pod::Spec;
 
-/// Of how many owners the last Pod is remembered.
-const OWNERS_MAX: usize = 256;
+use super::recent::Recent;
 
-/// The spec of the last new Pod of each owner, as it was stored. Nothing is decided by what is in it: it only saves room.
+/// The spec of the last new Pod of each owner, as it was stored.
 #[derive(Clone, Default)]
-pub struct Siblings(Rc<BTreeMap<String, Spec>>);
+pub struct Siblings(Recent<String, Spec>);
 
 impl Siblings {
     /// Lets a new Pod share its spec with the one that its owner made before.
@@ -24,12 +21,7 @@ impl Siblings {
         if self.0.get(&owner).is_some_and(|sibling| spec.share_with(sibling)) {
             return;
         }
-        // Whoever has saved the server goes on with the specs of then.
-        let siblings = Rc::make_mut(&mut self.0);
-        if siblings.len() >= OWNERS_MAX {
-            siblings.clear();
-        }
-        siblings.insert(owner, spec.clone());
+        self.0.insert(owner, spec.clone());
     }
 }
 

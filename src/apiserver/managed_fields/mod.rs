@@ -15,7 +15,6 @@
 //! types that they have in OpenAPI.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
@@ -29,6 +28,7 @@ use crate::store::Entry;
 
 use super::apiextensions::Definitions;
 use super::apiextensions::fields::Custom;
+use super::recent::Recent;
 use super::request::{Request, Response};
 use super::watch::{WatchEvent, WatchId};
 use super::{ApiServer, Handling, registry};
@@ -37,9 +37,6 @@ mod apply;
 pub mod shapes;
 pub mod templates;
 pub mod typed;
-
-/// How many writers are remembered.
-const WRITERS_MAX: usize = 256;
 
 /// What a write says of who manages what.
 #[derive(Clone)]
@@ -79,20 +76,15 @@ impl Request {
 
 /// Everybody who wrote lately: what they write has them in common.
 #[derive(Clone, Default)]
-pub struct Writers(Rc<BTreeSet<Rc<Writer>>>);
+pub struct Writers(Recent<Rc<Writer>, Rc<Writer>>);
 
 impl Writers {
     fn shared(&mut self, writer: Writer) -> Rc<Writer> {
         if let Some(known) = self.0.get(&writer) {
             return known.clone();
         }
-        // Whoever has saved the server goes on with the writers of then.
-        let writers = Rc::make_mut(&mut self.0);
-        if writers.len() >= WRITERS_MAX {
-            writers.clear();
-        }
         let writer = Rc::new(writer);
-        writers.insert(writer.clone());
+        self.0.insert(writer.clone(), writer.clone());
         writer
     }
 }

@@ -2,7 +2,6 @@
 //! before, the fields of the first are worked out once, for all that are like it.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::object::fields::{BuiltIn, Managers, Operation, Set, Write, Writer};
@@ -10,14 +9,12 @@ use crate::object::meta::controller_of;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Pod};
 
+use super::super::recent::Recent;
 use super::shapes;
 
-/// Of how many owners the last Pod is remembered.
-const OWNERS_MAX: usize = 256;
-
-/// The last new Pod of each owner, as it was sent. Nothing is decided by what is in it: it only saves work.
+/// The last new Pod of each owner, as it was sent.
 #[derive(Clone, Default)]
-pub struct Templates(Rc<BTreeMap<String, Rc<Template>>>);
+pub struct Templates(Recent<String, Rc<Template>>);
 
 struct Template {
     pod: Pod,
@@ -33,12 +30,8 @@ impl Templates {
         {
             return Some(template.fields.get_or_init(|| Rc::new(fields(&template.pod))).clone());
         }
-        // Whoever has saved the server goes on with the templates of then.
-        let templates = Rc::make_mut(&mut self.0);
-        if templates.len() >= OWNERS_MAX {
-            templates.clear();
-        }
-        templates.insert(owner.uid.clone(), Rc::new(Template { pod: pod.clone(), fields: OnceCell::new() }));
+        let template = Template { pod: pod.clone(), fields: OnceCell::new() };
+        self.0.insert(owner.uid.clone(), Rc::new(template));
         None
     }
 }
