@@ -57,8 +57,7 @@ impl ApiServer {
             return Ok(());
         }
         let question = Question::new(handling.request, old, new, &self.store, &self.definitions);
-        let mut denied: Option<(String, Objection)> = None;
-        let (mut notes, mut failure) = (Notes::new(), None);
+        let (mut notes, mut consequences) = (Notes::new(), Consequences::default());
         for (name, policy) in &policies.policies {
             if !question.is_of(policy.head.constraints.as_ref()) {
                 continue;
@@ -75,39 +74,57 @@ impl ApiServer {
                     format!("{name} with binding {bound} ({}): {said}", actions.join(", "))
                 });
                 for objection in objections {
-                    let wants = |wanted: &str| !objection.of_policy && actions.iter().any(|action| action == wanted);
-                    if wants("Warn") {
-                        handling.warnings.push(format!(
-                            "Validation failed for {NAME} '{name}' with binding '{bound}': {}",
-                            objection.message
-                        ));
-                    }
-                    if failure.is_none() && wants("Audit") {
-                        failure = Some(format!(
-                            "[{{\"message\":{},\"policy\":{},\"binding\":{},\"expressionIndex\":{},\"validationActions\":{}}}]",
-                            json!(objection.message),
-                            json!(name),
-                            json!(bound),
-                            objection.expression,
-                            json!(actions),
-                        ));
-                    }
-                    if denied.is_none() && (objection.of_policy || wants("Deny")) {
-                        let text =
-                            format!("{NAME} '{name}' with binding '{bound}' denied request: {}", objection.message);
-                        denied = Some((text, objection));
-                    }
+                    consequences.follow(handling, (name, bound), actions, objection);
                 }
             }
         }
         let notes = notes.into_iter().map(|(key, values)| (key, values.join(", ")));
         let notes = notes.filter(|(_, value)| !value.is_empty());
-        for (key, value) in notes.chain(failure.map(|value| (FAILURE.to_owned(), value))) {
+        for (key, value) in notes.chain(consequences.failure.map(|value| (FAILURE.to_owned(), value))) {
             handling.note_in_audit(key, value);
         }
-        match denied {
+        match consequences.denied {
             Some((text, objection)) => Err(refusal(handling, new.or(old), &text, objection.reason)),
             None => Ok(()),
+        }
+    }
+}
+
+/// What objections lead to. Of each the first is told.
+#[derive(Default)]
+struct Consequences {
+    /// The request is denied: in which words, and why.
+    denied: Option<(String, Objection)>,
+    /// What the audit log is to have, as JSON.
+    failure: Option<String>,
+}
+
+impl Consequences {
+    /// Whatever the binding's `validationActions` ask for. A policy that is itself at fault denies in any case.
+    fn follow(
+        &mut self,
+        handling: &mut Handling,
+        (name, bound): (&str, &str),
+        actions: &[String],
+        objection: Objection,
+    ) {
+        let wants = |wanted: &str| !objection.of_policy && actions.iter().any(|action| action == wanted);
+        let of = format!("{NAME} '{name}' with binding '{bound}'");
+        if wants("Warn") {
+            handling.warnings.push(format!("Validation failed for {of}: {}", objection.message));
+        }
+        if self.failure.is_none() && wants("Audit") {
+            self.failure = Some(format!(
+                "[{{\"message\":{},\"policy\":{},\"binding\":{},\"expressionIndex\":{},\"validationActions\":{}}}]",
+                json!(objection.message),
+                json!(name),
+                json!(bound),
+                objection.expression,
+                json!(actions),
+            ));
+        }
+        if self.denied.is_none() && (objection.of_policy || wants("Deny")) {
+            self.denied = Some((format!("{of} denied request: {}", objection.message), objection));
         }
     }
 }
