@@ -6,7 +6,7 @@
 //! Left out: streams of bytes, for which Exec, Attach and PortForward give a URL, metrics, checkpoints, user namespaces.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::engine::event::printed;
 use crate::engine::{Message, RpcError};
@@ -14,220 +14,15 @@ use crate::object::Shared;
 use crate::object::text::Text;
 use crate::object::time::Instant;
 
-/// `PodSandboxMetadata`, with what else identifies a pod to the runtime.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PodSandboxConfig {
-    /// The Pod's name.
-    pub name: String,
-    /// The Pod's namespace.
-    pub namespace: String,
-    /// The Pod's uid.
-    pub uid: Text,
-    /// 0 for the Pod's first sandbox.
-    pub attempt: u32,
-    /// The hostname inside.
-    pub hostname: String,
-    /// The domain that makes the hostname a full one, which its `/etc/hosts` tells. In a real cluster the kubelet writes that
-    /// file.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub domain: String,
-    /// The Pod shares the node's network; no CNI call is made.
-    pub host_network: bool,
-    /// The Pod's labels, by key.
-    #[serde(serialize_with = "as_map")]
-    pub labels: Shared<Vec<(String, String)>>,
-    /// Ports that the containers declare.
-    pub port_mappings: Vec<PortMapping>,
-    /// What its `/etc/hosts` says beside the usual: address and names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub host_aliases: Vec<(String, Vec<String>)>,
-    /// Its `/etc/resolv.conf`.
-    pub dns: Shared<DnsConfig>,
-    /// The way to run it, of `RunPodSandboxRequest`; empty: the usual one.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub runtime_handler: String,
-}
+mod container;
+mod notices;
+mod sandbox;
 
-/// `PortMapping`: a port of a container, and the node's that leads to it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PortMapping {
-    /// `TCP`.
-    pub protocol: String,
-    /// The container's.
-    pub container_port: i32,
-    /// The node's; 0: none leads there.
-    pub host_port: i32,
-    /// At which of the node's addresses; empty: at all.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub host_ip: String,
-}
-
-/// `DNSConfig`: what a Pod's `/etc/resolv.conf` says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DnsConfig {
-    /// `nameserver`.
-    pub servers: Vec<String>,
-    /// `search`.
-    pub searches: Vec<String>,
-    /// `options`.
-    pub options: Vec<String>,
-}
-
-/// `PodSandboxStatus`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PodSandboxStatus {
-    /// The runtime's id: 64 hex digits.
-    pub id: Text,
-    /// What it was made from.
-    pub config: Shared<PodSandboxConfig>,
-    /// `SANDBOX_READY`, or not any more.
-    pub ready: bool,
-    /// Nanoseconds since the run started.
-    #[serde(serialize_with = "nanos")]
-    pub created_at: Instant,
-    /// The address that CNI gave; empty on the host's network and after the sandbox stopped.
-    pub ip: String,
-}
-
-/// `ContainerConfig`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContainerConfig {
-    /// Its name in the Pod's spec.
-    pub name: String,
-    /// How many came before it.
-    pub attempt: u32,
-    /// The image as the spec names it.
-    pub image: String,
-    /// Replaces the image's entrypoint, if not empty.
-    pub command: Vec<String>,
-    /// Replaces the image's arguments, if not empty.
-    pub args: Vec<String>,
-    /// Where its process begins; empty: where the image says.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub working_dir: String,
-    /// Environment variables, resolved.
-    pub envs: Shared<Vec<(String, String)>>,
-    /// Where files are mounted: container path, host path.
-    pub mounts: Vec<(String, String)>,
-    /// Not CRI: the ports that its spec declares, with protocol. A simulated process may listen there.
-    pub ports: Vec<(i32, String)>,
-    /// Its standard input stays open, whether anybody writes to it or not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub stdin: bool,
-    /// How much of the machine it may use.
-    pub linux: LinuxContainerResources,
-    /// As whom its process runs, and where it may write.
-    #[serde(skip)]
-    pub security: LinuxContainerSecurityContext,
-    /// Not CRI: the file in which the process may say why it ended. A real kubelet mounts one there, and reads it.
-    #[serde(skip)]
-    pub termination_message_path: String,
-    /// Not CRI: if it says nothing and ended badly, the end of what it printed will do (`FallbackToLogsOnError`).
-    #[serde(skip)]
-    pub falls_back_to_logs: bool,
-}
-
-/// `LinuxContainerResources`: what becomes of requests and limits in the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LinuxContainerResources {
-    /// Microseconds of CPU time in each tenth of a second; 0: as many as there are.
-    pub cpu_quota: i64,
-    /// Its part of the CPU where several want it: 1024 for each whole one that it asks for.
-    pub cpu_shares: i64,
-    /// Bytes; 0: no limit.
-    pub memory_limit_in_bytes: i64,
-    /// How soon the kernel kills it when memory runs out: 1000 among the first, -997 after almost all others.
-    pub oom_score_adj: i64,
-}
-
-/// `LinuxContainerSecurityContext`: what it is told of users, and of what others see.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LinuxContainerSecurityContext {
-    /// By number; None: whoever the image says.
-    pub run_as_user: Option<i64>,
-    /// The first of its groups.
-    pub run_as_group: Option<i64>,
-    /// The others.
-    pub supplemental_groups: Vec<i64>,
-    /// Its own files cannot be written.
-    pub readonly_rootfs: bool,
-    /// Mount points that it cannot write to. In CRI each mount says it.
-    pub read_only_mounts: Vec<String>,
-    /// The containers of its Pod see each other's processes (`NamespaceOption`).
-    pub share_processes: bool,
-}
-
-/// `ContainerState`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ContainerState {
-    /// Made, not started.
-    ContainerCreated,
-    /// Its process runs.
-    ContainerRunning,
-    /// Its process is gone.
-    ContainerExited,
-}
-
-/// `ContainerStatus`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContainerStatus {
-    /// The runtime's id, without `containerd://`.
-    pub id: Text,
-    /// Its sandbox.
-    pub sandbox_id: Text,
-    /// The Pod's uid, from the sandbox.
-    pub pod_uid: Text,
-    /// Its name in the Pod's spec.
-    pub name: Text,
-    /// How many came before it.
-    pub attempt: u32,
-    /// Where it is in its life.
-    pub state: ContainerState,
-    /// The image as the spec names it.
-    pub image: Text,
-    /// The image as the runtime knows it: `docker.io/library/nginx@sha256:…`.
-    pub image_ref: Text,
-    /// When it was made.
-    #[serde(serialize_with = "nanos")]
-    pub created_at: Instant,
-    /// When its process began; the start of the run before that.
-    #[serde(serialize_with = "nanos")]
-    pub started_at: Instant,
-    /// When its process ended; the start of the run before that.
-    #[serde(serialize_with = "nanos")]
-    pub finished_at: Instant,
-    /// The process's exit code.
-    pub exit_code: i32,
-    /// `Completed`, `Error`, `OOMKilled`; empty while it runs.
-    pub reason: Text,
-    /// What there is to say about its end.
-    pub message: Text,
-}
-
-/// `Image`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Image {
-    /// `docker.io/library/nginx@sha256:…`.
-    pub id: Text,
-    /// The names it was pulled by.
-    pub repo_tags: Vec<String>,
-    /// Bytes.
-    pub size: u64,
-    /// As whom its process runs, if the image says so with a number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uid: Option<i64>,
-    /// The same, if it says so with a name. If it says nothing: root.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub username: String,
-}
+pub use container::{
+    ContainerConfig, ContainerState, ContainerStatus, Image, LinuxContainerResources, LinuxContainerSecurityContext,
+};
+pub use notices::{ConditionsMayDiffer, Interrupt, RelistWouldFind, StreamEnded};
+pub use sandbox::{DnsConfig, PodSandboxConfig, PodSandboxStatus, PortMapping};
 
 /// What a kubelet asks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -410,14 +205,6 @@ pub enum CriResponse {
     },
 }
 
-/// A process has ended, and the kubelet's next relist would find something. No runtime says this to a kubelet of 1.36, unless
-/// somebody switches EventedPLEG on: it stands for the relists that find nothing, which are left out here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RelistWouldFind {
-    /// The container.
-    pub id: Text,
-}
-
 /// How a connection is to a shell that somebody types into.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stream {
@@ -429,22 +216,6 @@ pub struct Stream {
     pub prompt: String,
     /// The shell has ended with this code.
     pub ended: Option<i32>,
-}
-
-/// Ctrl-C for the line that runs. No reply is expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Interrupt {
-    /// The connection.
-    pub stream: u64,
-}
-
-/// The shell at the other end is gone, and nobody has typed that it should. No reply is expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct StreamEnded {
-    /// The connection.
-    pub stream: u64,
-    /// How it has ended.
-    pub code: i32,
 }
 
 /// `RuntimeCondition`.
@@ -464,21 +235,6 @@ pub struct RuntimeCondition {
 impl std::fmt::Display for RuntimeCondition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}={} reason:{} message:{}", self.name, self.status, self.reason, self.message)
-    }
-}
-
-/// What a runtime that is asked for its Status may have to say has changed. Not CRI: a real kubelet asks every five
-/// seconds, and this one when there may be news.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConditionsMayDiffer;
-
-impl Message for ConditionsMayDiffer {
-    fn method(&self) -> &'static str {
-        "ConditionsMayDiffer"
-    }
-
-    fn json(&self) -> Value {
-        json!({})
     }
 }
 
@@ -531,40 +287,7 @@ impl Message for CriResponse {
     }
 }
 
-impl Message for RelistWouldFind {
-    fn method(&self) -> &'static str {
-        "a relist would find something"
-    }
-
-    fn json(&self) -> Value {
-        printed(self)
-    }
-}
-
-impl Message for Interrupt {
-    fn method(&self) -> &'static str {
-        "Ctrl-C"
-    }
-
-    fn json(&self) -> Value {
-        printed(self)
-    }
-}
-
-impl Message for StreamEnded {
-    fn method(&self) -> &'static str {
-        "StreamEnded"
-    }
-
-    fn json(&self) -> Value {
-        printed(self)
-    }
-}
-
-fn as_map<S: serde::Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
-}
-
+/// An instant as CRI has it: nanoseconds.
 fn nanos<S: serde::Serializer>(at: &Instant, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(at.0)
 }
