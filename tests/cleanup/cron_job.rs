@@ -62,3 +62,26 @@ fn a_job_that_somebody_else_made_counts_too() {
     let status = world.get(Kind::CronJob, "default/tick").unwrap().to_json()["status"].clone();
     assert_eq!(status["lastSuccessfulTime"], manual["status"]["completionTime"]);
 }
+
+#[test]
+fn a_job_of_an_earlier_cron_job_with_its_name_counts_too() {
+    let mut world = World::new(1);
+    tick(&mut world);
+    let owner = json!({
+        "apiVersion": "batch/v1", "kind": "CronJob", "name": "tick", "uid": "of-an-earlier-one", "controller": true,
+    });
+    // The garbage collector wants it to go; it stays for its finalizer.
+    world.apply(json!({
+        "apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "left", "ownerReferences": [owner], "finalizers": ["example.com/stays"]},
+        "spec": {"suspend": true, "template": {"spec": {
+            "restartPolicy": "Never", "containers": [{"name": "c", "image": "busybox:1.36"}],
+        }}},
+    }));
+    world.run(10);
+    assert_eq!(world.take_writes(CRON), [""; 0], "it is not told to the new one");
+    world.run(60);
+    let unexpected = "event UnexpectedJob: Saw a job that the controller did not create or forgot: left";
+    let writes = world.take_writes(CRON);
+    assert!(writes.iter().any(|write| write == unexpected), "{writes:?}");
+}

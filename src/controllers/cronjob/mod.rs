@@ -41,7 +41,7 @@ use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, zone};
 
 use super::job::conditions::{COMPLETE, FAILED, holding, is_finished};
-use super::pods::{BY_CONTROLLER, index_by_controller, owned_by};
+use super::pods::resolve;
 
 mod history;
 pub mod times;
@@ -58,6 +58,17 @@ pub const REGISTRATION: Registration = Registration {
 /// Which time a Job is for, in the CronJob's time zone.
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 
+/// The index that finds Jobs by the name of their controller.
+const BY_OWNER_NAME: &str = "owner name";
+
+/// The name alone counts, not the uid: a CronJob also cleans up after an earlier one of its name, which was deleted and
+/// has left its Jobs. Mirrors `getJobsToBeReconciled`.
+fn index_by_owner_name(object: &Object) -> Vec<String> {
+    let meta = object.meta();
+    let namespace = meta.namespace.as_deref().unwrap_or_default();
+    controller_of(meta).map(|owner| Key::new(namespace, &owner.name).to_string()).into_iter().collect()
+}
+
 /// The controller of CronJobs.
 pub struct CronJobs {
     client: Client,
@@ -70,7 +81,7 @@ pub struct CronJobs {
 impl CronJobs {
     /// The controller, on these caches.
     pub fn new(context: &ControllerContext) -> CronJobs {
-        context.add_index::<Job>(BY_CONTROLLER, index_by_controller);
+        context.add_index::<Job>(BY_OWNER_NAME, index_by_owner_name);
         CronJobs {
             client: context.client.clone(),
             recorder: context.recorder.clone(),
@@ -94,7 +105,12 @@ impl Controller for CronJobs {
                 }
             }
             Change::Added(Object::Job(job)) | Change::Deleted(Object::Job(job)) => self.job_changed(job),
-            Change::Updated { new: Object::Job(job), .. } => self.job_changed(job),
+            Change::Updated { old: Object::Job(old), new: Object::Job(job) } => {
+                if controller_of(&old.metadata) != controller_of(&job.metadata) {
+                    self.job_changed(old);
+                }
+                self.job_changed(job);
+            }
             other => self.queue.add(other.key()),
         }
     }
@@ -103,7 +119,7 @@ impl Controller for CronJobs {
     async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(cached) = self.cron_jobs.get(&key) else { return Ok(()) };
         let mut cron_job = CronJob::clone(&cached);
-        let jobs = self.jobs.by_index(BY_CONTROLLER, &owned_by(&cron_job));
+        let jobs = self.jobs.by_index(BY_OWNER_NAME, &key.to_string());
         let mut changed = self.clean_up(&mut cron_job, &jobs).await;
         let result = self.bring_up_to_date(&mut cron_job, &jobs, &mut changed).await;
         if changed {
@@ -394,9 +410,9 @@ fn job_for(cron_job: &CronJob, name: String, scheduled: Timestamp, zone: &TimeZo
 
 impl CronJobs {
     fn job_changed(&self, job: &Job) {
-        let owner = controller_of(&job.metadata).filter(|owner| owner.kind == Kind::CronJob.info().kind);
-        if let Some(owner) = owner {
-            self.queue.add(Key::new(job.metadata.namespace.as_deref().unwrap_or_default(), &owner.name));
+        let owner = controller_of(&job.metadata);
+        if let Some(cron_job) = owner.and_then(|owner| resolve(&self.cron_jobs, &job.metadata, owner)) {
+            self.queue.add(Key::of_meta(&cron_job.metadata));
         }
     }
 
