@@ -126,6 +126,38 @@ fn a_cluster_without_metrics_says_so() {
 }
 
 #[test]
+fn that_nothing_could_be_computed_is_told_once_the_status_says_so() {
+    let mut cluster = bugs::cluster(&scenario(
+        "  - kubectl apply -f web.yaml
+  - kubectl autoscale deployment web --min=2 --max=5 --cpu=50%
+  - sleep 20
+",
+    ));
+    let (mut written, mut told) = (None, None);
+    while !cluster.is_quiet() {
+        let Some(step) = cluster.step() else { break };
+        for note in &step.notes {
+            match note {
+                Note::Stored { new: Some(Object::HorizontalPodAutoscaler(hpa)), .. }
+                    if hpa.status.as_ref().is_some_and(|status| status.conditions.is_some()) =>
+                {
+                    written.get_or_insert(step.time.timestamp().as_nanosecond());
+                }
+                Note::Stored { new: Some(Object::Event(event)), .. }
+                    if event.reason.as_deref() == Some("FailedComputeMetricsReplicas") =>
+                {
+                    // The name of an Event has the time at which it was told.
+                    let name = event.metadata.name.as_deref().unwrap();
+                    told.get_or_insert(i128::from_str_radix(name.rsplit('.').next().unwrap(), 16).unwrap());
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(written.is_some() && written < told, "written {written:?}, told {told:?}");
+}
+
+#[test]
 fn what_pods_and_nodes_use_is_shown() {
     says(
         "  - kubectl apply -f web.yaml

@@ -139,9 +139,14 @@ impl Controller for Autoscalers {
         let result = self.scale(&key, &mut hpa).await;
         let written =
             if hpa.status == cached.status { Ok(()) } else { self.client.update_status(hpa).await.map(|_| ()) };
-        let failed = result.err().or(written.err().map(|status| status.to_string()));
-        // What failed is tried again at the next look, and not sooner.
-        failed.map_or(Ok(()), |why| Err(Error::Unchanged(why)))?;
+        let failed = result.err().or(written.err().map(|status| status.to_string().into()));
+        if let Some(Failed { why, told }) = failed {
+            if let Some(message) = told {
+                self.recorder.event(&*cached, EventType::Warning, "FailedComputeMetricsReplicas", message);
+            }
+            // What failed is tried again at the next look, and not sooner.
+            return Err(Error::Unchanged(why));
+        }
         self.queue.add_after_background(key, SYNC_PERIOD);
         Ok(())
     }
@@ -150,7 +155,7 @@ impl Controller for Autoscalers {
 impl Autoscalers {
     /// Looks, decides, scales, and notes all of it in the status. An error says what could not be done. Mirrors
     /// `reconcileAutoscaler`.
-    async fn scale(&self, key: &Key, hpa: &mut HorizontalPodAutoscaler) -> Result<(), String> {
+    async fn scale(&self, key: &Key, hpa: &mut HorizontalPodAutoscaler) -> Result<(), Failed> {
         let (kind, scale) = self.target(key, hpa).await?;
         let current = scale.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(0);
         let (min, max, now) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas, self.client.now());
@@ -172,7 +177,7 @@ impl Autoscalers {
             self.rescale(key, hpa, (kind, &scale), wish, &plan).await?;
         }
         status::set(hpa, current, plan.replicas, plan.statuses, scaled.then(|| self.client.now()));
-        plan.failed.map_or(Ok(()), Err)
+        plan.failed.map_or(Ok(()), |why| Err(why.into()))
     }
 
     /// The target's kind and scale.
@@ -221,15 +226,15 @@ impl Autoscalers {
         hpa: &mut HorizontalPodAutoscaler,
         scale: &Scale,
         wish: Wish,
-    ) -> Result<Plan, String> {
+    ) -> Result<Plan, Failed> {
         let computed = self.compute(key, hpa, scale, wish.current).await;
         let (wanted, metric) = match computed.wanted {
             Ok(wanted) => wanted,
             Err(why) => {
                 let before = hpa.status.as_ref().map_or(0, |status| status.desired_replicas);
                 status::set(hpa, wish.current, before, computed.statuses, None);
-                self.recorder.event(hpa, EventType::Warning, "FailedComputeMetricsReplicas", why.clone());
-                return Err(format!("failed to compute desired number of replicas based on listed metrics: {why}"));
+                let text = format!("failed to compute desired number of replicas based on listed metrics: {why}");
+                return Err(Failed { why: text, told: Some(why) });
             }
         };
         let wish = Wish { desired: wanted, now: self.client.now(), ..wish };
@@ -298,6 +303,19 @@ impl Autoscalers {
 
     fn with_past<T>(&self, key: &Key, work: impl FnOnce(&mut Past) -> T) -> T {
         work(&mut self.memory.borrow_mut().entry(key.clone()).or_default().past)
+    }
+}
+
+/// What went wrong with a look.
+struct Failed {
+    why: String,
+    /// What an Event tells of it once the status is written.
+    told: Option<String>,
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Failed {
+        Failed { why, told: None }
     }
 }
 
