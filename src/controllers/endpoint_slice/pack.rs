@@ -9,8 +9,15 @@ use std::sync::Arc;
 
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
+use super::MANAGED_BY;
+use crate::controllers::service_pods::HEADLESS;
+use crate::object::well_known::SERVICE_NAME;
+
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
+
+/// The labels that a slice has for what it is, and not from its Service. Mirrors `isReservedLabelKey`.
+pub const RESERVED: [&str; 3] = [HEADLESS, SERVICE_NAME, MANAGED_BY];
 
 /// What is to be written. Creations come first, so that no endpoint is missing in between.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +61,9 @@ impl Plan {
             let same = kept.len() == there.len() && there.iter().zip(&kept).all(|(old, new)| (shape.same)(old, new));
             match (same, kept.is_empty()) {
                 (false, true) => self.delete.push(slice.clone()),
-                (true, _) if slice.metadata.labels.as_ref() == Some(&labels) => unchanged.push(slice.clone()),
+                (true, _) if same_but_reserved(slice.metadata.labels.as_ref(), &labels) => {
+                    unchanged.push(slice.clone());
+                }
                 _ => {
                     let mut slice = EndpointSlice::clone(slice);
                     slice.endpoints = Some(kept);
@@ -116,6 +125,15 @@ pub fn identity(endpoint: &Endpoint) -> String {
     .join(" ")
 }
 
+/// A label that says whose slice it is, or that the Service has no address, is put right with the next change of the
+/// slice, and is no reason for one. Mirrors what `setEndpointSliceLabels` calls updated.
+fn same_but_reserved(there: Option<&Labels>, wanted: &Labels) -> bool {
+    let others = |labels: &Labels| labels.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).count();
+    let there = there.unwrap_or(const { &Labels::new() });
+    let has = |(key, value): (&String, &String)| RESERVED.contains(&key.as_str()) || there.get(key) == Some(value);
+    others(there) == others(wanted) && wanted.iter().all(has)
+}
+
 fn len(slice: &EndpointSlice) -> usize {
     slice.endpoints.as_ref().map_or(0, Vec::len)
 }
@@ -166,6 +184,19 @@ mod tests {
         let write = |slice: &EndpointSlice| format!("{}:{}", name(slice), endpoints(slice));
         let writes = plan.create.iter().chain(&plan.update).map(write);
         writes.chain(plan.delete.iter().map(|slice| format!("-{}", name(slice)))).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn labels_that_say_whose_slice_it_is_are_no_reason_to_write() {
+        let labels = |all: &[(&str, &str)]| -> Labels {
+            all.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let same = |there, wanted| same_but_reserved(Some(&labels(there)), &labels(wanted));
+        assert!(same(&[("app", "web")], &[("app", "web"), (HEADLESS, "")]));
+        assert!(same(&[("app", "web"), (MANAGED_BY, "me")], &[("app", "web"), (MANAGED_BY, "you")]));
+        assert!(!same(&[("app", "web")], &[("app", "shop")]));
+        assert!(!same(&[("app", "web"), ("tier", "front")], &[("app", "web")]));
+        assert!(!same(&[], &[("app", "web")]));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use k8s_openapi::api::discovery::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::pack::Labels;
+use super::pack::{Labels, RESERVED};
 use super::{MANAGED_BY, topology};
 use crate::controllers::service_pods::{
     HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
@@ -86,7 +86,7 @@ pub fn ports_key(ports: &[EndpointPort]) -> String {
 /// The Service's labels and those that say whose slice it is.
 pub fn labels(service: &Service, managed_by: &str) -> Labels {
     let mut labels = service.metadata.labels.clone().unwrap_or_default();
-    for reserved in [HEADLESS, SERVICE_NAME, MANAGED_BY] {
+    for reserved in RESERVED {
         labels.remove(reserved);
     }
     if !has_ip(service) {
