@@ -41,10 +41,24 @@ fn lines(map: Option<&BTreeMap<String, String>>) -> String {
 
 /// What a container of the Pod may use at most if it does not say so itself: what the Pod as a whole may, and else what
 /// the node has. Mirrors `defaultPodLimitsForDownwardAPI`; files are made from what the node has alone.
-pub fn limits_of_container(pod: &Pod, node: &BTreeMap<String, Quantity>) -> BTreeMap<String, Quantity> {
+fn limits_of_container(pod: &Pod, node: &BTreeMap<String, Quantity>) -> BTreeMap<String, Quantity> {
     let said = pod_level(pod).and_then(|resources| resources.limits.as_ref());
     let limit = |name: &str| said?.get(name).filter(|limit| is_pod_level(name) && !Amount::of(limit).is_zero());
     node.iter().map(|(name, has)| (name.clone(), limit(name).unwrap_or(has).clone())).collect()
+}
+
+/// The same for a variable. Of the containers that it may name only the Pod's own are given what the node has, and no
+/// init container; one that asks about itself is, whatever it is.
+pub fn variable(
+    pod: &Pod,
+    selector: &ResourceFieldSelector,
+    own: &Container,
+    node: &BTreeMap<String, Quantity>,
+) -> Result<String, String> {
+    let named = selector.container_name.as_deref().filter(|name| !name.is_empty());
+    let of_pod = |name: &str| pod.spec.iter().any(|spec| spec.containers.iter().any(|there| there.name == name));
+    let limits = if named.is_none_or(of_pod) { limits_of_container(pod, node) } else { BTreeMap::new() };
+    resource(pod, selector, Some(own), &limits)
 }
 
 /// The number behind a `resourceFieldRef`, in units of its divisor, rounded up. A limit that is not set is what the
@@ -130,6 +144,24 @@ mod tests {
                 resource: resource_name.into(),
             };
             assert_eq!(resource(&pod, &selector, None, &node).as_deref(), Ok(text), "{resource_name} {divisor:?}");
+        }
+    }
+
+    #[test]
+    fn a_variable_about_an_init_container_without_limits_is_zero() {
+        let mut pod = pod();
+        let spec = pod.spec.as_mut().expect("a spec");
+        spec.containers.push(Container { name: "b".into(), ..Container::default() });
+        spec.init_containers = Some(vec![Container { name: "i".into(), ..Container::default() }]);
+        let node = [("cpu".to_owned(), Quantity("4".into()))].into();
+        let own = Container { name: "i".into(), ..Container::default() };
+        for (name, text) in [(None, "4"), (Some("b"), "4"), (Some("i"), "0"), (Some("a"), "2")] {
+            let selector = ResourceFieldSelector {
+                container_name: name.map(str::to_owned),
+                divisor: None,
+                resource: "limits.cpu".into(),
+            };
+            assert_eq!(variable(&pod, &selector, &own, &node).as_deref(), Ok(text), "{name:?}");
         }
     }
 

@@ -72,8 +72,7 @@ fn value_from(
         };
     }
     if let Some(selector) = &source.resource_field_ref {
-        let limits = fields::limits_of_container(pod, node);
-        return fields::resource(pod, selector, Some(container), &limits).map(Some);
+        return fields::variable(pod, selector, container, node).map(Some);
     }
     let map = source.config_map_key_ref.as_ref().map(|r| (Kind::ConfigMap, &r.name, &r.key, r.optional));
     let secret = source.secret_key_ref.as_ref().map(|r| (Kind::Secret, &r.name, &r.key, r.optional));
