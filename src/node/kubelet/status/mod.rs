@@ -22,14 +22,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::PodSpec;
+use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 
 use super::active_deadline;
 use super::resize::Resize;
 use super::runtime_pod::RuntimePod;
-use crate::object::Pod;
 use crate::object::pod::status::{ContainerStatus, HostIP, PodIP, PodStatus};
 use crate::object::pod::{is_final, is_sidecar};
+use crate::object::{Pod, Shared};
 use sizes::Sizes;
 
 /// Why the last attempt to start a container failed: an entry of the kubelet's reason cache
@@ -98,9 +98,19 @@ pub fn generate(inputs: &Inputs) -> PodStatus {
     apply_probes(&mut status, inputs, spec);
     set_addresses(&mut status, inputs, spec);
     status.allocated_resources = inputs.sizes.whole.allocated.clone();
-    status.resources = Some(inputs.sizes.whole.in_force.clone());
+    status.resources = Some(resources_of_pod(inputs, &status));
     status.conditions = Some(conditions::all(inputs, &status, spec));
     status
+}
+
+/// What is in force for the pod as a whole. Of one that has run and whose last status said already that it is over, nothing
+/// is kept that only its containers knew.
+fn resources_of_pod(inputs: &Inputs, status: &PodStatus) -> Shared<ResourceRequirements> {
+    let whole = &inputs.sizes.whole;
+    let is_over = inputs.old.phase.as_deref().is_some_and(is_final);
+    let mut containers = status.container_statuses.iter().flatten();
+    let has_run = containers.all(|container| container.container_id.as_ref().is_some_and(|id| !id.is_empty()));
+    if is_over && has_run { whole.at_rest.clone() } else { whole.in_force.clone() }
 }
 
 /// The computed phase, except that Succeeded and Failed are never left again.

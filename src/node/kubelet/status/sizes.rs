@@ -18,7 +18,8 @@ pub struct Size {
     pub allocated: Option<Shared<Quantities>>,
     /// `resources`.
     pub in_force: Shared<ResourceRequirements>,
-    /// The same of a container that does not run, and of which the runtime has nothing to say: what is set aside for it.
+    /// The same of a container that does not run, and of which the runtime has nothing to say: what is set aside for it. And
+    /// of a pod that has run and ended: what its spec says of it as a whole, and the memory that its containers ask for.
     pub at_rest: Shared<ResourceRequirements>,
 }
 
@@ -68,7 +69,22 @@ fn of_pod(pod: &Pod, resize: Option<&Resize>) -> Size {
     let now = resize.map_or_else(|| in_force(pod), |resize| in_force(&resize.actual_pod(pod)));
     let in_force = Shared::from(now);
     let allocated = filled(quantities(&pod_requests(pod))).map(Shared::from);
-    Size { allocated, at_rest: in_force.clone(), in_force }
+    Size { allocated, at_rest: of_ended_pod(pod).into(), in_force }
+}
+
+/// What its containers have together was read where they ran, and is not there any more. Mirrors
+/// `convertToAPIPodLevelResourcesStatus` (`pkg/kubelet/kubelet_pods.go`) when it finds nothing to keep.
+fn of_ended_pod(pod: &Pod) -> ResourceRequirements {
+    let said = pod.spec.as_ref().and_then(|spec| spec.resources.clone()).unwrap_or_default();
+    let mut requests = said.requests.unwrap_or_default();
+    if let Some(memory) = quantities(&pod_requests(pod)).remove("memory") {
+        requests.entry("memory".into()).or_insert(memory);
+    }
+    ResourceRequirements {
+        requests: Some(requests).filter(|requests| !requests.is_empty()),
+        limits: said.limits.filter(|limits| !limits.is_empty()),
+        ..ResourceRequirements::default()
+    }
 }
 
 /// `actual` is its size, if that is not the one which is allocated.
@@ -116,6 +132,20 @@ mod tests {
         let stopped = json!({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}});
         assert_eq!(json!(sizes.of_container("app").at_rest), stopped, "once it has ended, nobody is asked");
         assert_eq!(shown(&sizes.of_container("debugger")), json!([null, {}]));
+    }
+
+    #[test]
+    fn of_a_pod_that_has_ended_only_what_is_said_of_the_whole_and_its_memory_are_left() {
+        let of = |whole: Value, container: Value| {
+            let containers = json!([{"name": "app", "resources": container}]);
+            let spec = json!({"containers": containers, "resources": whole});
+            json!(Sizes::of(&serde_json::from_value(json!({"spec": spec})).expect("a Pod"), None).whole.at_rest)
+        };
+        assert_eq!(of(Value::Null, json!({"requests": {"cpu": "1"}, "limits": {"cpu": "2"}})), json!({}));
+        let memory = json!({"requests": {"cpu": "1", "memory": "1Gi"}});
+        assert_eq!(of(Value::Null, memory.clone()), json!({"requests": {"memory": "1Gi"}}));
+        let whole = json!({"limits": {"cpu": "2"}, "requests": {"cpu": "2", "memory": "2Gi"}});
+        assert_eq!(of(whole.clone(), memory), whole);
     }
 
     #[test]

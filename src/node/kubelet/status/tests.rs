@@ -223,6 +223,24 @@ fn a_pod_that_was_active_for_too_long_has_failed_and_stays_so() {
     assert_eq!(said(&generate(vec![exited("work", 0)], &done, true)), ["Succeeded", ""], "it was in time");
 }
 
+/// As recording 20 has it of a victim: the first status that says Succeeded still has them, the last has not.
+#[test]
+fn the_resources_of_a_pod_go_with_the_first_status_after_its_end() {
+    let mut pod = pod(&["work"]);
+    let resources = serde_json::from_value(serde_json::json!({"requests": {"cpu": "1800m"}})).unwrap();
+    pod.spec.as_mut().unwrap().containers[0].resources = Some(resources);
+    let told = |status: &PodStatus| serde_json::json!(status.resources).to_string();
+    let none = Reasons::new();
+    let runs = status(&pod, &sandboxed(vec![running("work")]), &PodStatus::default(), &none, false);
+    let ended = status(&pod, &sandboxed(vec![exited("work", 0)]), &runs, &none, true);
+    assert_eq!((ended.phase.as_deref(), told(&ended)), (Some("Succeeded"), r#"{"requests":{"cpu":"1800m"}}"#.into()));
+    let over = status(&pod, &sandboxed(vec![exited("work", 0)]), &ended, &none, true);
+    assert_eq!((told(&over), &over.allocated_resources), ("{}".into(), &ended.allocated_resources));
+    let failed = PodStatus { phase: Some("Failed".into()), ..PodStatus::default() };
+    let never_ran = status(&pod, &sandboxed(vec![]), &failed, &none, true);
+    assert_eq!(told(&never_ran), r#"{"requests":{"cpu":"1800m"}}"#);
+}
+
 #[test]
 fn init_containers_hold_the_pod() {
     let mut pod = pod(&["web"]);
