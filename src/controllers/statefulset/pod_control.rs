@@ -52,19 +52,18 @@ impl StatefulSets {
         kept
     }
 
-    /// Deletes a Pod, gracefully.
+    /// Deletes a Pod, gracefully. One that is gone has been deleted. Mirrors `DeleteStatefulPod`.
     pub(super) async fn delete_pod(&self, context: &Sync, pod: &Pod) -> Result<(), Error> {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         match self.client.delete::<Pod>(context.key.namespace(), name, DeleteOptions::default()).await {
-            Ok(()) => {
-                self.tell(context, "Delete", name, None);
-                Ok(())
-            }
-            // Not even one that is gone is well: the cache is old, and so the reconcile is tried again.
-            Err(status) => {
+            Err(status) if !status.is_not_found() => {
                 let error = Error::from(status);
                 self.tell(context, "Delete", name, Some(&error));
                 Err(error)
+            }
+            _ => {
+                self.tell(context, "Delete", name, None);
+                Ok(())
             }
         }
     }

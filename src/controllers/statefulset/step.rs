@@ -127,14 +127,11 @@ impl StatefulSets {
             // One that was made in this reconcile is not available yet.
             let Some(pod) = context.pods.get(&ordinal) else { return Ok(()) };
             if revision_of(pod) != name_of(&history.update) && !is_leaving(pod) {
-                let deleted = self.delete_pod(context, pod).await;
-                if matches!(&deleted, Err(Error::Api(status)) if !status.is_not_found()) {
-                    return deleted;
-                }
+                self.delete_pod(context, pod).await?;
                 // Be it of the current revision or of one between: in Kubernetes too the count may so come to -1, and
                 // the API server refuses such a status.
                 status.current_replicas = Some(status.current_replicas.unwrap_or(0) - 1).filter(|count| *count != 0);
-                return deleted;
+                return Ok(());
             }
             if is_leaving(pod) || !self.is_available(context, pod) {
                 return Ok(());
