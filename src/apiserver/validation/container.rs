@@ -18,6 +18,9 @@ use super::{env, security};
 pub(super) const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 const RESTART_POLICIES: &[&str] = &["Always", "Never", "OnFailure"];
 const RESTART_ACTIONS: &[&str] = &["Restart", "RestartAllContainers"];
+/// How many rules of when to start again a container may have, and how many exit codes one of them.
+const RESTART_RULES_MAX: usize = 20;
+const EXIT_CODES_MAX: usize = 255;
 /// The resources that may change while a container runs, and what may become of it then.
 const RESIZED: &[&str] = &["cpu", "memory"];
 const RESIZE_POLICIES: &[&str] = &["NotRequired", "RestartContainer"];
@@ -89,7 +92,7 @@ fn resize_policy(problems: &mut Problems, path: &Path, container: &Container, ne
         problems.one_of(path, Some(resource), RESIZED);
         problems.one_of(path, Some(restart), RESIZE_POLICIES);
         if never_restarts && restart != "NotRequired" {
-            problems.invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'");
+            problems.invalid(path, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'");
         }
     }
 }
@@ -107,6 +110,9 @@ pub fn restart_policy(problems: &mut Problems, path: &Path, container: &Containe
         _ => {}
     }
     let list = path.child("restartPolicyRules");
+    if rules.len() > RESTART_RULES_MAX {
+        problems.too_many(&list, rules.len(), RESTART_RULES_MAX);
+    }
     for (i, rule) in rules.iter().enumerate() {
         restart_rule(problems, &list.index(i), rule);
     }
@@ -117,10 +123,13 @@ fn restart_rule(problems: &mut Problems, path: &Path, rule: &ContainerRestartRul
         problems.not_supported(&path.child("action"), rule.action.as_str(), RESTART_ACTIONS);
     }
     let path = path.child("exitCodes");
-    match rule.exit_codes.as_ref().map(|codes| codes.operator.as_str()) {
-        None => problems.required(&path, ""),
-        Some("In" | "NotIn") => {}
-        Some(operator) => problems.not_supported(&path.child("operator"), operator, &["In", "NotIn"]),
+    let Some(codes) = &rule.exit_codes else { return problems.required(&path, "must be specified") };
+    if !["In", "NotIn"].contains(&codes.operator.as_str()) {
+        problems.not_supported(&path.child("operator"), codes.operator.as_str(), &["In", "NotIn"]);
+    }
+    let count = codes.values.as_ref().map_or(0, Vec::len);
+    if count > EXIT_CODES_MAX {
+        problems.too_many(&path.child("values"), count, EXIT_CODES_MAX);
     }
 }
 

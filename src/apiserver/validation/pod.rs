@@ -23,6 +23,7 @@ pub fn pod(problems: &mut Problems, pod: &Pod) {
     deletion_cost(problems, pod);
     let spec = &pod.spec.as_ref().map(Spec::whole).unwrap_or_default();
     pod_spec(problems, &SPEC, spec, Owner::Pod(&pod.metadata));
+    restarted_inits(problems, &SPEC, spec);
     only_for_pods(problems, spec);
     if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {
         problems.forbidden(&SPEC.child("ephemeralContainers"), "cannot be set on create");
@@ -178,6 +179,22 @@ fn containers(problems: &mut Problems, path: &Path, spec: &PodSpec, volumes: &[(
 pub(super) fn unique(problems: &mut Problems, path: &Path, container: &Container, taken: bool) {
     if taken && !container.name.is_empty() {
         problems.duplicate(&path.child("name"), container.name.as_str());
+    }
+}
+
+/// An init container that ends cannot be started again to be made larger. One that may is left alone when its Pod changes:
+/// there were such. Mirrors the end of `validateInitContainers`.
+pub fn restarted_inits(problems: &mut Problems, path: &Path, spec: &PodSpec) {
+    let list = path.child("initContainers");
+    for (i, one) in spec.init_containers.iter().flatten().enumerate().filter(|(_, one)| !is_sidecar(one)) {
+        let path = list.index(i);
+        let path = path.child("resizePolicy");
+        for (j, policy) in one.resize_policy.iter().flatten().enumerate() {
+            if policy.restart_policy == "RestartContainer" {
+                const WHY: &str = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+                problems.invalid(&path.index(j).child("restartPolicy"), policy.restart_policy.as_str(), WHY);
+            }
+        }
     }
 }
 

@@ -164,6 +164,7 @@ pub(super) fn template_body(problems: &mut Problems, path: &Path, template: &Pod
     let path = path.child("spec");
     let Some(spec) = &template.spec else { return problems.required(&path.child("containers"), "") };
     pod::pod_spec(problems, &path, spec, pod::Owner::Template);
+    pod::restarted_inits(problems, &path, spec);
     if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {
         const WHY: &str = "ephemeral containers not allowed in pod template";
         problems.forbidden(&path.child("ephemeralContainers"), WHY);
