@@ -85,7 +85,9 @@ fn matches_all(terms: &[AffinityTerm], namespace: &str, labels: &Labels, snapsho
     !terms.is_empty() && terms.iter().all(|term| term.matches(namespace, namespace_labels, labels))
 }
 
-/// A pod came that this one wants near; or one went, or changed, that kept it out, by either's wish.
+/// A pod came that this one wants near; or one went, or changed, that kept it out, by either's wish. Where there are several
+/// terms to stay away, a pod counts only if it matches them all, though one of them would keep it out: so it is in
+/// Kubernetes. Mirrors `isSchedulableAfterPodChange`.
 fn pod_change_helps(pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) -> bool {
     let wanted = |other: Option<&Arc<Pod>>| {
         other.is_some_and(|other| {
@@ -96,8 +98,8 @@ fn pod_change_helps(pod: &PodInfo, event: &ClusterEvent, snapshot: &Snapshot) ->
     let unwanted = |other: Option<&Arc<Pod>>| {
         other.is_some_and(|other| {
             let (namespace, labels) = namespace_and_labels(other);
-            let shuns = |term: &AffinityTerm| term.matches(namespace, snapshot.namespace_labels(namespace), labels);
-            pod.terms.required_anti_affinity.iter().any(shuns) || is_shunned_by(pod, other, snapshot)
+            matches_all(&pod.terms.required_anti_affinity, namespace, labels, snapshot)
+                || is_shunned_by(pod, other, snapshot)
         })
     };
     let arrives = wanted(event.new_pod()) && !wanted(event.old_pod());
@@ -111,9 +113,8 @@ fn is_shunned_by(pod: &PodInfo, other: &Arc<Pod>, snapshot: &Snapshot) -> bool {
     if affinity.is_none_or(|affinity| affinity.pod_anti_affinity.is_none()) {
         return false;
     }
-    let namespace_labels = snapshot.namespace_labels(pod.namespace());
     let terms = PodInfo::new(other.clone()).terms.required_anti_affinity;
-    terms.iter().any(|term| term.matches(pod.namespace(), namespace_labels, pod.labels()))
+    matches_all(&terms, pod.namespace(), pod.labels(), snapshot)
 }
 
 fn namespace_and_labels(pod: &Pod) -> (&str, &Labels) {
@@ -141,6 +142,26 @@ mod tests {
     use super::*;
     use crate::scheduler::events::node_changes;
     use crate::scheduler::testing::{info, labelled, node};
+
+    #[test]
+    fn a_pod_that_goes_helps_if_it_matches_all_that_either_stays_away_from() {
+        let away = |apps: &[&str]| {
+            let term = |app: &&str| format!("{{labelSelector: {{matchLabels: {{app: {app}}}}}, topologyKey: zone}}");
+            let terms = apps.iter().map(term).collect::<Vec<_>>().join(", ");
+            let required = format!("{{requiredDuringSchedulingIgnoredDuringExecution: [{terms}]}}");
+            format!("{{nodeName: n, affinity: {{podAntiAffinity: {required}}}}}")
+        };
+        let hint = |own: &[&str], theirs: &[&str]| {
+            let gone = ClusterEvent::pod_deleted(&Arc::new(labelled("q", "app=web", &away(theirs))));
+            let pod = info(labelled("p", "app=db", &away(own)));
+            InterPodAffinity::default().hint(&pod, &gone, &Snapshot::default())
+        };
+        assert_eq!(hint(&["web"], &[]), Hint::Queue);
+        assert_eq!(hint(&["cache"], &[]), Hint::QueueSkip);
+        assert_eq!(hint(&["web", "cache"], &[]), Hint::QueueSkip, "it matches one of two");
+        assert_eq!(hint(&["cache"], &["db"]), Hint::Queue);
+        assert_eq!(hint(&["cache"], &["db", "web"]), Hint::QueueSkip);
+    }
 
     #[test]
     fn a_node_helps_that_comes_to_a_place_to_be_near_or_leaves_one_to_avoid() {

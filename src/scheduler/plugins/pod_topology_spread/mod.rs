@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{Node, TopologySpreadConstraint};
 use super::taint_toleration::{tolerations, untolerated};
 use crate::object::Pod;
 use crate::object::meta::controller_of;
-use crate::object::pod::assigned_node;
+use crate::object::pod::{assigned_node, nominated_node};
 use crate::object::selector::nodes::Required;
 use crate::object::well_known::{HOSTNAME, ZONE};
 use crate::scheduler::events::{ClusterEvent, EventKind};
@@ -233,7 +233,7 @@ fn has_every_key(node: &NodeInfo, constraints: &[Constraint]) -> bool {
 fn hint_of_pod(pod: &PodInfo, event: &ClusterEvent, constraints: &[Constraint]) -> Hint {
     let involved = |other: &&Arc<Pod>| {
         event.is_about(&pod.key)
-            || (assigned_node(other).is_some()
+            || (assigned_node(other).or_else(|| nominated_node(other)).is_some()
                 && other.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace())
     };
     if event.old_pod().into_iter().chain(event.new_pod()).any(|other| !involved(&other)) {
@@ -274,6 +274,9 @@ mod tests {
         assert_eq!(hint(&pod, &there("app=web", "{nodeName: n}")), Hint::Queue);
         assert_eq!(hint(&pod, &there("app=db", "{nodeName: n}")), Hint::QueueSkip, "no constraint counts it");
         assert_eq!(hint(&pod, &there("app=web", "")), Hint::QueueSkip, "it was nowhere");
+        let mut promised = labelled("q", "app=web", "");
+        promised.status.get_or_insert_default().nominated_node_name = Some("n".into());
+        assert_eq!(hint(&pod, &ClusterEvent::pod_deleted(&Arc::new(promised))), Hint::Queue, "a node was kept for it");
         let own = |labels: &str| pod_changes(&pod.pod, &Arc::new(labelled("p", labels, &spread("Ignore")))).remove(0);
         assert_eq!(hint(&pod, &own("app=db")), Hint::Queue, "it counts itself no more");
         assert_eq!(hint(&pod, &own("app=web,more=x")), Hint::QueueSkip, "nothing to the constraint");
