@@ -10,8 +10,8 @@
 //! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
 //!   [`pod_update`], [`diff`]: what may change.
 //! - [`internal`]: how Go prints what the sentences show.
-//! - [`storage`]: volumes, claims, classes, attachments, drivers.
-//! - [`workload`], [`sets`], [`job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
+//! - [`storage`]: volumes, claims, classes; [`csi`]: attachments, drivers.
+//! - [`workload`], [`sets`], [`job`], [`cron_job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
 //!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`],
 //!   [`webhooks`]: the other kinds. [`review`]: what is asked, and never kept.
 //!
@@ -30,6 +30,8 @@ pub mod autoscaling;
 pub mod budget;
 pub mod config;
 pub mod container;
+mod cron_job;
+pub mod csi;
 pub mod diff;
 pub mod dns;
 pub mod endpoints;
@@ -85,7 +87,7 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::ControllerRevision(revision) => sets::controller_revision(&mut problems, revision),
         Object::PodTemplate(template) => workload::pod_template_object(&mut problems, template),
         Object::Job(job) => job::job(&mut problems, job),
-        Object::CronJob(job) => job::cron_job(&mut problems, job),
+        Object::CronJob(job) => cron_job::cron_job(&mut problems, job),
         Object::Service(service) => service::service(&mut problems, service),
         Object::Node(node) => node::node(&mut problems, node),
         Object::ConfigMap(map) => config::config_map(&mut problems, map),
@@ -101,10 +103,10 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
         Object::PersistentVolume(volume) => storage::volume(&mut problems, volume),
         Object::PersistentVolumeClaim(claim) => storage::claim(&mut problems, claim),
         Object::StorageClass(class) => storage::class(&mut problems, class),
-        Object::VolumeAttachment(attachment) => storage::attachment(&mut problems, attachment),
-        Object::CSIDriver(driver) => storage::driver(&mut problems, driver),
-        Object::CSINode(node) => storage::node(&mut problems, node),
-        Object::CSIStorageCapacity(capacity) => storage::capacity(&mut problems, capacity),
+        Object::VolumeAttachment(attachment) => csi::attachment(&mut problems, attachment),
+        Object::CSIDriver(driver) => csi::driver(&mut problems, driver),
+        Object::CSINode(node) => csi::node(&mut problems, node),
+        Object::CSIStorageCapacity(capacity) => csi::capacity(&mut problems, capacity),
         Object::ResourceClaim(_) | Object::ResourceClaimTemplate(_) => no_devices(&mut problems),
         Object::Endpoints(there) => endpoints::endpoints(&mut problems, there),
         Object::EndpointSlice(slice) => endpoints::endpoint_slice(&mut problems, slice),
@@ -181,9 +183,9 @@ fn update(problems: &mut Problems, new: &Object, old: &Object, custom: Option<&V
         Object::StatefulSet(new) => sets::stateful_set_update(problems, new, before(old)),
         Object::ControllerRevision(new) => sets::controller_revision_update(problems, new, before(old)),
         Object::PodTemplate(new) => workload::pod_template_object(problems, new),
-        Object::CSIStorageCapacity(new) => storage::capacity_update(problems, new, before(old)),
+        Object::CSIStorageCapacity(new) => csi::capacity_update(problems, new, before(old)),
         Object::Job(new) => job::job_update(problems, new, before(old)),
-        Object::CronJob(new) => job::cron_job_update(problems, new, before(old)),
+        Object::CronJob(new) => cron_job::cron_job_update(problems, new, before(old)),
         Object::Service(new) => service::service_update(problems, new, before(old)),
         Object::Node(new) => node::node_update(problems, new, before(old)),
         Object::ConfigMap(new) => config::config_map_update(problems, new, before(old)),
@@ -208,9 +210,9 @@ fn update(problems: &mut Problems, new: &Object, old: &Object, custom: Option<&V
         Object::PersistentVolume(new) => storage::volume_update(problems, new, before(old)),
         Object::PersistentVolumeClaim(new) => storage::claim_update(problems, new, before(old)),
         Object::StorageClass(new) => storage::class_update(problems, new, before(old)),
-        Object::VolumeAttachment(new) => storage::attachment_update(problems, new, before(old)),
-        Object::CSIDriver(new) => storage::driver_update(problems, new, before(old)),
-        Object::CSINode(new) => storage::node_update(problems, new, before(old)),
+        Object::VolumeAttachment(new) => csi::attachment_update(problems, new, before(old)),
+        Object::CSIDriver(new) => csi::driver_update(problems, new, before(old)),
+        Object::CSINode(new) => csi::node_update(problems, new, before(old)),
         Object::ResourceQuota(new) => resource_quota::resource_quota_update(problems, new, before(old)),
         Object::LimitRange(new) => limit_range::limit_range(problems, new),
         Object::ValidatingAdmissionPolicy(new) => admission_policy::policy(problems, new),

@@ -1,4 +1,4 @@
-//! Volumes and claims, classes, attachments and drivers. Mirrors `ValidatePersistentVolume…` of
+//! Volumes and claims, and their classes. Mirrors `ValidatePersistentVolume…` of
 //! `pkg/apis/core/validation` and `pkg/apis/storage/validation`.
 //!
 //! Left out: the volume types of clouds and old storage systems count as one source each, unchecked; data sources of
@@ -10,16 +10,13 @@ use k8s_openapi::api::core::v1::{
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate,
     PersistentVolumeSpec, TopologySelectorLabelRequirement, TopologySelectorTerm,
 };
-use k8s_openapi::api::storage::v1::{
-    CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, StorageClass, TokenRequest, VolumeAttachment,
-};
+use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::quantity::Amount;
 use crate::object::selector::names::{check_label_key, check_subdomain};
 
-use super::container::quantity_of;
 use super::diff;
 use super::field::{Json, Path, Problems, Shown};
 use super::metadata::{self, label_selector};
@@ -31,13 +28,6 @@ const VOLUME_MODES: &[&str] = &["Block", "Filesystem"];
 const RECLAIM_POLICIES: &[&str] = &["Delete", "Recycle", "Retain"];
 /// The longest name of a driver.
 const DRIVER_NAME_LEN_MAX: usize = 63;
-/// The longest id that a driver may give a node.
-const NODE_ID_LEN_MAX: usize = 256;
-/// How often at most the kubelet asks a driver how many volumes the node may have, in seconds.
-const UPDATE_PERIOD_MIN: i64 = 10;
-/// How long a token for a driver lives, in seconds.
-const TOKEN_SECONDS_MIN: i64 = 600;
-const TOKEN_SECONDS_MAX: i64 = 1 << 32;
 
 /// Mirrors `ValidatePersistentVolume`.
 pub fn volume(problems: &mut Problems, volume: &PersistentVolume) {
@@ -280,7 +270,7 @@ fn volume_mode(problems: &mut Problems, spec: &Path, mode: Option<&str>) {
     }
 }
 
-fn driver_name(problems: &mut Problems, path: &Path, name: &str) {
+pub(super) fn driver_name(problems: &mut Problems, path: &Path, name: &str) {
     match name {
         "" => problems.required(path, ""),
         name if name.len() > DRIVER_NAME_LEN_MAX => problems.too_long(path, DRIVER_NAME_LEN_MAX),
@@ -356,146 +346,6 @@ pub fn class_update(problems: &mut Problems, new: &StorageClass, old: &StorageCl
     let shown = |word: &Option<String>| Json(word).shown();
     problems.immutable(&Path::new("reclaimPolicy"), &new.reclaim_policy, &old.reclaim_policy, shown);
     problems.immutable(&Path::new("volumeBindingMode"), &new.volume_binding_mode, &old.volume_binding_mode, shown);
-}
-
-/// Mirrors `ValidateVolumeAttachment`.
-pub fn attachment(problems: &mut Problems, attachment: &VolumeAttachment) {
-    let spec = &attachment.spec;
-    driver_name(problems, &SPEC.child("attacher"), &spec.attacher);
-    let path = SPEC.child("source");
-    if spec.source.inline_volume_spec.is_none() {
-        match spec.source.persistent_volume_name.as_deref() {
-            None => problems.required(&path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"),
-            Some("") => {
-                problems.required(&path.child("persistentVolumeName"), "must specify non empty persistentVolumeName")
-            }
-            Some(_) => {}
-        }
-    }
-    if spec.node_name.is_empty() {
-        problems.required(&SPEC.child("nodeName"), "");
-    }
-}
-
-/// What may not change in an attachment: what is attached where.
-pub fn attachment_update(problems: &mut Problems, new: &VolumeAttachment, old: &VolumeAttachment) {
-    attachment(problems, new);
-    if new.spec != old.spec {
-        problems.invalid(&SPEC, Json(&new.spec), "field is immutable");
-    }
-}
-
-/// Mirrors `ValidateCSIDriver`.
-pub fn driver(problems: &mut Problems, driver: &CSIDriver) {
-    let spec = &driver.spec;
-    const POLICIES: &[&str] = &["File", "None", "ReadWriteOnceWithFSType"];
-    if let Some(policy) = spec.fs_group_policy.as_deref().filter(|policy| !POLICIES.contains(policy)) {
-        problems.not_supported(&SPEC.child("fsGroupPolicy"), policy, POLICIES);
-    }
-    let requests = spec.token_requests.as_deref().unwrap_or_default();
-    token_requests(problems, requests);
-    const MODES: &[&str] = &["Persistent", "Ephemeral"];
-    // Which of them it is is not told.
-    for mode in spec.volume_lifecycle_modes.iter().flatten().filter(|mode| !MODES.contains(&mode.as_str())) {
-        problems.not_supported(&SPEC.child("volumeLifecycleModes"), mode.as_str(), MODES);
-    }
-    if let Some(period) = spec.node_allocatable_update_period_seconds.filter(|period| *period < UPDATE_PERIOD_MIN) {
-        let path = SPEC.child("nodeAllocatableUpdatePeriodSeconds");
-        problems.invalid(&path, period, &format!("must be greater than or equal to {UPDATE_PERIOD_MIN} seconds"));
-    }
-    if let Some(flag) = spec.service_account_token_in_secrets.filter(|_| requests.is_empty()) {
-        let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
-        problems.invalid(&SPEC.child("serviceAccountTokenInSecrets"), Json(&flag), detail);
-    }
-}
-
-/// One token for an audience, that lives neither too short nor too long. Mirrors `validateTokenRequests`.
-fn token_requests(problems: &mut Problems, requests: &[TokenRequest]) {
-    let list = SPEC.child("tokenRequests");
-    for (i, request) in requests.iter().enumerate() {
-        let path = list.index(i);
-        if requests[..i].iter().any(|before| before.audience == request.audience) {
-            problems.duplicate(&path.child("audience"), request.audience.as_str());
-            continue;
-        }
-        let Some(seconds) = request.expiration_seconds else { continue };
-        let path = path.child("expirationSeconds");
-        if seconds < TOKEN_SECONDS_MIN {
-            problems.invalid(&path, seconds, "may not specify a duration less than 10 minutes");
-        }
-        if seconds > TOKEN_SECONDS_MAX {
-            problems.invalid(&path, seconds, "may not specify a duration larger than 2^32 seconds");
-        }
-    }
-}
-
-/// What may not change in a driver.
-pub fn driver_update(problems: &mut Problems, new: &CSIDriver, old: &CSIDriver) {
-    driver(problems, new);
-    // The path is misspelt in Kubernetes, too.
-    let (path, shown) = (SPEC.child("attachedRequired"), |flag: &Option<bool>| Json(flag).shown());
-    problems.immutable(&path, &new.spec.attach_required, &old.spec.attach_required, shown);
-    let (path, shown) = (SPEC.child("volumeLifecycleModes"), |modes: &_| Json(modes).shown());
-    problems.immutable(&path, &new.spec.volume_lifecycle_modes, &old.spec.volume_lifecycle_modes, shown);
-}
-
-/// Mirrors `ValidateCSIStorageCapacity`.
-pub fn capacity(problems: &mut Problems, capacity: &CSIStorageCapacity) {
-    if let Some(topology) = &capacity.node_topology {
-        label_selector(problems, &Path::new("nodeTopology"), topology);
-    }
-    let class = capacity.storage_class_name.as_str();
-    problems.all_invalid(&Path::new("storageClassName"), class, check_subdomain(class));
-    for (field, amount) in [("capacity", &capacity.capacity), ("maximumVolumeSize", &capacity.maximum_volume_size)] {
-        if let Some(amount) = amount {
-            quantity_of(problems, &Path::new(field), "storage", amount);
-        }
-    }
-}
-
-/// What may not change in a capacity: whose it is.
-pub fn capacity_update(problems: &mut Problems, new: &CSIStorageCapacity, old: &CSIStorageCapacity) {
-    capacity(problems, new);
-    let shown = |topology: &Option<LabelSelector>| Json(topology).shown();
-    problems.immutable(&Path::new("nodeTopology"), &new.node_topology, &old.node_topology, shown);
-    let (path, shown) = (Path::new("storageClassName"), |name: &String| format!("{name:?}"));
-    problems.immutable(&path, &new.storage_class_name, &old.storage_class_name, shown);
-}
-
-/// Mirrors `ValidateCSINode`.
-pub fn node(problems: &mut Problems, node: &CSINode) {
-    let list = SPEC.child("drivers");
-    for (i, driver) in node.spec.drivers.iter().enumerate() {
-        let path = list.index(i);
-        driver_name(problems, &path.child("name"), &driver.name);
-        match driver.node_id.as_str() {
-            "" => problems.required(&path.child("nodeID"), ""),
-            id if id.len() > NODE_ID_LEN_MAX => {
-                problems.invalid(&path.child("nodeID"), id, &format!("must be {NODE_ID_LEN_MAX} characters or less"));
-            }
-            _ => {}
-        }
-        let count = driver.allocatable.as_ref().and_then(|allocatable| allocatable.count);
-        if let Some(count) = count {
-            let path = path.child("allocatable");
-            problems.not_negative(&path.child("count"), count);
-        }
-        if node.spec.drivers[..i].iter().any(|other| other.name == driver.name) {
-            problems.duplicate(&path.child("name"), driver.name.as_str());
-        }
-    }
-}
-
-/// What may not change about a driver on a node: all but how many volumes it can attach there.
-pub fn node_update(problems: &mut Problems, new: &CSINode, old: &CSINode) {
-    node(problems, new);
-    let path = SPEC.child("drivers");
-    let fixed = |driver: &CSINodeDriver| CSINodeDriver { allocatable: None, ..driver.clone() };
-    for before in &old.spec.drivers {
-        for driver in new.spec.drivers.iter().filter(|driver| driver.name == before.name) {
-            problems.immutable(&path, &fixed(driver), &fixed(before), |driver| Json(driver).shown());
-        }
-    }
 }
 
 #[cfg(test)]
