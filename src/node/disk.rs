@@ -5,109 +5,17 @@
 //! first. Left out: permissions, owners and links; a file is its text. What is large is so because somebody says so
 //! ([`Disk::fill`]).
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 use std::ops::Bound;
 use std::rc::Rc;
 
 use crate::engine::{Hub, Memory};
 
-/// Files by their path within a tree, without a leading slash.
-pub type Files = BTreeMap<String, String>;
+mod contents;
+mod entry;
 
-/// What can be mounted: a directory with files in it.
-pub trait Contents: Debug {
-    /// One file.
-    fn read(&self, path: &str) -> Option<String>;
-    /// All paths.
-    fn paths(&self) -> Vec<String>;
-    /// Puts text into a file, or at its end. The error is the kernel's.
-    fn write(&self, path: &str, text: &str, append: bool) -> Result<(), &'static str>;
-    /// Takes a file away. The error is the kernel's; most of what is mounted cannot be changed.
-    fn remove(&self, _path: &str) -> Result<(), &'static str> {
-        Err("Read-only file system")
-    }
-}
-
-/// A directory that can be written: an emptyDir, or what a storage system keeps. Clones share it.
-#[derive(Clone, Debug)]
-pub struct Tree(Memory<Files>);
-
-impl Tree {
-    /// An empty directory.
-    pub fn new(hub: &Hub) -> Tree {
-        Tree(hub.memory(Files::new()))
-    }
-}
-
-impl Contents for Tree {
-    fn read(&self, path: &str) -> Option<String> {
-        self.0.borrow().get(path).cloned()
-    }
-
-    fn paths(&self) -> Vec<String> {
-        self.0.borrow().keys().cloned().collect()
-    }
-
-    fn write(&self, path: &str, text: &str, append: bool) -> Result<(), &'static str> {
-        let mut files = self.0.borrow_mut();
-        let file = files.entry(path.to_owned()).or_default();
-        if !append {
-            file.clear();
-        }
-        file.push_str(text);
-        Ok(())
-    }
-
-    fn remove(&self, path: &str) -> Result<(), &'static str> {
-        self.0.borrow_mut().remove(path).map(|_| ()).ok_or("No such file or directory")
-    }
-}
-
-/// What the host itself has at a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// A directory.
-    Directory,
-    /// A file and its text.
-    File(Text),
-    /// A socket.
-    Socket,
-    /// A character device.
-    CharDevice,
-    /// A block device.
-    BlockDevice,
-}
-
-/// The text of a file. What many files have in common they share.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Text {
-    /// All of it.
-    Whole(String),
-    /// Its own beginning and end, and what is between them.
-    Around(Rc<(Box<str>, Rc<str>, Box<str>)>),
-}
-
-impl Text {
-    fn read(&self) -> Cow<'_, str> {
-        match self {
-            Text::Whole(text) => text.into(),
-            Text::Around(parts) => [&*parts.0, &*parts.1, &*parts.2].concat().into(),
-        }
-    }
-
-    /// The text, to be changed.
-    fn whole(&mut self) -> &mut String {
-        if let Text::Around(_) = self {
-            *self = Text::Whole(self.read().into_owned());
-        }
-        match self {
-            Text::Whole(text) => text,
-            Text::Around(_) => unreachable!("it has just been put together"),
-        }
-    }
-}
+pub use contents::{Contents, Files, Tree};
+pub use entry::{Entry, Text};
 
 /// Directories that every machine has.
 const DIRECTORIES: &[&str] = &[
