@@ -17,16 +17,20 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use crate::engine::ActorId;
-use crate::node::cni::netns::{Link, LinkKind, Links, Namespace, NodeNetwork};
-use crate::node::netfilter::{
-    Hook, Packet, Passed, Payload, Protocol, RejectWith, Surroundings, Table, Tuple, Unreachable, Verdict,
-};
+use crate::node::cni::netns::{Link, LinkKind, NodeNetwork};
+use crate::node::netfilter::{Hook, Packet, Payload, Protocol, Tuple, Unreachable};
 use crate::object::random::Random;
 use crate::object::time::Instant;
 
-use super::fabric::{Fabric, Mode, VXLAN_DEVICE, VXLAN_PORT, Way};
+use super::fabric::{Fabric, Mode, VXLAN_DEVICE, VXLAN_PORT};
 use super::frame::Frame;
 use super::sockets::Sockets;
+
+mod hook;
+mod route;
+
+use hook::{at_once, unreachable};
+use route::{Found, first_address};
 
 /// How long a kernel asks for a hardware address before it gives up: three tries, a second apart.
 const ARP: Duration = Duration::from_secs(3);
@@ -75,15 +79,6 @@ pub struct Death {
     pub reason: String,
     /// What the sender is told, and after how long.
     pub tell: Option<(Packet, Duration)>,
-}
-
-/// A route that was found.
-struct Found {
-    device: String,
-    next_hop: Ipv4Addr,
-    source: Option<Ipv4Addr>,
-    way: Option<Way>,
-    text: String,
 }
 
 impl Kernel<'_> {
@@ -302,80 +297,6 @@ impl Kernel<'_> {
         self.dead(namespace, self.place(namespace, device), reason, tell.map(|tell| (tell, ARP)))
     }
 
-    /// Shows the packet to the netfilter of the machine's own namespace; in Pods' nobody has rules. An error is its
-    /// death.
-    fn hook(&mut self, namespace: &str, hook: Hook, packet: &mut Packet) -> Result<Option<Passed>, Box<Death>> {
-        if !namespace.is_empty() {
-            return Ok(None);
-        }
-        let before = packet.tuple;
-        let Namespace { links, netfilter, .. } = &mut self.network.root;
-        let addresses = Addresses { links };
-        let mut around = Surroundings { host: &addresses, random: self.random, now: self.now };
-        let passed = netfilter.pass(hook, packet, &mut around);
-        for decision in &passed.trace {
-            let place = format!("{} rule {}", decision.chain, decision.number);
-            self.say(decision.table.as_str(), format!("{place}: {}", decision.rule));
-        }
-        if passed.rewritten {
-            let asked = passed.trace.iter().any(|decision| decision.table == Table::Nat);
-            let why = if asked { "nat" } else { "conntrack" };
-            self.say(why, format!("{}: {}", hook.chain(), rewriting(before, packet)));
-        }
-        let reject = match passed.verdict {
-            Verdict::Accept => return Ok(Some(passed)),
-            Verdict::Drop => None,
-            Verdict::Reject(with) => Some(with),
-        };
-        let why = passed.trace.last().map_or(String::new(), |decision| {
-            format!("{} {} rule {}: {}", decision.table.as_str(), decision.chain, decision.number, decision.rule)
-        });
-        let tell = reject.and_then(|with| match with {
-            RejectWith::Icmp(code) => unreachable(packet, self.router(namespace, packet), code),
-            RejectWith::TcpReset => (packet.payload != Payload::Rst).then(|| packet.answer(Payload::Rst)),
-        });
-        let (place, reason) = (self.place(namespace, hook.chain()), why);
-        Err(Box::new(Death { namespace: namespace.to_owned(), place, reason, tell: at_once(tell) }))
-    }
-
-    /// The most specific route of a namespace for an address: its own, or on a node one of the add-on's.
-    fn route(&self, namespace: &str, destination: Ipv4Addr) -> Option<Found> {
-        let there = self.network.namespace(namespace)?;
-        if self.is_local(namespace, destination) {
-            let text = format!("local {destination} dev lo");
-            let source = Some(destination);
-            return Some(Found { device: "lo".into(), next_hop: destination, source, way: None, text });
-        }
-        let fits = there.routes.iter().filter(|route| route.destination.contains(IpAddr::V4(destination)));
-        // Of two equally specific ones the first wins.
-        let own = fits.rev().max_by_key(|route| route.destination.prefix);
-        let way = if namespace.is_empty() && self.is_node { self.fabric.way_to(destination) } else { None };
-        if let Some(way) = way.filter(|way| own.is_none_or(|own| own.destination.prefix < way.range.prefix)) {
-            let Way { range, node, mode } = way;
-            let text = match mode {
-                Mode::HostGateway => format!("{range} via {node} dev eth0"),
-                Mode::Vxlan => format!("{range} via {} dev {VXLAN_DEVICE} onlink, tunnel to {node}", range.address),
-            };
-            let device = if mode == Mode::Vxlan { VXLAN_DEVICE } else { "eth0" };
-            let source = first_address(there.links.get(device)?);
-            return Some(Found { device: device.into(), next_hop: node, source, way: Some(way), text });
-        }
-        let own = own?;
-        let gateway = own.gateway.and_then(v4);
-        let source = own.source.and_then(v4).or_else(|| there.links.get(&own.device).and_then(first_address));
-        let to = if own.destination.prefix == 0 { "default".to_owned() } else { own.destination.to_string() };
-        let via = gateway.map_or(String::new(), |gateway| format!(" via {gateway}"));
-        let text = format!("{to}{via} dev {}", own.device);
-        let next_hop = gateway.unwrap_or(destination);
-        Some(Found { device: own.device.clone(), next_hop, source, way: None, text })
-    }
-
-    /// The address that this machine speaks from when it tells the sender of a packet something.
-    fn router(&self, namespace: &str, packet: &Packet) -> Ipv4Addr {
-        let back = self.route(namespace, packet.tuple.source).and_then(|route| route.source);
-        back.unwrap_or(Ipv4Addr::LOCALHOST)
-    }
-
     fn next(&self, namespace: &str, device: &str, next_hop: Ipv4Addr, frame: Frame) -> Fate {
         let place = self.place(namespace, device);
         Fate::Next(Frame { namespace: namespace.to_owned(), device: device.to_owned(), next_hop, place, ..frame })
@@ -405,10 +326,6 @@ impl Kernel<'_> {
         link.is_some_and(|link| link.addresses.iter().any(|there| there.address == IpAddr::V4(address)))
     }
 
-    fn is_local(&self, namespace: &str, address: Ipv4Addr) -> bool {
-        self.network.namespace(namespace).is_some_and(|there| is_local(&there.links, address))
-    }
-
     /// A device or hook in words: `node-1 cni0`, `eth0 of default/web`.
     pub fn place(&self, namespace: &str, device: &str) -> String {
         if namespace.is_empty() {
@@ -431,37 +348,6 @@ impl Kernel<'_> {
     }
 }
 
-/// A machine's own addresses, for rules that ask.
-struct Addresses<'a> {
-    links: &'a Links,
-}
-
-impl crate::node::netfilter::Host for Addresses<'_> {
-    fn is_local(&self, address: Ipv4Addr) -> bool {
-        is_local(self.links, address)
-    }
-
-    fn address_of(&self, interface: &str) -> Option<Ipv4Addr> {
-        self.links.get(interface).and_then(first_address)
-    }
-}
-
-fn is_local(links: &Links, address: Ipv4Addr) -> bool {
-    let mut own = links.values().flat_map(|link| &link.addresses);
-    address.is_loopback() || own.any(|own| own.address == IpAddr::V4(address))
-}
-
-fn first_address(link: &Link) -> Option<Ipv4Addr> {
-    link.addresses.iter().find_map(|there| v4(there.address))
-}
-
-fn v4(address: IpAddr) -> Option<Ipv4Addr> {
-    match address {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    }
-}
-
 /// A frame whose place is still to be filled in, with nothing noted but what goes with a packet through `lo`.
 fn bare(mut packet: Packet) -> Frame {
     let connection = packet.noted.connection.filter(|_| packet.noted.out_interface == "lo");
@@ -475,41 +361,5 @@ fn bare(mut packet: Packet) -> Frame {
         tunnel: None,
         prerouted: false,
         place: String::new(),
-    }
-}
-
-/// An ICMP error about a packet. Nobody is told about an error that an error met.
-fn unreachable(packet: &Packet, router: Ipv4Addr, code: Unreachable) -> Option<Packet> {
-    let first = packet.payload.about().is_none();
-    first.then(|| packet.error(router, Payload::Unreachable { code, original: packet.tuple }))
-}
-
-fn at_once(tell: Option<Packet>) -> Option<(Packet, Duration)> {
-    tell.map(|packet| (packet, Duration::ZERO))
-}
-
-/// `destination 10.96.0.10:80 becomes 10.244.1.2:8080`.
-fn rewriting(before: Tuple, packet: &Packet) -> String {
-    let after = packet.tuple;
-    let end = |address: Ipv4Addr, port: u16| match before.protocol {
-        Protocol::Icmp => address.to_string(),
-        _ => format!("{address}:{port}"),
-    };
-    let mut parts = Vec::new();
-    for (side, old, new) in [
-        ("source", (before.source, before.source_port), (after.source, after.source_port)),
-        ("destination", (before.destination, before.destination_port), (after.destination, after.destination_port)),
-    ] {
-        if old != new {
-            parts.push(format!("{side} {} becomes {}", end(old.0, old.1), end(new.0, new.1)));
-        }
-    }
-    parts.join(", ")
-}
-
-impl Kernel<'_> {
-    /// The source address of what a process sends to `destination`; None: there is no route.
-    pub fn source_for(&self, namespace: &str, destination: Ipv4Addr) -> Option<Ipv4Addr> {
-        self.route(namespace, destination)?.source
     }
 }
