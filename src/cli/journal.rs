@@ -80,7 +80,7 @@ impl Journal {
         Err(io::Error::other("there are too many sessions"))
     }
 
-    /// Adds to it.
+    /// Adds a text at the end of the file.
     pub fn add(&mut self, text: &str) -> io::Result<()> {
         self.file.write_all(text.as_bytes())
     }

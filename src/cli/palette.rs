@@ -23,12 +23,12 @@ pub fn label() -> Style {
     Style::new().dim()
 }
 
-/// What came.
+/// A line, or an object, that is new.
 pub fn added() -> Style {
     Style::new().green()
 }
 
-/// What went.
+/// A line, or an object, that is gone.
 pub fn removed() -> Style {
     Style::new().red()
 }

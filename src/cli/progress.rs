@@ -25,7 +25,7 @@ pub struct Arguments {
     table: Vec<PathBuf>,
 }
 
-/// `progress`.
+/// `kubestep progress`: prints, exports, imports or tabulates what was solved, and when.
 pub fn command(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<()> {
     if !arguments.table.is_empty() {
         let mut exports = arguments.table.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;

@@ -24,7 +24,7 @@ use crate::node::network::programs::reason;
 use crate::node::network::tls;
 use crate::object::{Discovery, Kind, Status};
 
-/// The port.
+/// The port of the API server on its machine.
 pub const PORT: u16 = 6443;
 /// The machine's name.
 pub const MACHINE: &str = "control-plane";

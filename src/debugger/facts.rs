@@ -46,7 +46,7 @@ impl Class {
         ("fault", Class::Fault),
     ];
 
-    /// Its name.
+    /// As it is written in breakpoints: `notification`.
     pub fn name(self) -> &'static str {
         Class::ALL[self as usize].0
     }
@@ -110,7 +110,7 @@ pub struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Reads a step.
+    /// What a step was about, by its event and its notes.
     pub fn of(engine: &'a Engine, step: &'a Step) -> Facts<'a> {
         let mut facts = Facts {
             step,

@@ -83,7 +83,7 @@ impl Session {
         session
     }
 
-    /// What runs.
+    /// The scenario that runs.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }

@@ -20,7 +20,7 @@ pub fn hex(text: &str) -> String {
     digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest.
+/// The SHA-256 digest of some bytes.
 pub fn digest(bytes: &[u8]) -> [u8; 32] {
     let mut padded = bytes.to_vec();
     padded.push(0x80);

@@ -138,7 +138,7 @@ impl Status {
         Status { details: Some(Box::new(details)), ..Status::new(reason, message) }
     }
 
-    /// 400.
+    /// 400, with this message.
     pub fn bad_request(message: impl Into<String>) -> Status {
         Status::new(Reason::BadRequest, message)
     }

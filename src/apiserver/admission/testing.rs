@@ -14,7 +14,7 @@ use crate::object::{Kind, Object, Status};
 pub struct Objects(Vec<Object>);
 
 impl Objects {
-    /// These.
+    /// A store that holds these objects.
     pub fn of(objects: Vec<Object>) -> Objects {
         Objects(objects)
     }

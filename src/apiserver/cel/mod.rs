@@ -68,7 +68,10 @@ impl Program {
         checked.map_err(|errors| report::report(source, &errors))
     }
 
-    /// Its value.
+    /// The value of the expression. The budget counts what it costs.
+    ///
+    /// # Errors
+    /// What went wrong on the way: a key that is not there, a budget that is spent.
     pub fn evaluate(&self, activation: &Activation, budget: &mut Budget) -> Result<Value, Failure> {
         budget.begin();
         Run::new(activation, budget).value(&self.root)

@@ -36,7 +36,7 @@ impl HttpAnswer {
         }
     }
 
-    /// A failure.
+    /// A `Status` as the body, under its own code; with `Retry-After` if it says when to come again.
     pub fn status(status: &Status, format: Format) -> HttpAnswer {
         let status_json = status.to_json();
         let mut answer = HttpAnswer::value(status.code, &status_json, in_order(&status_json), format);

@@ -28,7 +28,7 @@ impl Line {
         &self.text
     }
 
-    /// All words.
+    /// All words without their quotes, the command's name first.
     pub fn words(&self) -> &[String] {
         &self.words
     }

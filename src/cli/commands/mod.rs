@@ -78,7 +78,7 @@ pub enum Run {
     Stops(fn(&mut Stepper, &Line) -> Reply),
 }
 
-/// One command.
+/// A command of the prompt: a row in the table of its group.
 pub struct Command {
     /// Its name, then its short names.
     pub names: &'static [&'static str],
@@ -116,7 +116,7 @@ pub const GROUPS: &[Group] = &[
     general::GROUP,
 ];
 
-/// All rows.
+/// All commands, group by group.
 pub fn all() -> impl Iterator<Item = &'static Command> {
     GROUPS.iter().flat_map(|group| group.commands)
 }

@@ -53,7 +53,7 @@ fn understood(line: String) -> Result<String, String> {
     timeline::check(&line).map(|()| line)
 }
 
-/// Has it run.
+/// Types the line into the user's shell, and says if nobody in this cluster acts on what it makes.
 pub fn start(stepper: &mut Stepper, line: String) -> Text {
     let note = cluster::unenforced(stepper, &line);
     Ok(stepper.session.choose(Choice::Line(line))? + "\n" + note)

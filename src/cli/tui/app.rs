@@ -54,7 +54,7 @@ const OUTPUT_KEPT: usize = 2_000;
 /// The wheel moves so many lines.
 const WHEEL: usize = 3;
 
-/// The screen.
+/// What the full screen shows and what has been typed into it.
 pub struct App {
     /// The session behind it.
     pub stepper: Stepper,

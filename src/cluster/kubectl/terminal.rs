@@ -102,7 +102,7 @@ impl Ending {
 }
 
 impl Terminal {
-    /// What it is at.
+    /// Whether its shell waits for a line, runs one, or has ended.
     pub fn state(&self) -> &State {
         &self.state
     }

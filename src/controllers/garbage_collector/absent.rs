@@ -32,7 +32,7 @@ impl AbsentOwners {
         }
     }
 
-    /// All of them.
+    /// All owners that are remembered to be absent.
     pub fn iter(&self) -> impl Iterator<Item = &Identity> {
         self.used.keys()
     }

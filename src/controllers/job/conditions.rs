@@ -4,7 +4,7 @@ use k8s_openapi::api::batch::v1::{Job, JobCondition};
 
 use crate::object::time::Instant;
 
-/// All is done.
+/// As many Pods have succeeded as were asked for.
 pub const COMPLETE: &str = "Complete";
 /// It has failed, and nothing of it runs any more.
 pub const FAILED: &str = "Failed";
@@ -27,7 +27,7 @@ pub fn condition(type_: &str, status: &str, reason: &str, message: &str, now: In
     }
 }
 
-/// Why it fails.
+/// The condition `FailureTarget`: the Job fails, and why.
 pub fn failure(reason: &str, message: &str, now: Instant) -> JobCondition {
     condition(FAILURE_TARGET, "True", reason, message, now)
 }

@@ -54,7 +54,10 @@ impl FaultKind {
         named.into_iter().chain(failing).collect()
     }
 
-    /// Reads one.
+    /// The kind of that name, as `--kinds` has it: `crash`.
+    ///
+    /// # Errors
+    /// There is none; which there are.
     pub fn parse(word: &str) -> Result<FaultKind, String> {
         let all = FaultKind::all();
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
@@ -128,7 +131,7 @@ impl Watcher {
         Watcher { first: engine.api.store.revision(), ..Watcher::default() }
     }
 
-    /// A step ran.
+    /// Notes who has sent something by this step.
     pub fn saw(&mut self, engine: &Engine, step: &Step) {
         if !engine.is_server(step.event.to) && !step.sent.is_empty() && !step.event.background {
             self.has_sent.insert(engine.name(step.event.to).to_owned(), true);

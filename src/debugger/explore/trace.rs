@@ -86,7 +86,7 @@ impl Trace {
         sums.collect()
     }
 
-    /// What deviated.
+    /// The deviations of the run, in their order: what repeats it.
     pub fn schedule(&self) -> Schedule {
         self.deviations.iter().map(|(_, deviation)| deviation.clone()).collect()
     }

@@ -31,7 +31,7 @@ pub struct Outcome {
 }
 
 impl Job {
-    /// Runs it.
+    /// Runs the cluster once as the job says.
     pub fn run(&self, runner: &mut Runner, bound: &Bound) -> Outcome {
         match self {
             Job::Schedule(schedule) => Outcome::of(runner.repeat(schedule), Some(bound)),
@@ -94,7 +94,7 @@ impl Workers {
         self.from.iter().zip(&shares).flat_map(|(from, _)| from.recv().unwrap_or_default()).collect()
     }
 
-    /// Lets them go.
+    /// Ends the threads: each stops when there is nobody left to send it a job.
     pub fn stop(&mut self) {
         self.to.clear();
     }

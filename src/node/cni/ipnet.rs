@@ -16,7 +16,7 @@ pub struct IpNet {
 }
 
 impl IpNet {
-    /// Of IPv4.
+    /// An IPv4 address and so many bits of its network, 32 at most.
     pub fn v4(address: Ipv4Addr, prefix: u8) -> IpNet {
         IpNet { address: address.into(), prefix: prefix.min(32) }
     }

@@ -27,7 +27,7 @@ pub const NAME: &str = "csi-attacher";
 const FINALIZER: &str = "external-attacher/disk-csi-kubestep-dev";
 const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
 
-/// The process.
+/// The sidecar as a process of its own, which calls the controller half of `driver`.
 pub fn new(hub: Hub, actor: ActorId, driver: ActorId) -> Sidecar {
     const KINDS: &[Kind] = &[Kind::VolumeAttachment, Kind::PersistentVolume, Kind::CSINode];
     Sidecar::new(hub.clone(), actor, NAME, NAME, KINDS, |context| Rc::new(Attacher::new(context, hub, driver)))

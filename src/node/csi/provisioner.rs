@@ -44,7 +44,7 @@ const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
 /// The index of attachments by volume.
 const BY_VOLUME: &str = "attachments by volume";
 
-/// The process.
+/// The sidecar as a process of its own, which calls the controller half of `driver`.
 pub fn new(hub: Hub, actor: ActorId, driver: ActorId) -> Sidecar {
     const KINDS: &[Kind] =
         &[Kind::PersistentVolumeClaim, Kind::PersistentVolume, Kind::StorageClass, Kind::Node, Kind::VolumeAttachment];

@@ -38,7 +38,7 @@ use crate::object::{Key, Kind, Object, Resource, Status};
 pub const NAME: &str = "csi-resizer";
 const PENDING: &str = "Waiting for user to (re-)start a pod to finish file system resize of volume on node.";
 
-/// The process.
+/// The sidecar as a process of its own, which calls the controller half of `driver`.
 pub fn new(hub: Hub, actor: ActorId, driver: ActorId) -> Sidecar {
     const KINDS: &[Kind] = &[Kind::PersistentVolumeClaim, Kind::PersistentVolume];
     let events = format!("external-resizer {DRIVER}");

@@ -101,7 +101,7 @@ impl Resolver {
         }
     }
 
-    /// The file.
+    /// The text of the `/etc/resolv.conf` that says so.
     pub fn file(&self) -> String {
         let mut out = String::new();
         if !self.searches.is_empty() {

@@ -51,7 +51,7 @@ pub fn accept(answer: &str) -> Result<(), Broken> {
     if answer.starts_with(CERTIFICATE) { Ok(()) } else { Err(Broken::NotTls) }
 }
 
-/// A record.
+/// A text as a record, such as goes over an established connection.
 pub fn seal(text: &str) -> String {
     format!("{SEALED}{text}")
 }

@@ -49,7 +49,7 @@ impl Networks {
         Networks { host, cni, loopback: Rc::new(loopback), fresh: Namespace::default(), default }
     }
 
-    /// The machine.
+    /// The machine whose namespaces they connect.
     pub fn host(&self) -> &Rc<Host> {
         &self.host
     }

@@ -6,7 +6,7 @@ use crate::scheduler::node_info::{NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 
-/// The plugin.
+/// Nodes whose CPU and memory would be used alike come first.
 pub struct BalancedAllocation;
 
 impl Plugin for BalancedAllocation {

@@ -12,7 +12,7 @@ const MIN_THRESHOLD: i64 = 23 * MIB;
 /// At this, for each container, they count in full.
 const MAX_CONTAINER_THRESHOLD: i64 = 1000 * MIB;
 
-/// The plugin.
+/// Nodes that have the images already come first.
 pub struct ImageLocality;
 
 impl Plugin for ImageLocality {

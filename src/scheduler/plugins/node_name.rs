@@ -9,7 +9,7 @@ use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) didn't match the requested node name";
 
-/// The plugin.
+/// `spec.nodeName` names the only node that will do.
 pub struct NodeName;
 
 impl Plugin for NodeName {

@@ -9,7 +9,7 @@ use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
 
-/// The plugin.
+/// A node whose host ports are taken will not do.
 pub struct NodePorts;
 
 impl Plugin for NodePorts {

@@ -19,7 +19,7 @@ mod strategy;
 use strategy::Use;
 pub use strategy::{ResourceWeight, ShapePoint, Strategy};
 
-/// The plugin.
+/// What a pod requests must be free on its node; and how full that would be decides which is best.
 pub struct NodeResourcesFit {
     /// Which node is better.
     pub strategy: Strategy,

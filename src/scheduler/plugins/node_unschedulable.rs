@@ -14,7 +14,7 @@ use crate::scheduler::snapshot::Snapshot;
 
 const REASON: &str = "node(s) were unschedulable";
 
-/// The plugin.
+/// A cordoned node takes no new pods.
 pub struct NodeUnschedulable;
 
 impl Plugin for NodeUnschedulable {

@@ -20,7 +20,7 @@ use crate::scheduler::storage::{Storage, claims_of};
 
 const TOO_MANY: &str = "node(s) exceed max volume count";
 
-/// The plugin.
+/// A driver can attach only so many volumes to a node.
 pub struct NodeVolumeLimits;
 
 impl Plugin for NodeVolumeLimits {

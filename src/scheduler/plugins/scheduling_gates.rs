@@ -6,7 +6,7 @@ use crate::scheduler::framework::{Hint, Plugin, Point, Rejection, Verdict};
 use crate::scheduler::pod_info::PodInfo;
 use crate::scheduler::snapshot::Snapshot;
 
-/// The plugin.
+/// A pod with gates is not queued.
 pub struct SchedulingGates;
 
 impl Plugin for SchedulingGates {

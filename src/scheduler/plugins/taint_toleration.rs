@@ -15,7 +15,7 @@ use crate::scheduler::snapshot::Snapshot;
 /// Why a node is turned down.
 pub const REASON: &str = "node(s) had untolerated taint(s)";
 
-/// The plugin.
+/// Taints keep pods away that do not tolerate them.
 pub struct TaintToleration;
 
 impl Plugin for TaintToleration {

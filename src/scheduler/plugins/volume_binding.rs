@@ -34,7 +34,7 @@ const IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";
 /// The annotation of a CSINode that says which built-in plugins its drivers stand in for.
 const MIGRATED_PLUGINS: &str = "storage.alpha.kubernetes.io/migrated-plugins";
 
-/// The plugin.
+/// Volumes that are there, or can be made, decide where a pod may go.
 pub struct VolumeBinding;
 
 impl Plugin for VolumeBinding {

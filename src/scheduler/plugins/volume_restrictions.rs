@@ -13,7 +13,7 @@ use crate::scheduler::storage::{named_claims_of, not_found};
 const IN_USE: &str =
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
 
-/// The plugin.
+/// A `ReadWriteOncePod` claim serves one pod at a time.
 pub struct VolumeRestrictions;
 
 impl Plugin for VolumeRestrictions {

@@ -18,7 +18,7 @@ use crate::scheduler::storage::{Storage, named_claims_of, not_found};
 const CONFLICT: &str = "node(s) had no available volume zone";
 const LABELS: [&str; 4] = [ZONE_BETA, REGION_BETA, ZONE, REGION];
 
-/// The plugin.
+/// Volumes with a zone or region as a label can be used there only.
 pub struct VolumeZone;
 
 impl Plugin for VolumeZone {

@@ -14,7 +14,10 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Reads them.
+    /// Reads `TITLE:path,TITLE:path`.
+    ///
+    /// # Errors
+    /// kubectl's own words about a column that is none.
     pub fn parse(text: &str) -> Result<Columns, String> {
         if text.is_empty() {
             return Err("custom-columns format specified but no custom columns given".to_owned());
@@ -29,7 +32,10 @@ impl Columns {
         Ok(Columns { columns: text.split(',').map(column).collect::<Result<_, String>>()?, titles: true })
     }
 
-    /// The table.
+    /// The table with a row for each object.
+    ///
+    /// # Errors
+    /// A path that an object refuses.
     pub fn print(&self, objects: &[Value]) -> Result<String, String> {
         let mut rows = Vec::new();
         if self.titles {

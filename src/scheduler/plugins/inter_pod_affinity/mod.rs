@@ -20,7 +20,7 @@ use crate::scheduler::snapshot::Snapshot;
 mod filter;
 mod score;
 
-/// The plugin.
+/// Pods are put near other pods, or far from them, as both sides ask.
 pub struct InterPodAffinity {
     /// How much a pod that is there and *requires* to be near the new one counts in scores.
     pub hard_pod_affinity_weight: i64,

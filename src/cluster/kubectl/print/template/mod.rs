@@ -23,7 +23,10 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads one.
+    /// Reads the text of a Go template.
+    ///
+    /// # Errors
+    /// kubectl's own words about what is no template.
     pub fn parse(text: &str) -> Result<Template, String> {
         let nodes =
             parse::parse(text).map_err(|why| format!("error parsing template {text}, template: output:{why}"))?;
