@@ -14,8 +14,8 @@
 //! Whose a Pod is, its owner references say. Nobody changes labels here: to adopt Pods and to release them is left out.
 //! No set asks for more than a hundred Pods.
 //!
-//! A ReplicaSet that is being deleted is left alone, and so are its Pods: they are the garbage collector's business. (A real
-//! controller still keeps its status up to date; here leave that too.)
+//! A ReplicaSet that is being deleted gets no Pods and loses none: they are the garbage collector's business. Its status may
+//! be kept up to date, as a real controller does, or left as it is.
 //!
 //! Ask the API server for the Pods (`Api::list`). The cache (`context.store`) is quicker, but a little behind: that is the
 //! next exercise. What you use here has the shape of the kube-rs crates.

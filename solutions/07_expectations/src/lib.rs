@@ -9,7 +9,7 @@
 //! or goes (no `new`), before you are called because of it. `context.remembered()` and `context.remember()` keep a value from
 //! call to call: a map, or a type of your own that derives `Default`, `Deserialize` and `Serialize`.
 //!
-//! The status is left out here. A ReplicaSet that is being deleted is left alone, as before. Pods that are too many are
+//! The status is left out here. A ReplicaSet that is being deleted is left alone. Pods that are too many are
 //! deleted, the first in the cache that is not needed; that can be done twice without harm. No set asks for more than a
 //! hundred Pods.
 
