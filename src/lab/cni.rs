@@ -64,6 +64,7 @@ pub(super) enum Slip {
     AfterHighest,
     DelTakesOne,
     CountsNotes,
+    KeepsLong,
     FirstFew(usize),
     TriesFew(usize),
 }
@@ -113,6 +114,7 @@ impl Function for Cni {
         ),
         ("DEL takes back one address only; it is all that the interface has", Slip::DelTakesOne),
         ("files that do not matter are counted as taken addresses", Slip::CountsNotes),
+        ("DEL does not know an address of more than twelve characters", Slip::KeepsLong),
         ("only the first few hundred addresses of a range are tried; it can be larger", Slip::FirstFew(254)),
         ("only the first few hundred addresses of a range are tried; it can be larger", Slip::FirstFew(256)),
         ("only the first few hundred addresses of a range are tried; it can be larger", Slip::TriesFew(256)),
@@ -206,6 +208,7 @@ fn run(range: &Range, files: &mut Files, call: &Call, slip: Option<Slip>) -> Res
             let mut held = of(files, is(Slip::DelTakesAll));
             held.truncate(if is(Slip::DelTakesOne) { 1 } else { usize::MAX });
             held.retain(|name| !is(Slip::KeepsForeign) || is_in(range, name));
+            held.retain(|name| !is(Slip::KeepsLong) || name.len() <= 12);
             if held.is_empty() && is(Slip::DelFails) {
                 return Err(format!("host-local: Failed to find address added by container {container}"));
             }
@@ -319,6 +322,7 @@ mod tests {
                 [255, _] => "10.0.0.0/14",
                 [0, _] => "10.1.0.0/22",
                 [_, 3] => "10.1.2.0/23",
+                [100, _] => "192.168.100.0/23",
                 _ => "10.1.2.0/24",
             };
             let ipam = json!({"subnet": subnet, "rangeStart": start, "rangeEnd": end, "gateway": gateway});

@@ -57,6 +57,7 @@ pub(super) enum Slip {
     AllBlock,
     NoneBlocks,
     LeavingIsNoBlock,
+    GoingIsNoDependent,
     AlwaysBackground,
     NotItsDependents,
     DependentsByName,
@@ -107,6 +108,10 @@ impl Function for Collecting {
         ("all dependents are waited for, not those with blockOwnerDeletion", Slip::AllBlock),
         ("dependents are not waited for", Slip::NoneBlocks),
         ("a dependent that is being deleted is not waited for; it is still there", Slip::LeavingIsNoBlock),
+        (
+            "a dependent that is being deleted and has no finalizer is taken for gone; it may take its time",
+            Slip::GoingIsNoDependent,
+        ),
         ("the object's own finalizers do not decide how it is deleted", Slip::AlwaysBackground),
         ("an owner waits, and the object's own dependents are not deleted before it", Slip::NotItsDependents),
         (
@@ -316,6 +321,9 @@ fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference
     let alike = |item: &&Item| match slip {
         Some(Slip::NotOfItsName) => item.metadata.name == *name,
         Some(Slip::NotOfItsKind) => item.kind == case.item.kind,
+        Some(Slip::GoingIsNoDependent) => {
+            item.metadata.deletion_timestamp.is_some() && item.metadata.finalizers.is_none()
+        }
         _ => false,
     };
     let all = case

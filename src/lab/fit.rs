@@ -59,7 +59,7 @@ pub(super) enum Slip {
     Cordoned,
     Tainted,
     Preempts,
-    FewRun,
+    FewRun(usize),
 }
 
 impl Function for Fit {
@@ -95,7 +95,8 @@ impl Function for Fit {
         ("whether the node takes new Pods at all is looked at; another plugin does that", Slip::Cordoned),
         ("whether the node takes new Pods at all is looked at; another plugin does that", Slip::Tainted),
         ("Pods of a lower priority are not counted; whether they have to go is decided later", Slip::Preempts),
-        ("only the first ten of the Pods that run there are counted", Slip::FewRun),
+        ("only the first ten of the Pods that run there are counted", Slip::FewRun(10)),
+        ("only the first fifty of the Pods that run there are counted", Slip::FewRun(50)),
     ];
 
     fn questions() -> Vec<Case> {
@@ -214,7 +215,7 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
         Some(Slip::Preempts) => priority(pod) >= priority(&case.pod),
         _ => true,
     };
-    let most = if is(Slip::FewRun) { 10 } else { usize::MAX };
+    let most = if let Some(Slip::FewRun(most)) = slip { most } else { usize::MAX };
     let running: Vec<&Pod> = case.running.iter().filter(counts).collect();
     let mut reasons = Vec::new();
     if is(Slip::Cordoned) && case.node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true)) {

@@ -48,6 +48,7 @@ pub(super) enum Slip {
     ServicePort,
     AnyName,
     AnyProtocol,
+    NoSctp,
     SamePortOutside,
     FirstSlice,
     Twice,
@@ -87,6 +88,7 @@ impl Function for Proxy {
         ("the Service's port is taken for the Pod's", Slip::ServicePort),
         ("all ports of a slice are taken, not the one of the same name", Slip::AnyName),
         ("the protocol is not looked at", Slip::AnyProtocol),
+        ("a protocol besides TCP and UDP is not known; it can be SCTP", Slip::NoSctp),
         ("from outside the Service's port is looked for; it is the node port", Slip::SamePortOutside),
         ("only the first slice is looked at", Slip::FirstSlice),
         ("an endpoint that is in two slices is chosen twice", Slip::Twice),
@@ -194,6 +196,9 @@ fn wanted_port(case: &Case, slip: Option<Slip>) -> Option<(String, Option<i32>)>
             _ => Some(port.port),
         };
         let protocol = port.protocol.as_deref().unwrap_or("TCP");
+        if is(Slip::NoSctp) && protocol == "SCTP" {
+            return false;
+        }
         number == Some(asked.port) && (protocol == asked.protocol || is(Slip::AnyProtocol))
     })?;
     let instead = match (&port.target_port, slip) {

@@ -7,7 +7,7 @@ use crate::lab::making::longer;
 
 /// All short sequences on folders of all sorts; then what seldom is; then larger ranges.
 pub(super) fn all() -> Vec<Case> {
-    let seldom = [after_a_change(), small_ranges(), nearly_full(), two_of_one_owner()];
+    let seldom = [after_a_change(), small_ranges(), nearly_full(), two_of_one_owner(), elsewhere()];
     let mut all = short_sequences();
     all.extend(seldom.into_iter().flatten());
     all.extend(in_larger_ranges());
@@ -96,6 +96,20 @@ fn two_of_one_owner() -> Vec<Case> {
     let calls =
         [&[Command::Del][..], &[Command::Check], &[Command::Del, Command::Check], &[Command::Del, Command::Add]];
     calls.map(|calls| Case { range: changed_range(), files: two.clone(), calls: for_one(calls) }).into()
+}
+
+/// A network of other numbers, whose addresses are as long as any.
+fn elsewhere() -> Vec<Case> {
+    let range = range([192, 168, 100, 253], [192, 168, 101, 1], [192, 168, 100, 1]);
+    let calls = [
+        &[Command::Add][..],
+        &[Command::Add, Command::Add],
+        &[Command::Add, Command::Check],
+        &[Command::Add, Command::Del],
+        &[Command::Add, Command::Del, Command::Check],
+        &[Command::Add, Command::Del, Command::Add],
+    ];
+    calls.map(|calls| Case { range, files: files(&[]), calls: for_one(calls) }).into()
 }
 
 fn in_larger_ranges() -> Vec<Case> {

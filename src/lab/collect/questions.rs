@@ -397,6 +397,7 @@ fn dependents() -> Vec<Vec<Item>> {
         vec![of(true, json!({}))],
         vec![of(false, json!({}))],
         vec![of(true, leaving("example.com/backup"))],
+        vec![of(true, json!({"deletionTimestamp": TIME}))],
         // Nothing is said of waiting.
         vec![dependent("quiet", &[by("web-1", "uid-p", None)])],
         // It was of another Pod that had this name.

@@ -136,7 +136,11 @@ fn nothing_said() -> Vec<Case> {
 fn the_last_of_many() -> Vec<Case> {
     let big = [vec![silent(); 6], vec![one("1", "1Gi")]].concat();
     let dozen = vec![plain(&[one("100m", "100Mi")]); 12];
-    let mut all = Vec::new();
+    let hundred = vec![plain(&[one("10m", "10Mi")]); 100];
+    let quiet = plain(&small());
+    let mut all: Vec<Case> = ["1100m", "1099m", "1050m"]
+        .map(|cpu| Case { pod: quiet.clone(), node: node(cpu, "3Gi", "110"), running: hundred.clone() })
+        .into();
     for pod in [plain(&big), pod(&small(), &big, &Value::Null)] {
         for (cpu, memory) in [("2199m", "3Gi"), ("2200m", "2224Mi"), ("3", "2223Mi")] {
             all.push(Case { pod: pod.clone(), node: node(cpu, memory, "13"), running: dozen.clone() });

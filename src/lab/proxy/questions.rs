@@ -241,11 +241,12 @@ fn many_ports() -> Vec<Case> {
 fn ports_alike() -> Vec<Case> {
     let [ready, ..] = conditions();
     let inside = json!([{"name": "http", "port": 80}, {"name": "http-2", "port": 8080, "protocol": "TCP"},
-        {"name": "dns", "port": 80, "protocol": "UDP"}]);
-    let ports = json!([port("http-2", 8081), port("http", 8080), {"name": "dns", "port": 5353, "protocol": "UDP"}]);
+        {"name": "dns", "port": 80, "protocol": "UDP"}, {"name": "calls", "port": 80, "protocol": "SCTP"}]);
+    let ports = json!([port("http-2", 8081), port("http", 8080), {"name": "dns", "port": 5353, "protocol": "UDP"},
+        {"name": "calls", "port": 3868, "protocol": "SCTP"}]);
     let slices = [slice("a", "IPv4", &ports, &json!([at(2, &ready, Some("node-1"))]))];
     let service = service(&inside, (false, false));
-    let asked = [("TCP", 80), ("TCP", 8080), ("UDP", 80), ("UDP", 8080), ("TCP", 8081)];
+    let asked = [("TCP", 80), ("TCP", 8080), ("UDP", 80), ("UDP", 8080), ("TCP", 8081), ("SCTP", 80)];
     let asked = asked.map(|(protocol, port)| (protocol, port, port));
     visits(&asked, "worker-a").map(|visit| case(&service, &slices, visit)).collect()
 }
