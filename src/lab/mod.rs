@@ -227,8 +227,8 @@ impl Failure {
         Failure {
             property: "what is the same is answered the same, whatever came before".to_owned(),
             case: format!(
-                "{case}\nthis was asked twice, and went otherwise the second time: is something kept in a static between two \
-                 calls, or is a clock or chance asked?"
+                "{case}\nthis was asked twice, and went otherwise the second time: is something kept between two calls, in a \
+                 static or a file, or is a clock or chance asked?"
             ),
             mistake: None,
             replay: None,

@@ -111,7 +111,8 @@ pub fn keeps_statics(text: &str) -> bool {
         |kind: &str| ["Mutex", "RwLock", "Atomic", "Once", "Lazy", "Cell"].iter().any(|word| kind.contains(word));
     let statics =
         code.split("static ").skip(1).filter(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()));
-    code.contains("thread_local!") || statics.filter_map(|rest| rest.split(['=', ';']).next()).any(changes)
+    let is_bare = code.contains("thread_local!") || code.contains("static mut ");
+    is_bare || statics.filter_map(|rest| rest.split(['=', ';']).next()).any(changes)
 }
 
 /// A Rust file without comments, and without what stands in strings. Of raw strings only those are known that have no `"`
@@ -239,6 +240,7 @@ mod tests {
             ("static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());", true),
             ("fn f() { static COUNT: AtomicU32 = AtomicU32::new(0); }", true),
             ("thread_local! { static SEEN: RefCell<u32> = RefCell::default(); }", true),
+            ("static mut COUNT: u32 = 0;", true),
             ("static NAME: &str = \"Mutex\";", false),
             ("fn f(text: &'static str, cell: Cell<u32>) {}", false),
             ("// static SEEN: Mutex<u32> = Mutex::new(0);", false),
