@@ -225,6 +225,11 @@ fn name(node: &Node) -> String {
             true => "it".to_owned(),
             false => place(parts),
         },
+        Node::Path(Path { root: Root::Event, parts }) if place(parts) == "from" => "the caller".to_owned(),
+        Node::Path(Path { root: Root::Event, parts }) if place(parts) == "verb" => "the call".to_owned(),
+        Node::Path(Path { root: Root::Event, parts }) if place(parts) == "subresource" => {
+            "the subresource of the call".to_owned()
+        }
         Node::Path(Path { root, parts }) => {
             let name = Root::ALL.iter().find(|(_, one)| one == root).map_or("", |(name, _)| name);
             format!("{name}.{}", place(parts)).trim_end_matches('.').to_owned()

@@ -9,63 +9,108 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use super::Plan;
+use super::alike::is_update_for_patch;
 use super::partner::Partner;
 use super::words;
+use crate::apiserver::request;
 use crate::exercise::host::{Host, Read};
-use crate::exercise::wire::{Ask, Request, Say};
-use crate::object::Object;
+use crate::exercise::wire::{Answer, Ask, Request, Say};
+use crate::object::{Kind, Object};
+
+/// So many objects that were told of are known at most: of several reconciles at once.
+const KNOWN: usize = 300;
 
 /// What was found in a run, or in several.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Where the right solution parted first.
-    pub parting: Option<Parting>,
-    /// How often it parted.
-    right: usize,
+    /// Where the right solution parted, in each reconcile in which it did.
+    partings: Vec<Parting>,
+    /// Which of them counts.
+    chosen: usize,
+    /// The last call of each name.
+    calls: BTreeMap<String, Called>,
+    /// The learner's line of the call that breaks something, where a call does.
+    breaks: Option<String>,
     /// How often each mistake parted, by its number in the plan.
     mistakes: BTreeMap<usize, usize>,
-    /// Which mistakes said the same as the learner's code where the right solution parted first.
-    agree: BTreeSet<usize>,
+}
+
+/// A call of the learner's code.
+#[derive(Clone, Debug)]
+struct Called {
+    /// Its line.
+    at: String,
+    /// Where the right solution had parted in that reconcile, if it had.
+    parting: Option<usize>,
 }
 
 impl Findings {
+    /// How often the right solution has parted.
+    pub fn count(&self) -> usize {
+        self.partings.len()
+    }
+
+    /// The parting that counts.
+    pub fn parting(&self) -> Option<&Parting> {
+        self.partings.get(self.chosen)
+    }
+
+    /// A call of the learner's code breaks something. Whoever goes another way that is right as well parts sooner, and so the
+    /// parting that counts is that of the reconcile that calls. Gives which one this is.
+    pub fn choose(&mut self, breaks: Option<&request::Request>) -> usize {
+        let called = breaks.and_then(|request| self.calls.get(&name_of(request)));
+        self.breaks = called.map(|called| called.at.clone());
+        self.chosen = called.and_then(|called| called.parting).unwrap_or(0);
+        self.chosen
+    }
+
+    /// The line of the call that breaks something, if it is not where the right solution parted.
+    pub fn line(&self) -> Option<&String> {
+        let parted = self.parting().and_then(|parting| parting.at.as_ref());
+        self.breaks.as_ref().filter(|line| Some(*line) != parted)
+    }
+
     /// Of the mistakes that do the same where the right solution parts, the one that parted least, if it did so less often
     /// than the right solution. The first of several: simple ones come first in the table.
     pub fn mistake(&self, plan: &Plan) -> Option<&'static str> {
         let parted = |n: &usize| self.mistakes.get(n).copied().unwrap_or(0);
-        let nearest = self.agree.iter().min_by_key(|n| parted(n))?;
-        (parted(nearest) < self.right).then(|| plan.mistakes[*nearest].0)
+        let nearest = self.agree()?.iter().min_by_key(|n| parted(n))?;
+        (parted(nearest) < self.count()).then(|| plan.mistakes[*nearest].0)
+    }
+
+    /// The mistakes that do the same at the parting that counts; or else at the first.
+    fn agree(&self) -> Option<&BTreeSet<usize>> {
+        let of_chosen = self.parting().map(|parting| &parting.agree);
+        of_chosen.filter(|agree| !agree.is_empty()).or(self.partings.first().map(|parting| &parting.agree))
     }
 
     /// Which mistakes it may be.
     pub fn suspects(&self, plan: &Plan) -> BTreeSet<usize> {
-        match self.parting {
-            Some(_) => self.agree.clone(),
-            None => (0..plan.mistakes.len()).collect(),
-        }
+        self.agree().cloned().unwrap_or_else(|| (0..plan.mistakes.len()).collect())
     }
 
     /// Adds what was found in a run after these.
     pub fn add(&mut self, later: Findings) {
-        self.right += later.right;
         for (n, parted) in later.mistakes {
             *self.mistakes.entry(n).or_default() += parted;
         }
-        if self.parting.is_none() {
-            (self.parting, self.agree) = (later.parting, later.agree);
-        }
+        self.partings.extend(later.partings);
     }
 }
 
 /// What was said where the right solution would have said something else.
 #[derive(Clone, Debug)]
 pub struct Parting {
+    /// In which reconcile.
+    task: u64,
     /// The learner's line that calls the API so: `src/lib.rs:42`; or after which it did so, the last one that called.
     pub at: Option<String>,
     /// What it did.
     pub did: String,
     /// What would have been right.
     pub right: String,
+    /// Which mistakes said the same as the learner's code.
+    agree: BTreeSet<usize>,
 }
 
 /// A partner, and all who are compared with it.
@@ -76,9 +121,19 @@ pub struct Compared {
     plan: &'static Plan,
     suspects: BTreeSet<usize>,
     last: Option<(String, u32)>,
+    /// The last objects that the learner's code was told of.
+    told: Vec<Object>,
     /// What the learner's code has said last that it remembers.
     memory: Value,
     findings: Arc<Mutex<Findings>>,
+}
+
+/// What the learner's code has said.
+struct Said<'a> {
+    say: &'a Say,
+    gist: Value,
+    /// Versions that it may have read.
+    known: &'a [Object],
 }
 
 /// Someone who hears the same, in this process.
@@ -97,7 +152,7 @@ impl Compared {
         suspects: BTreeSet<usize>,
         findings: Arc<Mutex<Findings>>,
     ) -> Compared {
-        Compared { learner, others: None, plan, suspects, last: None, memory: Value::Null, findings }
+        Compared { learner, others: None, plan, suspects, last: None, told: Vec::new(), memory: Value::Null, findings }
     }
 
     /// Where the learner's code remembers nothing any more, the world has gone back to its beginning: nobody does then.
@@ -106,7 +161,32 @@ impl Compared {
             && !self.memory.is_null()
     }
 
+    /// The objects of the kind that is written which the learner's code may have read: those of its cache, what it was called
+    /// with, and what the API server answered last.
+    fn known(&self, said: &Say, read: &Read) -> Vec<Object> {
+        let Say::Call { request, .. } = said else { return Vec::new() };
+        let kind = Kind::from_word(&request.kind).filter(|_| request.verb == "update");
+        let of_kind =
+            |kind| read(kind).into_iter().chain(self.told.iter().filter(move |one| one.kind() == kind).cloned());
+        kind.into_iter().flat_map(of_kind).collect()
+    }
+
+    /// Notes what the learner's code is told of.
+    fn note(&mut self, ask: &Ask<Object>) {
+        let told = match ask {
+            Ask::Reconcile { object, .. } => std::slice::from_ref(object),
+            Ask::Reply { answer: Ok(Answer::One(object)), .. } => std::slice::from_ref(object),
+            Ask::Reply { answer: Ok(Answer::Many(objects)), .. } => objects,
+            _ => &[],
+        };
+        self.told.extend(told.iter().cloned());
+        let too_many = self.told.len().saturating_sub(KNOWN);
+        self.told.drain(..too_many);
+    }
+
     fn compare(&mut self, ask: &Ask<Object>, said: &Say, read: &Read) {
+        self.note(ask);
+        let known = self.known(said, read);
         let begins_anew = self.begins_anew(ask);
         let (right, mistakes) = self.others.get_or_insert_with(|| {
             let mistake = |n: &usize| (*n, Other::new(self.plan.mistakes[*n].1, read));
@@ -117,26 +197,32 @@ impl Compared {
             mistakes.iter_mut().for_each(|(_, mistake)| mistake.memory = Value::Null);
         }
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
-        let gist = gist(said);
-        let would = right.parts(ask, &gist);
-        let is_first = would.is_some() && findings.parting.is_none();
-        findings.right += usize::from(would.is_some());
+        let heard = Said { say: said, gist: gist(said), known: &known };
+        let would = right.parts(ask, &heard);
+        let mut agree = BTreeSet::new();
         for (n, mistake) in mistakes {
-            let heard = mistake.hears(ask);
-            if mistake.parts(ask, &gist).is_some() {
+            let is_told = mistake.hears(ask);
+            if mistake.parts(ask, &heard).is_some() {
                 *findings.mistakes.entry(*n).or_default() += 1;
-            } else if is_first && heard {
-                findings.agree.insert(*n);
+            } else if is_told {
+                agree.insert(*n);
             }
         }
-        if let Some(would) = would.filter(|_| is_first) {
+        let task = task_of(ask);
+        if let Some(would) = would {
             let line = |(file, line): &(String, u32)| format!("{file}:{line}");
             let at = match said {
                 Say::Call { at, .. } => Some(line(at)),
                 _ => self.last.as_ref().map(|at| format!("after {}", line(at))),
             };
             let (did, right) = words::apart(said, &would);
-            findings.parting = Some(Parting { at, did, right });
+            findings.partings.push(Parting { task, at, did, right, agree });
+        }
+        if let Say::Call { request, at: (file, line), .. } = said {
+            let Request { verb, kind, subresource, namespace, name, .. } = &**request;
+            let name = [verb, kind, subresource, namespace, name].map(String::as_str).join(" ");
+            let parting = findings.partings.iter().rposition(|parting| parting.task == task);
+            findings.calls.insert(name, Called { at: format!("{file}:{line}"), parting });
         }
         if let Say::Call { at, .. } = said {
             self.last = Some(at.clone());
@@ -159,27 +245,20 @@ impl Other {
     }
 
     /// What it would say, if that is something else than was said.
-    fn parts(&mut self, ask: &Ask<Object>, gist_of_said: &Value) -> Option<Say> {
+    fn parts(&mut self, ask: &Ask<Object>, said: &Said) -> Option<Say> {
         if !self.hears(ask) {
             return None;
         }
         let mut ask = ask.clone();
-        let task = match &mut ask {
-            Ask::Reconcile { task, memory, .. } | Ask::Reply { task, memory, .. } => {
-                memory.clone_from(&self.memory);
-                *task
-            }
-            Ask::Observe { memory, .. } => {
-                memory.clone_from(&self.memory);
-                0
-            }
-            Ask::Cached { .. } | Ask::Mark | Ask::Forget { .. } => 0,
-        };
+        let task = task_of(&ask);
+        if let Ask::Reconcile { memory, .. } | Ask::Reply { memory, .. } | Ask::Observe { memory, .. } = &mut ask {
+            memory.clone_from(&self.memory);
+        }
         let would = self.host.hear(ask)?;
         if let Say::Call { memory, .. } | Say::Done { memory, .. } = &would {
             self.memory.clone_from(memory);
         }
-        if gist(&would) == *gist_of_said {
+        if gist(&would) == said.gist || is_update_for_patch(said.say, &would, said.known.iter()) {
             return None;
         }
         self.parted.insert(task);
@@ -200,6 +279,21 @@ impl Partner for Compared {
     fn forget(&mut self, task: u64) {
         self.learner.forget(task);
     }
+}
+
+/// Which reconcile is told something; 0: none.
+fn task_of(ask: &Ask<Object>) -> u64 {
+    match ask {
+        Ask::Reconcile { task, .. } | Ask::Reply { task, .. } => *task,
+        Ask::Observe { .. } | Ask::Cached { .. } | Ask::Mark | Ask::Forget { .. } => 0,
+    }
+}
+
+/// What a request is called here: as the call is that asks for it.
+fn name_of(request: &request::Request) -> String {
+    let subresource = request.subresource.map_or("", |subresource| subresource.as_str());
+    let kind = request.kind.info().qualified_plural();
+    [request.verb.as_str(), &kind, subresource, &request.namespace, &request.name].join(" ")
 }
 
 /// What counts of what was said: not the words of an error, not what is remembered, not the line.

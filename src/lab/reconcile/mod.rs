@@ -11,6 +11,7 @@ use crate::cluster::Parts;
 use crate::controllers;
 use crate::exercise::host::{Host, Read};
 
+mod alike;
 pub mod compare;
 pub mod guest;
 pub mod partner;

@@ -10,6 +10,7 @@ use super::guest::Duty;
 use super::partner::{Heard, Make, Partner};
 use super::threads;
 use super::trial::{bound, trial};
+use crate::apiserver::request::Request;
 use crate::bugs;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::explore::{Bound, Breach, Subject, Violation, explore_here};
@@ -39,7 +40,7 @@ pub(super) fn failure(
     let printed = Heard::default();
     let found = Found::default();
     let aloud = compared(plan, make, found.clone(), (0..plan.mistakes.len()).collect(), Some(&printed));
-    let (session, parted) = run(trial(exercise, plan, name, text, aloud), violation, &found);
+    let (session, parted) = run(plan, trial(exercise, plan, name, text, aloud), violation, &found);
     // Several mistakes may do the same in this one run; what they do in others tells them apart. A panic is none of them.
     let mut findings = take(&found);
     let suspects = findings.suspects(plan);
@@ -55,10 +56,11 @@ pub(super) fn failure(
     let (property, then) = (property(plan, &session, violation), then(violation));
     let mut case = format!("{}: {}\n", session.scenario().title, session.scenario().story);
     case += &story(plan, &session, violation, parted.as_ref().map(|(_, step)| *step));
-    case += &format!("then: {then}\n");
-    if let Some((Parting { at, did, right }, step)) = &parted {
+    let line = findings.line().map_or(String::new(), |line| format!(" ({line})"));
+    case += &format!("then: {then}{line}\n");
+    if let Some((Parting { at, did, right, .. }, step)) = &parted {
         let at = at.as_ref().map_or(String::new(), |at| format!("{at}, "));
-        case += &format!("yours did: {did} ({at}step {step})\nright was: {right}\n");
+        case += &format!("yours did: {did} ({at}step {step})\na right one would: {right}\n");
     }
     case += &printed.lock().unwrap_or_else(PoisonError::into_inner).show();
     Failure {
@@ -89,17 +91,28 @@ fn compared(plan: &'static Plan, make: Make, found: Found, suspects: BTreeSet<us
 }
 
 /// The run again, step by step, up to where it breaks. And where the right solution parted, at which step.
-fn run(scenario: Scenario, violation: &Violation, found: &Found) -> (Session, Option<(Parting, u64)>) {
+fn run(plan: &Plan, scenario: Scenario, violation: &Violation, found: &Found) -> (Session, Option<(Parting, u64)>) {
     let mut session = file::of_run(scenario, violation.choices.clone(), 0);
+    let mut steps = Vec::new();
     for step in 1..=violation.step {
         session.goto(step);
-        let parting = found.lock().unwrap_or_else(PoisonError::into_inner).parting.clone();
-        if let Some(parting) = parting {
-            session.goto(violation.step);
-            return (session, Some((parting, step)));
-        }
+        let partings = found.lock().unwrap_or_else(PoisonError::into_inner).count();
+        steps.resize(partings.max(steps.len()), step);
     }
-    (session, None)
+    let mut findings = found.lock().unwrap_or_else(PoisonError::into_inner);
+    let breaks = session.history().last().and_then(|last| call_of(plan, last));
+    let step = steps.get(findings.choose(breaks)).copied();
+    let parted = findings.parting().cloned().zip(step);
+    drop(findings);
+    (session, parted)
+}
+
+/// What the controller calls, if that is what happens in this step.
+fn call_of<'a>(plan: &Plan, step: &'a Step) -> Option<&'a Request> {
+    match &step.event.what {
+        What::Request { request, .. } if &*request.user.agent == plan.duty.name => Some(&**request),
+        _ => None,
+    }
 }
 
 /// The property, in a learner's words.

@@ -89,7 +89,8 @@ fn mark_lists(place: &FieldPath, body: &mut Value) {
     }
 }
 
-fn filled(body: &Value) -> Value {
+/// A body without what is empty, and without the number of a version.
+pub fn filled(body: &Value) -> Value {
     let field = |(name, value): (&String, &Value)| {
         let value = if name == "resourceVersion" { "as read".into() } else { filled(value) };
         (name.clone(), value)
