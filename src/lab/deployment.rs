@@ -145,6 +145,8 @@ static PLAN: Plan = Plan {
         ),
         slip!("of several ReplicaSets with its template it empties none", TwinsStay),
         slip!("of the template's metadata, the ReplicaSet has the labels and annotations only", SomeMetadata),
+        slip!("it does nothing about a Deployment that has a long name", NoLongName),
+        slip!("the name of the ReplicaSet has only the beginning of a long name", CutsName),
     ],
 };
 

@@ -133,6 +133,8 @@ static PLAN: Plan = Plan {
         slip!("it lists the slices from the API server, and does not read its cache", ListsSlices),
         slip!("a Pod is taken for ready only if its phase is Running", NeedsRunning),
         slip!("a Pod of which nobody knows how it is (phase Unknown) gets no endpoint", UnknownIsEnded),
+        slip!("it does nothing about a Service that has a long name", NoLongName),
+        slip!("a port of a protocol besides TCP and UDP is left out", NoSctp),
     ],
 };
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use super::making::{all, pod_for};
+use super::making::{all, has_long_name, pod_for};
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::{Plan, scenario, slip};
 use super::{Exercise, Judging};
@@ -105,6 +105,7 @@ static PLAN: Plan = Plan {
         slip!("it waits for ever for a Pod that goes already, or has ended, when its cache sees it first", OnlyActive),
         slip!("it waits for ever for a Pod that goes already, or has ended, when its cache sees it first", NotGoing),
         slip!("it remembers what it expects of a few ReplicaSets, and not of all", KeepsThree),
+        slip!("it does nothing about a ReplicaSet that has a long name", NoLongName),
     ],
 };
 
@@ -145,6 +146,7 @@ enum Slip {
     OnlyActive,
     NotGoing,
     KeepsThree,
+    NoLongName,
 }
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
@@ -209,6 +211,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     let is_left_alone = match slip {
         Some(Slip::IgnoresDeletion | Slip::ShrinksGoing) => false,
         Some(Slip::FinalizerIsGoing) => set.metadata.finalizers.is_some(),
+        Some(Slip::NoLongName) if has_long_name(&set.metadata) => true,
         _ => is_deleted,
     };
     if is_left_alone || waits && !is(Slip::NoWait) && !is(Slip::Lists) {

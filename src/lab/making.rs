@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -50,6 +51,11 @@ pub(super) fn drawn(n: usize) -> impl FnMut(usize) -> usize {
 pub(super) fn pod_for(set: &ReplicaSet) -> Pod {
     let template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
     pod_from_template(&template, &set.metadata, controller_ref(set))
+}
+
+/// Whether an object has a long name, of which some wrong solutions make nothing.
+pub(super) fn has_long_name(meta: &ObjectMeta) -> bool {
+    meta.name.as_ref().is_some_and(|name| name.len() > 16)
 }
 
 /// All objects of a kind: those of the cache, or of a wrong solution that does not read it, the API server's.

@@ -134,6 +134,8 @@ static PLAN: Plan = Plan {
         slip!("it never asks for more than forty Pods", FortyAtMost),
         slip!("it lists the Deployments from the API server, and does not read its cache", Lists),
         slip!("of two images it compares the tags only", TagsOnly),
+        slip!("it does nothing about a site that has a long name", NoLongName),
+        slip!("the digest of an image is cut off", NoDigest),
     ],
 };
 

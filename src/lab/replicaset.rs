@@ -121,6 +121,7 @@ static PLAN: Plan = Plan {
         slip!("it has forty Pods at most, however many are asked for", FortyAtMost),
         slip!("of the template's labels, its Pods have two only", TwoLabels),
         slip!("of the template's spec, its Pods have some fields, and not all", SomeFields),
+        slip!("it does nothing about a ReplicaSet that has a long name", NoLongName),
     ],
 };
 

@@ -13,7 +13,7 @@ use super::templates::is_of_today;
 use crate::exercise::deployment::{TEMPLATE_HASH, template_hash};
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use crate::lab::making::all;
+use crate::lab::making::{all, has_long_name};
 use crate::object::meta::{controller_of, controller_ref};
 
 /// A part of the rule that a wrong solution has wrong.
@@ -77,6 +77,8 @@ pub(super) enum Slip {
     SendsOwnTemplate,
     TwinsStay,
     SomeMetadata,
+    NoLongName,
+    CutsName,
 }
 
 pub(super) fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -92,7 +94,8 @@ async fn reconcile(deployment: Arc<Deployment>, context: Arc<Context>, slip: Opt
     mine.retain(|set| is_mine(&deployment, set, slip));
     let today = find(&deployment, &mine, slip);
     let is_going = deployment.metadata.deletion_timestamp.is_some() && !is(Slip::IgnoresDeletion);
-    if is_going && (today.is_none() || !is(Slip::SizesGoing)) {
+    let is_passed_over = is(Slip::NoLongName) && has_long_name(&deployment.metadata);
+    if is_passed_over || is_going && (today.is_none() || !is(Slip::SizesGoing)) {
         return Ok(Action::await_change());
     }
     if is(Slip::OncePerChange) && has_seen(&deployment, &context, today.is_some()) {
@@ -353,7 +356,10 @@ fn replica_set_for(deployment: &Deployment, slip: Option<Slip>) -> ReplicaSet {
     if is(Slip::AllLabels) {
         selector.match_labels = Some(labels.clone());
     }
-    let name = deployment.metadata.name.clone().unwrap_or_default();
+    let mut name = deployment.metadata.name.clone().unwrap_or_default();
+    if is(Slip::CutsName) {
+        name.truncate(16);
+    }
     let mut controller = controller_ref(deployment);
     if is(Slip::NotController) {
         controller.controller = None;

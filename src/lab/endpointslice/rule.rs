@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::controllers::service_pods::selector_of;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use crate::lab::making::all;
+use crate::lab::making::{all, has_long_name};
 use crate::object::Pod;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::{has_ended, is_ready, phase};
@@ -88,6 +88,8 @@ pub(super) enum Slip {
     ListsSlices,
     NeedsRunning,
     UnknownIsEnded,
+    NoLongName,
+    NoSctp,
 }
 
 pub(super) fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -128,6 +130,7 @@ fn is_passed_over(service: &Service, slip: Option<Slip>) -> bool {
         Some(Slip::NoHeadless) => spec.cluster_ip.as_deref() == Some("None"),
         Some(Slip::OnlyInside) => spec.type_.as_deref() != Some("ClusterIP"),
         Some(Slip::NoPorts) => spec.ports.as_deref().unwrap_or_default().is_empty(),
+        Some(Slip::NoLongName) => has_long_name(&service.metadata),
         _ => false,
     }
 }
@@ -233,6 +236,9 @@ fn ports_of(service: &Service, slip: Option<Slip>) -> Vec<EndpointPort> {
     let is_headless = spec.and_then(|spec| spec.cluster_ip.as_deref()) == Some("None");
     let of_port = if is(Slip::HeadlessPort) && is_headless { Some(Slip::ServicePort) } else { slip };
     let mut ports: Vec<EndpointPort> = declared.iter().take(most).map(|declared| port(declared, of_port)).collect();
+    if is(Slip::NoSctp) {
+        ports.retain(|port| port.protocol.as_deref() != Some("SCTP"));
+    }
     if is(Slip::OnePortANumber) {
         ports.dedup_by_key(|port| port.port);
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::controllers::pods::is_active;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
-use crate::lab::making::pod_for;
+use crate::lab::making::{has_long_name, pod_for};
 use crate::object::Pod;
 use crate::object::meta::controller_of;
 use crate::object::pod::status::ContainerStatus;
@@ -72,6 +72,7 @@ pub(super) enum Slip {
     FortyAtMost,
     TwoLabels,
     SomeFields,
+    NoLongName,
 }
 
 pub(super) fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -154,6 +155,7 @@ fn is_left_alone(set: &ReplicaSet, slip: Option<Slip>) -> bool {
     match slip {
         Some(Slip::IgnoresDeletion | Slip::BarsCreations) => false,
         Some(Slip::FinalizerIsGoing) => set.metadata.finalizers.is_some(),
+        Some(Slip::NoLongName) if has_long_name(&set.metadata) => true,
         _ => set.metadata.deletion_timestamp.is_some(),
     }
 }
