@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::words::filled;
+use super::words::{filled, place};
 use crate::exercise::wire::{Request, Say};
 use crate::object::{Kind, Object};
 
@@ -17,12 +17,6 @@ pub(super) fn is_update_for_patch<'a>(said: &Say, would: &Say, known: impl Itera
             says_all(&filled(&whole.body), &part)
                 && says_no_more(&before, &filled(&whole.body), &part, patch.patch == "strategic")
         })
-}
-
-/// Where a call writes.
-fn place(request: &Request) -> [&str; 4] {
-    let Request { kind, subresource, namespace, name, .. } = request;
-    [kind, subresource, namespace, name]
 }
 
 /// The version of the object that is written which its writer has read.

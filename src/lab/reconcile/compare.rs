@@ -60,7 +60,8 @@ impl Findings {
     pub fn choose(&mut self, breaks: Option<&request::Request>) -> usize {
         let called = breaks.and_then(|request| self.calls.get(&name_of(request)));
         self.breaks = called.map(|called| called.at.clone());
-        self.chosen = called.and_then(|called| called.parting).unwrap_or(0);
+        let first = || self.partings.iter().position(|parting| !parting.reads).unwrap_or(0);
+        self.chosen = called.and_then(|called| called.parting).unwrap_or_else(first);
         self.chosen
     }
 
@@ -109,6 +110,8 @@ pub struct Parting {
     pub did: String,
     /// What would have been right.
     pub right: String,
+    /// Whether the learner's code has read something, where the right solution need not.
+    reads: bool,
     /// Which mistakes said the same as the learner's code.
     agree: BTreeSet<usize>,
 }
@@ -142,6 +145,8 @@ struct Other {
     memory: Value,
     /// In which reconciles it said something else.
     parted: BTreeSet<u64>,
+    /// What it would do as soon as the learner's code has read what it reads besides, in these reconciles.
+    waits: BTreeMap<u64, Say>,
 }
 
 impl Compared {
@@ -216,12 +221,14 @@ impl Compared {
                 _ => self.last.as_ref().map(|at| format!("after {}", line(at))),
             };
             let (did, right) = words::apart(said, &would);
-            findings.partings.push(Parting { task, at, did, right, agree });
+            findings.partings.push(Parting { task, at, did, right, reads: is_read(said), agree });
         }
         if let Say::Call { request, at: (file, line), .. } = said {
             let Request { verb, kind, subresource, namespace, name, .. } = &**request;
             let name = [verb, kind, subresource, namespace, name].map(String::as_str).join(" ");
-            let parting = findings.partings.iter().rposition(|parting| parting.task == task);
+            // What is read besides breaks nothing, unless just that is not to be.
+            let is_it = |parting: &Parting| parting.task == task && (!parting.reads || is_read(said));
+            let parting = findings.partings.iter().rposition(is_it);
             findings.calls.insert(name, Called { at: format!("{file}:{line}"), parting });
         }
         if let Say::Call { at, .. } = said {
@@ -232,7 +239,7 @@ impl Compared {
 
 impl Other {
     fn new(make: fn(Read) -> Host, read: &Read) -> Other {
-        Other { host: make(read.clone()), memory: Value::Null, parted: BTreeSet::new() }
+        Other { host: make(read.clone()), memory: Value::Null, parted: BTreeSet::new(), waits: BTreeMap::new() }
     }
 
     /// Whether it is told this: it is not once it has parted in this reconcile.
@@ -249,8 +256,24 @@ impl Other {
         if !self.hears(ask) {
             return None;
         }
-        let mut ask = ask.clone();
-        let task = task_of(&ask);
+        let task = task_of(ask);
+        let would = match self.waits.remove(&task) {
+            Some(would) => would,
+            None => self.say(ask.clone())?,
+        };
+        if gist(&would) == said.gist || is_update_for_patch(said.say, &would, said.known.iter()) {
+            return None;
+        }
+        // To read more does no harm.
+        if is_read(said.say) && !matches!(would, Say::Broken(_)) {
+            self.waits.insert(task, would.clone());
+        } else {
+            self.parted.insert(task);
+        }
+        Some(would)
+    }
+
+    fn say(&mut self, mut ask: Ask<Object>) -> Option<Say> {
         if let Ask::Reconcile { memory, .. } | Ask::Reply { memory, .. } | Ask::Observe { memory, .. } = &mut ask {
             memory.clone_from(&self.memory);
         }
@@ -258,10 +281,6 @@ impl Other {
         if let Say::Call { memory, .. } | Say::Done { memory, .. } = &would {
             self.memory.clone_from(memory);
         }
-        if gist(&would) == said.gist || is_update_for_patch(said.say, &would, said.known.iter()) {
-            return None;
-        }
-        self.parted.insert(task);
         Some(would)
     }
 }
@@ -279,6 +298,11 @@ impl Partner for Compared {
     fn forget(&mut self, task: u64) {
         self.learner.forget(task);
     }
+}
+
+/// Whether it calls the API server, and changes nothing.
+fn is_read(said: &Say) -> bool {
+    matches!(said, Say::Call { request, .. } if matches!(&*request.verb, "get" | "list"))
 }
 
 /// Which reconcile is told something; 0: none.

@@ -10,6 +10,20 @@ use crate::object::patch::schema::{FieldPath, Lists};
 /// More fields that differ are only counted.
 const MOST: usize = 3;
 
+/// Two calls, each with where they differ.
+fn listed((one, other): (String, String), found: Vec<(String, String)>) -> (String, String) {
+    let all = |call: String, mut texts: Vec<String>| {
+        let more = texts.len().saturating_sub(MOST);
+        texts.truncate(MOST);
+        if more > 0 {
+            texts.push(format!("and {more} more"));
+        }
+        if texts.is_empty() { call } else { format!("{call}: {}", texts.join("; ")) }
+    };
+    let (did, right) = found.into_iter().unzip();
+    (all(one, did), all(other, right))
+}
+
 /// What was said, and what would have been right. Of two calls that differ in nothing but what they send: in which fields.
 pub fn apart(did: &Say, right: &Say) -> (String, String) {
     let (one, other) = (said(did), said(right));
@@ -18,18 +32,43 @@ pub fn apart(did: &Say, right: &Say) -> (String, String) {
             let (did, right) = (whole(did), whole(right));
             let mut found = Vec::new();
             differences("", &did, &right, &mut found);
-            let listed = |mut texts: Vec<String>| {
-                let more = texts.len().saturating_sub(MOST);
-                texts.truncate(MOST);
-                if more > 0 {
-                    texts.push(format!("and {more} more"));
-                }
-                texts.join("; ")
-            };
-            let (did, right) = found.into_iter().unzip();
-            (format!("{one}: {}", listed(did)), format!("{other}: {}", listed(right)))
+            listed((one, other), found)
+        }
+        (Say::Call { request: whole, .. }, Say::Call { request: patch, .. })
+            if (&*whole.verb, &*patch.verb) == ("update", "patch") && place(whole) == place(patch) =>
+        {
+            let mut found = Vec::new();
+            not_said("", &filled(&whole.body), &filled(&patch.body), &mut found);
+            listed((one, other), found)
         }
         _ => (one, other),
+    }
+}
+
+/// Where a call writes.
+pub fn place(request: &Request) -> [&str; 4] {
+    let Request { kind, subresource, namespace, name, .. } = request;
+    [kind, subresource, namespace, name]
+}
+
+/// Where a whole object does not say what a patch of it says, and what is there in each.
+fn not_said(place: &str, whole: &Value, patch: &Value, found: &mut Vec<(String, String)>) {
+    let name = |item: &Value| item.get("name").cloned();
+    match (whole, patch) {
+        (Value::Object(whole), Value::Object(patch)) => {
+            for (field, patch) in patch {
+                let place = if place.is_empty() { field.clone() } else { format!("{place}.{field}") };
+                not_said(&place, whole.get(field).unwrap_or(&Value::Null), patch, found);
+            }
+        }
+        (Value::Array(whole), Value::Array(items)) if items.iter().all(|item| name(item).is_some()) => {
+            for item in items {
+                let there = whole.iter().find(|there| name(there) == name(item)).unwrap_or(&Value::Null);
+                let name = item["name"].as_str().unwrap_or_default();
+                not_said(&format!("{place}[{name}]"), there, item, found);
+            }
+        }
+        _ => differences(place, whole, patch, found),
     }
 }
 
@@ -182,5 +221,22 @@ mod tests {
     fn many_differences_are_counted() {
         let (did, _) = apart(&call(json!({"a": 1, "b": 1, "c": [1], "d": 1})), &call(json!({"c": []})));
         assert_eq!(did, "create Pod in default: a is 1; b is 1; c is [1]; and 1 more");
+    }
+
+    #[test]
+    fn of_an_object_that_is_put_back_what_a_patch_says_otherwise_is_said() {
+        let of = |verb: &str, number: i32| {
+            let Say::Call { mut request, at, memory } =
+                call(json!({"spec": {"replicas": number, "containers": [{"name": "a"}, {"name": "b", "image": "x"}]}}))
+            else {
+                unreachable!("it is a call")
+            };
+            (request.verb, request.name) = (verb.to_owned(), "web".to_owned());
+            Say::Call { request, at, memory }
+        };
+        let (did, right) = apart(&of("update", 1), &of("patch", 2));
+        assert_eq!(did, "update Pod default/web: spec.replicas is 1");
+        assert_eq!(right, "patch Pod default/web: spec.replicas is 2");
+        assert_eq!(apart(&of("update", 1), &of("patch", 1)).0, "update Pod default/web");
     }
 }
