@@ -60,13 +60,21 @@ pub fn has_said(cluster: &Cluster, parts: &[&str]) {
 /// A text has these parts, however wide its columns are.
 #[track_caller]
 pub fn has(text: &str, parts: &[&str]) {
-    let narrow = narrow(text);
+    let narrowed = narrow(text);
     for part in parts {
-        assert!(narrow.contains(part), "{part}\n-- is not in\n{text}");
+        assert!(narrowed.contains(&narrow(part)), "{part}\n-- is not in\n{text}");
     }
 }
 
-/// A text whose words are one space apart.
-pub fn narrow(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The same text with one space wherever there are some, or ends of lines.
+fn narrow(text: &str) -> String {
+    let mut narrow = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_whitespace() {
+            false => narrow.push(c),
+            true if narrow.ends_with(' ') => {}
+            true => narrow.push(' '),
+        }
+    }
+    narrow
 }
