@@ -135,6 +135,7 @@ static PLAN: Plan = Plan {
         slip!("a Pod of which nobody knows how it is (phase Unknown) gets no endpoint", UnknownIsEnded),
         slip!("it does nothing about a Service that has a long name", NoLongName),
         slip!("a port of a protocol besides TCP and UDP is left out", NoSctp),
+        slip!("a Pod is taken for ready if its containers are; other things may have to be ready too", ReadyContainers),
     ],
 };
 

@@ -90,6 +90,7 @@ pub(super) enum Slip {
     UnknownIsEnded,
     NoLongName,
     NoSctp,
+    ReadyContainers,
 }
 
 pub(super) fn host(read: Read, slip: Option<Slip>) -> Host {
@@ -197,6 +198,12 @@ fn endpoints_of(pods: &[Arc<Pod>], slip: Option<Slip>) -> Vec<Endpoint> {
     endpoints
 }
 
+/// Whether all containers of a Pod are ready; none: nothing is said of them.
+fn has_ready_containers(pod: &Pod) -> Option<bool> {
+    let all = pod.status.as_ref()?.container_statuses.as_ref()?;
+    Some(all.iter().all(|container| container.ready))
+}
+
 fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     let is = |one| slip == Some(one);
     let is_kept = is(Slip::KeepsEnded) || is(Slip::KeepsFailed) && phase(pod) == "Failed";
@@ -211,6 +218,7 @@ fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
         Some(Slip::ContainersReady) => {
             conditions.iter().any(|one| one.type_ == "ContainersReady" && one.status == "True")
         }
+        Some(Slip::ReadyContainers) => has_ready_containers(pod).unwrap_or_else(|| is_ready(pod)),
         Some(Slip::NeedsRunning) => is_ready(pod) && phase(pod) == "Running",
         _ => is_ready(pod),
     };
