@@ -1,13 +1,17 @@
 //! How Go declares the API's structs: what `k8s-openapi`'s types do not tell.
 //!
 //! A cluster behaves as its Go types do where they differ from JSON's: which zero values are left out of an answer, how
-//! an error names the type of a field, in which order a struct is hashed. The table beside this file has them all.
+//! an error names the type of a field, in which order a struct is hashed and printed. The table beside this file has them all.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{LazyLock, OnceLock};
 
 use serde_json::{Map, Value};
+
+mod ordered;
+
+pub use ordered::Ordered;
 
 /// A field of a Go struct.
 pub struct Field {

@@ -54,7 +54,7 @@ resources:
   - update
   - watch
   version: v1"),
-        ("kubectl api-resources -o json", "{\n    \"apiVersion\": \"v1\",…"),
+        ("kubectl api-resources -o json", "{\n    \"kind\": \"APIResourceList\",\n    \"apiVersion\": \"v1\",…"),
         ("kubectl api-resources --verbs=dance --no-headers -o name", ""),
         ("kubectl api-resources --sort-by=age", "error: --sort-by accepts only name or kind"),
         ("kubectl api-resources -o table", "error: --output table is not available; write wide, name, json or yaml"),

@@ -415,3 +415,33 @@ fn nothing_that_is_typed_brings_it_down() {
         assert!(shell.cluster.engine.take_crashes().is_empty(), "kubectl {}", words.join(" "));
     }
 }
+
+/// What kubectl has made or read into a struct has the struct's order; what it has read into a map is sorted.
+#[test]
+fn json_has_the_order_of_the_struct_that_kubectl_holds() {
+    let mut shell = Shell::new(Path::new("."), "json");
+    let mut order = |line: &str, names: &[&str]| {
+        let text = shell.line(line);
+        let at = |name: &&str| {
+            text.find(&format!("\"{name}\"")).unwrap_or_else(|| panic!("{line}: {name} is not in\n{text}"))
+        };
+        assert!(names.iter().map(at).is_sorted(), "{line}\n{text}");
+    };
+    let structs =
+        ["kind", "apiVersion", "metadata", "name", "labels", "spec", "replicas", "selector", "template", "status"];
+    order("kubectl create deployment web --image=nginx:1.27 --dry-run=client -o json", &structs);
+    order("kubectl create deployment web --image=nginx:1.27 -o json", &structs);
+    order("kubectl set image deployment/web nginx=nginx:1.28 -o json", &structs);
+    order("kubectl rollout restart deployment/web -o json", &structs);
+    order(
+        "kubectl run one --image=nginx:1.27 --dry-run=client -o json",
+        &["kind", "name", "labels", "spec", "image", "restartPolicy", "dnsPolicy"],
+    );
+    order(
+        "kubectl label deployment web a=b -o json",
+        &["apiVersion", "kind", "metadata", "labels", "name", "uid", "spec"],
+    );
+    order("kubectl get deployment web -o json", &["apiVersion", "kind", "metadata", "labels", "name", "uid", "spec"]);
+    order("kubectl taint node node-1 a=b:NoSchedule -o json", &["kind", "apiVersion", "name", "labels", "spec"]);
+    order("kubectl taint node node-1 a- --dry-run=client -o json", &["apiVersion", "kind", "labels", "name", "spec"]);
+}

@@ -10,13 +10,14 @@ use super::Kubectl;
 use super::args::{Args, Target, are_built_in, targets};
 use super::client::Stream;
 use super::print::fields::text;
-use super::print::{FORMATS, Output, duration, no_printer, print, qualified_name};
+use super::print::{FORMATS, Output, duration, json_text, no_printer, print, qualified_name};
 use crate::apiserver::request::{
     Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
 };
 use crate::cluster::bootstrap::API_SERVER_IP;
 use crate::cluster::manifest::ManifestError;
 use crate::engine::failing::REFUSED;
+use crate::object::go_types::Ordered;
 use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Kind, Object, Status, patch};
 
@@ -461,16 +462,36 @@ impl Kubectl {
     /// Says what was done to an object, or prints the object if `-o` asks for that. Mirrors `NamePrinter` and
     /// `PrintFlags`.
     pub fn tell(&self, object: &Value, how: &str, args: &Args) -> Result<(), Failure> {
+        self.tell_as(Held::Map, object, how, args)
+    }
+
+    /// The same of an object that kubectl holds in its Go struct, and not as a map: JSON has the struct's order then. YAML is
+    /// sorted by name either way.
+    pub fn tell_struct(&self, object: &Value, how: &str, args: &Args) -> Result<(), Failure> {
+        self.tell_as(Held::Struct, object, how, args)
+    }
+
+    fn tell_as(&self, held: Held, object: &Value, how: &str, args: &Args) -> Result<(), Failure> {
         if args.value("output").is_empty() {
             self.line(format!("{} {how}{}", qualified_name(object), dry_run_note(args)));
             return Ok(());
         }
         let output = self.output(args)?;
-        let text = print(&output, std::slice::from_ref(object), true, self.now()).map_err(Failure::text)?;
+        let text = match (&output, held) {
+            (Output::Json, Held::Struct) => json_text(&Ordered::object(text(object, "kind"), object)),
+            _ => print(&output, std::slice::from_ref(object), true, self.now()).map_err(Failure::text)?,
+        };
         let is_next = matches!(output, Output::Yaml) && std::mem::replace(&mut *self.documents.borrow_mut(), true);
         self.print(&if is_next { format!("---\n{text}") } else { text });
         Ok(())
     }
+}
+
+/// How kubectl holds an object that it tells of: `Unstructured`, or the struct of its kind.
+#[derive(Clone, Copy)]
+enum Held {
+    Map,
+    Struct,
 }
 
 /// `NAME:.metadata.name,…` out of a line of titles and a line of paths. Mirrors `NewCustomColumnsPrinterFromTemplate`.

@@ -20,6 +20,7 @@ pub use crate::apiserver::printers::{cells, columns, duration, fields, ingress, 
 pub use crate::object::jsonpath;
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::object::{Discovery, Kind};
@@ -119,7 +120,7 @@ pub fn print(output: &Output, objects: &[Value], single: bool, now: Timestamp) -
         }
         Output::JsonList(path) => {
             let whole = whole();
-            Ok(json_text(&jsonpath::find(path, &whole)?.into_iter().cloned().collect()))
+            Ok(json_text(&jsonpath::find(path, &whole)?))
         }
         Output::GoTemplate(template) => template.print(&whole()),
         Output::CustomColumns(columns) => columns.print(objects),
@@ -155,11 +156,11 @@ fn go_syntax(value: &Value) -> String {
 }
 
 /// JSON as kubectl prints it: four spaces.
-pub fn json_text(value: &Value) -> String {
+pub fn json_text(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let format = serde_json::ser::PrettyFormatter::with_indent(b"    ");
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, format);
-    if serde::Serialize::serialize(value, &mut serializer).is_err() {
+    if value.serialize(&mut serializer).is_err() {
         return String::new();
     }
     out.push(b'\n');

@@ -11,6 +11,7 @@ use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{list, text};
 use crate::cluster::kubectl::print::{json_text, tabs, yaml};
+use crate::object::go_types::Ordered;
 use crate::object::{Discovery, Kind, versions};
 
 /// The Kustomize that is part of kubectl.
@@ -44,7 +45,10 @@ pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if matches!(output, "json" | "yaml") {
         let resources: Vec<Value> = kinds.into_iter().map(|kind| whole_row(&known, kind)).collect();
         let list = json!({"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": "", "resources": resources});
-        cx.print(&if output == "json" { json_text(&list) } else { yaml::print(&list) });
+        cx.print(&match output {
+            "json" => json_text(&Ordered::object("APIResourceList", &list)),
+            _ => yaml::print(&list),
+        });
         return Ok(());
     }
     let wide = output == "wide";

@@ -167,7 +167,7 @@ async fn whoami(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         other => other,
     })?;
     if args.has("output") {
-        return cx.tell(&answered, "", args);
+        return cx.tell_struct(&answered, "", args);
     }
     let user = &answered["status"]["userInfo"];
     let mut rows = "ATTRIBUTE\tVALUE\n".to_owned();

@@ -204,7 +204,7 @@ async fn undo(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failu
     };
     let query = plain_options("", args)?;
     if query.only_here {
-        return cx.tell(&deployment, &template_page(at(set, "spec.template")), args);
+        return cx.tell_struct(&deployment, &template_page(at(set, "spec.template")), args);
     }
     if flag(&deployment, "spec.paused") {
         const PAUSED: &str =
@@ -214,7 +214,7 @@ async fn undo(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failu
     let template = template_of(set);
     if template == *at(&deployment, "spec.template") {
         let how = format!("skipped rollback (current template already matches revision {number})");
-        return cx.tell(&deployment, &how, args);
+        return cx.tell_struct(&deployment, &how, args);
     }
     let patch = json!([
         {"op": "replace", "path": "/spec/template", "value": template},
@@ -222,7 +222,7 @@ async fn undo(deployment: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failu
     ]);
     let done = cx.patch(Kind::Deployment, &deployment, Patch::Json(patch), None, query).await;
     done.map_err(|fault| not_restored(&fault, number))?;
-    cx.tell(&deployment, "rolled back", args)
+    cx.tell_struct(&deployment, "rolled back", args)
 }
 
 pub(super) fn not_restored(fault: &Failure, number: i64) -> Failure {
@@ -252,7 +252,7 @@ async fn restart(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Resul
     }
     let patch = json!({"spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: now}}}}});
     let new = cx.patch(kind, object, Patch::Strategic(patch), None, plain_options("kubectl-rollout", args)?).await;
-    cx.tell(&new.map_err(|fault| not_patched(&fault))?, "restarted", args)
+    cx.tell_struct(&new.map_err(|fault| not_patched(&fault))?, "restarted", args)
 }
 
 fn not_patched(fault: &Failure) -> Failure {
@@ -268,7 +268,7 @@ async fn pause(deployment: &Value, on: bool, args: &Args, cx: &Kubectl) -> Resul
     let patch = json!({"spec": {"paused": if on { json!(true) } else { Value::Null }}});
     let options = plain_options("kubectl-rollout", args)?;
     let new = cx.patch(Kind::Deployment, deployment, Patch::Strategic(patch), None, options).await;
-    cx.tell(&new.map_err(|fault| not_patched(&fault))?, if on { "paused" } else { "resumed" }, args)
+    cx.tell_struct(&new.map_err(|fault| not_patched(&fault))?, if on { "paused" } else { "resumed" }, args)
 }
 
 #[cfg(test)]

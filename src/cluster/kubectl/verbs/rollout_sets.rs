@@ -102,14 +102,18 @@ pub(super) async fn undo(kind: Kind, set: &Value, args: &Args, cx: &Kubectl) -> 
         template.remove("$patch");
     }
     if query.only_here {
-        return cx.tell(set, &template_page(&template), args);
+        return cx.tell_struct(set, &template_page(&template), args);
     }
     if template == *at(set, "spec.template") {
-        return cx.tell(set, &format!("skipped rollback (current template already matches revision {number})"), args);
+        return cx.tell_struct(
+            set,
+            &format!("skipped rollback (current template already matches revision {number})"),
+            args,
+        );
     }
     let done = cx.patch(kind, set, Patch::Strategic(data.clone()), None, query).await;
     done.map_err(|fault| not_restored(&fault, number))?;
-    cx.tell(set, "rolled back", args)
+    cx.tell_struct(set, "rolled back", args)
 }
 
 #[cfg(test)]

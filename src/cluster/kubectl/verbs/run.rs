@@ -53,7 +53,7 @@ pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let services: Vec<Value> = service.into_iter().flatten().collect();
         return attached::stay(&pod, &services, args, cx).await;
     }
-    cx.tell(&pod, "created", args)?;
+    cx.tell_struct(&pod, "created", args)?;
     service.unwrap_or(Ok(Value::Null)).map(|_| ())
 }
 
@@ -85,7 +85,7 @@ pub(super) fn usage(why: &str) -> Failure {
 /// Creates the Service of `--expose`, and tells of it: the Pod is told of when all is done. Mirrors `generateService`.
 async fn exposed(service: Value, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
     let service = send(service, "kubectl-run", args, cx).await?;
-    cx.tell(&service, "created", args)?;
+    cx.tell_struct(&service, "created", args)?;
     if args.value("output") == "yaml" {
         cx.line("---");
     }

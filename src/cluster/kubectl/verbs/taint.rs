@@ -55,8 +55,10 @@ async fn taint_one(node: &Value, changes: &Changes, args: &Args, cx: &Kubectl) -
     }
     // It is sent even if it changes nothing.
     let patch = Patch::Strategic(diff_strategic(Kind::Node, node, &new));
-    cx.patch(Kind::Node, node, patch, None, write_options("kubectl-taint", args)?).await?;
-    cx.tell(&new, how, args)
+    let query = write_options("kubectl-taint", args)?;
+    let only_here = query.only_here;
+    cx.patch(Kind::Node, node, patch, None, query).await?;
+    if only_here { cx.tell(&new, how, args) } else { cx.tell_struct(&new, how, args) }
 }
 
 /// Taints of one key and effect are the same, whatever their values.

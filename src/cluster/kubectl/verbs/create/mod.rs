@@ -223,7 +223,7 @@ async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> 
 
 /// Creates `object`, and says `how` it came to be.
 pub(super) async fn post(object: Value, manager: &str, how: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    cx.tell(&send(object, manager, args, cx).await?, how, args)
+    cx.tell_struct(&send(object, manager, args, cx).await?, how, args)
 }
 
 /// Creates it, and returns what there is to be told of.

@@ -73,7 +73,7 @@ async fn change(
             patched => patched,
         };
         match patched {
-            Ok(Some(changed)) => cx.tell(&changed, said.done, args)?,
+            Ok(Some(changed)) => cx.tell_struct(&changed, said.done, args)?,
             Ok(None) => {}
             Err(fault) => failed.push(Failure::text(format!("{}{}", said.refused, fault.message()))),
         }

@@ -40,7 +40,7 @@ pub(super) async fn selector(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         new["spec"]["selector"] = selector["matchLabels"].clone();
         let query = plain_options("kubectl-set", args)?;
         let changed = cx.patch_difference(kind, &object, &new, query).await?;
-        cx.tell(&changed.unwrap_or(object), "selector updated", args)?;
+        cx.tell_struct(&changed.unwrap_or(object), "selector updated", args)?;
     }
     Ok(())
 }
