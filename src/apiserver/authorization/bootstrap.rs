@@ -25,10 +25,10 @@ const WRITE: &str = "create,delete,deletecollection,patch,update";
 const EVENTS: Rule = ("create,patch,update", ",events.k8s.io", "events");
 
 /// What the kinds of an ordinary application are, by group.
-const CORE_KINDS: &str = "configmaps,events,persistentvolumeclaims,pods,replicationcontrollers,\
+const CORE_KINDS: &str = "configmaps,persistentvolumeclaims,pods,replicationcontrollers,\
      replicationcontrollers/scale,secrets,serviceaccounts,services,\
-     services/proxy,pods/attach,pods/exec,pods/portforward,pods/proxy,pods/eviction";
-const CORE_KINDS_READ: &str = "bindings,configmaps,endpoints,events,limitranges,namespaces,namespaces/status,\
+     services/proxy,pods/attach,pods/exec,pods/portforward,pods/proxy";
+const CORE_KINDS_READ: &str = "bindings,configmaps,endpoints,limitranges,namespaces,namespaces/status,\
      persistentvolumeclaims,persistentvolumeclaims/status,pods,pods/log,pods/status,replicationcontrollers,\
      replicationcontrollers/scale,replicationcontrollers/status,resourcequotas,resourcequotas/status,\
      serviceaccounts,services,services/status";
@@ -42,6 +42,7 @@ const BATCH_KINDS_READ: &str = "cronjobs,cronjobs/status,jobs,jobs/status";
 
 const VIEW: &[Rule] = &[
     (READ, "", CORE_KINDS_READ),
+    (READ, ",events.k8s.io", "events"),
     (READ, "apps", APPS_KINDS_READ),
     (READ, "batch", BATCH_KINDS_READ),
     (READ, "autoscaling", "horizontalpodautoscalers,horizontalpodautoscalers/status"),
@@ -53,6 +54,8 @@ const VIEW: &[Rule] = &[
 const EDIT: &[Rule] = &[
     (READ, "", "pods/attach,pods/exec,pods/portforward,pods/proxy,secrets,services/proxy"),
     (WRITE, "", CORE_KINDS),
+    (WRITE, ",events.k8s.io", "events"),
+    ("create", "", "pods/eviction"),
     ("create", "", "serviceaccounts/token"),
     (WRITE, "apps", APPS_KINDS),
     (WRITE, "batch", BATCH_KINDS),
@@ -202,7 +205,7 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             ("get,list,update,watch", "batch", "cronjobs"),
             ("create,delete,get,list,patch,update,watch", "batch", "jobs"),
             ("update", "batch", "cronjobs/status,cronjobs/finalizers"),
-            ("delete,list", "", "pods"),
+            ("delete,list,watch", "", "pods"),
             EVENTS,
         ],
     ),
@@ -244,7 +247,7 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
         "endpoint-controller",
         &[
             (READ, "", "pods,services"),
-            ("create,delete,get,list,update", "", "endpoints"),
+            ("create,delete,get,list,update,watch", "", "endpoints"),
             ("create", "", "endpoints/restricted"),
             EVENTS,
         ],
@@ -254,7 +257,7 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
         &[
             (READ, "", "nodes,pods,services"),
             ("update", "", "services/finalizers"),
-            ("create,delete,get,list,update", "discovery.k8s.io", "endpointslices"),
+            ("create,delete,get,list,update,watch", "discovery.k8s.io", "endpointslices"),
             ("create", "discovery.k8s.io", "endpointslices/restricted"),
             EVENTS,
         ],
@@ -264,7 +267,7 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
         &[
             (READ, "", "endpoints,services"),
             ("update", "", "endpoints/finalizers,services/finalizers"),
-            ("create,delete,get,list,update", "discovery.k8s.io", "endpointslices"),
+            ("create,delete,get,list,update,watch", "discovery.k8s.io", "endpointslices"),
             ("create", "discovery.k8s.io", "endpointslices/restricted"),
             EVENTS,
         ],
@@ -284,9 +287,6 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             ("get,list,patch,update,watch", "", "persistentvolumes"),
             ("patch,update", "", "persistentvolumeclaims/status"),
             (READ, "", "persistentvolumeclaims"),
-            (READ, "storage.k8s.io", "storageclasses"),
-            ("get", "", "services,endpoints"),
-            ("get", "", "secrets"),
             EVENTS,
         ],
     ),
@@ -316,18 +316,17 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
         &[
             ("delete,get,list,watch", "", "namespaces"),
             ("update", "", "namespaces/finalize,namespaces/status"),
-            ("delete,deletecollection,get,list", "*", "*"),
+            ("delete,deletecollection,get,list,watch", "*", "*"),
         ],
     ),
     // Node lifecycle, node IPAM and taint eviction share this account.
     (
         "node-controller",
         &[
-            ("delete,get,list,patch,update", "", "nodes"),
+            ("delete,get,list,patch,update,watch", "", "nodes"),
             ("patch,update", "", "nodes/status"),
             ("patch,update", "", "pods/status"),
-            ("delete,get,list", "", "pods"),
-            (READ, "networking.k8s.io", "clustercidrs"),
+            ("delete,get,list,watch", "", "pods"),
             EVENTS,
         ],
     ),
@@ -339,18 +338,24 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             ("get,list,update,watch", "", "persistentvolumeclaims"),
             ("create,delete,get,list,watch", "", "pods"),
             (READ, "storage.k8s.io", "storageclasses"),
-            (READ, "", "nodes"),
+            ("list,watch", "", "nodes"),
             EVENTS,
+            ("watch", "", "events"),
         ],
     ),
     (
         "pod-garbage-collector",
-        &[("delete,list,watch", "", "pods"), ("get,list", "", "nodes"), ("patch", "", "pods/status")],
+        &[("delete,list,watch", "", "pods"), ("get,list,watch", "", "nodes"), ("patch", "", "pods/status")],
     ),
     ("pv-protection-controller", &[("get,list,update,watch", "", "persistentvolumes"), EVENTS]),
     (
         "pvc-protection-controller",
-        &[("get,list,update,watch", "", "persistentvolumeclaims"), ("get,list,watch", "", "pods"), EVENTS],
+        &[
+            ("get,list,update,watch", "", "persistentvolumeclaims"),
+            ("update", "", "persistentvolumeclaims/status"),
+            ("get,list,watch", "", "pods"),
+            EVENTS,
+        ],
     ),
     (
         "replicaset-controller",
@@ -383,6 +388,7 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             ("create,delete,get,list,patch,update,watch", "apps", "controllerrevisions"),
             ("create,get,list,watch", "", "persistentvolumeclaims"),
             ("delete,update", "", "persistentvolumeclaims"),
+            ("update", "", "pods/finalizers"),
             EVENTS,
         ],
     ),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::apiserver::admission::testing::Objects;
 use crate::apiserver::request::{Body, Options, Subresource};
-use crate::object::Pod;
+use crate::object::{Pod, versions};
 
 /// An authorizer that has seen the bootstrap policy and `more`.
 fn authorizer(more: &[Object]) -> Authorizer {
@@ -109,6 +109,35 @@ fn what_nobody_allows_is_forbidden_in_the_servers_words() {
     for (user, line, message) in denied {
         let status = authorizer.authorize(&request(user, line), &Objects::default()).expect_err(line);
         assert_eq!((status.code, status.message.as_str()), (403, message), "{line}");
+    }
+}
+
+#[test]
+fn the_bootstrap_roles_are_those_of_this_release() {
+    let binding = decode(
+        Kind::RoleBinding,
+        json!({"metadata": {"namespace": "dev", "name": "jane-edits"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+            "subjects": [{"kind": "User", "name": "jane"}]}),
+    );
+    let authorizer = authorizer(&[binding]);
+    let jane = || User::component("jane", "kubectl");
+    for (user, line, may) in [
+        (controller("pvc-protection-controller"), "update persistentvolumeclaims/status dev/data", true),
+        (controller("node-controller"), "watch nodes", true),
+        (controller("cronjob-controller"), "watch pods", true),
+        (controller("endpointslice-controller"), "watch endpointslices", true),
+        (controller("expand-controller"), "get secrets dev/key", false),
+        (controller("persistent-volume-binder"), "get nodes /node-1", false),
+        (jane(), "list events dev/", true),
+    ] {
+        assert_eq!(authorizer.authorize(&request(user, line), &Objects::default()).is_ok(), may, "{line}");
+    }
+    // Events are in two groups, and so are the rules about them.
+    let newer = versions::other(Kind::Event).expect("Events are served in events.k8s.io too");
+    for verb in ["list", "create"] {
+        let request = Request { kind: newer, ..request(jane(), &format!("{verb} events dev/")) };
+        assert!(authorizer.authorize(&request, &Objects::default()).is_ok(), "{verb}");
     }
 }
 
