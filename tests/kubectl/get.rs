@@ -77,3 +77,12 @@ fn what_is_asked_for_is_found_and_printed() {
     let of = |kind: &str| shown.lines().filter(|line| line.starts_with(kind)).count();
     assert_eq!((of("configmap/"), of("pod/"), of("deployment.apps/")), (1, 2, 1), "{shown}");
 }
+
+#[test]
+fn a_kernel_is_told_with_its_architecture() {
+    let mut shell = Shell::new(Path::new("."), "wide");
+    let printed = shell.line("kubectl get node node-1 -o wide");
+    let info = "{.status.nodeInfo.kernelVersion} ({.status.nodeInfo.architecture})";
+    let wanted = shell.line(&format!("kubectl get node node-1 -o jsonpath='{info}'"));
+    assert!(wanted.ends_with(" (amd64)") && printed.contains(&format!("   {wanted}   ")), "{wanted}\n{printed}");
+}

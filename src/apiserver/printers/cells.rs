@@ -142,9 +142,17 @@ pub(super) fn node_cells(node: &Value, now: Timestamp) -> Vec<Value> {
         address("InternalIP"),
         address("ExternalIP"),
         info("osImage"),
-        info("kernelVersion"),
+        kernel(node, info("kernelVersion")),
         info("containerRuntimeVersion"),
     ]
+}
+
+/// The kernel's version, and behind it for which processors it was built.
+fn kernel(node: &Value, version: String) -> String {
+    match text(at(node, "status.nodeInfo"), "architecture") {
+        "" => version,
+        architecture => format!("{version} ({architecture})"),
+    }
 }
 
 /// What the labels `node-role.kubernetes.io/ROLE` and `kubernetes.io/role=ROLE` say.
