@@ -191,6 +191,11 @@ fn what_cannot_be_is_said() {
         ("kubectl debug web --image=busybox -t", "error: -i/--stdin is required for containers with -t/--tty=true"),
         ("kubectl debug web --image=busybox -c a --profile=lazy", "error: unknown profile: lazy"),
         (
+            "kubectl debug gone --image=busybox -c a --profile=legacy",
+            "--profile=legacy is deprecated and planned to be removed in v1.39. It is recommended to specify other profile, for \
+             example \"--profile=general\".\nError from server (NotFound): pods \"gone\" not found",
+        ),
+        (
             "kubectl debug deploy/web --image=busybox",
             "Error from server (NotFound): deployments.apps \"web\" not found",
         ),

@@ -100,8 +100,8 @@ fn check(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     if args.value("profile") == "legacy" {
         cx.complain(
-            "Legacy profile is planned to be deprecated in the near future. It is recommended to specify other profiles \
-             such as \"--profile=general\".",
+            "--profile=legacy is deprecated and planned to be removed in v1.39. It is recommended to specify other profile, \
+             for example \"--profile=general\".",
         );
     }
     Ok(())
