@@ -60,7 +60,10 @@ fn it_fails_as_a_real_one_does() {
         ),
         ("kubectl attach web --pod-running-timeout=0s", "error: --pod-running-timeout must be higher than zero\n"),
         ("kubectl attach nobody", "Error from server (NotFound): pods \"nobody\" not found\n"),
-        ("kubectl attach web -c x", "error: cannot attach to the container: container x not found in pod web\n"),
+        (
+            "kubectl attach web -c x",
+            "error: cannot attach to the container: container x is not valid for pod web out of: web\n",
+        ),
         (
             "kubectl attach broken -q",
             "error: Internal error occurred: unable to upgrade connection: container broken not found in pod broken_attach\n",

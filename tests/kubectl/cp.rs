@@ -70,7 +70,10 @@ fn it_fails_as_a_real_one_does() {
         ("note app:/etc/settings -c shell", "tar: can't open 'note': Read-only file system"),
         ("note app:/a/b/c -c shell", "tar: can't change directory to '/a/b': No such file or directory"),
         ("note once:/tmp", "error: cannot exec into a container in a completed pod; current phase is Succeeded"),
-        ("note app:/tmp -c nobody", "Error from server (BadRequest): container nobody is not valid for pod app"),
+        (
+            "note app:/tmp -c nobody",
+            "error: container nobody is not valid for pod app out of: shell, side, first (init)",
+        ),
         ("note app:/tmp --retries=3", "error: --retries is left out here"),
     ] {
         let told = bench.line(&format!("kubectl cp {line}"));

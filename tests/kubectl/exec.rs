@@ -162,10 +162,7 @@ fn a_command_fails_as_a_real_one_does() {
             "sh: can't create /etc/settings/color: Read-only file system\ncommand terminated with exit code 1",
         ),
         ("kubectl exec app -c shell -- ls /nothing", "ls: /nothing: No such file or directory"),
-        (
-            "kubectl exec app -c nobody -- env",
-            "Error from server (BadRequest): container nobody is not valid for pod app",
-        ),
+        ("kubectl exec app -c nobody -- env", "error: container nobody is not valid for pod app out of: "),
         (
             "kubectl exec app -c first -- env",
             "error: Internal error occurred: unable to upgrade connection: container not found (\"first\")",
@@ -295,4 +292,26 @@ timeline:
     said("sleep 2");
     let path = "{.items[*].status.containerStatuses[0].restartCount}";
     assert_eq!(said(&format!("kubectl get pods -o jsonpath='{path}'")), "0 1", "nginx minds SIGTERM, a shell does not");
+}
+
+/// An annotation that names no container is a mistake to `exec`, and to `logs` only something to tell.
+#[test]
+fn an_annotation_names_the_container() {
+    let mut shell = Shell::new(Path::new("."), "annotated");
+    shell.line(
+        "kubectl run two --image=busybox --annotations=kubectl.kubernetes.io/default-container=none -- sleep 100",
+    );
+    shell.line("kubectl wait --for=condition=Ready pod/two");
+    let lines = [
+        ("kubectl exec two -- true", "error: container none is not valid for pod two out of: two\n"),
+        ("kubectl exec two -c two -- true", ""),
+        ("kubectl logs two", "Default container name \"none\" not found in pod two\n"),
+        (
+            "kubectl attach two",
+            "error: cannot attach to the container: container none is not valid for pod two out of: two\n",
+        ),
+    ];
+    for (line, expected) in lines {
+        assert_eq!(shell.line(line), expected, "{line}");
+    }
 }

@@ -20,7 +20,7 @@ use super::super::terminal::{Then, place_of};
 use super::super::{Failure, Kubectl};
 use super::attached;
 use super::connect::{ask, connect};
-use super::exec::default_container;
+use super::exec::{container_of, not_in};
 use super::pod_of::{Order, containers, pod_of};
 
 /// What is said before anything is shown, unless `--quiet`.
@@ -50,7 +50,7 @@ pub async fn attach(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let why = format!("cannot attach a container in a completed pod; current phase is {phase}");
         return Err(Failure::text(why));
     }
-    let container = container_of(&pod, args, cx)?;
+    let container = meant(&pod, args, cx)?;
     let types = args.is_on("stdin");
     if types {
         cx.check_terminal()?;
@@ -114,14 +114,9 @@ pub(super) fn way_back(pod: &Value, container: &Value, args: &Args) -> Option<St
     })
 }
 
-/// The container that is meant. Mirrors `FindOrDefaultContainerByName`.
-fn container_of<'a>(pod: &'a Value, args: &Args, cx: &Kubectl) -> Result<&'a Value, Failure> {
-    let name = match args.value("container") {
-        "" => default_container(pod, args, cx),
-        name => name.to_owned(),
-    };
-    containers(pod).find(|there| text(there, "name") == name).ok_or_else(|| {
-        let pod = text(pod, "metadata.name");
-        Failure::text(format!("cannot attach to the container: container {name} not found in pod {pod}"))
-    })
+/// The container that is meant. Mirrors `containerToAttachTo`.
+fn meant<'a>(pod: &'a Value, args: &Args, cx: &Kubectl) -> Result<&'a Value, Failure> {
+    let found = container_of(pod, args, cx)
+        .and_then(|name| containers(pod).find(|there| text(there, "name") == name).ok_or_else(|| not_in(pod, &name)));
+    found.map_err(|why| Failure::text(format!("cannot attach to the container: {}", why.message())))
 }

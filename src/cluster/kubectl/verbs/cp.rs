@@ -13,7 +13,7 @@ use crate::object::Kind;
 
 use super::super::args::Args;
 use super::super::{Failure, Kubectl};
-use super::exec::{default_container, refuse_completed, run_in};
+use super::exec::{container_of, refuse_completed, run_in};
 
 /// `[[NAMESPACE/]POD:]PATH`.
 struct Spec<'a> {
@@ -101,10 +101,7 @@ async fn run(
     let pod: Value = cx.get_once(Kind::Pod, namespace, name).await?;
     refuse_completed(&pod)?;
     let quiet = cx.apart();
-    let container = match args.value("container") {
-        "" => default_container(&pod, args, if told { cx } else { &quiet }),
-        name => name.to_owned(),
-    };
+    let container = container_of(&pod, args, if told { cx } else { &quiet })?;
     let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
     let ran = run_in(&pod, container, &command, input, cx).await?;
     if told && !ran.errors.is_empty() {

@@ -20,7 +20,7 @@ use super::super::print::fields::{list, text};
 use super::super::terminal::{Then, place_of};
 use super::super::{Failure, Kubectl};
 use super::connect::{ask, connect};
-use super::pod_of::{Order, all_names, pod_of};
+use super::pod_of::{Order, all_names, containers, pod_of};
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";
@@ -46,10 +46,7 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     let (pod, _) = pod_of("exec", word, Order::Exec, args, cx).await?;
     refuse_completed(&pod)?;
-    let container = match args.value("container") {
-        "" => default_container(&pod, args, cx),
-        name => name.to_owned(),
-    };
+    let container = container_of(&pod, args, cx)?;
     if asks {
         return shell_in(&pod, container, command, args.is_on("tty"), cx).await;
     }
@@ -126,14 +123,34 @@ pub fn refuse_completed(pod: &Value) -> Result<(), Failure> {
     }
 }
 
-/// The container meant when none is named. Mirrors `podcmd.FindOrDefaultContainerByName`.
-pub fn default_container(pod: &Value, args: &Args, cx: &Kubectl) -> String {
-    let own: Vec<&str> = list(pod, "spec.containers").iter().map(|container| text(container, "name")).collect();
-    let annotated = pod.pointer(DEFAULT_CONTAINER).and_then(Value::as_str);
-    if let Some(name) = annotated.filter(|name| own.contains(name)) {
-        return name.to_owned();
+/// The container that `--container` names, or else the Pod's annotation, or else the first. Mirrors
+/// `podcmd.FindOrDefaultContainerByName`.
+pub fn container_of(pod: &Value, args: &Args, cx: &Kubectl) -> Result<String, Failure> {
+    let named = match args.value("container") {
+        "" => annotated(pod),
+        name => Some(name),
+    };
+    match named {
+        Some(name) if containers(pod).any(|there| text(there, "name") == name) => Ok(name.to_owned()),
+        Some(name) => Err(not_in(pod, name)),
+        None => Ok(first_container(pod, args, cx)),
     }
-    let first = own.first().copied().unwrap_or_default();
+}
+
+/// The container that a Pod's annotation names, be there one or not.
+pub(super) fn annotated(pod: &Value) -> Option<&str> {
+    pod.pointer(DEFAULT_CONTAINER).and_then(Value::as_str).filter(|name| !name.is_empty())
+}
+
+/// What is said of a name that no container has.
+pub(super) fn not_in(pod: &Value, container: &str) -> Failure {
+    let (name, all) = (text(pod, "metadata.name"), all_names(pod).join(", "));
+    Failure::text(format!("container {container} is not valid for pod {name} out of: {all}"))
+}
+
+/// The first, which is told if there are others.
+pub(super) fn first_container(pod: &Value, args: &Args, cx: &Kubectl) -> String {
+    let first = list(pod, "spec.containers").first().map_or("", |container| text(container, "name"));
     let all = all_names(pod);
     if all.len() > 1 && !args.is_on("quiet") {
         cx.complain(format!("Defaulted container {first:?} out of: {}", all.join(", ")));

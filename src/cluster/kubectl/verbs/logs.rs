@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::connect::dial;
-use super::pod_of::{Order, all_names, best_pod, object_of, pods_of, status_of};
+use super::exec::{annotated, first_container, not_in};
+use super::pod_of::{Order, best_pod, object_of, pods_of, status_of};
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -109,13 +110,23 @@ fn containers(pod: &Value, named: &str, args: &Args, cx: &Kubectl) -> Result<Vec
             let why = format!("--all-containers=true should not be specified with container name {named}");
             Err(Failure::text(why))
         }
-        (false, "") => Ok(vec![super::exec::default_container(pod, args, cx)]),
+        (false, "") => Ok(vec![unnamed(pod, &all, args, cx)]),
         (false, named) if all.iter().any(|there| there == named) => Ok(vec![named.to_owned()]),
-        (false, named) => {
-            let (name, all) = (text(pod, "metadata.name"), all_names(pod).join(", "));
-            Err(Failure::text(format!("container {named} is not valid for pod {name} out of: {all}")))
-        }
+        (false, named) => Err(not_in(pod, named)),
     }
+}
+
+/// The container whose log is read if none is named. An annotation that names none is told, and does no harm: in that this
+/// differs from `exec`. Mirrors `logsForObjectWithClient`.
+fn unnamed(pod: &Value, all: &[String], args: &Args, cx: &Kubectl) -> String {
+    match annotated(pod) {
+        Some(name) if all.iter().any(|there| there == name) => return name.to_owned(),
+        Some(name) => {
+            cx.complain(format!("Default container name {name:?} not found in pod {}", text(pod, "metadata.name")));
+        }
+        None => {}
+    }
+    first_container(pod, args, cx)
 }
 
 /// Prints all that a container of a Pod has printed: the one that there is, or the one `before` it.
