@@ -153,7 +153,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "diff",
         words: "-f FILE | -k DIR",
         about: "What apply would change.",
-        flags: &[FILES, &["field-manager", "selector", "server-side", "force-conflicts"]],
+        flags: &[FILES, &["field-manager", "selector", "server-side", "force-conflicts", "show-secrets"]],
     },
     Command {
         name: "drain",

@@ -249,6 +249,7 @@ pub(super) const FLAGS: &[Flag] = &[
     lone("show-kind", "names as deployment.apps/web"),
     lone("show-labels", "a column with all labels"),
     lone("show-managed-fields", "with who manages which fields"),
+    lone("show-secrets", "with what Secrets hold"),
     valued("since", "only what is younger than this: 5m"),
     valued("since-time", "only what is younger than that time: 2026-01-01T00:00:00Z"),
     valued("skip-wait-for-delete-timeout", "do not wait for Pods that have been going for so many seconds"),

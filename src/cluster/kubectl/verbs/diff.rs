@@ -2,7 +2,7 @@
 //!
 //! The real one writes both versions into files and runs `diff -u -N`; here the same lines are made without files.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::apply::{annotated, last_applied, three_way};
 use super::server_side;
@@ -13,15 +13,23 @@ use crate::cluster::kubectl::calls::{Failure, Query};
 use crate::cluster::kubectl::print::fields::text;
 use crate::cluster::kubectl::print::yaml;
 use crate::cluster::manifest::Manifest;
+use crate::object::Kind;
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;
+/// What stands in place of what a Secret holds.
+const MASKED: &str = "***";
+const MASKED_BEFORE: &str = "*** (before)";
+const MASKED_AFTER: &str = "*** (after)";
 
 /// `kubectl diff -f`. Its exit code is 1 if anything would change.
 pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut differs = false;
     for manifest in cx.manifests("diff", args).await? {
-        let (live, merged) = versions(&manifest, args, cx).await?;
+        let (mut live, mut merged) = versions(&manifest, args, cx).await?;
+        if manifest.kind == Kind::Secret && !args.is_on("show-secrets") {
+            mask(live.as_mut(), merged.as_mut());
+        }
         let [live, merged] = [live, merged].map(|object| object.map(|object| yaml::print(&object)).unwrap_or_default());
         let hunks = unified(&live, &merged);
         if hunks.is_empty() {
@@ -63,6 +71,26 @@ async fn versions(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Opt
         }
     };
     Ok((live, Some(merged)))
+}
+
+/// What a Secret holds is not shown, only where it differs. Mirrors `Masker`.
+fn mask(live: Option<&mut Value>, merged: Option<&mut Value>) {
+    let (live, merged) = (data_of(live), data_of(merged));
+    let (mut none, mut nothing) = (Map::new(), Map::new());
+    let (live, merged) = (live.unwrap_or(&mut none), merged.unwrap_or(&mut nothing));
+    for (key, before) in live.iter_mut() {
+        let after = merged.get_mut(key);
+        let differs = after.as_ref().is_some_and(|after| *after != before);
+        *before = json!(if differs { MASKED_BEFORE } else { MASKED });
+        if let Some(after) = after.filter(|_| differs) {
+            *after = json!(MASKED_AFTER);
+        }
+    }
+    merged.values_mut().filter(|value| *value != MASKED_AFTER).for_each(|value| *value = json!(MASKED));
+}
+
+fn data_of(secret: Option<&mut Value>) -> Option<&mut Map<String, Value>> {
+    secret?.get_mut("data")?.as_object_mut()
 }
 
 /// A line of both texts, or of one.
@@ -136,6 +164,20 @@ fn aligned<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Side, &'a str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let [mut live, mut merged] = [
+            json!({"data": {"a": "MQ==", "b": "MQ==", "c": "MQ=="}}),
+            json!({"data": {"a": "MQ==", "b": "Mg==", "d": "MQ=="}}),
+        ];
+        mask(Some(&mut live), Some(&mut merged));
+        assert_eq!(live["data"], json!({"a": "***", "b": "*** (before)", "c": "***"}));
+        assert_eq!(merged["data"], json!({"a": "***", "b": "*** (after)", "d": "***"}));
+        let mut alone = json!({"data": {"a": "MQ=="}});
+        mask(None, Some(&mut alone));
+        assert_eq!(alone["data"], json!({"a": "***"}));
+    }
 
     #[test]
     fn hunks_are_those_of_diff() {
