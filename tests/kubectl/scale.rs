@@ -47,6 +47,17 @@ fn what_must_be_there_is_looked_at_in_the_scale() {
 }
 
 #[test]
+fn what_is_told_has_the_new_size() {
+    let mut shell = shell();
+    for (line, replicas) in
+        [("--replicas=5 --dry-run=client", "5"), ("--replicas=3", "3"), ("--current-replicas=3 --replicas=4", "4")]
+    {
+        let printed = shell.line(&format!("kubectl scale deployment web {line} -o jsonpath={{.spec.replicas}}"));
+        assert_eq!(printed, replicas, "{line}");
+    }
+}
+
+#[test]
 fn whoever_waits_sees_the_pods_come() {
     let mut shell = shell();
     let line = "kubectl scale deployment web --replicas=3 --timeout=10s";

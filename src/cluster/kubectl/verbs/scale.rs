@@ -74,9 +74,18 @@ pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         if let Some(limit) = timeout(args, "timeout")?.filter(|_| !tries_only) {
             wait_for_pods(kind, &object, replicas, limit, cx).await?;
         }
-        cx.tell(&object, "scaled", args)?;
+        cx.tell(&with_replicas(kind, object, replicas), "scaled", args)?;
     }
     missing
+}
+
+/// The object as it is told of: as it was read, with its new size. Of kinds that users define nobody knows where they keep it.
+/// Mirrors `updateReplicas`.
+fn with_replicas(kind: Kind, mut object: Value, replicas: i64) -> Value {
+    if matches!(kind.info().group, "" | "apps") {
+        object["spec"]["replicas"] = json!(replicas);
+    }
+    object
 }
 
 /// Reads the scale, and writes it if it is what it must be; if somebody changes it in between, the same again. Mirrors
