@@ -99,7 +99,7 @@ fn read_init_containers(pod: &Value, shown: &mut Summary) -> (bool, (i64, Option
 }
 
 fn read_containers(pod: &Value, shown: &mut Summary) {
-    let mut running = false;
+    let (mut running, mut failure) = (false, None);
     for status in list(pod, "status.containerStatuses").iter().rev() {
         shown.restarts += int(status, "restartCount");
         shown.last_restart = shown.last_restart.max(time(status, "lastState.terminated.finishedAt"));
@@ -109,15 +109,22 @@ fn read_containers(pod: &Value, shown: &mut Summary) {
             shown.status = waiting.to_owned();
         } else if !terminated.is_null() {
             shown.status = end_of(terminated);
+            if int(terminated, "exitCode") != 0 {
+                failure = Some(shown.status.clone());
+            }
         } else if flag(status, "ready") && !at(status, "state.running").is_null() {
             running = true;
             shown.ready += 1;
         }
     }
-    // One container has completed, another goes on.
-    if shown.status == "Completed" && running {
-        let ready = condition(pod, "Ready") == "True";
-        shown.status = if ready { "Running" } else { "NotReady" }.to_owned();
+    // One container has completed: what the others do says more.
+    if shown.status == "Completed" {
+        let other = match failure {
+            _ if running && condition(pod, "Ready") == "True" => Some("Running".to_owned()),
+            None => running.then(|| "NotReady".to_owned()),
+            failure => failure,
+        };
+        shown.status = other.unwrap_or_else(|| std::mem::take(&mut shown.status));
     }
 }
 
@@ -141,6 +148,7 @@ mod tests {
         let running = json!({"ready": true, "restartCount": 1, "state": {"running": {}}});
         let done = json!({"restartCount": 0, "state": {"terminated": {"reason": "Completed", "exitCode": 0}}});
         let killed = json!({"restartCount": 0, "state": {"terminated": {"exitCode": 137, "signal": 9}}});
+        let failed = json!({"restartCount": 0, "state": {"terminated": {"reason": "Error", "exitCode": 1}}});
         let pulling = json!({"restartCount": 0, "state": {"waiting": {"reason": "ErrImagePull"}}});
         #[rustfmt::skip]
         let cases = [
@@ -150,6 +158,9 @@ mod tests {
             (json!({"phase": "Running", "containerStatuses": [running, done]}), "NotReady", 1),
             (json!({"phase": "Running", "containerStatuses": [running, done],
                 "conditions": [{"type": "Ready", "status": "True"}]}), "Running", 1),
+            (json!({"phase": "Running", "containerStatuses": [done, failed, running]}), "Error", 1),
+            (json!({"phase": "Failed", "containerStatuses": [done, failed]}), "Error", 0),
+            (json!({"phase": "Succeeded", "containerStatuses": [done, done]}), "Completed", 0),
             (json!({"phase": "Pending", "containerStatuses": [pulling]}), "ErrImagePull", 0),
             (json!({"phase": "Failed", "containerStatuses": [killed]}), "Signal:9", 0),
             (json!({"phase": "Pending", "initContainerStatuses": [done, pulling]}), "Init:ErrImagePull", 0),
