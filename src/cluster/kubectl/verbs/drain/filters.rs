@@ -32,7 +32,7 @@ impl Drain<'_> {
         if self.is_skipped(pod) {
             return PodDeleteStatus::Stays;
         }
-        if let Some(owner) = owner.filter(|owner| text(owner, "kind") == "DaemonSet" && !ended) {
+        if let Some(owner) = owner.filter(|owner| is_daemon_set(owner) && !ended) {
             let namespace = text(pod, "metadata.namespace");
             match self.cx.get_once(Kind::DaemonSet, namespace, text(owner, "name")).await {
                 Ok(_) if self.args.is_on("ignore-daemonsets") => {
@@ -104,6 +104,11 @@ pub(super) fn by_reason(
     groups.into_iter().map(|(why, names)| format!("{why}: {}", names.join(", "))).collect()
 }
 
+/// Whether an owner is a DaemonSet, and none that users have defined. Mirrors `isControllerRefDaemonSet`.
+fn is_daemon_set(owner: &Value) -> bool {
+    (text(owner, "apiVersion"), text(owner, "kind")) == ("apps/v1", "DaemonSet")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,5 +126,16 @@ mod tests {
         assert_eq!(warnings(&pods), "x: default/a, default/c; y: default/b");
         let names: Vec<String> = going(pods.to_vec()).iter().map(|pod| text(pod, "metadata.name").to_owned()).collect();
         assert_eq!(names, ["a", "c", "d"]);
+    }
+
+    #[test]
+    fn users_may_have_daemon_sets_of_their_own() {
+        for (group, is_it) in [("apps/v1", true), ("apps.example.com/v1", false)] {
+            assert_eq!(
+                is_daemon_set(&json!({"apiVersion": group, "kind": "DaemonSet", "name": "a"})),
+                is_it,
+                "{group}"
+            );
+        }
     }
 }
