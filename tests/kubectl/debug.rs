@@ -138,6 +138,7 @@ fn a_node_is_looked_into_from_a_pod_in_its_namespaces() {
     assert!(name.starts_with("node-debugger-node-2-"), "{name}");
     let pod = pod(&cluster, &name);
     assert_eq!(pod["spec"]["nodeName"], "node-2");
+    assert_eq!(pod["metadata"]["labels"]["app.kubernetes.io/managed-by"], "kubectl-debug");
     assert_eq!(["hostNetwork", "hostPID", "hostIPC"].map(|field| pod["spec"][field] == true), [true; 3]);
     assert_eq!(pod["spec"]["containers"][0]["volumeMounts"][0]["mountPath"], "/host");
     assert_eq!(pod["spec"]["volumes"][0]["hostPath"]["path"], "/");

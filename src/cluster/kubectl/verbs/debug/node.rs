@@ -22,7 +22,7 @@ pub(super) async fn visit(node: &Value, profile: &Profile<'_>, args: &Args, cx: 
     let mut pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name},
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "kubectl-debug"}},
         "spec": {
             "containers": [new_container(container, args)],
             "nodeName": node,
