@@ -60,8 +60,6 @@ const CONTROLLER_MANAGER: Subject = Subject::User("system:kube-controller-manage
 const SCHEDULER: Subject = Subject::User("system:kube-scheduler");
 const NODES: Subject = Subject::Group("system:nodes");
 const SYSTEM_ACCOUNTS: Subject = Subject::Group("system:serviceaccounts:kube-system");
-const ENDPOINTS: Subject = Subject::User("system:serviceaccount:kube-system:endpoint-controller");
-const MIRRORING: Subject = Subject::User("system:serviceaccount:kube-system:endpointslicemirroring-controller");
 const EVERYBODY: &[Subject] = &[Subject::Group("system:unauthenticated"), Subject::Group("system:authenticated")];
 
 /// A FlowSchema: its name, its level, its `matchingPrecedence`, whose requests it takes, and which of them: no rule, all.
@@ -74,9 +72,6 @@ const SCHEMAS: &[FlowSchema] = {
         ("exempt", "exempt", 1, Same, &[Subject::Group(MASTERS)], &[]),
         ("probes", "exempt", 2, Same, EVERYBODY, &[PROBES]),
         ("system-leader-election", "leader-election", 100, ByUser, ELECTED, &[LEASES]),
-        // Else the next one would take these for leader election.
-        ("endpoint-controller", "workload-high", 150, ByUser, WRITE_ENDPOINTS, &[electing("", &["endpoints"])]),
-        ("workload-leader-election", "leader-election", 200, ByUser, &[SYSTEM_ACCOUNTS], OLD_LOCKS),
         ("system-node-high", "node-high", 400, ByUser, &[NODES], &[NODE_STATUS, HEARTBEATS]),
         ("system-nodes", "system", 500, ByUser, &[NODES], &[]),
         ("kube-controller-manager", "workload-high", 800, ByNamespace, &[CONTROLLER_MANAGER], &[]),
@@ -88,9 +83,6 @@ const SCHEMAS: &[FlowSchema] = {
     ]
 };
 const ELECTED: &[Subject] = &[CONTROLLER_MANAGER, SCHEDULER, SYSTEM_ACCOUNTS];
-const WRITE_ENDPOINTS: &[Subject] = &[CONTROLLER_MANAGER, ENDPOINTS, MIRRORING];
-/// The kinds that leader election once locked by.
-const OLD_LOCKS: &[Rule] = &[electing("", &["endpoints", "configmaps"]), LEASES];
 const CATCH_ALL: FlowSchema = ("catch-all", "catch-all", 10000, Flows::ByUser, EVERYBODY, &[]);
 
 /// Where a request waits its turn.
@@ -181,13 +173,13 @@ mod tests {
                 r#"system-leader-election → leader-election, flow "system:kube-controller-manager""#),
             (manager(), Verb::Watch, Kind::Lease, None, "", r#"kube-controller-manager → workload-high, flow """#),
             (manager(), Verb::Update, Kind::Endpoints, None, "shop",
-                r#"endpoint-controller → workload-high, flow "system:kube-controller-manager""#),
+                r#"kube-controller-manager → workload-high, flow "shop""#),
             (controller("endpoint-controller"), Verb::Create, Kind::Endpoints, None, "shop",
-                r#"endpoint-controller → workload-high, flow "system:serviceaccount:kube-system:endpoint-controller""#),
+                r#"kube-system-service-accounts → workload-high, flow "shop""#),
             (slices(), Verb::Create, Kind::EndpointSlice, None, "shop",
                 r#"kube-system-service-accounts → workload-high, flow "shop""#),
             (deployments(), Verb::Get, Kind::ConfigMap, None, "shop",
-                r#"workload-leader-election → leader-election, flow "system:serviceaccount:kube-system:deployment-controller""#),
+                r#"kube-system-service-accounts → workload-high, flow "shop""#),
             (node(), Verb::Patch, Kind::Node, Some(Subresource::Status), "",
                 r#"system-node-high → node-high, flow "system:node:node-1""#),
             (node(), Verb::Update, Kind::Lease, None, "kube-node-lease",
