@@ -108,10 +108,7 @@ fn requests_fail_as_real_ones_do() {
         ("ping nowhere --from client", "ping: nowhere: Name or service not known"),
         ("curl near --from nobody", "Error from server (NotFound): pods \"nobody\" not found"),
         ("kubectl exec client -- vi", "exec: \"vi\": executable file not found in $PATH"),
-        (
-            "kubectl exec client -c other -- curl x",
-            "Error from server (BadRequest): container other is not valid for pod client",
-        ),
+        ("kubectl exec client -c other -- curl x", "error: container other is not valid for pod client out of: c"),
         ("curl -m 1 kubernetes --from client", "no kube-proxy runs in this cluster: a Service's address leads nowhere"),
         ("nslookup near --from client", "nslookup: /etc/resolv.conf of default/client names no server"),
     ] {
