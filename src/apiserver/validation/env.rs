@@ -1,12 +1,14 @@
 //! Environment variables of a container, and the fields that they and downward API files may take. Mirrors
 //! `ValidateEnv`, `ValidateEnvFrom` and `validateObjectFieldSelector` of `pkg/apis/core/validation`.
 
-use k8s_openapi::api::core::v1::{EnvFromSource, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceFieldSelector};
+use k8s_openapi::api::core::v1::{
+    EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector,
+};
 
 use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::field::{Path, Problems};
-use super::names::{check_config_key, check_env_name};
+use super::names::{check_config_key, check_dns_label, check_env_name};
 
 /// Fields of a Pod that an environment variable may take its value from, as they are listed in errors.
 const ENV_FIELDS: &[&str] = &[
@@ -97,7 +99,11 @@ fn value_from(problems: &mut Problems, path: &Path, from: &EnvVarSource, value: 
 
 /// Checks where a value comes from, and counts the places.
 fn sources(problems: &mut Problems, path: &Path, from: &EnvVarSource) -> usize {
-    let mut sources = usize::from(from.file_key_ref.is_some());
+    let mut sources = 0;
+    if let Some(file) = &from.file_key_ref {
+        sources += 1;
+        file_ref(problems, &path.child("fileKeyRef"), file);
+    }
     if let Some(field) = &from.field_ref {
         sources += 1;
         field_ref(problems, &path.child("fieldRef"), field, ENV_FIELDS);
@@ -118,6 +124,53 @@ fn sources(problems: &mut Problems, path: &Path, from: &EnvVarSource) -> usize {
         }
     }
     sources
+}
+
+/// A key of a file in a volume. Mirrors `validateFileKeySelector`.
+fn file_ref(problems: &mut Problems, path: &Path, selector: &FileKeySelector) {
+    let [key, volume, file] = ["key", "volumeName", "path"].map(|field| path.child(field));
+    match selector.key.as_str() {
+        "" => problems.required(&key, ""),
+        text => problems.all_invalid(&key, text, check_env_name(text).map(str::to_owned).into_iter().collect()),
+    }
+    match selector.volume_name.as_str() {
+        "" => problems.required(&volume, ""),
+        name => problems.all_invalid(&volume, name, check_dns_label(name)),
+    }
+    match selector.path.as_str() {
+        "" => problems.required(&file, ""),
+        text if text.split('/').any(|part| part == "..") => problems.invalid(&file, text, "must not contain '..'"),
+        _ => {}
+    }
+}
+
+/// Files are read in what the Pod's own containers have written. Mirrors `validateFileKeyRefVolumes`.
+pub(super) fn file_volumes(problems: &mut Problems, path: &Path, spec: &PodSpec) {
+    let volume_of = |name: &str| spec.volumes.iter().flatten().find(|volume| volume.name == name);
+    let inits = spec.init_containers.as_deref().unwrap_or_default();
+    for (list, containers) in [("initContainers", inits), ("containers", &spec.containers)] {
+        let list = path.child(list);
+        for (i, container) in containers.iter().enumerate() {
+            let (at, env) = (list.index(i), container.env.as_deref().unwrap_or_default());
+            let at = at.child("env");
+            for (j, variable) in env.iter().enumerate() {
+                let Some(selector) = variable.value_from.as_ref().and_then(|from| from.file_key_ref.as_ref()) else {
+                    continue;
+                };
+                let (entry, name) = (at.index(j), selector.volume_name.as_str());
+                let from = entry.child("valueFrom");
+                let file = from.child("fileKeyRef");
+                match volume_of(name) {
+                    None => problems.not_found(&file.child("volumeName"), name),
+                    Some(volume) if volume.empty_dir.is_none() => {
+                        const WHY: &str = "referenced volume must be of type emptyDir";
+                        problems.invalid(&file.child("volumeName"), name, WHY);
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    }
 }
 
 /// A field of the Pod itself; `known` are those that may be had here. Mirrors `validateObjectFieldSelector`.

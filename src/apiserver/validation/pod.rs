@@ -13,7 +13,7 @@ use crate::object::selector::names::{check_label_key, check_subdomain};
 use super::container::{self, Around};
 use super::field::{Path, Problems};
 use super::names::check_dns_label;
-use super::{dns, ephemeral, handler, metadata, pod_resources, scheduling, security, volume};
+use super::{dns, env, ephemeral, handler, metadata, pod_resources, scheduling, security, volume};
 
 pub(super) const SPEC: Path = Path::new("spec");
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
@@ -122,6 +122,7 @@ pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Own
         Some("") => problems.required(&path.child("os").child("name"), "cannot be empty"),
         Some(name) => problems.not_supported(&path.child("os"), name, &["linux", "windows"]),
     }
+    env::file_volumes(problems, path, spec);
 }
 
 /// On the node's network a port of a container is a port of the node. Mirrors `validatePodHostNetworkDeps`.

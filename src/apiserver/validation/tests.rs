@@ -134,6 +134,28 @@ fn deployments() {
 }
 
 #[test]
+fn files_of_variables_are_in_an_empty_dir() {
+    let pod = |selector: Value| {
+        json!({"metadata": {"name": "x", "namespace": "n"}, "spec": {
+            "containers": [{"name": "a", "image": "i", "imagePullPolicy": "Always", "terminationMessagePolicy": "File",
+                "env": [{"name": "A", "valueFrom": {"fileKeyRef": selector}}]}],
+            "volumes": [{"name": "data", "emptyDir": {}}, {"name": "settings", "configMap": {"name": "s"}}],
+            "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "serviceAccountName": "default"}})
+    };
+    const AT: &str = "spec.containers[0].env[0].valueFrom.fileKeyRef.";
+    for (volume, path, key, want) in [
+        ("data", "env", "", "key: Required value"),
+        ("data", "", "K", "path: Required value"),
+        ("data", "a/../b", "K", "path: Invalid value: \"a/../b\": must not contain '..'"),
+        ("none", "env", "K", "volumeName: Not found: \"none\""),
+        ("settings", "env", "K", "volumeName: Invalid value: \"settings\": referenced volume must be of type emptyDir"),
+    ] {
+        let wrong = wrong(Kind::Pod, pod(json!({"volumeName": volume, "path": path, "key": key})));
+        assert_eq!(wrong, format!("{AT}{want}"));
+    }
+}
+
+#[test]
 fn other_kinds() {
     let named = |spec: Value| json!({"metadata": {"name": "x", "namespace": "n"}, "spec": spec});
     let cases = [
