@@ -366,3 +366,38 @@ fn what_is_not_in_the_image_does_not_start() {
     let waits = said(&mut cluster, "kubectl get pod typo --no-headers");
     assert!(waits.contains("0/1   CrashLoopBackOff") || waits.contains("0/1   RunContainerError"), "{waits}");
 }
+
+const ENV_FILE: &str = r#"apiVersion: v1
+kind: Pod
+metadata:
+  name: painted
+spec:
+  restartPolicy: Never
+  initContainers:
+  - name: writer
+    image: busybox:1.36
+    command: ['sh', '-c', "echo \"COLOR='blue'\" > /data/env"]
+    volumeMounts:
+    - {name: data, mountPath: /data}
+  containers:
+  - name: reader
+    image: busybox:1.36
+    command: ['sh', '-c', 'echo $COLOR']
+    env:
+    - name: COLOR
+      valueFrom:
+        fileKeyRef: {volumeName: data, path: env, key: KEY}
+  volumes:
+  - {name: data, emptyDir: {}}
+"#;
+
+/// An init container writes the file from which another takes a variable. Without the key it cannot be made.
+#[test]
+fn a_variable_comes_from_a_file() {
+    let mut cluster = applied(&ENV_FILE.replace("KEY", "COLOR"));
+    assert_eq!(state(&mut cluster, "painted"), "0/1 Completed");
+    assert_eq!(said(&mut cluster, "kubectl logs painted -c reader"), "blue");
+    let mut cluster = applied(&ENV_FILE.replace("KEY", "SHAPE"));
+    let table = scenario::said(&mut cluster, "kubectl get pod painted --no-headers", 120);
+    assert!(table.contains("CreateContainerConfigError"), "{table}");
+}

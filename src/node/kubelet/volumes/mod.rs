@@ -20,7 +20,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, PersistentVolume, Volume};
+use k8s_openapi::api::core::v1::{Container, FileKeySelector, PersistentVolume, Volume};
 
 use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
 use super::workers::{End, Stage};
@@ -37,6 +37,7 @@ use crate::object::volume::{awaits_node_expansion, claim_behind};
 use crate::object::{Key, Kind, Object, Pod, Shared as Part, ephemeral};
 
 pub(super) mod claims;
+mod env_file;
 pub mod fields;
 mod grow;
 pub mod host_path;
@@ -302,8 +303,20 @@ impl Shared {
         let services = service_links::of_pod(pod, &self.services);
         let host = self.config.ip.as_str();
         let addresses = Addresses { host, pod: if ip.is_empty() { host } else { ip } };
-        let all = variables::of_container(pod, container, addresses, &services, &self.config.capacity, &object)?;
+        let file = |selector: &FileKeySelector| self.file_in_volume(pod, selector);
+        let node = &self.config.capacity;
+        let all = variables::of_container(pod, container, addresses, &services, node, &object, &file)?;
         Ok(self.variables.share(all))
+    }
+
+    /// A file in a volume of the pod: where it is on the disk, and what is in it.
+    fn file_in_volume(&self, pod: &Pod, selector: &FileKeySelector) -> (String, Option<String>) {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let volume = volumes_of(pod).find(|volume| volume.name == selector.volume_name);
+        let at = volume.map(|volume| host_path::of_volume(uid, volume.name, &volume)).unwrap_or_default();
+        let path = format!("{at}/{}", selector.path);
+        let text = self.disk.read(&path);
+        (path, text)
     }
 
     /// The credentials for registries that the pod names; here no registry asks for any. Mirrors `getPullSecretsForPod`.

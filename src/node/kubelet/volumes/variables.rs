@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, EnvVarSource, Service};
+use k8s_openapi::api::core::v1::{Container, EnvVarSource, FileKeySelector, Service};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::{fields, service_links, sources};
+use super::{env_file, fields, service_links, sources};
 use crate::node::kubelet::expansion::expand;
 use crate::object::{Kind, Object, Pod};
 
@@ -21,6 +21,9 @@ pub struct Addresses<'a> {
     pub pod: &'a str,
 }
 
+/// A file in a volume of the pod: where the node has it, and what is in it, if it is there.
+pub type File<'a> = &'a dyn Fn(&FileKeySelector) -> (String, Option<String>);
+
 /// Names and values, in the order of their names. What the container's spec says counts for more than what Services do.
 /// The error is why the container cannot be made.
 pub fn of_container(
@@ -30,6 +33,7 @@ pub fn of_container(
     services: &[Arc<Service>],
     node: &BTreeMap<String, Quantity>,
     object: sources::Find,
+    file: File,
 ) -> Result<Vec<(String, String)>, String> {
     let mut variables: BTreeMap<String, String> =
         services.iter().flat_map(|service| service_links::variables(service)).collect();
@@ -43,7 +47,7 @@ pub fn of_container(
     }
     for variable in container.env.iter().flatten() {
         let value = match &variable.value_from {
-            Some(source) => value_from(pod, container, addresses, source, node, object)?,
+            Some(source) => value_from(pod, container, addresses, source, node, object, file)?,
             // Of those before it, and of those that Services and whole sources give.
             None => {
                 let text = variable.value.as_deref().unwrap_or_default();
@@ -63,6 +67,7 @@ fn value_from(
     source: &EnvVarSource,
     node: &BTreeMap<String, Quantity>,
     object: sources::Find,
+    file: File,
 ) -> Result<Option<String>, String> {
     if let Some(field) = &source.field_ref {
         return match field.field_path.as_str() {
@@ -74,6 +79,9 @@ fn value_from(
     if let Some(selector) = &source.resource_field_ref {
         return fields::variable(pod, selector, container, node).map(Some);
     }
+    if let Some(selector) = &source.file_key_ref {
+        return from_file(selector, file);
+    }
     let map = source.config_map_key_ref.as_ref().map(|r| (Kind::ConfigMap, &r.name, &r.key, r.optional));
     let secret = source.secret_key_ref.as_ref().map(|r| (Kind::Secret, &r.name, &r.key, r.optional));
     let Some((kind, name, key, optional)) = map.or(secret) else { return Ok(Some(String::new())) };
@@ -84,6 +92,17 @@ fn value_from(
         return Err(format!("couldn't find key {key} in {kind} {namespace}/{name}"));
     }
     Ok(value)
+}
+
+/// A file that is not there is a mistake even where its key may be missing.
+fn from_file(selector: &FileKeySelector, file: File) -> Result<Option<String>, String> {
+    let (path, text) = file(selector);
+    let value = text.and_then(|text| env_file::value(&text, &selector.key)).ok_or("couldn't parse env file")?;
+    match value.is_empty() {
+        false => Ok(Some(value)),
+        true if selector.optional == Some(true) => Ok(None),
+        true => Err(format!("environment variable key {:?} not found in file {path:?}", selector.key)),
+    }
 }
 
 fn find(object: sources::Find, kind: Kind, name: &str, optional: Option<bool>) -> Result<Option<Object>, String> {
@@ -109,13 +128,21 @@ mod tests {
             Ok(there.then(|| kind.decode(manifest).expect("the manifest decodes")))
         };
         let addresses = Addresses { host: "172.18.0.11", pod: "10.244.1.2" };
-        let pairs = of_container(&pod, &container, addresses, &[], &BTreeMap::new(), &object)?;
+        let file = |selector: &FileKeySelector| {
+            let there = (selector.volume_name.as_str(), selector.path.as_str()) == ("data", "env");
+            (format!("/volumes/{}", selector.path), there.then(|| "COLOR='red'".to_owned()))
+        };
+        let pairs = of_container(&pod, &container, addresses, &[], &BTreeMap::new(), &object, &file)?;
         Ok(pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
     }
 
     #[test]
     fn variables_come_from_what_they_name() {
         let key = |name: &str, key: &str| json!({"configMapKeyRef": {"name": name, "key": key}});
+        let file = |path: &str, key: &str, optional: bool| {
+            let selector = json!({"volumeName": "data", "path": path, "key": key, "optional": optional});
+            json!({"env": [{"name": "C", "valueFrom": {"fileKeyRef": selector}}]})
+        };
         let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
         for (container, expected) in [
             (json!({"env": [{"name": "A", "value": "1"}, {"name": "B"}]}), Ok("A=1 B=")),
@@ -136,6 +163,10 @@ mod tests {
             ),
             (json!({"env": [{"name": "C", "valueFrom": key("gone", "x")}]}), Err("configmap \"gone\" not found")),
             (json!({"envFrom": [{"secretRef": {"name": "gone"}}]}), Err("secret \"gone\" not found")),
+            (file("env", "COLOR", false), Ok("C=red")),
+            (file("env", "SHAPE", true), Ok("")),
+            (file("env", "SHAPE", false), Err("environment variable key \"SHAPE\" not found in file \"/volumes/env\"")),
+            (file("none", "COLOR", true), Err("couldn't parse env file")),
             (json!({"envFrom": [{"secretRef": {"name": "gone", "optional": true}}]}), Ok("")),
         ] {
             let mut named = container.clone();
