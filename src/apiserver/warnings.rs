@@ -19,6 +19,7 @@ use crate::object::quantity::Amount;
 use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
+mod definition;
 mod storage;
 mod volumes;
 
@@ -52,6 +53,7 @@ pub fn on_create(object: &Object) -> Vec<String> {
             told.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
         }
         Object::CSIDriver(driver) => storage::of_driver(&mut told, driver, None),
+        Object::CustomResourceDefinition(new) => definition::of_formats(&mut told, new, None),
         _ => of_any(&mut told, object),
     }
     if let Object::StatefulSet(set) = object {
@@ -70,6 +72,9 @@ pub fn on_update(new: &Object, old: &Object) -> Vec<String> {
     match (new, old) {
         (Object::StatefulSet(set), _) => of_stateful_set(&mut told, set, ".Spec"),
         (Object::CSIDriver(new), Object::CSIDriver(old)) => storage::of_driver(&mut told, new, Some(old)),
+        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
+            definition::of_formats(&mut told, new, Some(old));
+        }
         (Object::CronJob(job), _) if job.spec.schedule.contains("TZ") => {
             told.push(
                 "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \

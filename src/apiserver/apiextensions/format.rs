@@ -8,6 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use crate::apiserver::validation::names::check_dns_label;
+use crate::object::selector::names::check_subdomain;
+
 /// Whether `text` is of this format; every text is of a format that is not checked.
 pub fn fits(format: &str, text: &str) -> bool {
     match format {
@@ -18,6 +21,8 @@ pub fn fits(format: &str, text: &str) -> bool {
         "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
         "cidr" => text.split_once('/').is_some_and(|(address, length)| is_cidr(address, length)),
         "uuid" => is_uuid(text),
+        "k8s-short-name" => check_dns_label(text).is_empty(),
+        "k8s-long-name" => check_subdomain(text).is_empty(),
         _ => true,
     }
 }
@@ -80,6 +85,8 @@ mod tests {
             ("duration", "1 year", false), ("duration", "", false), ("ipv4", "10.0.0.1", true), ("ipv4", "::1", false), ("ipv6", "::1", true),
             ("cidr", "10.0.0.0/8", true), ("cidr", "10.0.0.0/33", false), ("cidr", "10.0.0.0", false),
             ("uuid", "123e4567-e89b-12d3-a456-426614174000", true), ("uuid", "123e4567", false),
+            ("k8s-short-name", "a-1", true), ("k8s-short-name", "a.b", false), ("k8s-short-name", "A", false),
+            ("k8s-long-name", "a.b", true), ("k8s-long-name", "a..b", false),
             ("anything", "x", true), ("", "x", true),
         ];
         for (format, text, want) in cases {

@@ -140,3 +140,26 @@ fn a_driver_is_told_of_tokens_when_it_asks_for_others() {
     assert_eq!(on_update(&driver("a"), &driver("a")).len(), 0);
     assert_eq!(on_update(&driver("b"), &driver("a")).len(), 1);
 }
+
+#[test]
+fn a_definition_is_told_of_formats_that_nobody_checks() {
+    let definition = |formats: &[(&str, &str)]| {
+        let of = |(type_, format): &(&str, &str)| json!({"type": type_, "format": format});
+        let schema = json!({"type": "object", "additionalProperties": {"type": "array",
+            "items": {"allOf": formats.iter().map(of).collect::<Vec<_>>()}}});
+        let version = |name: &str| {
+            json!({"name": name, "served": true, "storage": name == "v1",
+            "schema": {"openAPIV3Schema": schema}})
+        };
+        let spec = json!({"group": "example.com", "scope": "Namespaced", "names": {"kind": "A", "plural": "as"},
+            "versions": [version("v1"), version("v2")]});
+        let object = json!({"metadata": {"name": "as.example.com"}, "spec": spec});
+        Kind::CustomResourceDefinition.decode(object).expect("a CustomResourceDefinition")
+    };
+    let known = [("string", "date-time"), ("string", "k8s-short-name"), ("integer", "int64"), ("number", "double")];
+    assert_eq!(on_create(&definition(&known)).len(), 0);
+    let old = definition(&[("string", "int-or-string"), ("boolean", "uuid")]);
+    assert_eq!(on_create(&old), [r#"unrecognized format "int-or-string""#, r#"unrecognized format "uuid""#]);
+    let new = definition(&[("string", "int-or-string"), ("integer", "uint8")]);
+    assert_eq!(on_update(&new, &old), [r#"unrecognized format "uint8""#]);
+}
