@@ -37,6 +37,34 @@ pub struct ServiceAddresses {
     ports: BTreeSet<i32>,
 }
 
+/// Why a Service does not get an address.
+enum Refusal {
+    /// What it asks for is wrong.
+    Invalid(Cause),
+    /// It may have any IP, and all are taken.
+    NoIpLeft,
+    /// The same of a port on the nodes.
+    NoPortLeft,
+}
+
+impl Refusal {
+    /// That a range is full, `ErrFull`, is no fault of the Service, and so an internal error.
+    fn status(self, service: &Object) -> Status {
+        let what = match self {
+            Refusal::Invalid(cause) => return Status::invalid(service.kind(), service.name(), vec![cause]),
+            Refusal::NoIpLeft => format!("a serviceIP for Service {:?}", service.name()),
+            Refusal::NoPortLeft => "a nodePort".to_owned(),
+        };
+        Status::internal(&format!("failed to allocate {what}: range is full"))
+    }
+}
+
+impl From<Cause> for Refusal {
+    fn from(cause: Cause) -> Refusal {
+        Refusal::Invalid(cause)
+    }
+}
+
 impl ServiceAddresses {
     /// A Service or an IPAddress was stored or removed.
     pub fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
@@ -72,8 +100,8 @@ impl ServiceAddresses {
             return Err(Status::invalid(object.kind(), object.name(), wrong));
         }
         let allocated = self.allocate_ip(spec, old, random).and_then(|()| self.allocate_ports(spec, old, random));
-        if let Err(cause) = allocated {
-            return Err(Status::invalid(object.kind(), object.name(), vec![cause]));
+        if let Err(refusal) = allocated {
+            return Err(refusal.status(object));
         }
         if new != **service {
             *service = Arc::new(new);
@@ -81,7 +109,12 @@ impl ServiceAddresses {
         Ok(())
     }
 
-    fn allocate_ip(&self, spec: &mut ServiceSpec, old: Option<&ServiceSpec>, random: &mut Random) -> Result<(), Cause> {
+    fn allocate_ip(
+        &self,
+        spec: &mut ServiceSpec,
+        old: Option<&ServiceSpec>,
+        random: &mut Random,
+    ) -> Result<(), Refusal> {
         if !needs_ip(spec) {
             return Ok(());
         }
@@ -113,14 +146,13 @@ impl ServiceAddresses {
         Err(invalid("spec.clusterIPs", &format!("[{ip:?}]: failed to allocate IP {ip}: {why}")))
     }
 
-    fn free_ip(&self, random: &mut Random) -> Result<Ipv4Addr, Cause> {
+    fn free_ip(&self, random: &mut Random) -> Result<Ipv4Addr, Refusal> {
         let is_free = |offset: &u32| !self.ips.contains(&(RANGE_FIRST + offset));
         let chosen = (0..ATTEMPTS)
             .map(|_| RESERVED_IPS + random.below(u64::from(RANGE_LEN - 1 - RESERVED_IPS)) as u32)
             .find(is_free)
             .or_else(|| (RESERVED_IPS..RANGE_LEN - 1).chain(1..RESERVED_IPS).find(is_free));
-        const FULL: &str = "failed to allocate a serviceIP: range is full";
-        chosen.map(|offset| Ipv4Addr::from(RANGE_FIRST + offset)).ok_or_else(|| internal("spec.clusterIPs", FULL))
+        chosen.map(|offset| Ipv4Addr::from(RANGE_FIRST + offset)).ok_or(Refusal::NoIpLeft)
     }
 
     fn allocate_ports(
@@ -128,7 +160,7 @@ impl ServiceAddresses {
         spec: &mut ServiceSpec,
         old: Option<&ServiceSpec>,
         random: &mut Random,
-    ) -> Result<(), Cause> {
+    ) -> Result<(), Refusal> {
         if !is_exposed(spec) {
             return Ok(());
         }
@@ -142,7 +174,7 @@ impl ServiceAddresses {
 
     /// What a new Service gets: ports of one number have one on the nodes too, so that what speaks TCP and UDP is found by
     /// both. Mirrors `initNodePorts`.
-    fn first_ports(&self, ports: &mut [ServicePort], allocates: bool, random: &mut Random) -> Result<(), Cause> {
+    fn first_ports(&self, ports: &mut [ServicePort], allocates: bool, random: &mut Random) -> Result<(), Refusal> {
         let (mut own, mut by_number) = (Vec::new(), BTreeMap::new());
         for i in 0..ports.len() {
             let (port, asked) = (ports[i].port, node_port_of(&ports[i]));
@@ -174,7 +206,7 @@ impl ServiceAddresses {
         allocates: bool,
         before: &[i32],
         random: &mut Random,
-    ) -> Result<(), Cause> {
+    ) -> Result<(), Refusal> {
         let mut own = Vec::new();
         for (i, port) in ports.iter_mut().enumerate() {
             let number = match node_port_of(port) {
@@ -201,14 +233,14 @@ impl ServiceAddresses {
         Err(invalid(&format!("spec.ports[{i}].nodePort"), &format!("{number}: {why}")))
     }
 
-    fn free_port(&self, own: &[i32], random: &mut Random) -> Result<i32, Cause> {
+    fn free_port(&self, own: &[i32], random: &mut Random) -> Result<i32, Refusal> {
         let is_free = |port: &i32| !self.ports.contains(port) && !own.contains(port);
         let dynamic_first = PORT_FIRST + RESERVED_PORTS;
         let chosen = (0..ATTEMPTS)
             .map(|_| dynamic_first + random.below((PORT_LAST + 1 - dynamic_first) as u64) as i32)
             .find(is_free)
             .or_else(|| (dynamic_first..=PORT_LAST).chain(PORT_FIRST..dynamic_first).find(is_free));
-        chosen.ok_or_else(|| internal("spec.ports[0].nodePort", "failed to allocate a nodePort: range is full"))
+        chosen.ok_or(Refusal::NoPortLeft)
     }
 }
 
@@ -377,10 +409,6 @@ fn families_not_there(spec: &ServiceSpec) -> Vec<Cause> {
 
 fn invalid(field: &str, what: &str) -> Cause {
     Cause { reason: "FieldValueInvalid".into(), message: format!("Invalid value: {what}"), field: field.into() }
-}
-
-fn internal(field: &str, what: &str) -> Cause {
-    Cause { reason: "InternalError".into(), message: format!("Internal error: {what}"), field: field.into() }
 }
 
 #[cfg(test)]

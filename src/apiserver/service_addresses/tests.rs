@@ -129,6 +129,23 @@ fn what_is_taken_is_refused_until_it_is_free() {
 }
 
 #[test]
+fn a_range_that_is_full_is_nobodys_mistake() {
+    let all_ips = (RANGE_FIRST + 1..RANGE_FIRST + RANGE_LEN - 1).collect();
+    let taken = ServiceAddresses { ips: all_ips, ports: (PORT_FIRST..=PORT_LAST).collect() };
+    let exposed = json!({"clusterIP": "10.96.0.9", "type": "NodePort", "ports": [{"port": 80}]});
+    let old = service(json!({"clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.9"], "ports": [{"port": 80}]}));
+    #[rustfmt::skip]
+    let cases = [
+        (json!({"ports": [{"port": 80}]}), None, "a serviceIP for Service \"s\""),
+        (exposed, Some(&old), "a nodePort"),
+    ];
+    for (spec, old, what) in cases {
+        let want = format!("Internal error occurred: failed to allocate {what}: range is full");
+        assert_eq!(allocated(&taken, spec, old), Err(want));
+    }
+}
+
+#[test]
 fn an_update_keeps_its_addresses() {
     let old = service(
         json!({"clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.9"], "type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}),
