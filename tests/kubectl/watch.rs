@@ -44,6 +44,17 @@ fn what_a_watch_prints_is_what_get_prints() {
     assert_eq!(shell.line("kubectl get pods,services -w"), "error: you may only specify a single resource type\n");
     let shown = shell.line("kubectl get pod nobody -w");
     assert_eq!(shown, "Error from server (NotFound): pods \"nobody\" not found\n");
+    assert_eq!(shell.line("kubectl get pod nobody -w --ignore-not-found"), "");
+}
+
+#[test]
+fn a_watch_is_of_one_object_or_of_all() {
+    let mut shell = Shell::new(Path::new("."), "watch");
+    shell.line("kubectl create configmap a");
+    shell.line("kubectl create configmap b");
+    const ONE: &str = "error: you may only watch a single resource or type of resource at a time\n";
+    assert_eq!(shell.line("kubectl get cm a b -w -o name"), format!("configmap/a\nconfigmap/b\n{ONE}"));
+    assert_eq!(shell.line("kubectl get cm/a cm/b --watch-only"), ONE);
 }
 
 #[test]

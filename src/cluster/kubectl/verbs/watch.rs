@@ -11,7 +11,7 @@ use super::get::{in_chunks, look_of};
 use crate::apiserver::request::{Body, Options, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::client::Stream;
 use crate::cluster::kubectl::print::table::{Look, lines};
@@ -23,10 +23,21 @@ const STILL: Duration = Duration::from_secs(30);
 
 /// `kubectl get --watch`, `kubectl get --watch-only`.
 pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    match watched(args, cx).await {
+        Err(fault) if fault.is_not_found() && args.is_on("ignore-not-found") => Ok(()),
+        done => done,
+    }
+}
+
+async fn watched(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = cx.output(args)?.without_titles(args.is_on("no-headers"));
     let targets = cx.targets("get", &args.words).await?;
-    let [target] = targets.as_slice() else {
-        return Err(Failure::text("you may only specify a single resource type"));
+    let target = match targets.as_slice() {
+        [target] => target,
+        [first, others @ ..] if others.iter().all(|other| other.kind == first.kind && other.name.is_some()) => {
+            return several(&targets, output, args, cx).await;
+        }
+        _ => return Err(Failure::text("you may only specify a single resource type")),
     };
     let limit = if args.has("request-timeout") { timeout(args, "request-timeout")? } else { None };
     let everywhere = args.is_on("all-namespaces");
@@ -62,6 +73,20 @@ pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             None => return Ok(()),
         }
     }
+}
+
+/// Objects of one kind by name are shown, and only then is it seen that a watch is of one. Mirrors `Result.Watch` of
+/// `cli-runtime`, which is asked last.
+async fn several(targets: &[Target], output: Output, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let mut there = Vec::new();
+    for target in targets {
+        let name = target.name.as_deref().unwrap_or_default();
+        there.push(cx.get(target.kind, cx.namespace(args), name).await?);
+    }
+    if !args.is_on("watch-only") {
+        Screen::new(targets[0].kind, output, args).show("ADDED", &there, cx)?;
+    }
+    Err(Failure::text("you may only watch a single resource or type of resource at a time"))
 }
 
 /// The next event of a watch; none when nobody looks any more.
