@@ -42,7 +42,7 @@ pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
     match kind {
         // A StatefulSet's name becomes the host name of its Pods.
         Kind::Namespace | Kind::Service | Kind::StatefulSet => check_dns_label(name),
-        Kind::IPAddress => check_ip_name(name),
+        Kind::IPAddress => check_canonical_ip(name).into_iter().collect(),
         Kind::ReplicationController => check_long_name(name),
         Kind::Event | Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => {
             check_path_segment(name)
@@ -77,15 +77,6 @@ pub fn check_dns_1035_label(name: &str) -> Vec<String> {
         problems.push(DNS_1035_LABEL.to_owned());
     }
     problems
-}
-
-/// What is wrong with `name` as an address written the one way it is written. Mirrors `ValidateIPAddressName`.
-fn check_ip_name(name: &str) -> Vec<String> {
-    match name.parse::<IpAddr>() {
-        Err(_) => vec![format!("ParseAddr({name:?}): unable to parse IP")],
-        Ok(ip) if ip.to_string() != name => vec!["must be a canonical form IP address".to_owned()],
-        Ok(_) => Vec::new(),
-    }
 }
 
 /// What is wrong with `name` as a part of a URL. Mirrors `IsValidPathSegmentName`.
@@ -144,6 +135,28 @@ pub fn check_ip(address: &str) -> Option<&'static str> {
     }
 }
 
+/// What is wrong with an address that may be written in one way only. Mirrors `IsValidIP`.
+pub fn check_canonical_ip(address: &str) -> Option<String> {
+    if let Some(why) = check_ip(address) {
+        return Some(why.to_owned());
+    }
+    let ip: IpAddr = address.parse().ok()?;
+    not_canonical(address, &ip.to_string())
+}
+
+/// The same of a range. Mirrors `IsValidCIDR`.
+pub fn check_canonical_cidr(cidr: &str) -> Option<String> {
+    if let Some(why) = check_cidr(cidr) {
+        return Some(why.to_owned());
+    }
+    let (ip, bits) = parse_cidr(cidr)?;
+    not_canonical(cidr, &format!("{ip}/{bits}"))
+}
+
+fn not_canonical(text: &str, canonical: &str) -> Option<String> {
+    (text != canonical).then(|| format!("must be in canonical form ({canonical:?})"))
+}
+
 /// What is wrong with a range of addresses. One of its addresses with its length is none. Mirrors
 /// `IsValidCIDRForLegacyField`, strictly.
 pub fn check_cidr(cidr: &str) -> Option<&'static str> {
@@ -169,6 +182,13 @@ pub fn parse_cidr(cidr: &str) -> Option<(IpAddr, u32)> {
     let ip: IpAddr = ip.parse().ok()?;
     let max = if ip.is_ipv4() { 32 } else { 128 };
     bits.parse::<u32>().ok().filter(|bits| *bits <= max).map(|bits| (ip, bits))
+}
+
+/// An address as programs once read it: zeros in front of a number mean nothing, and one of IPv4 in the form of IPv6 is
+/// that address. Mirrors `ParseIPSloppy`.
+pub fn parse_ip_sloppy(address: &str) -> Option<IpAddr> {
+    let ip: IpAddr = without_zeros(address).parse().ok()?;
+    Some(ip.to_canonical())
 }
 
 fn is_mapped(ip: IpAddr) -> bool {

@@ -230,7 +230,7 @@ fn other_kinds() {
         (
             Kind::IPAddress,
             json!({"metadata": {"name": "10.96.0"}, "spec": {"parentRef": {"resource": "services", "name": "a"}}}),
-            "metadata.name: Invalid value: \"10.96.0\": ParseAddr(\"10.96.0\"): unable to parse IP",
+            "metadata.name: Invalid value: \"10.96.0\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
         ),
         (
             Kind::ServiceCIDR,
