@@ -6,12 +6,15 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use super::container::resource_name;
 use super::field::{Path, Problems};
+use super::names::{check_dns_label, check_path_segment};
 use crate::object::quantity::Amount;
 
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
 
+const NO_RESOURCE: &str = "must specify a resource name";
 /// The sources that a metric may name.
 const SOURCES: &[&str] = &["ContainerResource", "External", "Object", "Pods", "Resource"];
 /// An hour: no longer may a recommendation be remembered.
@@ -47,11 +50,17 @@ fn changed(problems: &mut Problems, hpa: &HorizontalPodAutoscaler, old: Option<&
     let path = SPEC.child("scaleTargetRef");
     reference(problems, &path, &spec.scale_target_ref);
     if old.is_none_or(|old| kind_of(old) != kind_of(hpa)) {
-        api_version(problems, &path.child("apiVersion"), &spec.scale_target_ref);
+        let target = &spec.scale_target_ref;
+        api_version(problems, &path.child("apiVersion"), target, target.kind != "ReplicationController");
     }
     let metrics = SPEC.child("metrics");
     for (i, source) in spec.metrics.iter().flatten().enumerate() {
         metric(problems, &metrics.index(i), source);
+    }
+    let counts_more = |spec: &MetricSpec| matches!(spec.type_.as_str(), "Object" | "External");
+    if min == Some(0) && !spec.metrics.iter().flatten().any(counts_more) {
+        const WHY: &str = "must specify at least one Object or External metric to support scaling to zero replicas";
+        problems.forbidden(&metrics, WHY);
     }
     if let Some(behavior) = &spec.behavior {
         let path = SPEC.child("behavior");
@@ -83,12 +92,12 @@ fn kind_of(hpa: &HorizontalPodAutoscaler) -> (&str, &str) {
 }
 
 /// All kinds that can be scaled have a group, but for one. Mirrors `ValidateAPIVersion`.
-fn api_version(problems: &mut Problems, path: &Path, target: &CrossVersionObjectReference) {
+fn api_version(problems: &mut Problems, path: &Path, target: &CrossVersionObjectReference, needs_group: bool) {
     let version = target.api_version.as_deref().unwrap_or_default();
     let (group, rest) = version.split_once('/').unwrap_or(("", version));
     if rest.contains('/') {
         problems.invalid(path, version, &format!("unexpected GroupVersion string: {version}"));
-    } else if group.is_empty() && target.kind != "ReplicationController" {
+    } else if group.is_empty() && needs_group {
         problems.invalid(path, version, "apiVersion must specify API group");
     }
 }
@@ -98,12 +107,7 @@ fn path_segment(problems: &mut Problems, path: &Path, value: &str, missing: &str
     if value.is_empty() {
         return problems.required(path, missing);
     }
-    if matches!(value, "." | "..") {
-        return problems.invalid(path, value, &format!("may not be '{value}'"));
-    }
-    for part in ["/", "%"].into_iter().filter(|part| value.contains(part)) {
-        problems.invalid(path, value, &format!("may not contain '{part}'"));
-    }
+    problems.all_invalid(path, value, check_path_segment(value));
 }
 
 /// One metric: its type, and the one source that goes with it.
@@ -132,7 +136,8 @@ fn metric(problems: &mut Problems, path: &Path, spec: &MetricSpec) {
     }
     let count = present.iter().filter(|(.., there)| *there).count();
     for (of, field, there) in present {
-        if there && of != kind && (count > 1 || SOURCES.contains(&kind)) {
+        // One source alone is left to the type, even if it is the wrong one.
+        if there && of != kind && count > 1 {
             problems.forbidden(&path.child(field), "must populate the given metric source only");
         }
     }
@@ -141,7 +146,9 @@ fn metric(problems: &mut Problems, path: &Path, spec: &MetricSpec) {
 /// The first source that is there.
 fn source(problems: &mut Problems, path: &Path, spec: &MetricSpec) {
     if let Some(object) = &spec.object {
-        reference(problems, &path.child("describedObject"), &object.described_object);
+        let at = path.child("describedObject");
+        reference(problems, &at, &object.described_object);
+        api_version(problems, &at.child("apiVersion"), &object.described_object, false);
         identifier(problems, &path.child("metric"), &object.metric);
         target(problems, &path.child("target"), &object.target);
         if object.target.value.is_none() && object.target.average_value.is_none() {
@@ -165,14 +172,14 @@ fn source(problems: &mut Problems, path: &Path, spec: &MetricSpec) {
         identifier(problems, &path.child("metric"), &pods.metric);
         let at = path.child("target");
         target(problems, &at, &pods.target);
-        if pods.target.average_value.as_ref().is_none_or(|value| !is_positive(value)) {
+        if pods.target.average_value.is_none() {
             problems.required(&at.child("averageValue"), "must specify a positive target averageValue");
         }
     } else if let Some(resource) = &spec.resource {
         of_resource(problems, path, &resource.name, &resource.target);
     } else if let Some(resource) = &spec.container_resource {
-        path_segment(problems, &path.child("container"), &resource.container, "must specify a container");
-        of_resource(problems, path, &resource.name, &resource.target);
+        of_container_resource(problems, path, &resource.name, &resource.container);
+        measured(problems, &path.child("target"), &resource.target);
     }
 }
 
@@ -180,13 +187,28 @@ fn identifier(problems: &mut Problems, path: &Path, metric: &MetricIdentifier) {
     path_segment(problems, &path.child("name"), &metric.name, "must specify a metric name");
 }
 
-/// A resource is measured against what Pods request, or as it is; not both.
 fn of_resource(problems: &mut Problems, path: &Path, name: &str, wanted: &MetricTarget) {
     if name.is_empty() {
-        problems.required(&path.child("name"), "must specify a resource name");
+        problems.required(&path.child("name"), NO_RESOURCE);
     }
-    let at = path.child("target");
-    target(problems, &at, wanted);
+    measured(problems, &path.child("target"), wanted);
+}
+
+/// Of one container only what a container can ask for is measured.
+fn of_container_resource(problems: &mut Problems, path: &Path, name: &str, container: &str) {
+    match name {
+        "" => problems.required(&path.child("name"), NO_RESOURCE),
+        name => resource_name(problems, &path.child("name"), name),
+    }
+    match container {
+        "" => problems.required(&path.child("container"), "must specify a container"),
+        name => problems.all_invalid(&path.child("container"), name, check_dns_label(name)),
+    }
+}
+
+/// A resource is measured against what Pods request, or as it is; not both.
+fn measured(problems: &mut Problems, at: &Path, wanted: &MetricTarget) {
+    target(problems, at, wanted);
     match (wanted.average_utilization, &wanted.average_value) {
         (None, None) => {
             let why = "must set either a target raw value or a target utilization";
@@ -293,7 +315,20 @@ mod tests {
         #[rustfmt::skip]
         let cases: &[(Value, &[&str])] = &[
             (json!({"minReplicas": 2}), &[]),
-            (json!({"minReplicas": 0}), &["spec.minReplicas: Invalid value: 0: must be greater than or equal to 1"]),
+            (json!({"minReplicas": 0}), &[
+                "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
+                "spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas",
+            ]),
+            (json!({"metrics": [{"type": "Object", "object": {"metric": {"name": "hits"}, "target": {"type": "Value", "value": "1"},
+                "describedObject": {"apiVersion": "a/b/c", "kind": "Ingress", "name": "web"}}}]}),
+                &["spec.metrics[0].object.describedObject.apiVersion: Invalid value: \"a/b/c\": unexpected GroupVersion string: a/b/c"]),
+            (json!({"metrics": [{"type": "Pods", "pods": {"metric": {"name": "hits"}, "target": {"type": "AverageValue", "averageValue": "0"}}}]}),
+                &["spec.metrics[0].pods.target.averageValue: Invalid value: \"0\": must be positive"]),
+            (json!({"metrics": [{"type": "ContainerResource", "containerResource": {"name": "pods", "container": "a.b",
+                "target": {"type": "Utilization", "averageUtilization": 5}}}]}), &[
+                "spec.metrics[0].containerResource.name: Invalid value: \"pods\": must be a standard resource for containers",
+                "spec.metrics[0].containerResource.container: Invalid value: \"a.b\": must not contain dots",
+            ]),
             (json!({"maxReplicas": 0}), &["spec.maxReplicas: Required value: must be set and greater than 0"]),
             (json!({"maxReplicas": -1}), &["spec.maxReplicas: Invalid value: -1: must be greater than or equal to 1"]),
             (json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}}),
@@ -324,8 +359,10 @@ mod tests {
                 &["spec.metrics[0].pods: Required value: must populate information for the given metric source"]),
             (json!({"metrics": [{"type": "Pods", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 5}}}]}), &[
                 "spec.metrics[0].pods: Required value: must populate information for the given metric source",
-                "spec.metrics[0].resource: Forbidden: must populate the given metric source only",
             ]),
+            (json!({"metrics": [{"type": "Resource", "pods": {"metric": {"name": "hits"}, "target": {"type": "AverageValue", "averageValue": "1"}},
+                "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 5}}}]}),
+                &["spec.metrics[0].pods: Forbidden: must populate the given metric source only"]),
             (json!({"metrics": [{"type": "Guess"}]}),
                 &["spec.metrics[0].type: Unsupported value: \"Guess\": supported values: \"ContainerResource\", \"External\", \"Object\", \"Pods\", \"Resource\""]),
             (json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 3601, "selectPolicy": "Most", "policies": []}}}), &[

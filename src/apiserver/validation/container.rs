@@ -348,7 +348,7 @@ fn whole_pages(problems: &mut Problems, path: &Path, name: &str, quantity: &Quan
 }
 
 /// Mirrors `validateContainerResourceName`.
-fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
+pub(super) fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
     if standard_name(name) {
         return;
     }
