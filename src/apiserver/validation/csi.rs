@@ -2,42 +2,68 @@
 //! `pkg/apis/storage/validation`.
 
 use k8s_openapi::api::storage::v1::{
-    CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, TokenRequest, VolumeAttachment,
+    CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, TokenRequest, VolumeAttachment, VolumeAttachmentStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::object::selector::names::check_subdomain;
+use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::container::quantity_of;
 use super::field::{Json, Path, Problems, Shown};
+use super::internal::Internal;
 use super::metadata::label_selector;
 use super::storage::driver_name;
 
 const SPEC: Path = Path::new("spec");
 /// The longest id that a driver may give a node.
 const NODE_ID_LEN_MAX: usize = 256;
+/// The most bytes that a driver may tell of an attachment.
+const ATTACHMENT_BYTES_MAX: usize = 256 * 1024;
+/// The longest message about an attachment that failed.
+const ERROR_LEN_MAX: usize = 1024;
 /// How often at most the kubelet asks a driver how many volumes the node may have, in seconds.
 const UPDATE_PERIOD_MIN: i64 = 10;
 /// How long a token for a driver lives, in seconds.
 const TOKEN_SECONDS_MIN: i64 = 600;
 const TOKEN_SECONDS_MAX: i64 = 1 << 32;
 
-/// Mirrors `ValidateVolumeAttachment`.
+/// Mirrors `ValidateVolumeAttachment`. The volume that is written out in an attachment is not looked at.
 pub fn attachment(problems: &mut Problems, attachment: &VolumeAttachment) {
+    const ONE: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     let spec = &attachment.spec;
     driver_name(problems, &SPEC.child("attacher"), &spec.attacher);
-    let path = SPEC.child("source");
-    if spec.source.inline_volume_spec.is_none() {
-        match spec.source.persistent_volume_name.as_deref() {
-            None => problems.required(&path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"),
-            Some("") => {
-                problems.required(&path.child("persistentVolumeName"), "must specify non empty persistentVolumeName")
-            }
-            Some(_) => {}
+    let (path, name) = (SPEC.child("source"), spec.source.persistent_volume_name.as_deref());
+    match (&spec.source.inline_volume_spec, name) {
+        (None, None) => problems.required(&path, ONE),
+        (Some(_), Some(_)) => problems.forbidden(&path, ONE),
+        (None, Some("")) => {
+            problems.required(&path.child("persistentVolumeName"), "must specify non empty persistentVolumeName");
         }
+        _ => {}
     }
-    if spec.node_name.is_empty() {
-        problems.required(&SPEC.child("nodeName"), "");
+    problems.all_invalid(&SPEC.child("nodeName"), &spec.node_name, check_subdomain(&spec.node_name));
+    attachment_status(problems, attachment.status.as_ref());
+    if let Some(name) = name {
+        problems.all_invalid(&path.child("persistentVolumeName"), name, check_subdomain(name));
+    }
+}
+
+/// What a driver tells of an attachment. Mirrors `validateVolumeAttachmentStatus`.
+fn attachment_status(problems: &mut Problems, status: Option<&VolumeAttachmentStatus>) {
+    let (path, Some(status)) = (Path::new("status"), status) else { return };
+    let bytes: usize = status.attachment_metadata.iter().flatten().map(|(key, value)| key.len() + value.len()).sum();
+    if bytes > ATTACHMENT_BYTES_MAX {
+        problems.too_long(&path.child("attachmentMetadata"), ATTACHMENT_BYTES_MAX);
+    }
+    for (field, error) in [("attachError", &status.attach_error), ("detachError", &status.detach_error)] {
+        let (path, Some(error)) = (path.child(field), error) else { continue };
+        if error.message.as_ref().is_some_and(|message| message.len() > ERROR_LEN_MAX) {
+            // Kubernetes tells the other limit, too.
+            problems.too_long(&path.child("message"), ATTACHMENT_BYTES_MAX);
+        }
+        if let Some(code) = error.error_code.filter(|code| *code < 0) {
+            problems.invalid(&path.child("errorCode"), code, "must be between 0 and 2147483647, inclusive");
+        }
     }
 }
 
@@ -45,7 +71,7 @@ pub fn attachment(problems: &mut Problems, attachment: &VolumeAttachment) {
 pub fn attachment_update(problems: &mut Problems, new: &VolumeAttachment, old: &VolumeAttachment) {
     attachment(problems, new);
     if new.spec != old.spec {
-        problems.invalid(&SPEC, Json(&new.spec), "field is immutable");
+        problems.invalid(&SPEC, Internal("VolumeAttachmentSpec", &new.spec), "field is immutable");
     }
 }
 
@@ -110,10 +136,8 @@ pub fn capacity(problems: &mut Problems, capacity: &CSIStorageCapacity) {
     }
     let class = capacity.storage_class_name.as_str();
     problems.all_invalid(&Path::new("storageClassName"), class, check_subdomain(class));
-    for (field, amount) in [("capacity", &capacity.capacity), ("maximumVolumeSize", &capacity.maximum_volume_size)] {
-        if let Some(amount) = amount {
-            quantity_of(problems, &Path::new(field), "storage", amount);
-        }
+    if let Some(amount) = &capacity.capacity {
+        quantity_of(problems, &Path::new("capacity"), "storage", amount);
     }
 }
 
@@ -147,6 +171,20 @@ pub fn node(problems: &mut Problems, node: &CSINode) {
         if node.spec.drivers[..i].iter().any(|other| other.name == driver.name) {
             problems.duplicate(&path.child("name"), driver.name.as_str());
         }
+        topology_keys(problems, &path, driver.topology_keys.as_deref().unwrap_or_default());
+    }
+}
+
+/// The labels by which a driver tells places apart. What is wrong with them is told of the driver.
+fn topology_keys(problems: &mut Problems, driver: &Path, keys: &[String]) {
+    for (i, key) in keys.iter().enumerate() {
+        if key.is_empty() {
+            problems.required(driver, "");
+        }
+        if keys[..i].contains(key) {
+            problems.duplicate(driver, key.as_str());
+        }
+        problems.all_invalid(driver, key, check_label_key(key));
     }
 }
 
@@ -157,7 +195,8 @@ pub fn node_update(problems: &mut Problems, new: &CSINode, old: &CSINode) {
     let fixed = |driver: &CSINodeDriver| CSINodeDriver { allocatable: None, ..driver.clone() };
     for before in &old.spec.drivers {
         for driver in new.spec.drivers.iter().filter(|driver| driver.name == before.name) {
-            problems.immutable(&path, &fixed(driver), &fixed(before), |driver| Json(driver).shown());
+            problems
+                .immutable(&path, &fixed(driver), &fixed(before), |driver| Internal("CSINodeDriver", driver).shown());
         }
     }
 }

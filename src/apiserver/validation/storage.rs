@@ -28,6 +28,9 @@ const VOLUME_MODES: &[&str] = &["Block", "Filesystem"];
 const RECLAIM_POLICIES: &[&str] = &["Delete", "Recycle", "Retain"];
 /// The longest name of a driver.
 const DRIVER_NAME_LEN_MAX: usize = 63;
+/// The most parameters of a class, and the most bytes that they may have together.
+const PARAMETERS_MAX: usize = 512;
+const PARAMETERS_BYTES_MAX: usize = 256 * 1024;
 
 /// Mirrors `ValidatePersistentVolume`.
 pub fn volume(problems: &mut Problems, volume: &PersistentVolume) {
@@ -273,8 +276,12 @@ fn volume_mode(problems: &mut Problems, spec: &Path, mode: Option<&str>) {
 pub(super) fn driver_name(problems: &mut Problems, path: &Path, name: &str) {
     match name {
         "" => problems.required(path, ""),
-        name if name.len() > DRIVER_NAME_LEN_MAX => problems.too_long(path, DRIVER_NAME_LEN_MAX),
-        name => problems.all_invalid(path, name, check_subdomain(&name.to_lowercase())),
+        name => {
+            if name.len() > DRIVER_NAME_LEN_MAX {
+                problems.too_long(path, DRIVER_NAME_LEN_MAX);
+            }
+            problems.all_invalid(path, name, check_subdomain(&name.to_lowercase()));
+        }
     }
 }
 
@@ -283,11 +290,13 @@ pub fn class(problems: &mut Problems, class: &StorageClass) {
     let path = Path::new("provisioner");
     match class.provisioner.as_str() {
         "" => problems.required(&path, ""),
-        name => problems.all_invalid(&path, name, check_label_key(&name.to_lowercase())),
+        // Kubernetes shows the name in small letters, too.
+        name => {
+            let name = name.to_lowercase();
+            problems.all_invalid(&path, &name, check_label_key(&name));
+        }
     }
-    if class.parameters.iter().flatten().any(|(key, _)| key.is_empty()) {
-        problems.invalid(&Path::new("parameters"), "", "field can not be empty.");
-    }
+    parameters(problems, class.parameters.as_ref());
     let policy = class.reclaim_policy.as_deref().unwrap_or_default();
     if !policy.is_empty() && !["Delete", "Retain"].contains(&policy) {
         problems.not_supported(&Path::new("reclaimPolicy"), policy, &["Delete", "Retain"]);
@@ -295,6 +304,21 @@ pub fn class(problems: &mut Problems, class: &StorageClass) {
     const BINDING_MODES: &[&str] = &["Immediate", "WaitForFirstConsumer"];
     problems.one_of(&Path::new("volumeBindingMode"), class.volume_binding_mode.as_deref(), BINDING_MODES);
     topologies(problems, class.allowed_topologies.as_deref().unwrap_or_default());
+}
+
+/// What a class tells its driver: not too many things, and not too much. Mirrors `validateParameters`.
+fn parameters(problems: &mut Problems, parameters: Option<&BTreeMap<String, String>>) {
+    let (path, Some(parameters)) = (Path::new("parameters"), parameters) else { return };
+    if parameters.len() > PARAMETERS_MAX {
+        return problems.too_long(&path, PARAMETERS_MAX);
+    }
+    if parameters.contains_key("") {
+        problems.invalid(&path, "", "field can not be empty.");
+    }
+    let bytes: usize = parameters.iter().map(|(key, value)| key.len() + value.len()).sum();
+    if bytes > PARAMETERS_BYTES_MAX {
+        problems.too_long(&path, PARAMETERS_BYTES_MAX);
+    }
 }
 
 /// Where volumes of a class may be: no term says what another says. Mirrors `validateAllowedTopologies`.
@@ -338,6 +362,7 @@ fn topology_values<'a>(
 
 /// What may not change in a class: nearly everything. Mirrors `ValidateStorageClassUpdate`.
 pub fn class_update(problems: &mut Problems, new: &StorageClass, old: &StorageClass) {
+    class(problems, new);
     let parameters = |class: &StorageClass| class.parameters.clone().filter(|parameters| !parameters.is_empty());
     let shown = |_: &_| Json(&new.parameters).shown();
     problems.immutable(&Path::new("parameters"), &parameters(new), &parameters(old), shown);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{validate_create, validate_update};
+use super::super::{validate_create, validate_status_update, validate_update};
 use crate::apiserver::defaults::set_defaults;
 use crate::object::{Kind, Object};
 
@@ -152,8 +152,12 @@ fn new_objects_in_the_api_servers_words() {
         ),
         (
             Kind::VolumeAttachment,
-            json!({"spec": {"attacher": "a.b", "nodeName": "", "source": {"persistentVolumeName": "pv"}}}),
-            "spec.nodeName: Required value".into(),
+            json!({"spec": {"attacher": "a.b", "nodeName": "N", "source": {}}}),
+            "spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName; \
+             spec.nodeName: Invalid value: \"N\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+             characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used \
+             for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+                .into(),
         ),
         (
             Kind::CSINode,
@@ -233,7 +237,8 @@ fn changes_in_the_api_servers_words() {
             CSINode,
             drivers("1", 1),
             drivers("2", 1),
-            "spec.drivers: Invalid value: {\"name\":\"a.b\",\"nodeID\":\"2\"}: field is immutable",
+            "spec.drivers: Invalid value: {\"Name\":\"a.b\",\"NodeID\":\"2\",\"TopologyKeys\":null,\"Allocatable\":null}: \
+             field is immutable",
         ),
         (
             StorageClass,
@@ -248,8 +253,12 @@ fn changes_in_the_api_servers_words() {
             "provisioner: Invalid value: \"y\": field is immutable; reclaimPolicy: Invalid value: \"Retain\": field is \
              immutable",
         ),
-        // What is no longer taken may be there.
-        (StorageClass, class(json!({"provisioner": ""})), class(json!({"provisioner": ""})), ""),
+        (
+            StorageClass,
+            class(json!({"provisioner": ""})),
+            class(json!({"provisioner": ""})),
+            "provisioner: Required value",
+        ),
         (
             StorageClass,
             class(json!({})),
@@ -261,4 +270,72 @@ fn changes_in_the_api_servers_words() {
         let text = texts(validate_update(&object(kind, new.clone()), &object(kind, old.clone()), None));
         assert!(text.starts_with(want) && text.is_empty() == want.is_empty(), "{kind} {old} {new}: {text}");
     }
+}
+
+#[test]
+fn attachments_drivers_and_classes_as_of_late() {
+    let attached = |spec: Value| json!({"spec": spec});
+    let to = |more: Value| {
+        let mut spec = json!({"attacher": "a.b", "nodeName": "n", "source": {"persistentVolumeName": "pv"}});
+        spec.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        attached(spec)
+    };
+    let long = "a".repeat(64);
+    let many: serde_json::Map<String, Value> = (0..513).map(|i| (format!("p{i}"), json!(""))).collect();
+    let keys = |keys: Value| json!({"spec": {"drivers": [{"name": "a.b", "nodeID": "1", "topologyKeys": keys}]}});
+    let cases = [
+        (Kind::VolumeAttachment, to(json!({})), ""),
+        (
+            Kind::VolumeAttachment,
+            to(json!({"source": {"persistentVolumeName": "pv", "inlineVolumeSpec": {}}})),
+            "spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and persistentVolumeName",
+        ),
+        (
+            Kind::VolumeAttachment,
+            to(json!({"nodeName": ""})),
+            "spec.nodeName: Invalid value: \"\": a lowercase RFC 1123",
+        ),
+        (
+            Kind::VolumeAttachment,
+            to(json!({"source": {"persistentVolumeName": "P"}})),
+            "spec.source.persistentVolumeName: Invalid value: \"P\": a lowercase RFC 1123",
+        ),
+        (
+            Kind::VolumeAttachment,
+            to(json!({"attacher": format!("{long}_")})),
+            "spec.attacher: Too long: may not be more than 63 bytes; spec.attacher: Invalid value: \"aaa",
+        ),
+        (Kind::CSINode, keys(json!(["a", "b"])), ""),
+        (Kind::CSINode, keys(json!(["a", "a"])), "spec.drivers[0]: Duplicate value: \"a\""),
+        (Kind::CSINode, keys(json!(["a b"])), "spec.drivers[0]: Invalid value: \"a b\": name part must consist"),
+        (
+            Kind::StorageClass,
+            json!({"provisioner": "a.b", "parameters": many}),
+            "parameters: Too long: may not be more than 512 bytes",
+        ),
+        (
+            Kind::StorageClass,
+            json!({"provisioner": "a.b", "parameters": {"a": "b".repeat(1 << 18)}}),
+            "parameters: Too long: may not be more than 262144 bytes",
+        ),
+        (
+            Kind::StorageClass,
+            json!({"provisioner": "A.b c"}),
+            "provisioner: Invalid value: \"a.b c\": name part must consist",
+        ),
+    ];
+    for (kind, manifest, want) in cases {
+        let text = texts(validate_create(&object(kind, manifest), None));
+        assert!(text.starts_with(want) && text.is_empty() == want.is_empty(), "{kind} {want}: {text}");
+    }
+    let mut failed = to(json!({}));
+    failed["status"] = json!({"attached": false, "attachError": {"message": "a".repeat(1025), "errorCode": -1}});
+    let failed = object(Kind::VolumeAttachment, failed);
+    let want = "status.attachError.message: Too long: may not be more than 262144 bytes; status.attachError.errorCode: \
+                Invalid value: -1: must be between 0 and 2147483647, inclusive";
+    assert_eq!(texts(validate_status_update(&failed, &failed, None)), want);
+    let mut capacity = json!({"storageClassName": "fast", "maximumVolumeSize": "-1"});
+    capacity["metadata"] = json!({"name": "x", "namespace": "n"});
+    let capacity = Kind::CSIStorageCapacity.decode(capacity).expect("it decodes");
+    assert_eq!(texts(validate_create(&capacity, None)), "", "nobody looks at the largest volume");
 }
