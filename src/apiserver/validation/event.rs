@@ -9,6 +9,7 @@ use crate::object::event::Event;
 use crate::object::selector::names::check_label_key;
 
 use super::field::{Json, Path, Problems};
+use super::internal::Internal;
 
 /// The longest reason, action and reporting instance.
 const FIELD_LEN_MAX: usize = 128;
@@ -52,17 +53,17 @@ pub fn strict_event_update(problems: &mut Problems, new: &Event, old: &Event) {
         series(problems, new.newer().series.as_ref());
     }
     let text = |field: &Option<Arc<str>>| field.as_deref().unwrap_or_default().to_owned();
-    same(problems, "involvedObject", &*new.involved_object, &*old.involved_object);
+    same_struct(problems, ("involvedObject", "ObjectReference"), &*new.involved_object, &*old.involved_object);
     same(problems, "reason", &text(&new.reason), &text(&old.reason));
     same(problems, "message", &text(&new.message), &text(&old.message));
-    same(problems, "source", &new.reporter.source, &old.reporter.source);
+    same_struct(problems, ("source", "EventSource"), &new.reporter.source, &old.reporter.source);
     same(problems, "firstTimestamp", &new.first_timestamp, &old.first_timestamp);
     same(problems, "lastTimestamp", &new.last_timestamp, &old.last_timestamp);
     same(problems, "count", &new.count, &old.count);
     same(problems, "type", &text(&new.type_), &text(&old.type_));
     same(problems, "eventTime", &new.newer().event_time, &old.newer().event_time);
     same(problems, "action", &new.newer().action, &old.newer().action);
-    same(problems, "related", &new.newer().related, &old.newer().related);
+    same_struct(problems, ("related", "*ObjectReference"), &new.newer().related, &old.newer().related);
     same(problems, "reportingController", &new.reporter.component, &old.reporter.component);
     same(problems, "reportingInstance", &new.reporter.instance, &old.reporter.instance);
 }
@@ -70,6 +71,16 @@ pub fn strict_event_update(problems: &mut Problems, new: &Event, old: &Event) {
 fn same<T: PartialEq + serde::Serialize>(problems: &mut Problems, name: &'static str, new: &T, old: &T) {
     if new != old {
         problems.invalid(&Path::new(name), Json(new), "field is immutable");
+    }
+}
+
+/// The same of a struct, of which the name and the type are given.
+fn same_struct<T>(problems: &mut Problems, (name, go_type): (&'static str, &'static str), new: &T, old: &T)
+where
+    T: PartialEq + serde::Serialize,
+{
+    if new != old {
+        problems.invalid(&Path::new(name), Internal(go_type, new), "field is immutable");
     }
 }
 

@@ -3,8 +3,6 @@
 //!
 //! Nothing here routes what an Ingress says: that is the work of a controller that a cluster has to be given.
 
-use std::net::IpAddr;
-
 use k8s_openapi::api::networking::v1::{
     HTTPIngressPath, Ingress, IngressBackend, IngressClass, IngressClassParametersReference, IngressServiceBackend,
     IngressSpec,
@@ -13,12 +11,16 @@ use k8s_openapi::api::networking::v1::{
 use crate::object::selector::names::check_subdomain;
 
 use super::field::{Json, Path, Problems};
-use super::names::{check_dns_label, check_path_segment, check_port, check_port_name, check_wildcard, prefixed_path};
+use super::names::{
+    check_dns_label, check_ip, check_path_segment, check_port, check_port_name, check_wildcard, parse_ip_sloppy,
+    prefixed_path,
+};
 
 const SPEC: Path = Path::new("spec");
 const PATH_TYPES: &[&str] = &["Exact", "ImplementationSpecific", "Prefix"];
 /// What no path may contain.
 const SEQUENCES: &[&str] = &["//", "/./", "/../", "%2f", "%2F"];
+const NOT_AN_ADDRESS: &str = "must be a DNS name, not an IP address";
 /// How no path may end.
 const SUFFIXES: &[&str] = &["/..", "/."];
 /// The longest name of a class's controller.
@@ -54,8 +56,8 @@ pub fn ingress(problems: &mut Problems, ingress: &Ingress) {
     for (i, rule) in rules.iter().enumerate() {
         let path = list.index(i);
         if let Some(name) = rule.host.as_deref().filter(|name| !name.is_empty()) {
-            if name.parse::<IpAddr>().is_ok() {
-                problems.invalid(&path.child("host"), name, "must be a DNS name, not an IP address");
+            if parse_ip_sloppy(name).is_some() {
+                problems.invalid(&path.child("host"), name, NOT_AN_ADDRESS);
             }
             host(problems, &path.child("host"), name);
         }
@@ -78,6 +80,30 @@ pub fn ingress(problems: &mut Problems, ingress: &Ingress) {
     }
     if let Some(class) = &spec.ingress_class_name {
         problems.all_invalid(&SPEC.child("ingressClassName"), class.as_str(), check_subdomain(class));
+    }
+}
+
+/// Where an Ingress is reached. Mirrors `ValidateIngressLoadBalancerStatus`: an address that was told before may stay.
+pub fn ingress_status(problems: &mut Problems, new: &Ingress, old: &Ingress) {
+    let told = |ingress: &Ingress| {
+        let balancer = ingress.status.as_ref().and_then(|status| status.load_balancer.clone());
+        balancer.and_then(|balancer| balancer.ingress).unwrap_or_default()
+    };
+    let status = Path::new("status");
+    let balancer = status.child("loadBalancer");
+    let (list, before) = (balancer.child("ingress"), told(old));
+    for (i, there) in told(new).iter().enumerate() {
+        let path = list.index(i);
+        let address = there.ip.as_deref().filter(|ip| !ip.is_empty());
+        let is_new = |ip: &&str| before.iter().all(|before| before.ip.as_deref() != Some(*ip));
+        if let Some((ip, why)) = address.filter(is_new).and_then(|ip| Some((ip, check_ip(ip)?))) {
+            problems.invalid(&path.child("ip"), ip, why);
+        }
+        let Some(name) = there.hostname.as_deref().filter(|name| !name.is_empty()) else { continue };
+        problems.all_invalid(&path.child("hostname"), name, check_subdomain(name));
+        if parse_ip_sloppy(name).is_some() {
+            problems.invalid(&path.child("hostname"), name, NOT_AN_ADDRESS);
+        }
     }
 }
 
@@ -266,6 +292,33 @@ mod tests {
             let found: Vec<String> =
                 problems.0.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
             assert_eq!(found, expected, "{spec}");
+        }
+    }
+
+    #[test]
+    fn where_an_ingress_is_reached() {
+        let at = |ingress: Value| -> Ingress {
+            serde_json::from_value(json!({"status": {"loadBalancer": {"ingress": ingress}}})).expect("an Ingress")
+        };
+        let path = "status.loadBalancer.ingress[0]";
+        for (before, now, want) in [
+            (json!([]), json!([{"ip": "10.0.0.1", "hostname": "a.example.com"}]), vec![]),
+            (
+                json!([]),
+                json!([{"ip": "010.0.0.1"}]),
+                vec![format!("{path}.ip: Invalid value: \"010.0.0.1\": must not have leading 0s")],
+            ),
+            (json!([{"ip": "010.0.0.1"}]), json!([{"ip": "010.0.0.1"}]), vec![]),
+            (
+                json!([]),
+                json!([{"hostname": "10.0.0.1"}]),
+                vec![format!("{path}.hostname: Invalid value: \"10.0.0.1\": must be a DNS name, not an IP address")],
+            ),
+        ] {
+            let mut problems = Problems::default();
+            ingress_status(&mut problems, &at(now.clone()), &at(before));
+            let found: Vec<_> = problems.0.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+            assert_eq!(found, want, "{now}");
         }
     }
 

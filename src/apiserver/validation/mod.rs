@@ -260,6 +260,11 @@ pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Versio
         (Object::ResourceQuota(new), _) => resource_quota::resource_quota_status(&mut problems, new),
         (Object::PodDisruptionBudget(new), _) => budget::budget_status(&mut problems, new),
         (Object::HorizontalPodAutoscaler(new), _) => autoscaling::autoscaler_status(&mut problems, new),
+        (Object::DaemonSet(new), Object::DaemonSet(old)) => workload::daemon_set_status(&mut problems, new, old),
+        (Object::Ingress(new), Object::Ingress(old)) => ingress::ingress_status(&mut problems, new, old),
+        (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
+            csi::attachment_update(&mut problems, new, old);
+        }
         (Object::Custom(new), Object::Custom(old)) => {
             if let Some(version) = custom {
                 version.validate_status(&mut problems, new, Some(old));

@@ -14,7 +14,7 @@ use super::metadata::label_selector;
 use super::names::{check_cidr, check_port, check_port_name, parse_cidr};
 
 const SPEC: Path = Path::new("spec");
-const TYPES: &[&str] = &["Egress", "Ingress"];
+const TYPES: &[&str] = &["Ingress", "Egress"];
 
 /// The spec of a NetworkPolicy.
 pub fn network_policy(problems: &mut Problems, policy: &NetworkPolicy) {
@@ -208,7 +208,7 @@ mod tests {
             ),
             (
                 json!({"podSelector": {}, "policyTypes": ["Both"]}),
-                vec!["spec.policyTypes[0]: Unsupported value: \"Both\": supported values: \"Egress\", \"Ingress\"".to_owned()],
+                vec!["spec.policyTypes[0]: Unsupported value: \"Both\": supported values: \"Ingress\", \"Egress\"".to_owned()],
             ),
             (
                 json!({"podSelector": {}, "policyTypes": ["Ingress", "Egress", "Ingress"]}),

@@ -2,8 +2,8 @@
 //! `pkg/apis/core/validation` what is about the last.
 
 use k8s_openapi::api::apps::v1::{
-    Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, ReplicaSet, ReplicaSetSpec, ReplicaSetStatus,
-    StatefulSet, StatefulSetStatus,
+    DaemonSet, DaemonSetStatus, Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, ReplicaSet,
+    ReplicaSetSpec, ReplicaSetStatus, StatefulSet, StatefulSetStatus,
 };
 use k8s_openapi::api::core::v1::{
     PodTemplate, PodTemplateSpec, ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus,
@@ -317,6 +317,28 @@ pub fn stateful_set_status(problems: &mut Problems, new: &StatefulSet, old: &Sta
         count(status.collision_count),
         old.status.as_ref().and_then(|status| status.collision_count),
     );
+}
+
+/// Mirrors `ValidateDaemonSetStatusUpdate`.
+pub fn daemon_set_status(problems: &mut Problems, new: &DaemonSet, old: &DaemonSet) {
+    let default = DaemonSetStatus::default();
+    let status = new.status.as_ref().unwrap_or(&default);
+    let count = |count: Option<i32>| i64::from(count.unwrap_or(0));
+    for (name, value) in [
+        ("currentNumberScheduled", status.current_number_scheduled.into()),
+        ("numberMisscheduled", status.number_misscheduled.into()),
+        ("desiredNumberScheduled", status.desired_number_scheduled.into()),
+        ("numberReady", status.number_ready.into()),
+        ("observedGeneration", status.observed_generation.unwrap_or(0)),
+        ("updatedNumberScheduled", count(status.updated_number_scheduled)),
+        ("numberAvailable", count(status.number_available)),
+        ("numberUnavailable", count(status.number_unavailable)),
+        ("collisionCount", count(status.collision_count)),
+    ] {
+        problems.not_negative(&STATUS.child(name), value);
+    }
+    let before = old.status.as_ref().and_then(|status| status.collision_count);
+    never_decremented(problems, status.collision_count.unwrap_or(0), before);
 }
 
 /// The count of hash collisions only grows.
