@@ -13,7 +13,7 @@ use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::field::{Json, Path, Problems};
 use super::metadata::label_selector;
-use super::names::check_dns_1035_label;
+use super::names::{check_dns_1035_label, check_path_segment};
 
 pub mod mutating;
 
@@ -80,7 +80,7 @@ fn variables(problems: &mut Problems, variables: Option<&[Variable]>, has_params
         if variable.name.trim().is_empty() {
             problems.required(&name, "name is not specified");
         } else if !is_identifier(&variable.name) {
-            problems.invalid(&name, variable.name.as_str(), "name is not a valid CEL identifier");
+            problems.invalid(&name, variable.name.as_str(), "must be a valid CEL identifier");
         }
         if variable.expression.trim().is_empty() {
             problems.required(&expression, "expression is not specified");
@@ -142,9 +142,9 @@ fn validation(problems: &mut Problems, path: &Path, validation: &Validation, env
     }
     let message = validation.message.as_deref().unwrap_or_default();
     if !message.is_empty() && message.trim().is_empty() {
-        problems.invalid(&path.child("message"), message, "message must be non-empty if specified");
+        problems.invalid(&path.child("message"), message, "must be non-empty if specified");
     } else if message.trim().contains(['\n', '\r']) {
-        problems.invalid(&path.child("message"), message, "message must not contain line breaks");
+        problems.invalid(&path.child("message"), message, "must not contain line breaks");
     }
     if let Some(reason) = validation.reason.as_deref().filter(|reason| !REASONS.contains(reason)) {
         problems.not_supported(&path.child("reason"), reason, &REASONS);
@@ -246,8 +246,11 @@ fn match_resources(problems: &mut Problems, path: &Path, resources: &MatchResour
 pub fn rule(problems: &mut Problems, path: &Path, rule: &NamedRuleWithOperations) {
     let names = path.child("resourceNames");
     let all = rule.resource_names.as_deref().unwrap_or_default();
-    for (i, name) in all.iter().enumerate().filter(|(i, name)| all[..*i].contains(name)) {
-        problems.duplicate(&names.index(i), name.as_str());
+    for (i, name) in all.iter().enumerate() {
+        problems.all_invalid(&names.index(i), name, check_path_segment(name));
+        if all[..i].contains(name) {
+            problems.duplicate(&names.index(i), name.as_str());
+        }
     }
     let operations = rule.operations.as_deref().unwrap_or_default();
     let at = path.child("operations");
@@ -282,27 +285,30 @@ fn stars(problems: &mut Problems, path: &Path, list: &[String], what: &str) {
     }
 }
 
-/// Mirrors `validateResources`.
+/// Mirrors `validateResources`: what a star covers may not follow it.
 fn resources(problems: &mut Problems, path: &Path, resources: &[String]) {
     if resources.is_empty() {
         problems.required(path, "");
     }
     for (i, resource) in resources.iter().enumerate() {
-        let (of, part) = resource.split_once('/').unwrap_or((resource, ""));
-        let others = |covers: &str| resources.iter().any(|there| there == covers) && resource != covers;
         if resource.is_empty() {
             problems.required(&path.index(i), "");
-        } else if of.is_empty() || part.contains('/') {
-            problems.invalid(&path.index(i), resource.as_str(), "resource and subresource must not be empty");
-        } else if !part.is_empty() && part != "*" && others(&format!("{of}/*")) {
-            let why = format!("if '{of}/*' is present, must not specify {resource}");
-            problems.invalid(&path.index(i), resource.as_str(), &why);
+        }
+        let Some((of, part)) = resource.split_once('/') else { continue };
+        for covers in [format!("{of}/*"), format!("*/{part}")] {
+            if resources[..i].contains(&covers) {
+                let why = format!("if '{covers}' is present, must not specify {resource}");
+                problems.invalid(&path.index(i), resource.as_str(), &why);
+            }
         }
     }
-    if resources.len() > 1 && resources.iter().any(|there| there == "*/*") {
+    let has = |wanted: &str| resources.iter().any(|there| there == wanted);
+    if resources.len() > 1 && has("*/*") {
         problems.invalid(path, Json(&resources), "if '*/*' is present, must not specify other resources");
     }
-    if resources.iter().any(|there| there == "*") && resources.iter().any(|r| r != "*" && !r.contains('/')) {
+    // Only the last resource that is no part of another is looked at.
+    let whole = resources.iter().rev().find(|there| !there.is_empty() && !there.contains('/'));
+    if has("*") && whole.is_some_and(|whole| whole != "*") {
         let why = "if '*' is present, must not specify other resources without subresources";
         problems.invalid(path, Json(&resources), why);
     }
@@ -313,8 +319,7 @@ pub fn binding(problems: &mut Problems, binding: &ValidatingAdmissionPolicyBindi
     let spec = &binding.spec;
     binding_head(problems, &spec.policy_name, spec.param_ref.as_ref());
     if let Some(resources) = &spec.match_resources {
-        // The real server has the same slip of the pen.
-        match_resources(problems, &SPEC.child("matchResouces"), resources);
+        match_resources(problems, &SPEC.child("matchResources"), resources);
     }
     actions(problems, &spec.validation_actions);
 }
@@ -334,6 +339,7 @@ fn binding_head(problems: &mut Problems, policy_name: &str, params: Option<&Para
 fn param_ref(problems: &mut Problems, path: &Path, wanted: &ParamRef) {
     let name = wanted.name.as_deref().unwrap_or_default();
     const BOTH: &str = "name and selector are mutually exclusive";
+    problems.all_invalid(&path.child("name"), name, check_path_segment(name));
     if !name.is_empty() && wanted.selector.is_some() {
         problems.forbidden(&path.child("name"), BOTH);
     }

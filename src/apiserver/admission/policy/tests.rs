@@ -327,10 +327,10 @@ fn what_bad_policies_get() {
         (policy(json!({"validations": [{"expression": "objct.x"}]})), "spec.validations[0].expression: Invalid value: \"objct.x\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'objct' (in container '')\n | objct.x\n | ^".into()),
         (policy(json!({"validations": [{"expression": "params.x"}]})), "spec.validations[0].expression: Invalid value: \"params.x\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')\n | params.x\n | ^".into()),
         (policy(json!({"validations": [{"expression": "true", "messageExpression": "1"}]})), "spec.validations[0].messageExpression: Invalid value: \"1\": must evaluate to string but got int".into()),
-        (policy(json!({"validations": [{"expression": "true", "message": "a\nb"}]})), "spec.validations[0].message: Invalid value: \"a\\nb\": message must not contain line breaks".into()),
+        (policy(json!({"validations": [{"expression": "true", "message": "a\nb"}]})), "spec.validations[0].message: Invalid value: \"a\\nb\": must not contain line breaks".into()),
         (policy(json!({"validations": [{"expression": "true", "reason": "Why"}]})), "spec.validations[0].reason: Unsupported value: \"Why\": supported values: \"Forbidden\", \"Invalid\", \"RequestEntityTooLarge\"".into()),
-        (policy(json!({"variables": [{"name": "a-b", "expression": "1"}]})), "spec.variables[0].name: Invalid value: \"a-b\": name is not a valid CEL identifier".into()),
-        (policy(json!({"variables": [{"name": "for", "expression": "1"}]})), "spec.variables[0].name: Invalid value: \"for\": name is not a valid CEL identifier".into()),
+        (policy(json!({"variables": [{"name": "a-b", "expression": "1"}]})), "spec.variables[0].name: Invalid value: \"a-b\": must be a valid CEL identifier".into()),
+        (policy(json!({"variables": [{"name": "for", "expression": "1"}]})), "spec.variables[0].name: Invalid value: \"for\": must be a valid CEL identifier".into()),
         (policy(json!({"variables": [{"name": "a", "expression": "1"}], "validations": [{"expression": "variables.b == 1"}]})), "spec.validations[0].expression: Invalid value: \"variables.b == 1\": compilation failed: ERROR: <input>:1:10: undefined field 'b'\n | variables.b == 1\n | .........^".into()),
         (policy(json!({"matchConditions": [{"name": "a", "expression": "true"}, {"name": "a", "expression": "true"}]})), "spec.matchConditions[1].name: Duplicate value: \"a\"".into()),
         (policy(json!({"matchConditions": [{"name": "", "expression": ""}]})), "[spec.matchConditions[0].expression: Required value, spec.matchConditions[0].name: Required value]".into()),
@@ -341,6 +341,11 @@ fn what_bad_policies_get() {
         (rule(json!({"apiVersions": []})), format!("{AT}.apiVersions: Required value")),
         (rule(json!({"resources": []})), format!("{AT}.resources: Required value")),
         (rule(json!({"resources": ["pods/*", "pods/status"]})), format!("{AT}.resources[1]: Invalid value: \"pods/status\": if 'pods/*' is present, must not specify pods/status")),
+        (rule(json!({"resources": ["*/status", "pods/status"]})), format!("{AT}.resources[1]: Invalid value: \"pods/status\": if '*/status' is present, must not specify pods/status")),
+        (rule(json!({"resources": ["*", "pods"]})), format!("{AT}.resources: Invalid value: [\"*\",\"pods\"]: if '*' is present, must not specify other resources without subresources")),
+        (rule(json!({"resourceNames": ["a/b"]})), format!("{AT}.resourceNames[0]: Invalid value: \"a/b\": may not contain '/'")),
+        (binding(json!({"matchResources": {"matchPolicy": "Near"}})), "spec.matchResources.matchPolicy: Unsupported value: \"Near\": supported values: \"Equivalent\", \"Exact\"".into()),
+        (binding(json!({"paramRef": {"name": "a%", "parameterNotFoundAction": "Allow"}})), "spec.paramRef.name: Invalid value: \"a%\": may not contain '%'".into()),
         (rule(json!({"scope": "World"})), format!("{AT}.scope: Unsupported value: \"World\": supported values: \"*\", \"Cluster\", \"Namespaced\"")),
         (binding(json!({"policyName": ""})), "spec.policyName: Required value".into()),
         (binding(json!({"validationActions": []})), "spec.validationActions: Required value: at least one validation action is required".into()),
@@ -350,6 +355,12 @@ fn what_bad_policies_get() {
         (binding(json!({"paramRef": {"name": "x"}})), "spec.paramRef.parameterNotFoundAction: Required value".into()),
         (binding(json!({"paramRef": {"name": "x", "selector": {}, "parameterNotFoundAction": "Allow"}})), "[spec.paramRef.name: Forbidden: name and selector are mutually exclusive, spec.paramRef.selector: Forbidden: name and selector are mutually exclusive]".into()),
     ];
+    // What comes before a star is left alone, and a part of nothing in particular is one, too.
+    for resources in [json!(["pods/status", "pods/*"]), json!(["pods", "*"]), json!(["/status"])] {
+        let (kind, spec) = rule(json!({"resources": resources}));
+        let manifest = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": "p"}, "spec": spec});
+        assert!(Bench::new().create(manifest).is_ok(), "{resources}");
+    }
     for ((kind, spec), want) in cases {
         let manifest = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": "p"}, "spec": spec});
         let status = Bench::new().create(manifest).unwrap_err();
