@@ -454,7 +454,10 @@ fn driver_defaults(driver: &mut CSIDriver) {
     or(&mut spec.requires_republish, false);
     or(&mut spec.se_linux_mount, false);
     or_text(&mut spec.fs_group_policy, "ReadWriteOnceWithFSType");
-    or(&mut spec.volume_lifecycle_modes, vec!["Persistent".to_owned()]);
+    let modes = spec.volume_lifecycle_modes.get_or_insert_default();
+    if modes.is_empty() {
+        modes.push("Persistent".to_owned());
+    }
 }
 
 #[cfg(test)]
@@ -488,6 +491,19 @@ mod tests {
             let mut pod = Kind::Pod.decode(json!({"spec": spec})).unwrap();
             set_defaults(&mut pod);
             assert_eq!(pod.to_json()["spec"]["resources"]["requests"], requests, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_driver_has_volumes_that_last_unless_it_says_otherwise() {
+        for (spec, want) in [
+            (json!({}), json!(["Persistent"])),
+            (json!({"volumeLifecycleModes": []}), json!(["Persistent"])),
+            (json!({"volumeLifecycleModes": ["Ephemeral"]}), json!(["Ephemeral"])),
+        ] {
+            let mut driver = Kind::CSIDriver.decode(json!({"metadata": {"name": "d"}, "spec": spec})).unwrap();
+            set_defaults(&mut driver);
+            assert_eq!(driver.to_json()["spec"]["volumeLifecycleModes"], want, "{spec}");
         }
     }
 
