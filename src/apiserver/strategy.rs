@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::api::networking::v1::IngressStatus;
 use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::pod::{Spec, qos_class};
@@ -56,7 +57,7 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
         Object::DaemonSet(set) => {
             let set = Arc::make_mut(set);
             set.status = Some(Default::default());
-            number_template(set, 1);
+            number_template(set, template_generation(set).max(1));
         }
         Object::StatefulSet(set) => {
             let set = Arc::make_mut(set);
@@ -87,6 +88,7 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
             Arc::make_mut(claim).status = Some(status);
         }
         Object::VolumeAttachment(attachment) => Arc::make_mut(attachment).status = Some(Default::default()),
+        Object::ServiceCIDR(range) if range.status.is_some() => Arc::make_mut(range).status = None,
         Object::ValidatingAdmissionPolicy(policy) => Arc::make_mut(policy).status = Some(Default::default()),
         Object::CustomResourceDefinition(defined) => definition::prepare_for_create(Arc::make_mut(defined)),
         Object::Custom(object) => {
@@ -187,11 +189,26 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
         }
         (Object::PersistentVolume(new), Object::PersistentVolume(old)) => note_phase_transition(new, old, now),
         (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
-            keep(new, |n| &mut n.metadata, &old.metadata);
+            keep_metadata(&mut Arc::make_mut(new).metadata, &old.metadata);
+        }
+        (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => {
+            keep_metadata(&mut Arc::make_mut(new).metadata, &old.metadata);
+        }
+        (Object::ValidatingAdmissionPolicy(new), Object::ValidatingAdmissionPolicy(old)) => {
+            keep_metadata(&mut Arc::make_mut(new).metadata, &old.metadata);
         }
         (Object::Custom(new), Object::Custom(old)) => Version::prepare_for_status_update(Arc::make_mut(new), old),
         _ => {}
     }
+}
+
+/// Who writes a status changes nothing else: mirrors `ResetObjectMetaForStatus`.
+fn keep_metadata(new: &mut ObjectMeta, old: &ObjectMeta) {
+    new.self_link.clone_from(&old.self_link);
+    new.labels.clone_from(&old.labels);
+    new.annotations.clone_from(&old.annotations);
+    new.finalizers.clone_from(&old.finalizers);
+    new.owner_references.clone_from(&old.owner_references);
 }
 
 /// The annotation in which a DaemonSet counts its templates, since `apps/v1` has no field for it.
@@ -313,6 +330,31 @@ mod tests {
 
     use super::*;
     use crate::object::Kind;
+
+    #[test]
+    fn a_status_brings_no_labels_and_no_status_comes_with_a_new_object() {
+        let range = |labels: serde_json::Value| {
+            let status = json!({"conditions": []});
+            let (metadata, spec) = (json!({"name": "x", "labels": labels}), json!({"cidrs": ["10.0.0.0/24"]}));
+            Kind::ServiceCIDR.decode(json!({"metadata": metadata, "spec": spec, "status": status})).unwrap()
+        };
+        let (mut new, old) = (range(json!({"a": "b"})), range(json!({"c": "d"})));
+        prepare_for_status_update(&mut new, &old, Instant(0));
+        assert_eq!(new.to_json()["metadata"]["labels"], json!({"c": "d"}));
+        prepare_for_create(&mut new, None, Instant(0));
+        assert_eq!(new.to_json().get("status"), None);
+    }
+
+    #[test]
+    fn a_daemon_set_goes_on_counting_its_templates() {
+        for (annotations, want) in [(json!({}), "1"), (json!({TEMPLATE_GENERATION: "7"}), "7")] {
+            let metadata = json!({"name": "a", "annotations": annotations});
+            let spec = json!({"selector": {}, "template": {}});
+            let mut set = Kind::DaemonSet.decode(json!({"metadata": metadata, "spec": spec})).unwrap();
+            prepare_for_create(&mut set, None, Instant(0));
+            assert_eq!(set.to_json()["metadata"]["annotations"][TEMPLATE_GENERATION], want);
+        }
+    }
 
     #[test]
     fn a_pod_behind_a_gate_says_since_when() {

@@ -1,16 +1,41 @@
-//! Fields of Pods behind gates that are off by default: nobody stores them. Mirrors `DropDisabledPodFields` and
-//! `DropDisabledTemplateFields`.
+//! Fields behind gates that are off by default: nobody stores them. Mirrors `DropDisabledPodFields` and
+//! `DropDisabledTemplateFields`, and the strategies of Leases and CSIDrivers.
 //!
-//! They are `lifecycle.stopSignal` (ContainerStopSignals) and `schedulingGroup` (GenericWorkload).
+//! They are `lifecycle.stopSignal` (ContainerStopSignals) and `schedulingGroup` (GenericWorkload) of Pods, `strategy` and
+//! `preferredHolder` (CoordinatedLeaderElection) of Leases, and `preventPodSchedulingIfMissing` (VolumeLimitScaling) of
+//! CSIDrivers.
 
 use std::sync::Arc;
 
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{Lifecycle, PodSpec};
 
 use crate::object::{Object, template};
 
-/// Takes them out of a Pod, or of the template of whatever makes Pods.
+/// Takes them out of an object.
 pub fn drop_fields(object: &mut Object) {
+    match object {
+        Object::Lease(lease) => drop_from_lease(lease),
+        Object::CSIDriver(driver) if driver.spec.prevent_pod_scheduling_if_missing.is_some() => {
+            Arc::make_mut(driver).spec.prevent_pod_scheduling_if_missing = None;
+        }
+        _ => drop_from_pods(object),
+    }
+}
+
+fn drop_from_lease(lease: &mut Arc<Lease>) {
+    // A Lease is written every few seconds, and not copied for nothing.
+    let elects = |spec: &LeaseSpec| spec.strategy.is_some() || spec.preferred_holder.is_some();
+    if !lease.spec.as_ref().is_some_and(elects) {
+        return;
+    }
+    if let Some(spec) = &mut Arc::make_mut(lease).spec {
+        (spec.strategy, spec.preferred_holder) = (None, None);
+    }
+}
+
+/// Takes them out of a Pod, or of the template of whatever makes Pods.
+fn drop_from_pods(object: &mut Object) {
     let spec = match &*object {
         Object::Pod(pod) => pod.spec.as_deref(),
         other => template::of(other).and_then(|(_, template)| template.spec.as_ref()),
@@ -56,6 +81,15 @@ mod tests {
         let mut object = kind.decode(manifest).expect("it is of that kind");
         drop_fields(&mut object);
         object.to_json()["spec"].clone()
+    }
+
+    #[test]
+    fn leases_and_drivers_lose_what_a_gate_is_off_for() {
+        let named = |spec: Value| json!({"metadata": {"name": "a"}, "spec": spec});
+        let lease = json!({"holderIdentity": "a", "strategy": "OldestEmulationVersion", "preferredHolder": "b"});
+        assert_eq!(stored(Kind::Lease, named(lease)), json!({"holderIdentity": "a"}));
+        let driver = json!({"attachRequired": true, "preventPodSchedulingIfMissing": true});
+        assert_eq!(stored(Kind::CSIDriver, named(driver)), json!({"attachRequired": true}));
     }
 
     #[test]
