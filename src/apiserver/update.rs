@@ -118,8 +118,12 @@ impl ApiServer {
             return Err(Status::invalid(new.kind(), new.name(), causes));
         }
         handling.stage("validation", String::new);
-        if request.subresource.is_none() && is_from_outside(handling) {
-            handling.warnings.extend(warnings::on_update(&new, old));
+        if is_from_outside(handling) {
+            handling.warnings.extend(match request.subresource {
+                None => warnings::on_update(&new, old),
+                Some(Subresource::Status) => warnings::on_status_update(&new),
+                Some(_) => Vec::new(),
+            });
         }
         for (_, admit) in admission::VALIDATING {
             let attributes = Attributes { request, old: Some(old), reader: &self.store, random: &mut self.random };

@@ -4,11 +4,12 @@
 //! Mirrors `WarningsOnCreate` and `WarningsOnUpdate` of `pkg/registry`, with `pkg/api/{pod,service}/warnings.go`. Pods are
 //! warned of only when they are new, workloads whenever what they ask for has changed.
 //!
-//! Left out: annotations of Pods that are no more; addresses in a form that was right once, for new ones are refused.
+//! Left out: annotations of Pods that are no more; addresses in a form that was right once, for new ones are refused, and
+//! those that a status says of a Pod.
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::{
     Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PodSpec, Service, TopologySpreadConstraint,
 };
@@ -19,6 +20,7 @@ use crate::object::quantity::Amount;
 use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
+mod addresses;
 mod definition;
 mod storage;
 mod volumes;
@@ -65,8 +67,7 @@ pub fn on_create(object: &Object) -> Vec<String> {
 /// What is said of a new version of an object.
 pub fn on_update(new: &Object, old: &Object) -> Vec<String> {
     let mut told = Vec::new();
-    let makes_pods = template::of(new).is_some();
-    if !makes_pods || new.meta().generation != old.meta().generation {
+    if asks_for_other_pods(new, old) {
         of_any(&mut told, new);
     }
     match (new, old) {
@@ -85,6 +86,36 @@ pub fn on_update(new: &Object, old: &Object) -> Vec<String> {
         _ => {}
     }
     told
+}
+
+/// What is said of a new status.
+pub fn on_status_update(new: &Object) -> Vec<String> {
+    let mut told = Vec::new();
+    addresses::of_status(&mut told, new);
+    told
+}
+
+/// Whether the Pods that an object makes may be other ones now; of what makes none it is always looked at. A DaemonSet counts
+/// its templates.
+fn asks_for_other_pods(new: &Object, old: &Object) -> bool {
+    match (new, old) {
+        (Object::DaemonSet(new), Object::DaemonSet(old)) => {
+            let template = |set: &DaemonSet| set.spec.as_ref().map(|spec| spec.template.clone());
+            template(new) != template(old)
+        }
+        _ => template::of(new).is_none() || new.meta().generation != old.meta().generation,
+    }
+}
+
+/// Names that are kept for what a file configures. Mirrors `WarningsForStaticSuffix`.
+fn of_static_name(told: &mut Vec<String>, name: &str) {
+    const SUFFIX: &str = ".static.k8s.io";
+    if name.ends_with(SUFFIX) {
+        told.push(format!(
+            "metadata.name: names ending with {SUFFIX:?} are reserved for static manifest-based configurations and cannot be \
+             managed via the API"
+        ));
+    }
 }
 
 /// What a StatefulSet says of claims and of its past. In an update the claims go by a slightly different name.
@@ -106,6 +137,14 @@ fn of_stateful_set(told: &mut Vec<String>, set: &StatefulSet, spec_of_claim: &st
 fn of_any(told: &mut Vec<String>, object: &Object) {
     match object {
         Object::Service(service) => of_service(told, service),
+        Object::Endpoints(endpoints) => addresses::of_endpoints(told, endpoints),
+        Object::NetworkPolicy(policy) => addresses::of_policy(told, policy),
+        Object::MutatingWebhookConfiguration(_)
+        | Object::ValidatingWebhookConfiguration(_)
+        | Object::ValidatingAdmissionPolicy(_)
+        | Object::ValidatingAdmissionPolicyBinding(_)
+        | Object::MutatingAdmissionPolicy(_)
+        | Object::MutatingAdmissionPolicyBinding(_) => of_static_name(told, object.name()),
         Object::PersistentVolume(volume) => storage::of_volume(told, volume),
         Object::PersistentVolumeClaim(claim) => storage::of_claim(told, claim),
         Object::StorageClass(class) => storage::of_class(told, class),
@@ -173,6 +212,7 @@ fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
         told.push(format!("{path}: must be >= 0; negative values are invalid and will be treated as 1"));
     }
     affinity.into_iter().for_each(|affinity| of_pod_affinity(told, &format!("{path}.affinity"), affinity));
+    addresses::of_pod_spec(told, path, spec);
 }
 
 fn containers<'a>(path: &str, spec: &'a PodSpec) -> Vec<(String, &'a Container)> {
@@ -375,6 +415,7 @@ fn of_service(told: &mut Vec<String>, service: &Service) {
     if service.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(TOPOLOGY_HINTS)) {
         told.push(format!("annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"));
     }
+    addresses::inside(told, spec);
     let cases = [
         (headless && some(&spec.load_balancer_ip), "spec.loadBalancerIP is ignored for headless services"),
         (headless && addresses, "spec.externalIPs is ignored for headless services"),
@@ -382,10 +423,14 @@ fn of_service(told: &mut Vec<String>, service: &Service) {
             headless && spec.session_affinity.as_deref() != Some("None"),
             "spec.SessionAffinity is ignored for headless services",
         ),
-        (
-            addresses && !headless && !external,
-            "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
-        ),
+    ];
+    say(told, &cases);
+    addresses::outside(told, spec);
+    if addresses && !headless && !external {
+        told.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
+    }
+    addresses::balanced(told, spec);
+    let cases = [
         (external && addresses, "spec.externalIPs is ignored when spec.type is \"ExternalName\""),
         (!external && some(&spec.external_name), "spec.externalName is ignored when spec.type is not \"ExternalName\""),
         (
@@ -393,7 +438,12 @@ fn of_service(told: &mut Vec<String>, service: &Service) {
             "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"",
         ),
     ];
-    told.extend(cases.into_iter().filter(|(so, _)| *so).map(|(_, why)| why.to_owned()));
+    say(told, &cases);
+}
+
+/// Says what is so.
+fn say(told: &mut Vec<String>, cases: &[(bool, &str)]) {
+    told.extend(cases.iter().filter(|(so, _)| *so).map(|(_, why)| (*why).to_owned()));
 }
 
 #[cfg(test)]

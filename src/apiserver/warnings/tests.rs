@@ -163,3 +163,70 @@ fn a_definition_is_told_of_formats_that_nobody_checks() {
     let new = definition(&[("string", "int-or-string"), ("integer", "uint8")]);
     assert_eq!(on_update(&new, &old), [r#"unrecognized format "uint8""#]);
 }
+
+#[test]
+fn addresses_in_another_form_are_told() {
+    let usual =
+        |path: &str| format!("{path}: IPv6 address \"FD00::1\" should be in RFC 5952 canonical format (\"fd00::1\")");
+    let range = |path: &str| {
+        format!("{path}: IPv6 CIDR value \"FD00::/64\" should be in RFC 5952 canonical format (\"fd00::/64\")")
+    };
+    let pod = json!({"containers": [], "dnsConfig": {"nameservers": ["10.0.0.1", "FD00::1"]},
+            "hostAliases": [{"ip": "FD00::1"}, {"ip": "fd00::1"}]});
+    assert_eq!(
+        told(Kind::Pod, json!({"metadata": {"name": "a"}, "spec": pod})),
+        [usual("spec.dnsConfig.nameservers[1]"), usual("spec.hostAliases[0].ip")]
+    );
+    let peer = json!({"ipBlock": {"cidr": "FD00::/64", "except": ["fd00::1/128", "FD00::/64"]}});
+    let policy = json!({"podSelector": {}, "ingress": [{"from": [peer]}]});
+    assert_eq!(
+        told(Kind::NetworkPolicy, json!({"metadata": {"name": "a"}, "spec": policy})),
+        [range("spec.ingress[0].from[0].ipBlock.cidr"), range("spec.ingress[0].from[0].ipBlock.except[1]")]
+    );
+    let service = json!({"type": "LoadBalancer", "clusterIPs": ["FD00::1"], "externalIPs": ["FD00::1"],
+            "loadBalancerIP": "FD00::1", "loadBalancerSourceRanges": ["FD00::/64"]});
+    let deprecated = "spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned();
+    assert_eq!(
+        told(Kind::Service, json!({"metadata": {"name": "a"}, "spec": service})),
+        [
+            usual("spec.clusterIPs[0]"),
+            usual("spec.externalIPs[0]"),
+            deprecated,
+            usual("spec.loadBalancerIP"),
+            range("spec.loadBalancerSourceRanges[0]"),
+        ]
+    );
+    let subsets = json!([{"addresses": [{"ip": "FD00::1"}]}]);
+    assert_eq!(
+        told(Kind::Endpoints, json!({"metadata": {"name": "a"}, "subsets": subsets})),
+        [usual("subsets[0].addresses[0].ip")]
+    );
+    let labels = json!({"endpoints.kubernetes.io/managed-by": "endpoint-controller"});
+    let own = json!({"metadata": {"name": "a", "labels": labels}, "subsets": subsets});
+    assert!(told(Kind::Endpoints, own).is_empty());
+    let status = json!({"loadBalancer": {"ingress": [{"hostname": "a.b"}, {"ip": "FD00::1"}]}});
+    for kind in [Kind::Ingress, Kind::Service] {
+        let object = kind.decode(json!({"metadata": {"name": "a"}, "spec": {}, "status": status})).expect("it is one");
+        assert_eq!(on_status_update(&object), [usual("status.loadBalancer.ingress[1]")], "{kind}");
+    }
+}
+
+#[test]
+fn names_that_files_have_are_told() {
+    const WHY: &str = "metadata.name: names ending with \".static.k8s.io\" are reserved for static manifest-based \
+            configurations and cannot be managed via the API";
+    let named = |name: &str| json!({"metadata": {"name": name}, "webhooks": []});
+    assert_eq!(told(Kind::MutatingWebhookConfiguration, named("a.static.k8s.io")), [WHY]);
+    assert!(told(Kind::MutatingWebhookConfiguration, named("a.k8s.io")).is_empty());
+}
+
+#[test]
+fn a_daemon_set_is_looked_at_when_its_template_is_another() {
+    let set = |generation: i64, ready: i32, policy: i64| {
+        let spec = json!({"terminationGracePeriodSeconds": policy, "containers": []});
+        let spec = json!({"minReadySeconds": ready, "selector": {}, "template": {"spec": spec}});
+        Kind::DaemonSet.decode(json!({"metadata": {"name": "d", "generation": generation}, "spec": spec})).expect("one")
+    };
+    assert_eq!(on_update(&set(2, 5, -1), &set(1, 0, -1)).len(), 0);
+    assert_eq!(on_update(&set(2, 0, -1), &set(1, 0, 1)).len(), 1);
+}
