@@ -226,12 +226,20 @@ pub(super) fn event_cells(event: &Value, now: Timestamp) -> Vec<Value> {
         false => seen(&["lastTimestamp", "firstTimestamp", "eventTime"]),
     };
     let about = text(event, "involvedObject.kind").to_ascii_lowercase();
-    let (component, host) = (event_source(event), text(event, "source.host"));
+    let about = match text(event, "involvedObject.name") {
+        "" => about,
+        name => format!("{about}/{name}"),
+    };
+    let host = match text(event, "source.host") {
+        "" => text(event, "reportingInstance"),
+        host => host,
+    };
+    let component = event_source(event);
     cells![
         last,
         text(event, "type"),
         text(event, "reason"),
-        format!("{about}/{}", text(event, "involvedObject.name")),
+        about,
         text(event, "involvedObject.fieldPath"),
         if host.is_empty() { component.to_owned() } else { format!("{component}, {host}") },
         text(event, "message").trim().to_owned(),
@@ -266,4 +274,25 @@ pub(super) fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
     };
     let [users, groups, accounts] = ["User", "Group", "ServiceAccount"].map(subjects);
     cells![name(binding), role, created(binding, now), users, groups, accounts]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_says_what_it_is_about_and_who_tells_it() {
+        let cells = |event: Value| event_cells(&event, Timestamp::UNIX_EPOCH);
+        let told = cells(
+            json!({"involvedObject": {"kind": "Pod", "name": "web"}, "source": {"component": "kubelet", "host": "n"},
+            "reportingComponent": "kubelet", "reportingInstance": "other"}),
+        );
+        assert_eq!((&told[3], &told[5]), (&json!("pod/web"), &json!("kubelet, n")));
+        let newer = json!({"involvedObject": {"kind": "Node"}, "reportingComponent": "default-scheduler",
+            "reportingInstance": "default-scheduler-a"});
+        let told = cells(newer);
+        assert_eq!((&told[3], &told[5]), (&json!("node"), &json!("default-scheduler, default-scheduler-a")));
+    }
 }

@@ -156,7 +156,7 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
         Kind::PriorityClass => layout!(priority_class_cells, NAME, integer("Value"), boolean("Global-Default"),
             column("Age"), column("PreemptionPolicy")),
         Kind::LimitRange | Kind::Role | Kind::ClusterRole | Kind::CustomResourceDefinition => layout!(|o, _| cells![name(o), text(o, "metadata.creationTimestamp")],
-            NAME, column("Created At")),
+            NAME, always("Created At", "date")),
         Kind::RoleBinding | Kind::ClusterRoleBinding => layout!(binding_cells, NAME, column("Role"),
             column("Age"), wide("Users"), wide("Groups"), wide("ServiceAccounts")),
         Kind::PersistentVolume => layout!(storage::volume_cells, NAME, column("Capacity"),
@@ -172,11 +172,10 @@ pub fn layout(kind: Kind, discovery: &Discovery) -> Layout<'_> {
         Kind::CSIDriver => layout!(storage::driver_cells, NAME, boolean("AttachRequired"),
             boolean("PodInfoOnMount"), boolean("StorageCapacity"), column("TokenRequests"), boolean("RequiresRepublish"),
             column("Modes"), column("Age")),
-        Kind::CSIStorageCapacity => layout!(|o, _| cells![name(o), text(o, "storageClassName"), text(o, "capacity")],
-            NAME, column("StorageClassName"), column("Capacity")),
+        Kind::CSIStorageCapacity => layout!(storage::capacity_cells, NAME, column("StorageClassName"), column("Capacity")),
         Kind::PodTemplate => layout!(workloads::pod_template_cells, NAME, column("Containers"), column("Images"),
             column("Pod Labels")),
-        Kind::CSINode => layout!(storage::driver_node_cells, NAME, column("Drivers"), column("Age")),
+        Kind::CSINode => layout!(storage::driver_node_cells, NAME, integer("Drivers"), column("Age")),
         _ => any_layout(),
     };
     layout

@@ -1,5 +1,7 @@
 //! How kubectl shows Ingresses. Mirrors `printIngress` of `pkg/printers/internalversion/printers.go`.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -34,12 +36,17 @@ pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 /// Mirrors `formatHosts`.
+/// Rules without a host count among those that are not shown. Mirrors `formatHosts`.
 fn hosts(rules: &[Value]) -> String {
-    let all: Vec<&str> = rules.iter().map(|rule| text(rule, "host")).filter(|host| !host.is_empty()).collect();
-    match all.len() {
-        0 => "*".to_owned(),
-        1..=HOSTS_MAX => all.join(","),
-        more => format!("{} + {} more...", all[..HOSTS_MAX].join(","), more - HOSTS_MAX),
+    let named = rules.iter().enumerate().filter(|(_, rule)| !text(rule, "host").is_empty());
+    let shown: Vec<(usize, &str)> = named.map(|(i, rule)| (i, text(rule, "host"))).take(HOSTS_MAX).collect();
+    let list = shown.iter().map(|(_, host)| *host).collect::<Vec<_>>().join(",");
+    match shown.last() {
+        None => "*".to_owned(),
+        Some((last, _)) if shown.len() == HOSTS_MAX && last + 1 < rules.len() => {
+            format!("{list} + {} more...", rules.len() - HOSTS_MAX)
+        }
+        Some(_) => list,
     }
 }
 
@@ -49,8 +56,8 @@ pub fn address(ingress: &Value) -> String {
         "" => text(there, "hostname").to_owned(),
         ip => ip.to_owned(),
     };
-    let all: Vec<String> = list(ingress, "status.loadBalancer.ingress").iter().map(of).collect();
-    all.join(",")
+    let all: BTreeSet<String> = list(ingress, "status.loadBalancer.ingress").iter().map(of).collect();
+    all.into_iter().filter(|address| !address.is_empty()).collect::<Vec<_>>().join(",")
 }
 
 /// All backends that an Ingress names, its default one first.
@@ -68,4 +75,21 @@ pub fn service_of(backend: &Value) -> String {
         port => port.to_owned(),
     };
     if name.is_empty() { String::new() } else { format!("{name}:{port}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn three_hosts_are_shown_and_each_address_once() {
+        let rules = |hosts: &[&str]| hosts.iter().map(|host| json!({"host": host})).collect::<Vec<_>>();
+        assert_eq!(hosts(&rules(&["", ""])), "*");
+        assert_eq!(hosts(&rules(&["", "a", "b", "c"])), "a,b,c");
+        assert_eq!(hosts(&rules(&["a", "b", "c", ""])), "a,b,c + 1 more...");
+        let at = json!([{"ip": "10.0.0.2"}, {"hostname": "a.b"}, {"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {}]);
+        assert_eq!(address(&json!({"status": {"loadBalancer": {"ingress": at}}})), "10.0.0.1,10.0.0.2,a.b");
+    }
 }

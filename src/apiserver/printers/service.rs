@@ -19,10 +19,16 @@ pub fn endpoints(endpoints: &Value) -> String {
         let ips = || list(subset, "addresses").iter().map(|address| text(address, "ip"));
         match list(subset, "ports") {
             [] => all.extend(ips().map(str::to_owned)),
-            ports => all.extend(ports.iter().flat_map(|port| ips().map(|ip| format!("{ip}:{}", int(port, "port"))))),
+            ports => all.extend(ports.iter().flat_map(|port| ips().map(|ip| host_port(ip, port)))),
         }
     }
     with_more(&all)
+}
+
+/// `10.244.1.2:80`, or `[fd00::1]:80`. Mirrors `net.JoinHostPort`.
+fn host_port(ip: &str, port: &Value) -> String {
+    let port = int(port, "port");
+    if ip.contains(':') { format!("[{ip}]:{port}") } else { format!("{ip}:{port}") }
 }
 
 /// The ports of an EndpointSlice: `80,443`.
@@ -59,7 +65,7 @@ pub fn ready_endpoints(slices: &[Value], port_name: &str) -> String {
             [] => all.extend(ips()),
             ports => {
                 let named = ports.iter().filter(|port| text(port, "name") == port_name);
-                all.extend(named.flat_map(|port| ips().map(|ip| format!("{ip}:{}", int(port, "port")))));
+                all.extend(named.flat_map(|port| ips().map(|ip| host_port(&ip, port))));
             }
         }
     }
@@ -71,6 +77,7 @@ pub fn parent(address: &Value) -> String {
     let part = |field: &str| text(address, &format!("spec.parentRef.{field}")).to_owned();
     let group = part("group");
     let resource = if group.is_empty() { part("resource") } else { format!("{}.{group}", part("resource")) };
+    let resource = resource.to_lowercase();
     let parts = [resource, part("namespace"), part("name")];
     let shown: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     if shown.is_empty() { "<none>".to_owned() } else { shown.join("/") }
@@ -103,6 +110,7 @@ mod tests {
         let subset = |addresses: &[Value]| json!({"subsets": [{"addresses": addresses, "ports": [{"port": 80}]}]});
         assert_eq!(endpoints(&subset(&addresses)), "10.0.0.1:80,10.0.0.2:80,10.0.0.3:80 + 2 more...");
         assert_eq!(endpoints(&subset(&addresses[..1])), "10.0.0.1:80");
+        assert_eq!(endpoints(&subset(&[json!({"ip": "fd00::1"})])), "[fd00::1]:80");
         assert_eq!((endpoints(&subset(&[])), endpoints(&json!({}))), (String::new(), "<none>".into()));
         let slice = json!({"ports": [{"name": "", "port": 80}, {"name": "x"}],
             "endpoints": [{"addresses": ["10.0.0.1"]}, {"addresses": ["10.0.0.2"]}]});

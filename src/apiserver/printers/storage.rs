@@ -30,6 +30,25 @@ pub fn claim_of(volume: &Value) -> String {
     }
 }
 
+/// How large it is; in Go what is not there is zero.
+fn size(object: &Value, path: &str) -> String {
+    match text(at(object, path), "storage") {
+        "" => "0".to_owned(),
+        size => size.to_owned(),
+    }
+}
+
+/// The class, as it is said today or was once. Mirrors `GetPersistentVolumeClass`.
+fn class_of(object: &Value) -> String {
+    let beta = at(object, "metadata.annotations").get("volume.beta.kubernetes.io/storage-class");
+    beta.map_or_else(|| text(object, "spec.storageClassName").to_owned(), plain)
+}
+
+/// The cells of a CSIStorageCapacity.
+pub(super) fn capacity_cells(capacity: &Value, _: Timestamp) -> Vec<Value> {
+    cells![name(capacity), text(capacity, "storageClassName"), or_unset(capacity, "capacity")]
+}
+
 fn or_unset(object: &Value, path: &str) -> String {
     let value = at(object, path);
     if value.is_null() { "<unset>".to_owned() } else { plain(value) }
@@ -38,12 +57,12 @@ fn or_unset(object: &Value, path: &str) -> String {
 pub(super) fn volume_cells(volume: &Value, now: Timestamp) -> Vec<Value> {
     cells![
         name(volume),
-        text(volume, "spec.capacity.storage"),
+        size(volume, "spec.capacity"),
         access_modes(volume, "spec.accessModes"),
         text(volume, "spec.persistentVolumeReclaimPolicy"),
         phase(volume),
         claim_of(volume),
-        text(volume, "spec.storageClassName"),
+        class_of(volume),
         or_unset(volume, "spec.volumeAttributesClassName"),
         text(volume, "status.reason"),
         created(volume, now),
@@ -58,9 +77,9 @@ pub(super) fn claim_cells(claim: &Value, now: Timestamp) -> Vec<Value> {
         name(claim),
         phase(claim),
         text(claim, "spec.volumeName"),
-        if_bound(text(claim, "status.capacity.storage").to_owned()),
+        if_bound(size(claim, "status.capacity")),
         if_bound(access_modes(claim, "status.accessModes")),
-        text(claim, "spec.storageClassName"),
+        class_of(claim),
         or_unset(claim, "spec.volumeAttributesClassName"),
         created(claim, now),
         or_unset(claim, "spec.volumeMode"),
@@ -118,4 +137,22 @@ pub(super) fn driver_node_cells(node: &Value, now: Timestamp) -> Vec<Value> {
 /// The most volumes that a driver attaches to a node; 0 if it says nothing.
 pub fn limit(driver: &Value) -> i64 {
     int(driver, "allocatable.count")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_of_storage() {
+        let now = Timestamp::UNIX_EPOCH;
+        let beta = json!({"volume.beta.kubernetes.io/storage-class": "old"});
+        let claim = json!({"metadata": {"name": "c", "annotations": beta}, "spec": {"volumeName": "pv"}});
+        let cells = claim_cells(&claim, now);
+        assert_eq!((&cells[3], &cells[5]), (&json!("0"), &json!("old")), "a volume that is not bound yet has no size");
+        let capacity = json!({"metadata": {"name": "x"}, "storageClassName": "fast"});
+        assert_eq!(capacity_cells(&capacity, now), [json!("x"), json!("fast"), json!("<unset>")]);
+    }
 }
