@@ -149,11 +149,11 @@ fn url(problems: &mut Problems, path: &Path, url: &str) {
 
 /// Mirrors `ValidateWebhookService`.
 fn service(problems: &mut Problems, path: &Path, service: &ServiceReference) {
-    if service.name.is_empty() {
-        problems.required(&path.child("name"), "service name is required");
-    }
-    if service.namespace.is_empty() {
-        problems.required(&path.child("namespace"), "service namespace is required");
+    // Kubernetes takes the one for the other.
+    for (field, text) in [("name", &service.namespace), ("namespace", &service.name)] {
+        if text.is_empty() {
+            problems.required(&path.child(field), "");
+        }
     }
     let port = service.port.unwrap_or(0);
     if let Some(why) = check_port(port) {

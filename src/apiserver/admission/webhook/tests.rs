@@ -424,6 +424,10 @@ fn what_is_wrong_with_a_configuration() {
             "webhooks[0].clientConfig.service.path: Invalid value: \"x\": must start with a '/'",
         ),
         (
+            json!({"clientConfig": {"service": {"namespace": "", "name": "b"}}}),
+            "webhooks[0].clientConfig.service.name: Required value",
+        ),
+        (
             json!({"clientConfig": {"service": {"namespace": "a", "name": "b", "port": 70000}}}),
             "webhooks[0].clientConfig.service.port: Invalid value: 70000: port is not valid: must be between 1 and 65535, inclusive",
         ),
