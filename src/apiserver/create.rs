@@ -27,9 +27,9 @@ impl ApiServer {
         mut object: Object,
         written: Option<Written>,
     ) -> Outcome {
-        wipe_system_metadata(&mut object)?;
+        let versioned = wipe_system_metadata(&mut object);
         place_in_namespace(&mut object, &handling.request.namespace)?;
-        dedup_owner_references(handling, &mut object);
+        dedup_owner_references(handling, &mut object, "");
         let came = self.for_pod_plugin(handling, &object);
         ApiServer::set_defaults(handling, &mut object);
         handling.stage("defaulting", String::new);
@@ -40,6 +40,11 @@ impl ApiServer {
         let mut name = String::new();
         for _ in 0..attempts {
             let mut candidate = self.name_and_validate(handling, object.clone())?;
+            if versioned {
+                // Only the store looks at it, mirrors `ErrResourceVersionSetOnCreate`: what else is wrong is told first.
+                const TEXT: &str = "resourceVersion should not be set on objects to be created";
+                return Err(Status::new(Reason::Unknown, TEXT));
+            }
             self.siblings.share(&mut candidate);
             candidate.name().clone_into(&mut name);
             if let Ok(stored) = self.put_written(handling, 0, candidate, written.clone()) {
@@ -77,7 +82,9 @@ impl ApiServer {
         if let Some(version) = &handling.custom {
             version.admit_create(handling.request, object)?;
         }
-        self.mutate(handling, None, object, for_plugin)
+        self.mutate(handling, None, object, for_plugin)?;
+        dedup_owner_references(handling, object, AFTER_ADMISSION);
+        Ok(())
     }
 
     /// Fills in what only the server knows, runs the strategy and every check of a new object.
@@ -168,18 +175,14 @@ fn required(field: &str, detail: &str) -> Cause {
     Cause { reason: "FieldValueRequired".into(), message: format!("Required value: {detail}"), field: field.into() }
 }
 
-/// What a client may not set itself.
-fn wipe_system_metadata(object: &mut Object) -> Result<(), Status> {
-    let version = object.meta().resource_version.as_deref().unwrap_or_default();
-    if !version.is_empty() && version != "0" {
-        let text = "resourceVersion should not be set on objects to be created";
-        return Err(Status::new(Reason::Unknown, text));
-    }
-    if object.meta().resource_version.is_some() {
-        object.meta_mut().resource_version = None;
-    }
+/// What a client may not set itself. Whether it had a version, as no new object has; one that is no number is none.
+fn wipe_system_metadata(object: &mut Object) -> bool {
     clear_system_metadata(object);
-    Ok(())
+    if object.meta().resource_version.is_none() {
+        return false;
+    }
+    let version = object.meta_mut().resource_version.take().unwrap_or_default();
+    version.parse::<u64>().is_ok_and(|version| version != 0)
 }
 
 /// Mirrors `rest.WipeObjectMetaSystemFields`.
@@ -219,9 +222,12 @@ pub(super) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result
 pub(super) const OTHER_NAMESPACE: &str =
     "the namespace of the provided object does not match the namespace sent on the request";
 
+/// When duplicate owners came to be, if the client has not sent them.
+pub(super) const AFTER_ADMISSION: &str = " after mutating admission happens";
+
 /// An owner that is named twice in the same words counts once, and the client is told. Mirrors
-/// `dedupOwnerReferencesAndAddWarning`.
-pub(super) fn dedup_owner_references(handling: &mut Handling, object: &mut Object) {
+/// `dedupOwnerReferencesAndAddWarning`; `when` is said of those that admission has brought.
+pub(super) fn dedup_owner_references(handling: &mut Handling, object: &mut Object, when: &str) {
     let owners = object.meta().owner_references.as_deref().unwrap_or_default();
     let again = |i: usize| owners[..i].contains(&owners[i]);
     let doubled: Vec<&str> = (0..owners.len()).filter(|i| again(*i)).map(|i| owners[i].uid.as_str()).collect();
@@ -229,7 +235,7 @@ pub(super) fn dedup_owner_references(handling: &mut Handling, object: &mut Objec
         return;
     }
     handling.warnings.push(format!(
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may \
          reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
         doubled.join(", ")
     ));

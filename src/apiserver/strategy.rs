@@ -40,10 +40,9 @@ use status::keep;
 /// Before a create: the status is the server's, the generation 1.
 pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: Instant) {
     disabled::drop_fields(object);
+    // Of a kind that is not counted, nobody asks where the number comes from.
     if generation::is_counted(object.kind()) {
         object.meta_mut().generation = Some(1);
-    } else if object.meta().generation.is_some() {
-        object.meta_mut().generation = None;
     }
     match object {
         Object::Pod(pod) => {
@@ -305,7 +304,8 @@ pub fn prepare_for_deletion(object: &mut Object, old: &Object, now: Instant) {
     }
 }
 
-/// Metadata that an update may leave out, and what it may not change. Mirrors `rest.BeforeUpdate`.
+/// Metadata that an update may leave out, and what it may not change; that it changes what it cannot is left to validation.
+/// Mirrors `rest.BeforeUpdate`.
 pub fn carry_over_metadata(new: &mut Object, old: &Object) {
     let (there, sent) = (old.meta(), new.meta());
     let same = sent.uid == there.uid
@@ -317,10 +317,18 @@ pub fn carry_over_metadata(new: &mut Object, old: &Object) {
         return;
     }
     let sent = new.meta_mut();
-    sent.uid.clone_from(&there.uid);
-    sent.creation_timestamp.clone_from(&there.creation_timestamp);
-    sent.deletion_timestamp.clone_from(&there.deletion_timestamp);
-    sent.deletion_grace_period_seconds = there.deletion_grace_period_seconds;
+    if sent.uid.as_deref().unwrap_or_default().is_empty() {
+        sent.uid.clone_from(&there.uid);
+    }
+    if there.creation_timestamp.is_some() {
+        sent.creation_timestamp.clone_from(&there.creation_timestamp);
+    }
+    if there.deletion_timestamp.is_some() {
+        sent.deletion_timestamp.clone_from(&there.deletion_timestamp);
+    }
+    if sent.deletion_grace_period_seconds.is_none() {
+        sent.deletion_grace_period_seconds = there.deletion_grace_period_seconds;
+    }
     sent.generation = there.generation;
 }
 
@@ -343,6 +351,16 @@ mod tests {
         assert_eq!(new.to_json()["metadata"]["labels"], json!({"c": "d"}));
         prepare_for_create(&mut new, None, Instant(0));
         assert_eq!(new.to_json().get("status"), None);
+    }
+
+    #[test]
+    fn the_generation_of_what_is_not_counted_is_the_senders() {
+        for (kind, want) in [(Kind::ConfigMap, 7), (Kind::NetworkPolicy, 1)] {
+            let metadata = json!({"name": "a", "namespace": "b", "generation": 7});
+            let mut object = kind.decode(json!({"metadata": metadata})).unwrap();
+            prepare_for_create(&mut object, None, Instant(0));
+            assert_eq!(object.meta().generation, Some(want), "{kind}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::object::status::{Cause, Reason};
 use crate::object::{Kind, Object, Pod, Shared, Status};
 
 use super::admission::{self, Attributes};
-use super::create::{dedup_owner_references, is_from_outside, place_in_namespace};
+use super::create::{AFTER_ADMISSION, dedup_owner_references, is_from_outside, place_in_namespace};
 use super::decode::{Patched, decode_patched};
 use super::managed_fields::Written;
 use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
@@ -70,7 +70,7 @@ impl ApiServer {
     fn addressed(&self, handling: &mut Handling, mut new: Object) -> Result<Object, Status> {
         place_in_namespace(&mut new, &handling.request.namespace)?;
         check_name(&new, &handling.request.name)?;
-        dedup_owner_references(handling, &mut new);
+        dedup_owner_references(handling, &mut new, "");
         Ok(new)
     }
 
@@ -89,6 +89,7 @@ impl ApiServer {
         let custom = version.as_deref();
         check_preconditions(old, &new)?;
         self.mutate(handling, Some(old), &mut new, None)?;
+        dedup_owner_references(handling, &mut new, AFTER_ADMISSION);
         self.check_escalation(handling, Some(old), &new)?;
         strategy::carry_over_metadata(&mut new, old);
         let causes = match request.subresource {

@@ -442,3 +442,35 @@ fn answers_begin_with_what_they_are() {
         assert!(body.contains(part), "{name}: {body}");
     }
 }
+
+/// Mirrors `rest.BeforeCreate`, `rest.BeforeUpdate` and the store, in their order.
+#[test]
+fn metadata_that_is_not_the_senders_is_refused_in_turn() {
+    let mut server = server_with_config_maps(1);
+    const VERSION: &str = "resourceVersion should not be set on objects to be created";
+    for (name, data, version, code, message) in [
+        ("a", "k", "5", 500, VERSION),
+        ("b", "a b", "5", 422, "data[a b]: Invalid value"),
+        ("c", "k", "none", 201, ""),
+        ("d", "k", "0", 201, ""),
+    ] {
+        let body = json!({"metadata": {"name": name, "resourceVersion": version}, "data": {data: "1"}}).to_string();
+        let (found, told, _) = send(&mut server, "POST", CONFIG_MAPS, "", &body);
+        assert_eq!(found, code, "{told}");
+        assert!(told["message"].as_str().unwrap_or_default().contains(message), "{told}");
+    }
+    for (field, value, code) in [
+        ("deletionTimestamp", json!("2026-01-01T00:00:00Z"), 422),
+        ("deletionGracePeriodSeconds", json!(5), 422),
+        ("creationTimestamp", json!("2020-01-01T00:00:00Z"), 200),
+        ("generation", json!(9), 200),
+    ] {
+        let mut body = json!({"metadata": {"name": "c0"}});
+        body["metadata"][field] = value;
+        let (found, told, _) = send(&mut server, "PUT", &format!("{CONFIG_MAPS}/c0"), "", &body.to_string());
+        assert_eq!(found, code, "{told}");
+        if code == 422 {
+            assert_eq!(told["details"]["causes"][0]["field"], json!(format!("metadata.{field}")), "{told}");
+        }
+    }
+}

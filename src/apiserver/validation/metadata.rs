@@ -73,6 +73,9 @@ pub fn validate_update(problems: &mut Problems, new: &ObjectMeta, old: &ObjectMe
     let shown = |value: &_| Json(value).shown();
     problems.immutable(&METADATA.child("creationTimestamp"), &new.creation_timestamp, &old.creation_timestamp, shown);
     problems.immutable(&METADATA.child("deletionTimestamp"), &new.deletion_timestamp, &old.deletion_timestamp, shown);
+    let path = METADATA.child("deletionGracePeriodSeconds");
+    let (grace, before) = (&new.deletion_grace_period_seconds, &old.deletion_grace_period_seconds);
+    problems.immutable(&path, grace, before, |seconds: &Option<i64>| Json(seconds).shown());
     if new.labels != old.labels {
         labels(problems, &METADATA.child("labels"), new.labels.as_ref());
     }

@@ -160,6 +160,17 @@ fn what_a_refusal_says() {
 }
 
 #[test]
+fn an_owner_that_a_webhook_adds_again_counts_once() {
+    let mut bench = Bench::new();
+    bench.hook(MUTATING, "own", json!({}));
+    let map = bench.map("default", "a", |_| {
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "1"});
+        patched(json!([{"op": "add", "path": "/metadata/ownerReferences", "value": [owner, owner]}]))
+    });
+    assert_eq!(map.unwrap().meta().owner_references.as_ref().map(Vec::len), Some(1));
+}
+
+#[test]
 fn nobody_there_is_known_at_once() {
     for (service, text) in [
         (
