@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -13,10 +14,10 @@ use serde_json::json;
 
 use crate::apiserver::request::Patch;
 use crate::engine::Memory;
+use crate::engine::failing::is_unanswered;
 use crate::object::event::{Event, Reporter};
-use crate::object::status::Reason;
 use crate::object::template::fnv32a;
-use crate::object::{Resource, Shared};
+use crate::object::{Resource, Shared, Status};
 
 use super::api::Client;
 use super::correlator::Correlator;
@@ -41,6 +42,12 @@ impl EventType {
 
 /// Less than any message takes, so that names follow the order of what happened.
 const AHEAD_MAX: u64 = 4096;
+
+/// How often an Event is sent that nobody answers. `maxTriesPerEvent`.
+const TRIES_MAX: u32 = 12;
+/// The pause before each further try; the first is a random part of it, so that not all clients come back at once.
+/// `defaultSleepDuration`.
+const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 /// How many messages are remembered.
 const MESSAGES_MAX: usize = 8;
@@ -210,16 +217,39 @@ impl Recorder {
         self.0.state.borrow_mut().memory.correlate(event, now)
     }
 
-    /// The first of its kind is a POST, the same again a PATCH. Errors are dropped, as the real recorder does.
+    /// Sends it until there is an answer; what the API server refuses is dropped. Meanwhile all others wait. Mirrors
+    /// `recordToSink`.
     async fn send(&self, event: Event) {
-        if event.count > Some(1) && self.change(&event).await != Err(Reason::NotFound) {
-            return;
+        for tries in 1..=TRIES_MAX {
+            match self.record(&event).await {
+                Err(status) if is_unanswered(&status) && tries < TRIES_MAX => {}
+                _ => return,
+            }
+            self.0.client.sleep(self.pause_after(tries)).await;
         }
-        // It is the first, or the one before is gone: having expired, or never sent.
-        let _ = self.0.client.create(event).await;
     }
 
-    async fn change(&self, event: &Event) -> Result<(), Reason> {
+    fn pause_after(&self, tries: u32) -> Duration {
+        if tries > 1 {
+            return RETRY_PAUSE;
+        }
+        let most = u64::try_from(RETRY_PAUSE.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos(self.0.client.hub().random(|random| random.below(most)))
+    }
+
+    /// The first of its kind is a POST, the same again a PATCH. Mirrors `recordEvent`.
+    async fn record(&self, event: &Event) -> Result<(), Status> {
+        if event.count > Some(1) {
+            match self.change(event).await {
+                Err(status) if status.is_not_found() => {}
+                answer => return answer,
+            }
+        }
+        // It is the first, or the one before is gone: having expired, or never sent.
+        self.0.client.create(event.clone()).await.map(drop)
+    }
+
+    async fn change(&self, event: &Event) -> Result<(), Status> {
         let (namespace, name) = (event.metadata.namespace.as_deref(), event.metadata.name.as_deref());
         let patch =
             json!({"count": event.count, "lastTimestamp": event.last_timestamp, "message": event.message.as_deref()});
@@ -228,7 +258,7 @@ impl Recorder {
             .client
             .patch::<Event>(namespace.unwrap_or_default(), name.unwrap_or_default(), Patch::Strategic(patch))
             .await;
-        patched.map(drop).map_err(|status| status.reason)
+        patched.map(drop)
     }
 }
 

@@ -17,6 +17,14 @@ use crate::object::{Kind, Status};
 /// What a client says whose connection nobody takes.
 pub const REFUSED: &str = "connect: connection refused";
 
+/// What a client says whose connection breaks.
+const LOST: &str = "http2: client connection lost";
+
+/// Whether this is no answer of the API server's, but what Go's HTTP client says when there is none.
+pub fn is_unanswered(status: &Status) -> bool {
+    status.message.contains(REFUSED) || status.message.contains(LOST)
+}
+
 /// How a call is to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
@@ -164,5 +172,5 @@ impl Failing {
 
 /// What a client sees when its connection breaks. No status of the API server's: Go's HTTP client says it.
 pub(super) fn lost() -> Status {
-    Status::new(Reason::Unknown, "http2: client connection lost")
+    Status::new(Reason::Unknown, LOST)
 }

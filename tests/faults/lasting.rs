@@ -88,6 +88,17 @@ fn is_lost(pod: &serde_json::Value, node: &str) -> bool {
     pod["spec"]["nodeName"] != node || !pod["metadata"]["deletionTimestamp"].is_null()
 }
 
+/// What a component has to tell while nobody answers it tells later.
+#[test]
+fn what_was_told_while_the_server_was_gone_is_not_lost() {
+    let mut session = session(0);
+    session.act("fail replicaset-controller create events with lost times 3").expect("it has an agent");
+    settle(&mut session);
+    let events = session.cluster.engine.api.store.prefix("/registry/events/default/");
+    let told = events.filter(|(_, entry)| entry.value.to_json()["reason"] == "SuccessfulCreate").count();
+    assert_eq!((told, available(&session)), (2, 2));
+}
+
 /// A clock that is fast does no harm. One that goes back makes its node doubted, until it is right again: a Lease counts
 /// as renewed only if its time has grown.
 #[test]
