@@ -30,7 +30,8 @@ pub async fn write(client: &Client, pod: &Key, patch: Value) -> Result<(), Statu
 
 /// Mirrors `util.Retriable`.
 fn is_passing(status: &Status) -> bool {
-    matches!(status.reason, Reason::InternalError | Reason::ServiceUnavailable) || status.message.contains(REFUSED)
+    matches!(status.reason, Reason::InternalError | Reason::ServiceUnavailable | Reason::Conflict)
+        || status.message.contains(REFUSED)
 }
 
 /// A strategic merge patch that sets `condition`, and the nominated node if one is given (or, if that is empty, takes
@@ -99,6 +100,21 @@ mod tests {
             observed_generation: Some(1),
             ..PodCondition::default()
         }
+    }
+
+    /// `util.Retriable` has had the conflict since 1.36.
+    #[test]
+    fn what_may_be_over_in_a_moment_is_sent_again() {
+        for (reason, again) in [
+            (Reason::Conflict, true),
+            (Reason::InternalError, true),
+            (Reason::ServiceUnavailable, true),
+            (Reason::NotFound, false),
+            (Reason::TooManyRequests, false),
+        ] {
+            assert_eq!(is_passing(&Status::new(reason, "no")), again, "{reason:?}");
+        }
+        assert!(is_passing(&Status::new(Reason::Unknown, REFUSED)));
     }
 
     #[test]
