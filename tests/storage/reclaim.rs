@@ -45,8 +45,26 @@ fn the_claim_of_a_volume_that_is_given_back_is_asked_about_once() {
     world.delete(Kind::PersistentVolumeClaim, "data");
     world.run(5);
     world.seen.reads.retain(|read| read.starts_with("get"));
-    assert_eq!(world.seen.reads[..2], ["get persistentvolumeclaims default/data", "get persistentvolumes pv"]);
+    let twice = ["get persistentvolumes pv", "get persistentvolumes pv"];
+    assert_eq!(world.seen.reads[0], "get persistentvolumeclaims default/data");
+    assert_eq!(world.seen.reads[1..3], twice, "before what it stands for is deleted, and after");
     assert!(world.seen.reads[2..].iter().all(|read| read == "get persistentvolumes pv"), "{:?}", world.seen.reads);
+}
+
+/// Whoever deletes the object first does not keep what it stands for from being deleted.
+#[test]
+fn a_volume_that_is_on_its_way_out_is_given_back_all_the_same() {
+    let mut world = World::new(Config::default());
+    let more = json!({"persistentVolumeReclaimPolicy": "Delete", "hostPath": {"path": "/data"}});
+    world.create(volume("pv", "2Gi", more));
+    world.create(claim("data", "1Gi", json!({})));
+    world.run(2);
+    let held = json!({"metadata": {"finalizers": ["kubernetes.io/pv-protection", "example.com/hold"]}});
+    world.patch(Kind::PersistentVolume, "pv", held);
+    world.delete(Kind::PersistentVolume, "pv");
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    world.run(5);
+    assert_eq!(world.phase(Kind::PersistentVolume, "pv"), "Failed");
 }
 
 /// Nothing is asked: it is known without that nobody here deletes what such a volume stands for.

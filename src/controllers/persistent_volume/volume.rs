@@ -74,7 +74,8 @@ impl Binder {
     }
 
     /// Deletes what the volume stands for, and then the volume; unless that is an external provisioner's business. It may
-    /// have changed meanwhile, so the API server is asked for it. Mirrors `deleteVolumeOperation`.
+    /// have changed meanwhile, so the API server is asked for it. What it stands for is deleted even where somebody has
+    /// deleted the object before: since `HonorPVReclaimPolicy` the order does not matter. Mirrors `deleteVolumeOperation`.
     async fn delete_volume(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
         let name = volume.metadata.name.clone().unwrap_or_default();
         let spec = volume.spec.as_ref();
@@ -88,14 +89,22 @@ impl Binder {
             return self.fail(volume, why).await;
         };
         let Ok(now) = self.client.get::<PersistentVolume>("", &name).await else { return Ok(()) };
-        if now.metadata.deletion_timestamp.is_some() || claim_uid(&now).is_empty() {
+        if claim_uid(&now).is_empty() {
             return Ok(());
         }
         if !path.starts_with("/tmp/") {
             let why = format!("host_path deleter only supports /tmp/.+ but received provided {path}");
             return self.fail(volume, why).await;
         }
-        Ok(self.client.delete::<PersistentVolume>("", &name, DeleteOptions::default()).await?)
+        // A finalizer may have to come off now that the storage is gone. Mirrors `removeDeletionProtectionFinalizer`.
+        if let Err(status) = self.client.get::<PersistentVolume>("", &name).await {
+            return self.fail(volume, status.to_string()).await;
+        }
+        // What fails is left to the next round.
+        if self.client.delete::<PersistentVolume>("", &name, DeleteOptions::default()).await.is_err() {
+            self.look_again(Key::new("", &name));
+        }
+        Ok(())
     }
 
     /// The volume cannot be deleted.
