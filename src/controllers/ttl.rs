@@ -22,8 +22,9 @@ const ANNOTATION: &str = "node.alpha.kubernetes.io/ttl";
 
 /// From so many nodes, up to so many, so many seconds. The steps overlap, so that one node more or less does not change
 /// every Node back and forth.
+/// Mirrors `ttlBoundaries`.
 const STEPS: &[(usize, usize, u32)] =
-    &[(0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, 10_000, 300), (9000, usize::MAX, 600)];
+    &[(0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, usize::MAX, 300)];
 
 /// Keys are nodes.
 struct Ttl {
@@ -45,8 +46,8 @@ impl Ttl {
         }
     }
 
-    fn seconds(&self) -> String {
-        STEPS.get(self.step.get()).map_or(0, |(_, _, seconds)| *seconds).to_string()
+    fn seconds(&self) -> u32 {
+        STEPS.get(self.step.get()).map_or(0, |(_, _, seconds)| *seconds)
     }
 
     fn count(&self, count: usize) {
@@ -56,7 +57,7 @@ impl Ttl {
 
     fn is_right(&self, node: &Node) -> bool {
         let there = node.metadata.annotations.as_ref().and_then(|annotations| annotations.get(ANNOTATION));
-        there.is_some_and(|there| *there == self.seconds())
+        there.and_then(|there| there.parse().ok()) == Some(self.seconds())
     }
 }
 
@@ -78,7 +79,7 @@ impl Controller for Ttl {
         if self.is_right(&node) {
             return Ok(());
         }
-        let patch = json!({"metadata": {"annotations": {ANNOTATION: self.seconds()}}});
+        let patch = json!({"metadata": {"annotations": {ANNOTATION: self.seconds().to_string()}}});
         self.client.patch::<Node>("", key.name(), Patch::Strategic(patch)).await?;
         Ok(())
     }
@@ -103,7 +104,7 @@ mod tests {
     #[test]
     fn steps_overlap() {
         for (step, count, expected) in
-            [(0, 3, 0), (0, 100, 0), (0, 101, 1), (1, 95, 1), (1, 89, 0), (0, 5000, 4), (4, 10, 0)]
+            [(0, 3, 0), (0, 100, 0), (0, 101, 1), (1, 95, 1), (1, 89, 0), (0, 5000, 4), (4, 20_000, 4), (4, 10, 0)]
         {
             assert_eq!(step_for(step, count), expected, "{count} nodes after step {step}");
         }
