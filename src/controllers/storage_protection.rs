@@ -72,6 +72,17 @@ impl Claims {
         self.waiting.borrow_mut().entry(key.clone()).or_insert(self.client.now());
         self.queue.add(key);
     }
+
+    fn pod_changed(&self, pod: &Pod) {
+        if !may_hold(pod) {
+            self.enqueue_claims_of(pod);
+        }
+    }
+
+    fn enqueue_claims_of(&self, pod: &Pod) {
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        claim_names(pod).for_each(|claim| self.enqueue(Key::new(namespace, &claim)));
+    }
 }
 
 impl Controller for Claims {
@@ -84,13 +95,15 @@ impl Controller for Claims {
             {
                 self.enqueue(change.key());
             }
-            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } if may_hold(pod) => {}
-            Change::Added(Object::Pod(pod))
-            | Change::Updated { new: Object::Pod(pod), .. }
-            | Change::Deleted(Object::Pod(pod)) => {
-                let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-                claim_names(pod).for_each(|claim| self.enqueue(Key::new(namespace, &claim)));
+            Change::Added(Object::Pod(pod)) => self.pod_changed(pod),
+            Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => {
+                self.pod_changed(new);
+                // After a gap in the watch: the one is gone, and the other has its name.
+                if old.metadata.uid != new.metadata.uid {
+                    self.enqueue_claims_of(old);
+                }
             }
+            Change::Deleted(Object::Pod(pod)) => self.enqueue_claims_of(pod),
             _ => {}
         }
     }

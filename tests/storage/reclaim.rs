@@ -1,10 +1,11 @@
 //! What becomes of volumes and claims that are deleted or given back.
 
+use kubestep::apiserver::request::DeleteOptions;
 use kubestep::cluster::Config;
-use kubestep::object::Kind;
+use kubestep::object::{Kind, Pod};
 use serde_json::json;
 
-use crate::harness::{World, claim, class, volume, with_csi};
+use crate::harness::{World, claim, class, user_of, volume, with_csi};
 
 #[test]
 fn what_becomes_of_a_volume_is_up_to_its_policy() {
@@ -112,6 +113,33 @@ fn what_is_in_use_is_not_removed() {
     world.delete(Kind::PersistentVolumeClaim, "data");
     world.run(2);
     assert_eq!(deleting(&world), None);
+}
+
+/// Of a Pod that went while the watch was broken nothing is told, if another has its name by then: but that it had the
+/// claim is not forgotten.
+#[test]
+fn a_pod_behind_another_of_its_name_gives_its_claim_back() {
+    let mut world = World::new(Config::default());
+    world.create(volume("pv", "2Gi", json!({})));
+    world.create(claim("data", "1Gi", json!({})));
+    world.create(user_of("db", "data", json!({})));
+    world.run(10);
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    assert_eq!(world.phase(Kind::PersistentVolumeClaim, "data"), "Bound");
+    world.cluster.engine.disconnect("kube-controller-manager", Kind::Pod);
+    let other = json!({
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {"containers": [{"name": "app", "image": "nginx:1.27"}]},
+    });
+    let other: Pod = serde_json::from_value(other).expect("a Pod");
+    let exchanged = world.start("exchange", |client| async move {
+        let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+        client.delete::<Pod>("default", "db", now).await?;
+        client.create(other).await
+    });
+    world.finish(&exchanged).expect("it is another Pod");
+    world.run(5);
+    assert_eq!(world.phase(Kind::PersistentVolumeClaim, "data"), "gone");
 }
 
 /// Whoever wants to keep the data says so on the volume; then its object can go, and the volume is still there.
