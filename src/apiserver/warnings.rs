@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PodSpec, Service, TopologySpreadConstraint,
+    Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PodSpec, TopologySpreadConstraint,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -22,15 +22,12 @@ use crate::object::{Object, template};
 
 mod addresses;
 mod definition;
+mod service;
 mod storage;
 mod volumes;
 
 use super::validation::ingress::CLASS_ANNOTATION as INGRESS_CLASS;
 use super::validation::names::check_dns_label;
-
-/// How a Service was told to lead to Pods nearby, before it was told by the other.
-const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
-const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 
 /// What is said of a new object.
 pub fn on_create(object: &Object) -> Vec<String> {
@@ -136,7 +133,7 @@ fn of_stateful_set(told: &mut Vec<String>, set: &StatefulSet, spec_of_claim: &st
 /// What is said of an object whether it is new or changed.
 fn of_any(told: &mut Vec<String>, object: &Object) {
     match object {
-        Object::Service(service) => of_service(told, service),
+        Object::Service(service) => service::of_service(told, service),
         Object::Endpoints(endpoints) => addresses::of_endpoints(told, endpoints),
         Object::NetworkPolicy(policy) => addresses::of_policy(told, policy),
         Object::MutatingWebhookConfiguration(_)
@@ -404,46 +401,6 @@ fn clash(port: &ContainerPort, other: &ContainerPort) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-fn of_service(told: &mut Vec<String>, service: &Service) {
-    let Some(spec) = &service.spec else { return };
-    let external = spec.type_.as_deref() == Some("ExternalName");
-    let headless = spec.type_.as_deref() == Some("ClusterIP") && spec.cluster_ip.as_deref() == Some("None");
-    let some = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    let addresses = spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty());
-    if service.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(TOPOLOGY_HINTS)) {
-        told.push(format!("annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"));
-    }
-    addresses::inside(told, spec);
-    let cases = [
-        (headless && some(&spec.load_balancer_ip), "spec.loadBalancerIP is ignored for headless services"),
-        (headless && addresses, "spec.externalIPs is ignored for headless services"),
-        (
-            headless && spec.session_affinity.as_deref() != Some("None"),
-            "spec.SessionAffinity is ignored for headless services",
-        ),
-    ];
-    say(told, &cases);
-    addresses::outside(told, spec);
-    if addresses && !headless && !external {
-        told.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
-    }
-    addresses::balanced(told, spec);
-    let cases = [
-        (external && addresses, "spec.externalIPs is ignored when spec.type is \"ExternalName\""),
-        (!external && some(&spec.external_name), "spec.externalName is ignored when spec.type is not \"ExternalName\""),
-        (
-            spec.traffic_distribution.as_deref() == Some("PreferClose"),
-            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"",
-        ),
-    ];
-    say(told, &cases);
-}
-
-/// Says what is so.
-fn say(told: &mut Vec<String>, cases: &[(bool, &str)]) {
-    told.extend(cases.iter().filter(|(so, _)| *so).map(|(_, why)| (*why).to_owned()));
 }
 
 #[cfg(test)]

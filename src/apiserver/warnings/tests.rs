@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::service::TOPOLOGY_HINTS;
 use super::*;
 use crate::object::Kind;
 
