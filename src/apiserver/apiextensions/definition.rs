@@ -3,7 +3,7 @@
 //! Mirrors `pkg/apis/apiextensions/v1/defaults.go`, `pkg/registry/customresourcedefinition` and
 //! `pkg/apis/apiextensions/validation` of apiextensions-apiserver.
 //!
-//! Left out: conversion by webhook, which is refused; the approval of `*.k8s.io` groups. Where the real server quotes a list
+//! Left out: conversion by webhook, which is refused; the condition that tells of the approval of a group. Where the real server quotes a list
 //! of versions in Go's words for its internal type, this one quotes it as it is written; and what all versions have in common
 //! it calls by the name of that type (`spec.validation`, `spec.selectableFields`), where here it is in each version.
 
@@ -22,7 +22,7 @@ use crate::object::meta::has_finalizer;
 use crate::object::selector::names::check_subdomain;
 use crate::object::time::Instant;
 
-use super::{selectable, structural};
+use super::{approval, selectable, structural};
 
 const NONE: &str = "None";
 
@@ -75,6 +75,7 @@ pub fn validate(problems: &mut Problems, definition: &CustomResourceDefinition) 
         problems.invalid(&Path::new("metadata").child("name"), name, "must be spec.names.plural+\".\"+spec.group");
     }
     validate_spec(problems, spec);
+    approval::validate(problems, definition, None);
 }
 
 /// What is wrong with a change. Names and scope of a definition that is established stay. Mirrors
@@ -92,6 +93,7 @@ pub fn validate_update(problems: &mut Problems, new: &Arc<CustomResourceDefiniti
     problems.immutable(&names.child("plural"), &new.spec.names.plural, &old.spec.names.plural, shown);
     let stored = new.status.as_ref().and_then(|status| status.stored_versions.as_deref()).unwrap_or_default();
     validate_stored_versions(problems, stored, &new.spec.versions);
+    approval::validate(problems, new, Some(old));
 }
 
 fn validate_stored_versions(problems: &mut Problems, stored: &[String], versions: &[CustomResourceDefinitionVersion]) {
@@ -156,9 +158,9 @@ fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionV
     if !wrong.is_empty() {
         problems.invalid(&path.child("name"), version.name.as_str(), &wrong.join(","));
     }
-    if version.deprecation_warning.is_some() && version.deprecated != Some(true) {
-        let text = version.deprecation_warning.as_deref().unwrap_or_default();
-        problems.invalid(&path.child("deprecationWarning"), text, "can only be set for deprecated versions");
+    if let Some(text) = version.deprecation_warning.as_deref() {
+        let wrong = deprecation_warning(text, version.deprecated == Some(true));
+        problems.all_invalid(&path.child("deprecationWarning"), text, wrong);
     }
     let schema = path.child("schema");
     let of = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
@@ -174,6 +176,24 @@ fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionV
     }
     let fields = version.selectable_fields.as_deref().unwrap_or_default();
     selectable::validate(problems, fields, of, &path.child("selectableFields"));
+}
+
+/// What is wrong with what is told of a version that is going. Mirrors `validateDeprecationWarning`.
+fn deprecation_warning(text: &str, deprecated: bool) -> Vec<String> {
+    if !deprecated {
+        return vec!["can only be set for deprecated versions".to_owned()];
+    }
+    let mut wrong = Vec::new();
+    if text.len() > DEPRECATION_LEN_MAX {
+        wrong.push(format!("must be <= {DEPRECATION_LEN_MAX} characters long"));
+    }
+    if text.is_empty() {
+        wrong.push("must not be an empty string".to_owned());
+    }
+    if let Some((i, _)) = text.char_indices().find(|(_, c)| c.is_control() || (c.is_whitespace() && *c != ' ')) {
+        wrong.push(format!("must only contain printable UTF-8 characters; non-printable character found at index {i}"));
+    }
+    wrong
 }
 
 fn validate_subresources(problems: &mut Problems, subresources: &CustomResourceSubresources, path: &Path) {
@@ -202,6 +222,8 @@ fn validate_subresources(problems: &mut Problems, subresources: &CustomResourceS
     }
 }
 
+/// The longest warning about a version that is going.
+const DEPRECATION_LEN_MAX: usize = 256;
 const NO_SIMPLE_PATH: &str = "must be a simple json path starting with .";
 
 /// Whether this begins as a path does; the real server looks no further either.
@@ -250,18 +272,19 @@ fn validate_names(problems: &mut Problems, names: &CustomResourceDefinitionNames
             problems.invalid(&path.child(field), text, &why);
         }
     }
-    let lists = [("shortNames", &names.short_names), ("categories", &names.categories)];
-    for (field, texts) in lists {
-        let path = path.child(field);
-        for (i, text) in texts.iter().flatten().enumerate() {
-            let wrong = check_dns_1035_label(text);
-            if !wrong.is_empty() {
-                problems.invalid(&path.index(i), text.as_str(), &wrong.join(","));
-            }
-        }
-    }
+    validate_labels(problems, &path.child("shortNames"), names.short_names.as_deref());
     if !names.kind.is_empty() && names.kind == list_kind {
         problems.invalid(&path.child("listKind"), list_kind, "kind and listKind may not be the same");
+    }
+    validate_labels(problems, &path.child("categories"), names.categories.as_deref());
+}
+
+fn validate_labels(problems: &mut Problems, list: &Path, labels: Option<&[String]>) {
+    for (i, label) in labels.unwrap_or_default().iter().enumerate() {
+        let wrong = check_dns_1035_label(label);
+        if !wrong.is_empty() {
+            problems.invalid(&list.index(i), label.as_str(), &wrong.join(","));
+        }
     }
 }
 
@@ -275,5 +298,47 @@ fn validate_conversion(problems: &mut Problems, conversion: Option<&CustomResour
     if conversion.strategy == NONE && conversion.webhook.is_some() {
         let why = "should not be set when strategy is not set to Webhook";
         problems.forbidden(&path.child("webhookClientConfig"), why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn definition(version: Value) -> CustomResourceDefinition {
+        let mut v1 =
+            json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}});
+        v1.as_object_mut().unwrap().extend(version.as_object().unwrap().clone());
+        let (metadata, names) = (json!({"name": "jobs.example.com"}), json!({"plural": "jobs", "kind": "Job"}));
+        let spec = json!({"group": "example.com", "scope": "Cluster", "names": names, "versions": [v1]});
+        let mut definition: CustomResourceDefinition =
+            serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap();
+        default(&mut definition);
+        definition
+    }
+
+    fn told(problems: Problems) -> Vec<String> {
+        problems.0.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect()
+    }
+
+    #[test]
+    fn what_is_told_of_a_version_that_is_going() {
+        for (version, want) in [
+            (json!({"deprecated": true, "deprecationWarning": "use v2"}), ""),
+            (json!({"deprecationWarning": "use v2"}), "can only be set for deprecated versions"),
+            (json!({"deprecated": true, "deprecationWarning": ""}), "must not be an empty string"),
+            (json!({"deprecated": true, "deprecationWarning": "a".repeat(257)}), "must be <= 256 characters long"),
+            (
+                json!({"deprecated": true, "deprecationWarning": "a\tb"}),
+                "must only contain printable UTF-8 characters; non-printable character found at index 1",
+            ),
+        ] {
+            let mut problems = Problems::default();
+            validate(&mut problems, &definition(version.clone()));
+            let found = told(problems).join("; ");
+            assert!(found.ends_with(want) && found.is_empty() == want.is_empty(), "{version}: {found}");
+        }
     }
 }

@@ -34,7 +34,8 @@ use super::admission;
 use super::request::{Request, Subresource};
 use super::validation::field::Problems;
 
-pub mod coerce;
+pub mod approval;
+mod coerce;
 pub mod decode;
 pub mod definition;
 pub mod field_path;
