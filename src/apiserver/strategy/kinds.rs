@@ -33,6 +33,7 @@ pub fn allow_create_on_update(kind: Kind) -> bool {
             | Kind::Service
             | Kind::Endpoints
             | Kind::LimitRange
+            | Kind::RuntimeClass
             | Kind::Role
             | Kind::RoleBinding
             | Kind::ClusterRole
@@ -60,7 +61,6 @@ pub fn returns_object_on_delete(kind: Kind) -> bool {
             | Kind::VolumeAttachment
             | Kind::CSIDriver
             | Kind::CSINode
-            | Kind::CSIStorageCapacity
             | Kind::PodTemplate
             | Kind::ResourceClaim
             | Kind::ResourceClaimTemplate
@@ -85,4 +85,16 @@ pub fn outlives_first_delete(object: &Object) -> bool {
 pub fn has_spec_finalizers(object: &Object) -> bool {
     let Object::Namespace(namespace) = object else { return false };
     namespace.spec.as_ref().is_some_and(|spec| spec.finalizers.as_ref().is_some_and(|f| !f.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strategies_differ_in_small_things() {
+        assert!(allow_create_on_update(Kind::RuntimeClass) && !allow_unconditional_update(Kind::RuntimeClass));
+        assert!(!allow_create_on_update(Kind::StorageClass) && allow_unconditional_update(Kind::StorageClass));
+        assert!(returns_object_on_delete(Kind::CSINode) && !returns_object_on_delete(Kind::CSIStorageCapacity));
+    }
 }
