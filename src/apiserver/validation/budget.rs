@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 
+use super::conditions::conditions;
 use super::field::{Path, Problems};
 use super::internal::Internal;
 use super::metadata::label_selector;
@@ -39,9 +40,10 @@ pub fn budget(problems: &mut Problems, budget: &PodDisruptionBudget) {
     }
 }
 
-/// The counts of a PodDisruptionBudget. Mirrors `ValidatePodDisruptionBudgetStatusUpdate`.
+/// The conditions and counts of a PodDisruptionBudget. Mirrors `ValidatePodDisruptionBudgetStatusUpdate`.
 pub fn budget_status(problems: &mut Problems, budget: &PodDisruptionBudget) {
     let status = budget.status.clone().unwrap_or_default();
+    conditions(problems, &STATUS.child("conditions"), status.conditions.as_deref().unwrap_or_default());
     for (field, count) in [
         ("disruptionsAllowed", status.disruptions_allowed),
         ("currentHealthy", status.current_healthy),
@@ -57,6 +59,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_nobody_may_say_of_a_budget() {
+        let condition = json!({"type": "A", "status": "Maybe", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        let status = json!({"conditions": [condition], "disruptionsAllowed": -1});
+        let there: PodDisruptionBudget = serde_json::from_value(json!({"status": status})).unwrap();
+        let mut problems = Problems::default();
+        budget_status(&mut problems, &there);
+        let found: Vec<&str> = problems.0.iter().map(|cause| cause.field.as_str()).collect();
+        assert_eq!(found, ["status.conditions[0].status", "status.disruptionsAllowed"]);
+    }
 
     #[test]
     fn what_a_budget_may_not_say() {

@@ -28,6 +28,7 @@ use super::apiextensions::{Version, definition};
 pub mod admission_policy;
 pub mod autoscaling;
 pub mod budget;
+pub mod conditions;
 pub mod config;
 pub mod container;
 mod cron_job;
