@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::apiserver::request::{Body, Options, Request, User, Verb};
 use crate::apiserver::watch::{WatchEvent, WatchId};
@@ -16,11 +15,10 @@ use crate::engine::{ActorId, Hub, Memory, Note};
 use crate::object::status::Reason;
 use crate::object::{Key, Kind, Object, Resource};
 
+use super::backoff::Backoff;
+
 /// Wake: a reflector tries again. The wake's key is the kind's plural, with the group if users have defined it.
 pub const RELIST: &str = "relist";
-
-/// The reflector's first wait after an error; the real one adds chance and grows to 30 seconds.
-const BACKOFF: Duration = Duration::from_millis(800);
 
 /// The key of the wake of a kind's reflector.
 fn wake_key(kind: Kind) -> Cow<'static, str> {
@@ -114,6 +112,7 @@ pub struct Informer {
     user: Rc<User>,
     selection: Selection,
     reflector: Memory<Reflector>,
+    backoff: Memory<Backoff>,
     cache: Memory<Indexer>,
     reads: Memory<u64>,
 }
@@ -122,8 +121,8 @@ impl Informer {
     /// An informer of `actor`, watching as `user`. It does nothing until started.
     pub fn new(hub: Hub, actor: ActorId, user: Rc<User>, selection: Selection) -> Informer {
         let (reflector, cache) = (hub.memory(Reflector::Idle), hub.memory(Indexer::default()));
-        let reads = hub.memory(0);
-        Informer { hub, actor, user, selection, reflector, cache, reads }
+        let (backoff, reads) = (hub.memory(Backoff::new(hub.now())), hub.memory(0));
+        Informer { hub, actor, user, selection, reflector, backoff, cache, reads }
     }
 
     /// The kind.
@@ -232,7 +231,8 @@ impl Informer {
                 let key = wake_key(self.selection.kind);
                 let gone = filling && status.reason != Reason::Expired;
                 let wake = if gone { Hub::wake_background } else { Hub::wake };
-                wake(&self.hub, self.actor, RELIST, key.as_ref(), BACKOFF);
+                let wait = self.backoff.borrow_mut().step(self.hub.now());
+                wake(&self.hub, self.actor, RELIST, key.as_ref(), wait);
                 Vec::new()
             }
             WatchEvent::Bookmark { revision, initial_events_end: true, .. } if filling => self.filled(revision),

@@ -17,9 +17,10 @@
 //! and nothing here hides that.
 //!
 //! Left out: handlers of one informer run in one step, in the order of registration (in Go each has a goroutine of
-//! its own); watches do not time out by themselves.
+//! its own); watches do not time out by themselves; a reflector waits no longer by chance.
 
 pub mod api;
+mod backoff;
 pub mod controller;
 mod correlator;
 pub mod informer;
