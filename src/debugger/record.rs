@@ -59,7 +59,7 @@ impl Record {
                 };
                 let Some(object) = new.as_ref().or(old.as_ref()) else { continue };
                 let object = engine.api.with_managers(object);
-                self.events.push(self.change(request, step, *revision, type_, &object).to_string());
+                self.events.push(self.change(request, step, *revision, type_, object).to_string());
             }
         }
     }
@@ -145,18 +145,22 @@ impl Record {
         Some(Value::Object(call))
     }
 
-    fn change(&self, request: &Request, step: &Step, revision: u64, type_: &str, object: &Object) -> Value {
+    fn change(&self, request: &Request, step: &Step, revision: u64, type_: &str, mut object: Object) -> Value {
         let subresource = request.subresource.map_or(String::new(), |s| format!("/{}", s.as_str()));
         let info = object.kind().info();
-        let by = if is_own_write(request, object) {
+        let by = if is_own_write(request, &object) {
             format!("{APISERVER} update {}/status", info.plural)
         } else if object.kind() == Kind::Endpoints && request.kind == Kind::Service {
             format!("{APISERVER} (inside the request that deleted the Service)")
         } else {
             format!("{} {} {}{subresource}", request.user.agent, request.verb.as_str(), request.kind.info().plural)
         };
+        // Who manages is told by name: managedFields themselves would hide the rest.
+        let managed = object.meta_mut().managed_fields.take().unwrap_or_default();
         let mut printed = object.printed();
-        name_managers(&mut printed["metadata"]);
+        if !managed.is_empty() {
+            printed["metadata"]["managers"] = json!(manager_names(&managed));
+        }
         if type_ == "DELETED" {
             // Watches are told of an object that is gone with the revision at which it went.
             printed["metadata"]["resourceVersion"] = json!(revision.to_string());
@@ -169,7 +173,7 @@ impl Record {
             "namespace": object.namespace(),
             "name": object.name(),
             "by": by,
-            "manager": newest_manager(object),
+            "manager": newest_manager(&managed),
             "object": printed,
         })
     }
@@ -181,20 +185,17 @@ fn is_own_write(request: &Request, written: &Object) -> bool {
 }
 
 /// Who wrote last, as far as managedFields tell, which know seconds.
-fn newest_manager(object: &Object) -> Option<String> {
-    let entries = object.meta().managed_fields.as_deref().unwrap_or_default();
-    let newest = entries.iter().max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?;
+fn newest_manager(managed: &[ManagedFieldsEntry]) -> Option<String> {
+    let newest = managed.iter().max_by_key(|entry| entry.time.as_ref().map(|time| time.0))?;
     Some(format!("{}/{}", manager(newest), newest.operation.as_deref().unwrap_or_default()))
 }
 
-/// Puts the managers' names where managedFields are, which would hide the rest.
-fn name_managers(metadata: &mut Value) {
-    let Some(fields) = metadata.as_object_mut().and_then(|metadata| metadata.remove("managedFields")) else { return };
-    let entries: Vec<ManagedFieldsEntry> = serde_json::from_value(fields).unwrap_or_default();
+/// `kubelet/status:Update`, one for each manager, by name.
+fn manager_names(managed: &[ManagedFieldsEntry]) -> Vec<String> {
     let name = |entry: &ManagedFieldsEntry| format!("{}:{}", manager(entry), entry.operation.as_deref().unwrap_or(""));
-    let mut names: Vec<String> = entries.iter().map(name).collect();
+    let mut names: Vec<String> = managed.iter().map(name).collect();
     names.sort();
-    metadata["managers"] = json!(names);
+    names
 }
 
 /// `kubelet/status`: a manager, and the subresource it wrote, if any.
