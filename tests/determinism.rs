@@ -14,6 +14,7 @@ use kubestep::debugger::record::Record;
 use kubestep::engine::{Engine, Step};
 
 mod skip;
+mod threads;
 
 /// How many seeds are tried unless the environment says otherwise. CI tries 200.
 const SEEDS: u64 = 8;
@@ -72,14 +73,7 @@ fn run_with(scenario: &Scenario, seed: u64, mut add: impl FnMut(&Engine, &Step))
 
 #[test]
 fn runs_repeat_and_properties_hold() {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let scenarios = Scenario::shipped();
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let share = scenarios.iter().skip(thread).step_by(threads);
-            scope.spawn(move || share.for_each(repeats_and_holds));
-        }
-    });
+    threads::share(&Scenario::shipped(), repeats_and_holds);
 }
 
 fn repeats_and_holds(scenario: &Scenario) {

@@ -6,6 +6,7 @@ use kubestep::object::random::Random;
 
 use crate::harness::{SEEDS, STEPS, available, can_get_lost, give_up_nodes, inflict, session, settle};
 use crate::seeds::seeds;
+use crate::threads;
 
 /// Faults that a cluster comes through by itself.
 const HEALED: &[&[&str]] = &[
@@ -49,12 +50,7 @@ const HEALED: &[&[&str]] = &[
 
 #[test]
 fn the_cluster_comes_through() {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            scope.spawn(move || HEALED.iter().skip(thread).step_by(threads).for_each(|fault| comes_through(fault)));
-        }
-    });
+    threads::share(HEALED, |fault| comes_through(fault));
 }
 
 fn comes_through(fault: &[&str]) {

@@ -7,6 +7,7 @@ use kubestep::debugger::{Goal, Session};
 use crate::harness::{SEEDS, available, give_up_nodes, inflict, ready, session, settle};
 use crate::scenario;
 use crate::seeds::seeds;
+use crate::threads;
 
 /// Faults that last, and what they are to be known by.
 #[test]
@@ -40,15 +41,7 @@ fn what_is_held_for_good_has_a_name() {
         ("hold kube-controller-manager pods", "kube-controller-manager"),
         ("hold kube-controller-manager", "kube-controller-manager"),
     ];
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let cases = cases.into_iter().skip(thread).step_by(threads);
-            scope.spawn(move || {
-                cases.for_each(|(fault, who)| (1..=seeds(SEEDS)).for_each(|seed| lasts(fault, who, seed)))
-            });
-        }
-    });
+    threads::share(&cases, |(fault, who)| (1..=seeds(SEEDS)).for_each(|seed| lasts(fault, who, seed)));
 }
 
 fn lasts(fault: &str, who: &str, seed: u64) {

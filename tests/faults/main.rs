@@ -13,3 +13,5 @@ mod shortage;
 mod shutdown;
 mod stateful_set;
 mod steps;
+#[path = "../threads/mod.rs"]
+mod threads;
