@@ -10,7 +10,7 @@ use crate::apiserver::decode::{Patched, decode_patched};
 use crate::apiserver::request::Request;
 use crate::apiserver::{ApiServer, Handling, Outcome};
 use crate::object::fields::compare::{compare, set_of};
-use crate::object::fields::{BuiltIn, Managers, Operation, Refused, Schema, Set, Write, Writer};
+use crate::object::fields::{BuiltIn, Managed, Managers, Operation, Refused, Schema, Set, Write, Writer};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::well_known::LAST_APPLIED;
 use crate::object::{Kind, Object, Status};
@@ -32,9 +32,18 @@ impl ApiServer {
     ) -> Result<(Object, Written), Status> {
         let live = old.to_json();
         let mut managers = Managers::clone(&self.managers_now(old));
-        if managers.is_empty() {
-            let by = Writer { manager: BEFORE.into(), ..Request::writer(handling.request, Operation::Update) };
-            let write = Write { by: &by, at: handling.now.time(), ignored: &Set::default() };
+        let by = Writer { manager: BEFORE.into(), ..Request::writer(handling.request, Operation::Update) };
+        if by.subresource == "scale" {
+            let path = super::replicas(&self.definitions, old.kind());
+            if !super::is_managed(&managers, &path) {
+                let mut fields = Set::default();
+                fields.insert(&path);
+                managers.0.push(Managed { by, at: None, fields: fields.into() });
+            }
+        } else if managers.is_empty() {
+            let has_status = handling.custom.as_ref().is_none_or(|version| version.has_status);
+            let ignored = shapes::reset_fields(old.kind(), &by.subresource, has_status);
+            let write = Write { by: &by, at: shapes::time_of(&by, handling.now), ignored: &ignored };
             let nothing = shapes::whole(old.kind(), None);
             managers = super::update(&self.definitions, &managers, old.kind(), (&nothing, &live), &write);
         }
@@ -44,7 +53,9 @@ impl ApiServer {
     /// An object that is not there yet is created by applying it.
     pub(in crate::apiserver) fn apply_new(&mut self, handling: &mut Handling, config: &Value) -> Outcome {
         let nothing = Value::Object(Map::new());
-        let (object, written) = self.apply_to(handling, &Managers::default(), nothing, config)?;
+        let (mut object, written) = self.apply_to(handling, &Managers::default(), nothing, config)?;
+        // As for a PUT of what is not there, the version from which it was made does not matter.
+        object.meta_mut().resource_version = None;
         if let Some(uid) = object.meta().uid.as_deref().filter(|uid| !uid.is_empty()) {
             let why =
                 format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
@@ -92,7 +103,7 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
         let by = request.writer(Operation::Apply);
         let has_status = custom.as_ref().is_none_or(|version| version.has_status);
         let ignored = shapes::reset_fields(request.kind, &by.subresource, has_status);
-        let write = Write { by: &by, at: self.handling.now.time(), ignored: &ignored };
+        let write = Write { by: &by, at: shapes::time_of(&by, self.handling.now), ignored: &ignored };
         let force = request.options.force;
         let apply = |force| self.managers.apply(self.schema, &self.live, self.config, &write, force);
         let applied = match apply(force) {
@@ -104,6 +115,7 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
         };
         let (mut new, managers) = applied.map_err(|refused| match refused {
             Refused::Config(why) => self.no_typed_patch(&why),
+            Refused::Conflicts(all) if by.subresource == "scale" => conflict(all.into_iter().map(of_scale).collect()),
             Refused::Conflicts(all) => conflict(all),
         })?;
         if by.manager == KUBECTL {
@@ -153,23 +165,25 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
     }
 }
 
+/// Mirrors `versionCheckManager`.
 fn check_config(kind: Kind, config: &Value) -> Result<(), Status> {
     let info = kind.info();
     let text = |field: &str| config.get(field).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (text("apiVersion"), text("kind"));
-    if version != info.api_version {
-        const WHAT: &str = "Incorrect version specified in apply patch. Specified patch version";
-        return Err(Status::bad_request(format!("{WHAT}: {version}, expected: {}", info.api_version)));
-    }
-    if name != info.kind {
-        let gvk = |kind: &str| format!("{}/{}, Kind={kind}", info.group, info.version);
-        let (got, want) = (gvk(name), gvk(info.kind));
-        return Err(Status::bad_request(format!("invalid object type: expected: {want}, got: {got}")));
+    if version != info.api_version || name != info.kind {
+        let (group, version) = version.split_once('/').unwrap_or(("", version));
+        return Err(Status::bad_request(format!("invalid object type: {group}/{version}, Kind={name}")));
     }
     if config.pointer("/metadata/managedFields").is_some_and(|entries| !entries.is_null()) {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
     Ok(())
+}
+
+/// A conflict as whoever applies a Scale is told of it: who manages the object's replicas manages those of the Scale. Mirrors
+/// `ScaleHandler.ToSubresource`.
+fn of_scale((with, _): (Writer, Set)) -> (Writer, Set) {
+    (Writer { api_version: "autoscaling/v1".into(), ..with }, Set::of_fields(&["spec.replicas"]))
 }
 
 /// 409: others manage what would change. Mirrors `NewConflictError`.

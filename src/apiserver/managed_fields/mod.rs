@@ -21,7 +21,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::Value;
 
 use crate::object::fields::history::{Before, Run};
-use crate::object::fields::{BuiltIn, History, Managers, Operation, Set, Write, Writer};
+use crate::object::fields::{BuiltIn, History, Managers, Operation, Set, Step, Write, Writer};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 use crate::store::Entry;
@@ -114,13 +114,32 @@ pub(super) fn after(
 
 /// What a row of writes makes of who manages what.
 fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
+    // Of what nobody manages nobody takes anything by an update. Mirrors `skipNonAppliedManager`.
+    if managers.is_empty() && run.old.is_some() {
+        return Managers::default();
+    }
     let (old, new) = run.compared();
     let kind = new.kind();
+    // Nor of the scale of an object whose replicas nobody manages.
+    if run.by.subresource == "scale" && !is_managed(managers, &replicas(definitions, kind)) {
+        return managers.clone();
+    }
     let has_status = definitions.of(kind).is_none_or(|version| version.has_status);
     let ignored = shapes::reset_fields(kind, &run.by.subresource, has_status);
-    let write = Write { by: &run.by, at: run.at.time(), ignored: &ignored };
+    let write = Write { by: &run.by, at: shapes::time_of(&run.by, run.at), ignored: &ignored };
     let (old, new) = (shapes::whole(kind, old.as_ref()), shapes::whole(kind, Some(&new)));
     update(definitions, managers, kind, (&old, &new), &write)
+}
+
+/// Where the objects of a kind have their replicas.
+fn replicas(definitions: &Definitions, kind: Kind) -> Vec<Step> {
+    let scale = definitions.of(kind).and_then(|version| version.scale.as_ref());
+    let path = scale.map_or("spec.replicas", |scale| scale.spec_replicas_path.trim_start_matches('.'));
+    path.split('.').map(Step::field).collect()
+}
+
+fn is_managed(managers: &Managers, path: &[Step]) -> bool {
+    managers.0.iter().any(|managed| managed.fields.has_path(path))
 }
 
 fn update(
@@ -151,7 +170,7 @@ impl ApiServer {
     }
 
     /// What an update says of who manages what, where it brings managedFields itself: they count if they make sense, and a
-    /// list with one empty entry takes away all of them. Mirrors `decodeLiveOrNew`.
+    /// list that is empty, or has one empty entry, takes away all of them. Mirrors `decodeLiveOrNew`.
     pub(super) fn written_by_update(&self, handling: &Handling, old: &Object, new: &mut Object) -> Written {
         let by = handling.request.writer(Operation::Update);
         if new.meta().managed_fields.is_none() {
@@ -226,9 +245,10 @@ impl ApiServer {
     }
 }
 
-/// The managers that somebody sent; none if they are no word on it.
+/// The managers that somebody sent; none if they are no word on it. Mirrors `isResetManagedFields`.
 fn sent_managers(entries: &[ManagedFieldsEntry]) -> Option<Managers> {
     match entries {
+        [] => Some(Managers::default()),
         [only] if *only == ManagedFieldsEntry::default() => Some(Managers::default()),
         entries => Managers::of_entries(entries).filter(|managers| !managers.is_empty()),
     }

@@ -1,8 +1,10 @@
 //! What each kind lets through at which endpoint, and what of it is there although nothing was written into it.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
-use crate::object::fields::Set;
+use crate::object::fields::{Set, Writer};
+use crate::object::time::Instant;
 use crate::object::{Kind, Object, go_types};
 
 /// What a write to an endpoint does not change, whatever was sent. Mirrors the strategies' `GetResetFields`.
@@ -15,10 +17,20 @@ pub fn reset_fields(kind: Kind, subresource: &str, has_status: bool) -> Set {
         (_, "") if has_status => &["status"],
         (Kind::Pod, "status") => &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
         (Kind::Deployment, "status") => &["spec", "metadata.labels"],
+        (
+            Kind::VolumeAttachment | Kind::ServiceCIDR | Kind::ResourceClaim | Kind::ValidatingAdmissionPolicy,
+            "status",
+        ) => &["spec", "metadata"],
         (_, "status") => &["spec"],
         _ => &[],
     };
     Set::of_fields(paths)
+}
+
+/// When a write was, as it is noted. It is not for writes of a scale: `managedfields.ScaleHandler`, which makes fields of the
+/// object of those of the scale, loses it.
+pub fn time_of(by: &Writer, at: Instant) -> Option<Time> {
+    (by.subresource != "scale").then(|| at.time())
 }
 
 /// Whether the server fills in more of a new object of this kind than its status.

@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use crate::object::fields::{BuiltIn, Managers, Operation, Set, Write, Writer};
 use crate::object::meta::controller_of;
-use crate::object::time::Instant;
 use crate::object::{Kind, Object, Pod};
 
 use super::super::recent::Recent;
@@ -51,7 +50,7 @@ fn fields(pod: &Pod) -> Set {
     let by =
         Writer { manager: "".into(), operation: Operation::Update, api_version: "v1".into(), subresource: "".into() };
     let ignored = shapes::reset_fields(Kind::Pod, "", true);
-    let write = Write { by: &by, at: Instant::default().time(), ignored: &ignored };
+    let write = Write { by: &by, at: None, ignored: &ignored };
     let (old, new) = (shapes::whole(Kind::Pod, None), shapes::whole(Kind::Pod, Some(&Object::Pod(pod.clone().into()))));
     let managers = Managers::default().update(&BuiltIn::new(Kind::Pod), &old, &new, &write);
     managers.0.first().map(|managed| Set::clone(&managed.fields)).unwrap_or_default()

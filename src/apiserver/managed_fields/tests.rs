@@ -66,6 +66,13 @@ impl Bench {
         entries.into_iter().map(one).collect()
     }
 
+    /// When each manager last wrote.
+    fn times(&mut self, target: &str) -> Vec<Value> {
+        let (_, object) = self.send("GET", target, "", "");
+        let entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+        entries.iter().map(|entry| entry["time"].clone()).collect()
+    }
+
     fn managers(&mut self, target: &str) -> Vec<String> {
         self.managed(target).into_iter().map(|(name, _)| name).collect()
     }
@@ -128,10 +135,12 @@ fn updates_of_a_part_are_managed_apart() {
     bench.send("PATCH", &format!("{WEB}/scale?fieldManager=scaler"), MERGE, r#"{"spec":{"replicas":3}}"#);
     let managed = bench.managed(WEB);
     let names: Vec<&str> = managed.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["creator/Update/", "seer/Update/status", "scaler/Update/scale"]);
-    assert!(managed[0].1["f:spec"].get("f:replicas").is_none(), "the scaler has taken it");
-    assert_eq!(managed[1].1, json!({"f:status": {"f:replicas": {}}}));
-    assert_eq!(managed[2].1, json!({"f:spec": {"f:replicas": {}}}));
+    assert_eq!(names, ["scaler/Update/scale", "creator/Update/", "seer/Update/status"]);
+    assert!(managed[1].1["f:spec"].get("f:replicas").is_none(), "the scaler has taken it");
+    assert_eq!(managed[2].1, json!({"f:status": {"f:replicas": {}}}));
+    assert_eq!(managed[0].1, json!({"f:spec": {"f:replicas": {}}}));
+    let times = bench.times(WEB);
+    assert_eq!(times, [Value::Null, json!("2026-01-01T00:00:02Z"), json!("2026-01-01T00:00:03Z")]);
     bench.send("PATCH", &format!("{WEB}/scale?fieldManager=other"), MERGE, r#"{"spec":{"replicas":3}}"#);
     assert_eq!(bench.managed(WEB), managed, "who changes nothing takes nothing");
 }
@@ -182,6 +191,21 @@ fn applying_creates_changes_and_takes_away() {
 }
 
 #[test]
+fn who_applies_what_is_there_has_written_nothing() {
+    let mut bench = Bench::new();
+    bench.apply(WEB, "fieldManager=me", &web(Some(2), "nginx"));
+    bench.apply(WEB, "fieldManager=you", &web(Some(2), "nginx"));
+    assert_eq!(bench.managers(WEB), ["you/Apply/", "me/Apply/"]);
+    assert_eq!(bench.times(WEB), [Value::Null, json!("2026-01-01T00:00:02Z")]);
+    bench.apply(WEB, "fieldManager=me", &web(None, "nginx"));
+    assert_eq!(bench.times(WEB), [Value::Null, json!("2026-01-01T00:00:02Z")], "its replicas are left to the other");
+    bench.apply(WEB, "fieldManager=me", &web(None, "nginx:2"));
+    let (code, _) = bench.apply(WEB, "fieldManager=me&force=true", &web(None, "nginx:2"));
+    assert_eq!((code, bench.managers(WEB)), (200, vec!["you/Apply/".to_owned(), "me/Apply/".to_owned()]));
+    assert_eq!(bench.times(WEB)[1], "2026-01-01T00:00:09Z".to_owned());
+}
+
+#[test]
 fn a_field_of_another_is_a_conflict() {
     let mut bench = Bench::new();
     bench.send("POST", &format!("{DEPLOYMENTS}?fieldManager=creator"), "", &web(Some(2), "nginx:1").to_string());
@@ -223,11 +247,7 @@ fn what_is_wrong_with_a_configuration_is_said() {
     let container = "/spec/template/spec/containers/0";
     const TYPED: &str = "failed to create typed patch object (/web; apps/v1, Kind=Deployment): ";
     for (config, code, message) in [
-        (
-            config("/apiVersion", json!("v1")),
-            400,
-            "Incorrect version specified in apply patch. Specified patch version: v1, expected: apps/v1".into(),
-        ),
+        (config("/apiVersion", json!("v1")), 400, "invalid object type: /v1, Kind=Deployment".into()),
         (
             config("/metadata", json!({"name": "web", "managedFields": []})),
             400,
@@ -253,7 +273,8 @@ fn what_is_wrong_with_a_configuration_is_said() {
             500,
             format!(
                 "{TYPED}.spec.template.spec.containers: element 0: \
-            associative list with keys has an element that omits key field \"name\" (and doesn't have default value)"
+            associative list with keys has an element that omits all key fields [\"name\"] (and doesn't have default \
+            values for any key fields)"
             ),
         ),
     ] {
@@ -277,14 +298,25 @@ fn a_part_is_applied_at_its_endpoint() {
         (code, &status["message"]),
         (409, &json!("Apply failed with 1 conflict: conflict with \"me\": .spec.replicas"))
     );
+    bench.send("PATCH", &format!("{WEB}?fieldManager=other"), MERGE, r#"{"spec":{"replicas":3}}"#);
+    let (_, status) = bench.apply(&format!("{WEB}/scale"), "fieldManager=hpa", &scale);
+    const WITH: &str = "Apply failed with 1 conflict: conflict with \"other\" using autoscaling/v1: .spec.replicas";
+    assert_eq!(status["message"], WITH);
+    bench.apply(WEB, "fieldManager=me&force=true", &web(Some(1), "nginx"));
     bench.apply(WEB, "fieldManager=me", &web(None, "nginx"));
-    let (code, scaled) = bench.apply(&format!("{WEB}/scale"), "fieldManager=hpa", &scale);
+    bench.send("PATCH", &format!("{WEB}/scale?fieldManager=scaler"), MERGE, r#"{"spec":{"replicas":3}}"#);
+    assert_eq!(bench.managers(WEB), ["me/Apply/"], "of replicas that nobody manages nobody takes any by an update");
+    let (_, status) = bench.apply(&format!("{WEB}/scale"), "fieldManager=hpa", &scale);
+    const BEFORE: &str = "Apply failed with 1 conflict: conflict with \"before-first-apply\" with subresource \"scale\" using \
+        autoscaling/v1: .spec.replicas";
+    assert_eq!(status["message"], BEFORE);
+    let (code, scaled) = bench.apply(&format!("{WEB}/scale"), "fieldManager=hpa&force=true", &scale);
     assert_eq!((code, &scaled["spec"]["replicas"]), (200, &json!(2)));
     let status =
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 7}, "status": {"replicas": 2}});
     let (code, seen) = bench.apply(&format!("{WEB}/status"), "fieldManager=seer", &status);
     assert_eq!((code, &seen["spec"]["replicas"], &seen["status"]["replicas"]), (200, &json!(2), &json!(2)));
-    assert_eq!(bench.managers(WEB), ["me/Apply/", "hpa/Apply/scale", "seer/Apply/status"]);
+    assert_eq!(bench.managers(WEB), ["hpa/Apply/scale", "me/Apply/", "seer/Apply/status"]);
 }
 
 #[test]
@@ -295,10 +327,16 @@ fn managers_can_be_taken_away_and_written() {
     let (_, reset) = bench.send("PATCH", WEB, MERGE, r#"{"metadata":{"managedFields":[{}]}}"#);
     assert_eq!(reset["metadata"].get("managedFields"), None);
     let (_, kept) = bench.send("PATCH", WEB, MERGE, r#"{"metadata":{"managedFields":[]}}"#);
-    assert_eq!(kept["metadata"]["resourceVersion"], reset["metadata"]["resourceVersion"], "an empty list says nothing");
+    assert_eq!(kept["metadata"]["resourceVersion"], reset["metadata"]["resourceVersion"], "there was nothing to take");
+    bench.send("PATCH", &format!("{WEB}?fieldManager=other"), MERGE, r#"{"spec":{"paused":false}}"#);
+    bench.send("PATCH", &format!("{WEB}/status?fieldManager=seer"), MERGE, r#"{"status":{"replicas":1}}"#);
+    assert_eq!(bench.managers(WEB), Vec::<String>::new(), "of what nobody manages nobody takes anything by an update");
     bench.apply(WEB, "fieldManager=you&force=true", &web(Some(2), "nginx"));
     assert_eq!(bench.managers(WEB), ["you/Apply/", "before-first-apply/Update/"]);
-    let patch = json!([{"op": "replace", "path": "/metadata/managedFields", "value": entries}]);
+    assert_eq!(bench.managed(WEB)[1].1.get("f:status"), None, "the endpoint lets no status through");
+    bench.send("PATCH", WEB, MERGE, r#"{"metadata":{"managedFields":[]}}"#);
+    assert_eq!(bench.managers(WEB), Vec::<String>::new(), "an empty list will do");
+    let patch = json!([{"op": "add", "path": "/metadata/managedFields", "value": entries}]);
     let (code, _) = bench.send("PATCH", WEB, "application/json-patch+json", &patch.to_string());
     assert_eq!((code, bench.managers(WEB)), (200, vec!["me/Apply/".to_owned()]));
 }

@@ -109,8 +109,8 @@ pub enum Refused {
 pub struct Write<'a> {
     /// Who writes.
     pub by: &'a Writer,
-    /// When.
-    pub at: Time,
+    /// When, if that is noted.
+    pub at: Option<Time>,
     /// What the endpoint does not let through, whatever was sent.
     pub ignored: &'a Set,
 }
@@ -147,7 +147,7 @@ impl Managers {
         let taken = changes.written().difference(&Set::of_fields(&NOBODYS));
         if !taken.is_empty() {
             let all = after.fields_of(write.by).map_or_else(|| taken.clone(), |before| before.union(&taken));
-            after.set(write.by, Some(write.at.clone()), all);
+            after.set(write.by, write.at.clone(), all);
         }
         after.merge_ancient();
         after
@@ -163,11 +163,14 @@ impl Managers {
         force: bool,
     ) -> Result<(Value, Managers), Refused> {
         let wanted = set_of(schema, config).map_err(Refused::Config)?.without(write.ignored);
-        let last = self.fields_of(write.by).cloned().unwrap_or_default();
+        let before = self.0.iter().find(|managed| managed.by.is(write.by));
+        let last = before.map(|before| before.fields.clone()).unwrap_or_default();
         let mut after = self.clone();
-        after.set(write.by, Some(write.at.clone()), wanted);
+        after.set(write.by, write.at.clone(), wanted);
         let merged = merge(schema, Some(live.clone()), config);
         let new = after.prune(schema, merged, &last);
+        // Who changes nothing by it has not written now, and if they are new, never. Mirrors `managedFieldsUpdater.Apply`.
+        let at = if new == *live { before.and_then(|before| before.at.clone()) } else { write.at.clone() };
         let changes = compare(schema, live, &new).outside(write.ignored);
         let conflicts = after.conflicts(&changes, write.by);
         if !force && !conflicts.is_empty() {
@@ -176,9 +179,8 @@ impl Managers {
         after.lose(&changes, Some(write.by));
         // Only now: that the configuration has a name keeps the rest of the metadata.
         if let Some(wanted) = after.fields_of(write.by).map(|wanted| wanted.difference(&Set::of_fields(&NOBODYS))) {
-            after.set(write.by, Some(write.at.clone()), wanted);
+            after.set(write.by, at, wanted);
         }
-        after.merge_ancient();
         Ok((new, after))
     }
 
@@ -277,11 +279,11 @@ impl Managers {
                 "Update" => Operation::Update,
                 _ => return None,
             };
-            let fields = Set::from_json(&entry.fields_v1.as_ref()?.0)?;
-            if entry.fields_type.as_deref() != Some("FieldsV1") {
+            let fields = entry.fields_v1.as_ref().map_or(Some(Set::default()), |fields| Set::from_json(&fields.0))?;
+            let (manager, api_version) = (text(&entry.manager), text(&entry.api_version));
+            if entry.fields_type.as_deref() != Some("FieldsV1") || api_version.is_empty() {
                 return None;
             }
-            let (manager, api_version) = (text(&entry.manager), text(&entry.api_version));
             let by = Writer { manager, operation, api_version, subresource: text(&entry.subresource) };
             Some(Managed { by, at: entry.time.clone(), fields: Rc::new(fields) })
         };

@@ -1,7 +1,7 @@
 //! Laying a configuration over an object, and taking fields away. Mirrors `typed.Merge` and `RemoveItems` of
 //! structured-merge-diff.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::schema::{List, Schema, step_to};
 use super::set::{Set, Step};
@@ -70,7 +70,7 @@ fn merge_items<S: Schema>(schema: &S, live: Vec<Value>, config: &[Value]) -> Vec
     merged
 }
 
-/// `value` without the fields in `gone`. What is left empty is gone too.
+/// `value` without the fields in `gone`.
 pub fn remove<S: Schema>(schema: &S, value: Value, gone: &Set) -> Value {
     match value {
         value if schema.is_atomic() => value,
@@ -81,7 +81,7 @@ pub fn remove<S: Schema>(schema: &S, value: Value, gone: &Set) -> Value {
                     return None;
                 }
                 let value = match gone.below(&step) {
-                    Some(below) => remove(&schema.field(&name), value, below),
+                    Some(below) => remove_in(&schema.field(&name), value, below),
                     None => value,
                 };
                 Some((name, value))
@@ -95,7 +95,7 @@ pub fn remove<S: Schema>(schema: &S, value: Value, gone: &Set) -> Value {
                     return None;
                 }
                 Some(match gone.below(&step) {
-                    Some(below) => remove(&schema.item(), item, below),
+                    Some(below) => remove_in(&schema.item(), item, below),
                     None => item,
                 })
             });
@@ -105,10 +105,21 @@ pub fn remove<S: Schema>(schema: &S, value: Value, gone: &Set) -> Value {
     }
 }
 
+/// The same of what stands in a field that is not gone itself: it stays, if need be with nothing in it.
+fn remove_in<S: Schema>(schema: &S, value: Value, gone: &Set) -> Value {
+    let nothing = match &value {
+        Value::Object(_) => json!({}),
+        Value::Array(_) => json!([]),
+        _ => Value::Null,
+    };
+    match remove(schema, value, gone) {
+        Value::Null => nothing,
+        kept => kept,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::object::Kind;
     use crate::object::fields::schema::BuiltIn;
@@ -144,11 +155,11 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_removed_and_what_is_empty_with_them() {
+    fn fields_are_removed_and_what_they_were_in_stays() {
         let gone = Set::from_json(&json!({"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": {"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {}}}})).unwrap();
         let live =
             json!({"metadata": {"name": "x", "labels": {"a": "1"}}, "spec": {"ports": [{"port": 80}, {"port": 81}]}});
-        let want = json!({"metadata": {"name": "x", "labels": null}, "spec": {"ports": [{"port": 81}]}});
+        let want = json!({"metadata": {"name": "x", "labels": {}}, "spec": {"ports": [{"port": 81}]}});
         assert_eq!(remove(&BuiltIn::new(Kind::Service), live, &gone), want);
     }
 }

@@ -42,17 +42,38 @@ pub enum List<'a> {
 
 /// The step to `item` of the list at `schema`, which is not atomic; or why it has none.
 pub fn step_to<S: Schema>(schema: &S, item: &Value) -> Result<Step, String> {
-    let List::Map(names) = schema.list() else { return Ok(Step::value(item)) };
+    let List::Map(names) = schema.list() else { return step_to_value(item) };
+    match item {
+        Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
+        Value::Object(_) => {}
+        _ => return Err("associative list with keys may not have non-map elements".to_owned()),
+    }
     let mut keys = BTreeMap::new();
-    for name in names {
-        let there = item.get(name).filter(|value| !value.is_null()).cloned();
-        let value = there.or_else(|| schema.key_default(name)).ok_or_else(|| {
-            let what = "associative list with keys has an element that omits key field";
-            format!("{what} {name:?} (and doesn't have default value)")
-        })?;
-        keys.insert(name, value);
+    for name in &names {
+        // An item without one of several keys is another than those that have it.
+        if let Some(value) = item.get(name).cloned().or_else(|| schema.key_default(name)) {
+            keys.insert(*name, value);
+        }
+    }
+    if keys.is_empty() {
+        let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        return Err(format!(
+            "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values \
+             for any key fields)",
+            names.join(" ")
+        ));
     }
     Ok(Step::key(keys))
+}
+
+fn step_to_value(item: &Value) -> Result<Step, String> {
+    let is = match item {
+        Value::Object(_) => "associative list without keys has an element that's a map type",
+        Value::Array(_) => "not supported: associative list with lists as elements",
+        Value::Null => "associative list without keys has an element that's an explicit null",
+        value => return Ok(Step::value(value)),
+    };
+    Err(is.to_owned())
 }
 
 /// A place in an object of a built-in kind.
@@ -187,9 +208,13 @@ mod tests {
         let ports = at(Kind::Service, "spec.ports");
         let step = step_to(&ports, &json!({"port": 80, "name": "http"})).unwrap();
         assert_eq!(step.to_string(), "[port=80,protocol=\"TCP\"]");
-        let why = step_to(&ports, &json!({"protocol": "UDP"})).unwrap_err();
-        const WANT: &str =
-            "associative list with keys has an element that omits key field \"port\" (and doesn't have default value)";
+        let step = step_to(&ports, &json!({"protocol": "UDP"})).unwrap();
+        assert_eq!(step.to_string(), "[protocol=\"UDP\"]", "one of the keys will do");
+        let why = step_to(&at(Kind::Pod, "spec.containers"), &json!({"image": "x"})).unwrap_err();
+        const WANT: &str = "associative list with keys has an element that omits all key fields [\"name\"] (and doesn't \
+            have default values for any key fields)";
         assert_eq!(why, WANT);
+        let why = step_to(&at(Kind::Pod, "metadata.finalizers"), &Value::Null).unwrap_err();
+        assert_eq!(why, "associative list without keys has an element that's an explicit null");
     }
 }

@@ -24,14 +24,14 @@ struct Bench {
 impl Bench {
     fn update(&mut self, manager: &'static str, new: Value) {
         let by = writer(manager, Operation::Update, "");
-        let write = Write { by: &by, at: Instant(0).time(), ignored: &Set::default() };
+        let write = Write { by: &by, at: Some(Instant(0).time()), ignored: &Set::default() };
         self.managers = self.managers.update(&deployment(), &self.live, &new, &write);
         self.live = new;
     }
 
     fn apply(&mut self, manager: &'static str, config: Value, force: bool) -> Result<(), String> {
         let by = writer(manager, Operation::Apply, "");
-        let write = Write { by: &by, at: Instant(0).time(), ignored: &Set::default() };
+        let write = Write { by: &by, at: Some(Instant(0).time()), ignored: &Set::default() };
         match self.managers.apply(&deployment(), &self.live, &config, &write, force) {
             Ok((live, managers)) => {
                 (self.live, self.managers) = (live, managers);
@@ -81,7 +81,7 @@ fn a_changed_value_of_another_is_a_conflict_and_force_takes_it() {
     bench.apply("a", replicas(1), false).unwrap();
     assert_eq!(bench.apply("b", replicas(2), false), Err("\"a\": .spec.replicas".to_owned()));
     bench.apply("b", replicas(1), false).unwrap();
-    assert_eq!(bench.managed(), ["Apply a: .spec.replicas", "Apply b: .spec.replicas"], "equal values are shared");
+    assert_eq!(bench.managed(), ["Apply b: .spec.replicas", "Apply a: .spec.replicas"], "equal values are shared");
     bench.apply("b", replicas(2), true).unwrap();
     assert_eq!(bench.managed(), ["Apply b: .spec.replicas"]);
     bench.update("kubectl-scale", replicas(3));

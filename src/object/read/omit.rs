@@ -11,6 +11,8 @@ use crate::object::json::Json;
 pub fn is_omitted(field: &Field, value: &Json) -> bool {
     match (resolve(field.go_type), value) {
         (_, Json::Null) => true,
+        // Who sends no managers wants them forgotten, which is not the same as saying nothing of them.
+        (GoType::List(of), Json::Array(_)) if of.ends_with("ManagedFieldsEntry") => false,
         // A list is stored as its items, so one without any is none at all, whatever `omitempty` says.
         (GoType::List(_), Json::Array(items)) => items.is_empty(),
         _ if field.always => false,
