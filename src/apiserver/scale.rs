@@ -113,6 +113,7 @@ fn wanted_scale(handling: &mut Handling, scale: &Scale) -> Result<Scale, Status>
         // There is no list in it.
         Body::Patch(Patch::Strategic(patch)) => patched(patch::merge(now, patch), Patched::Strategic(patch))?,
         Body::Patch(Patch::Json(patch)) => patched(patch::json(now, patch)?, Patched::Otherwise)?,
+        Body::Patch(Patch::Unreadable { why, .. }) => return Err(Status::clone(why)),
         Body::Json(text) => decode::scale(text, mode)?,
         _ => return Err(Status::bad_request("the request carries no Scale")),
     };

@@ -35,6 +35,13 @@ impl ApiServer {
                 let (new, written) = self.applied(handling, &old, config)?;
                 (old, self.addressed(handling, new)?, Some(written))
             }
+            Body::Patch(Patch::Unreadable { why, applies }) => {
+                return Err(if *applies {
+                    Status::clone(why)
+                } else {
+                    old.err().unwrap_or_else(|| Status::clone(why))
+                });
+            }
             Body::Patch(patch) => {
                 let old = old?;
                 let new = self.patched(handling, &old, patch)?;
@@ -172,6 +179,7 @@ impl ApiServer {
         let value = match patch {
             Patch::Status(patch) => return apply_status(old, patch),
             Patch::Apply(_) => unreachable!("an apply patch goes its own way"),
+            Patch::Unreadable { why, .. } => return Err(Status::clone(why)),
             Patch::Json(patch) if names_managers(patch) => {
                 patch::json(self.with_managers(old).in_version(handling.served).printed(), patch)?
             }
@@ -207,6 +215,7 @@ fn patch_name(patch: &Patch) -> &'static str {
         Patch::Json(_) => "JSON patch",
         Patch::Merge(_) => "merge patch",
         Patch::Apply(_) => "apply patch",
+        Patch::Unreadable { .. } => "patch",
         Patch::Strategic(_) | Patch::Status(_) => "strategic merge patch",
     }
 }

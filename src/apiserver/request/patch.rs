@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::NodeStatus;
 use serde_json::Value;
 
-use crate::object::Shared;
 use crate::object::pod::status::PodStatus;
+use crate::object::{Shared, Status};
 
 /// A change to an object. Values are the patch documents.
 #[derive(Clone, Debug)]
@@ -17,6 +17,13 @@ pub enum Patch {
     Strategic(Value),
     /// `application/apply-patch+yaml`: all that its author wants.
     Apply(Value),
+    /// What cannot be read. It is refused for that once there is something to patch.
+    Unreadable {
+        /// Why.
+        why: Box<Status>,
+        /// Whether it would have been applied, which needs nothing to be there.
+        applies: bool,
+    },
     /// What a node agent sends as a strategic merge patch of a status, kept typed on its way.
     Status(Box<StatusPatch>),
 }
@@ -28,7 +35,7 @@ impl Patch {
             Patch::Json(document) | Patch::Merge(document) | Patch::Strategic(document) | Patch::Apply(document) => {
                 Some(document)
             }
-            Patch::Status(_) => None,
+            Patch::Status(_) | Patch::Unreadable { .. } => None,
         }
     }
 }

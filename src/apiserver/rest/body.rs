@@ -45,7 +45,10 @@ pub fn parse(
         return Ok(Body::None);
     }
     if verb == Verb::Patch {
-        return patch(&media_type(http), http.body, options).map(Body::Patch);
+        let media_type = media_type(http);
+        check_patch(&media_type, http.body)?;
+        let unreadable = |why| Patch::Unreadable { why: Box::new(why), applies: media_type == APPLY_PATCH };
+        return Ok(Body::Patch(patch(&media_type, http.body, options).unwrap_or_else(unreadable)));
     }
     if matches!(verb, Verb::Delete | Verb::DeleteCollection) {
         let sent = match http.body {
@@ -101,11 +104,28 @@ pub fn applies(http: &HttpRequest) -> bool {
 }
 
 fn configuration(text: &str) -> Result<Patch, Status> {
-    check_length(text)?;
     let config = serde_yaml::from_str(text);
     config
         .map(Patch::Apply)
         .map_err(|why| Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: yaml: {why}")))
+}
+
+/// Whether this may be a patch, as far as can be seen without reading it.
+fn check_patch(media_type: &str, text: &str) -> Result<(), Status> {
+    const MEDIA_TYPES: [&str; 4] = [
+        APPLY_PATCH,
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
+    ];
+    if !MEDIA_TYPES.contains(&media_type) {
+        return Err(unsupported());
+    }
+    check_length(text)
+}
+
+fn unsupported() -> Status {
+    with_empty_details(Reason::UnsupportedMediaType, "415: Unsupported Media Type")
 }
 
 /// A patch. Unless it is told not to, the server first reads it looking for fields that are there twice, and it is then
@@ -117,9 +137,8 @@ pub fn patch(media_type: &str, text: &str, options: &mut Options) -> Result<Patc
         "application/json-patch+json" => Patch::Json,
         "application/merge-patch+json" => Patch::Merge,
         "application/strategic-merge-patch+json" => Patch::Strategic,
-        _ => return Err(with_empty_details(Reason::UnsupportedMediaType, "415: Unsupported Media Type")),
+        _ => return Err(unsupported()),
     };
-    check_length(text)?;
     let refuse = |why: String| {
         Status::bad_request(match (media_type, mode) {
             ("application/strategic-merge-patch+json", _) => why,

@@ -135,15 +135,15 @@ POST | ghost/eviction | {"metadata":{"name":"x"}} | 400 name in URL does not mat
 POST | ghost/binding | {"metadata":{"name":"x"},"target":{"name":"n"}} | 400 name in URL does not match name in Binding object
 POST | ghost/binding | {"metadata":{"name":"ghost"},"target":{"kind":"Node"}} | 500 target.name: Required value
 POST | ghost/binding | {"metadata":{"name":"ghost"},"target":{"kind":"Pod"}} | 500 [target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", target.name: Required value]
-MERGE | ghost | { | 400 error decoding patch: unexpected end of JSON input
-MERGE | ghost | [] | 400 error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}
-MERGE | ghost?fieldValidation=Ignore | [] | 400 Invalid JSON Patch
-JSON | ghost | {} | 400 error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp
-STRATEGIC | ghost | { | 400 unexpected end of JSON input
+MERGE | ghost | { | 404 pods "ghost" not found
+MERGE | ghost | [] | 404 pods "ghost" not found
+MERGE | ghost?fieldValidation=Ignore | [] | 404 pods "ghost" not found
+JSON | ghost | {} | 404 pods "ghost" not found
+STRATEGIC | ghost | { | 404 pods "ghost" not found
 "#;
 
 #[test]
-fn what_is_sent_is_looked_at_before_what_is_stored() {
+fn what_is_sent_is_looked_at_before_what_is_stored_unless_it_is_a_patch() {
     let mut server = server_with_config_maps(0);
     answered(&mut server, "/api/v1/namespaces/default/pods/", REFUSED);
 }
@@ -203,10 +203,23 @@ const OBJECTS: &str = r#"
 GET | c0?resourceVersion=abc |  | 500 resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax
 GET | c0?resourceVersion=99 |  | 504 Timeout: Too large resource version: 99, current:
 GET | c0?resourceVersion=2 |  | 200
+GET | /api/v1/namespaces/default/configmaps?resourceVersion=abc |  | 400 invalid resource version: resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax
+GET | /api/v1/namespaces/default/configmaps?watch=1&resourceVersion=abc |  | 500 resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax
+GET | /api/v1/namespaces/default/configmaps?continue=zzz&resourceVersion=1 |  | 400 invalid continue token: continue key is not valid: invalid character '\xcf' looking for beginning of value
+MERGE | c0 | {"metadata":{"uid":"x"}} | 422 ConfigMap "c0" is invalid: metadata.uid: Invalid value: "x": field is immutable
+PUT | c0 | {"metadata":{"name":"c0","uid":"x"}} | 409 Operation cannot be fulfilled on configmaps "c0": StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/c0, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID in object meta:
+POST | /api/v1/namespaces/default/configmaps | {"data":{"a b":"x"}} | 422 ConfigMap "" is invalid: [metadata.name: Required value: name or generateName is required, data[a b]: Invalid value
+APPLY | c1?fieldManager=m | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c1","resourceVersion":"1"}} | 201
+APPLY | c2?fieldManager=m | [ | 400 error decoding YAML: error converting YAML to JSON: yaml:
 PUT | c0 | {"data":{}} | 400 the name of the object (c0 based on URL) was undeterminable: name must be provided
 MERGE | c0 | {"kind":"Secret"} | 422  "" is invalid: patch: Invalid value: "{
 MERGE | c0 | {"apiVersion":"v2"} | 422  "" is invalid: patch: Invalid value: "{
 STRATEGIC | c0 | {"kind":"Secret"} | 200
+STRATEGIC | c0 | { | 400 unexpected end of JSON input
+JSON | c0 | {} | 400 error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp
+MERGE | c0?fieldValidation=Ignore | [] | 400 Invalid JSON Patch
+MERGE | c0 | [] | 400 error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}
+MERGE | c0 | { | 400 error decoding patch: unexpected end of JSON input
 MERGE | c0?fieldValidation=Strict | {"data":{"a":"1","a":"2"}} | 422  "" is invalid: patch: Invalid value: "{
 STRATEGIC | c0?fieldValidation=Strict | {"data":{"a":"1","a":"2"}} | 422  "" is invalid: patch: Invalid value: "map[data:map[a:2]]": strict decoding error: duplicate field "data.a"
 JSON | c0?fieldValidation=Strict | [{"op":"add","path":"/data","value":{},"foo":1}] | 422  "" is invalid: patch: Invalid value: "{

@@ -337,7 +337,7 @@ impl Kubectl {
                 Patch::Json(patch) => patch::json(object.clone(), patch)?,
                 Patch::Merge(patch) => patch::merge(object.clone(), patch),
                 Patch::Strategic(patch) => patch::strategic(kind, object.clone(), patch)?,
-                Patch::Status(_) | Patch::Apply(_) => object.clone(),
+                Patch::Status(_) | Patch::Apply(_) | Patch::Unreadable { .. } => object.clone(),
             });
         }
         let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
