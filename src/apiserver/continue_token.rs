@@ -29,7 +29,7 @@ pub fn decode(token: &str) -> Result<(Option<u64>, String), String> {
     let document: Value = serde_json::from_str(&text).unwrap_or_default();
     let version = document["v"].as_str().unwrap_or_default();
     if version != VERSION {
-        return Err(wrong(format!("server does not recognize this encoded version {version:?}")));
+        return Err(wrong(format!("server does not recognize this encoded version {version}")));
     }
     let revision = document["rv"].as_i64().unwrap_or(0);
     if revision == 0 {
@@ -38,6 +38,11 @@ pub fn decode(token: &str) -> Result<(Option<u64>, String), String> {
     let start = document["start"].as_str().unwrap_or_default();
     if start.is_empty() {
         return Err(wrong(format!("encoded start key empty (version {VERSION})")));
+    }
+    // Nobody gets out of the list's prefix. Mirrors what `path.Clean` would change.
+    let parts: Vec<&str> = start.strip_prefix('/').unwrap_or(start).split('/').collect();
+    if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
+        return Err(wrong(start.to_owned()));
     }
     Ok((u64::try_from(revision).ok(), start.to_owned()))
 }
@@ -63,9 +68,11 @@ mod tests {
             ("zzz".to_owned(), "invalid character '\\xcf' looking for beginning of value"),
             ("a!".to_owned(), "illegal base64 data at input byte 1"),
             ("a".to_owned(), "illegal base64 data at input byte 0"),
-            (document(r#"{"v":"v0"}"#), "server does not recognize this encoded version \"v0\""),
+            (document(r#"{"v":"v0"}"#), "server does not recognize this encoded version v0"),
             (document(r#"{"v":"meta.k8s.io/v1"}"#), "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"),
             (document(r#"{"v":"meta.k8s.io/v1","rv":2}"#), "encoded start key empty (version meta.k8s.io/v1)"),
+            (document(r#"{"v":"meta.k8s.io/v1","rv":2,"start":"../secrets/a"}"#), "../secrets/a"),
+            (document(r#"{"v":"meta.k8s.io/v1","rv":2,"start":"default//a"}"#), "default//a"),
         ];
         for (token, want) in cases {
             assert_eq!(decode(&token), Err(format!("continue key is not valid: {want}")), "{token}");

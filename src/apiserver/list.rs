@@ -45,12 +45,17 @@ impl ApiServer {
         let options = &handling.request.options;
         let version = options.resource_version.as_str();
         if !options.continue_token.is_empty() {
+            let (revision, start) = continue_token::decode(&options.continue_token)
+                .map_err(|why| Status::bad_request(format!("invalid continue token: {why}")))?;
             if !matches!(version, "" | "0") {
                 return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
             }
-            let (revision, start) = continue_token::decode(&options.continue_token)
-                .map_err(|why| Status::bad_request(format!("invalid continue token: {why}")))?;
+            let start = start.trim_start_matches('/');
             return Ok(Snapshot { revision, start: format!("{prefix}{start}") });
+        }
+        if !version.is_empty() {
+            parse_version(version)
+                .map_err(|status| Status::bad_request(format!("invalid resource version: {}", status.message)))?;
         }
         self.check_not_future(version)?;
         let revision = match handling.cache {

@@ -46,6 +46,7 @@ impl ApiServer {
         let version = request.options.resource_version.as_str();
         let nowhere = matches!(version, "" | "0");
         if request.options.send_initial_events.unwrap_or(nowhere) {
+            self.check_not_future(version)?;
             match handling.cached()? {
                 Some(revision) => self.send_cached(handling, id, &watcher, revision)?,
                 None => self.send_initial(handling, id, &watcher),

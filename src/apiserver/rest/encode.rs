@@ -108,8 +108,11 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
                 Err(status) => HttpAnswer::status(&status, call.format),
             }
         }
-        // A watch of the forgotten past begins like any other, and its only event says so.
-        Err(status) if call.request.verb == Verb::Watch && status.reason == Reason::Expired => {
+        // A watch of the forgotten past, or from a state that is not there yet, begins like any other, and its only event says
+        // so. Mirrors `newErrWatcher`.
+        Err(status)
+            if call.request.verb == Verb::Watch && matches!(status.reason, Reason::Expired | Reason::Timeout) =>
+        {
             let event = watch_event(call, &WatchEvent::Error(status.clone()), true, view);
             HttpAnswer::value(200, &event, event_json(call, &event), Format::Json)
         }

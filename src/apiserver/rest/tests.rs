@@ -119,6 +119,8 @@ fn a_watch_is_lines() {
         format!("{CONFIG_MAPS}?watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
     let (_, _, lines) = send(&mut server, "GET", &target, "", "");
     assert!(lines.lines().last().is_some_and(|line| line.contains("k8s.io/initial-events-end")), "{lines}");
+    let (code, event, _) = send(&mut server, "GET", &format!("{target}&resourceVersion=99"), "", "");
+    assert_eq!((code, &event["type"], &event["object"]["code"]), (200, &json!("ERROR"), &json!(504)), "not there yet");
 }
 
 #[test]
