@@ -94,7 +94,7 @@ impl ApiServer {
         let request = handling.request;
         let version = handling.custom.clone();
         let custom = version.as_deref();
-        check_preconditions(old, &new)?;
+        check_preconditions(request.verb, old, &new)?;
         self.mutate(handling, Some(old), &mut new, None)?;
         dedup_owner_references(handling, &mut new, AFTER_ADMISSION);
         self.check_escalation(handling, Some(old), &new)?;
@@ -276,11 +276,13 @@ pub(super) fn wrong_meta(there: &Object, what: &str, wanted: &str) -> String {
     )
 }
 
-/// uid and resourceVersion, where the new state carries them.
-fn check_preconditions(old: &Object, new: &Object) -> Result<(), Status> {
+/// uid and resourceVersion, where the new state carries them. A patch with another uid is for validation to refuse. Mirrors
+/// `defaultUpdatedObjectInfo.Preconditions`.
+fn check_preconditions(verb: Verb, old: &Object, new: &Object) -> Result<(), Status> {
     let (there, sent) = (old.meta(), new.meta());
     let (kind, name) = (old.kind(), old.name());
     if let (Some(a), Some(b)) = (&sent.uid, &there.uid)
+        && verb != Verb::Patch
         && !a.is_empty()
         && a != b
     {
@@ -308,10 +310,10 @@ fn check_preconditions(old: &Object, new: &Object) -> Result<(), Status> {
 fn apply_status(old: &Object, patch: &StatusPatch) -> Result<Object, Status> {
     Ok(match (old, patch) {
         (Object::Pod(pod), StatusPatch::Pod { uid, status, without }) => {
-            if pod.metadata.uid.as_deref() != Some(uid) {
-                return Err(Status::conflict(old.kind(), old.name(), &wrong_uid(old, uid)));
+            let (mut metadata, spec) = (pod.metadata.clone(), pod.spec.clone());
+            if metadata.uid.as_deref() != Some(uid) {
+                metadata.uid = Some(uid.clone());
             }
-            let (metadata, spec) = (pod.metadata.clone(), pod.spec.clone());
             let before = pod.status.as_deref();
             let status = before.map_or_else(|| status.clone(), |before| pod_status(before, status, without));
             Object::Pod(Arc::new(Pod { metadata, spec, status: Some(status) }))
