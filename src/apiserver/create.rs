@@ -1,6 +1,6 @@
 //! POST: a new object. Mirrors `endpoints/handlers/create.go` and `registry/generic/registry/store.go`.
 
-use crate::object::status::{Cause, Reason};
+use crate::object::status::Reason;
 use crate::object::{Object, Pod, Status};
 
 use super::admission::{self, Attributes};
@@ -92,11 +92,9 @@ impl ApiServer {
         let meta = object.meta_mut();
         meta.uid = Some(self.random.uid());
         meta.creation_timestamp = Some(handling.now.time());
-        if meta.name.as_deref().unwrap_or_default().is_empty() {
-            let Some(base) = meta.generate_name.as_deref().filter(|base| !base.is_empty()) else {
-                let cause = required("metadata.name", "name or generateName is required");
-                return Err(Status::invalid(object.kind(), "", vec![cause]));
-            };
+        if meta.name.as_deref().unwrap_or_default().is_empty()
+            && let Some(base) = meta.generate_name.as_deref().filter(|base| !base.is_empty())
+        {
             let base: String = base.chars().take(GENERATED_BASE_MAX).collect();
             meta.name = Some(format!("{base}{}", self.random.suffix()));
         }
@@ -168,11 +166,6 @@ pub(super) fn is_from_outside(handling: &Handling) -> bool {
 
 pub(super) fn plugin_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
-}
-
-/// `Required value: detail`.
-fn required(field: &str, detail: &str) -> Cause {
-    Cause { reason: "FieldValueRequired".into(), message: format!("Required value: {detail}"), field: field.into() }
 }
 
 /// What a client may not set itself. Whether it had a version, as no new object has; one that is no number is none.
