@@ -145,7 +145,14 @@ fn validate_spec(problems: &mut Problems, spec: &CustomResourceDefinitionSpec) {
         problems.invalid(&versions, Json(&spec.versions), why);
     }
     let names = SPEC.child("names");
-    let texts = [("plural", spec.names.plural.as_str()), ("kind", spec.names.kind.as_str())];
+    let text = |name: &Option<String>| name.clone().unwrap_or_default();
+    let (singular, list_kind) = (text(&spec.names.singular), text(&spec.names.list_kind));
+    let texts = [
+        ("plural", spec.names.plural.as_str()),
+        ("singular", singular.as_str()),
+        ("kind", spec.names.kind.as_str()),
+        ("listKind", list_kind.as_str()),
+    ];
     for (name, _) in texts.iter().filter(|(_, text)| text.is_empty()) {
         problems.required(&names.child(name), "");
     }

@@ -166,7 +166,16 @@ fn list_keys(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
             Some(other) => problems.invalid(&path.child("x-kubernetes-list-type"), other, why),
         }
     }
-    let Some(JSONSchemaPropsOrArray::Schema(item)) = schema.items.as_ref().filter(|_| is_map) else { return };
+    let keyed = matches!(schema.x_kubernetes_list_type.as_deref(), Some("set" | "map"));
+    let Some(JSONSchemaPropsOrArray::Schema(item)) = schema.items.as_ref().filter(|_| keyed) else { return };
+    if item.nullable == Some(true) {
+        let list = schema.x_kubernetes_list_type.as_deref().unwrap_or_default();
+        let why = format!("cannot be nullable when x-kubernetes-list-type is {list}");
+        problems.forbidden(&path.child("items").child("nullable"), &why);
+    }
+    if !is_map {
+        return;
+    }
     if keys.is_empty() {
         problems.required(&path.child(LIST_KEYS), "must not be empty if x-kubernetes-list-type is map");
     }
@@ -182,12 +191,17 @@ fn list_keys(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
             None => {
                 problems.invalid(&path.child(LIST_KEYS), Json(&keys), "entries must all be names of item properties")
             }
-            Some(of) if of.default.is_none() && !item.required.iter().flatten().any(|name| name == key) => {
-                let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required \
-                           property";
-                problems.required(&properties.key(key).child("default"), why);
+            Some(of) => {
+                if of.default.is_none() && !item.required.iter().flatten().any(|name| name == key) {
+                    let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required \
+                               property";
+                    problems.required(&properties.key(key).child("default"), why);
+                }
+                if of.nullable == Some(true) {
+                    let why = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
+                    problems.forbidden(&properties.key(key).child("nullable"), why);
+                }
             }
-            Some(_) => {}
         }
     }
 }
@@ -326,6 +340,11 @@ mod tests {
             (field(json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["n"],
                     "items": {"type": "object", "properties": {"n": {"type": "string"}}}})),
                 vec![format!("{F}.items.properties[n].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property")]),
+            (field(json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["n"],
+                    "items": {"type": "object", "required": ["n"], "properties": {"n": {"type": "string", "nullable": true}}}})),
+                vec![format!("{F}.items.properties[n].nullable: Forbidden: this property is in x-kubernetes-list-map-keys, so it cannot be nullable")]),
+            (field(json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string", "nullable": true}})),
+                vec![format!("{F}.items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set")]),
             (field(json!({"type": "integer", "default": "x"})),
                 vec![format!("{F}.default: Invalid value: \"string\": default in body must be of type integer: \"string\"")]),
             (field(json!({"type": "object", "default": {"b": 1}, "properties": {"a": {"type": "string"}}})),
