@@ -28,11 +28,11 @@ impl ApiServer {
         let snapshot = self.snapshot(handling, &prefix)?;
         let revision = snapshot.revision.unwrap_or(self.store.revision());
         let page = match snapshot.revision {
-            None => Page::take(self.store.prefix(&prefix), &prefix, &snapshot.start, &watcher, request),
+            None => self.page_of(self.store.prefix(&prefix), &prefix, &snapshot.start, &watcher, request),
             Some(revision) => {
                 let then = self.entries_at(&prefix, revision, &snapshot.start)?;
                 let entries = then.iter().map(|(key, entry)| (key.as_str(), entry));
-                Page::take(entries, &prefix, &snapshot.start, &watcher, request)
+                self.page_of(entries, &prefix, &snapshot.start, &watcher, request)
             }
         };
         handling.stage("watch cache", || format!("{} objects at revision {revision}", page.items.len()));
@@ -112,8 +112,9 @@ struct Page {
     remaining: Option<u64>,
 }
 
-impl Page {
-    fn take<'a>(
+impl ApiServer {
+    fn page_of<'a>(
+        &self,
         entries: impl Iterator<Item = (&'a str, &'a Entry)>,
         prefix: &str,
         start: &str,
@@ -126,8 +127,9 @@ impl Page {
         let limit = if whole { 0 } else { usize::try_from(request.options.limit).unwrap_or(usize::MAX) };
         let mut entries = entries.skip_while(|(key, _)| *key < start).peekable();
         while let Some((key, entry)) = entries.next() {
-            if watcher.matches(&entry.value) {
-                page.items.push(entry.value.clone());
+            let object = self.definitions.read(&entry.value);
+            if watcher.matches(&object) {
+                page.items.push(object.into_owned());
             }
             if limit > 0 && page.items.len() == limit && entries.peek().is_some() {
                 page.last = Some(key.strip_prefix(prefix).unwrap_or(key).to_owned());

@@ -501,7 +501,7 @@ impl ApiServer {
     ) {
         let Kind::Custom(kind) = new.kind() else { return self.watchers.fan_out(old, new, deleted, fanout) };
         for version in self.definitions.told_as(kind) {
-            let old = old.map(|old| old.clone().in_version(version));
+            let old = old.map(|old| self.definitions.read(old).into_owned().in_version(version));
             self.watchers.fan_out(old.as_ref(), &new.clone().in_version(version), deleted, fanout);
         }
     }
@@ -509,7 +509,8 @@ impl ApiServer {
     /// What is stored under this name, or the 404.
     pub(crate) fn stored(&self, kind: Kind, namespace: &str, name: &str) -> Result<Object, Status> {
         let entry = self.store.get(&registry::key(kind, namespace, name));
-        entry.map(|e| e.value.clone().in_version(kind)).ok_or_else(|| Status::not_found(kind, name))
+        let read = |entry: &Entry| self.definitions.read(&entry.value).into_owned().in_version(kind);
+        entry.map(read).ok_or_else(|| Status::not_found(kind, name))
     }
 
     /// Fills in what the sender left out.

@@ -1,5 +1,7 @@
 //! GET and WATCH. Mirrors `storage/cacher`.
 
+use std::borrow::Cow;
+
 use crate::object::selector::Selector;
 use crate::object::selector::fields::FieldSelector;
 use crate::object::status::Reason;
@@ -26,15 +28,15 @@ impl ApiServer {
         let key = registry::key(request.kind, &request.namespace, &request.name);
         let mut then = self.store.prefix_at(&key, revision).unwrap_or_default();
         let entry = then.remove(&key).ok_or_else(|| Status::not_found(request.kind, &request.name))?;
-        Ok(entry.value.in_version(request.kind))
+        Ok(self.definitions.read(&entry.value).into_owned().in_version(request.kind))
     }
 
     /// All objects that the request's namespace and selectors choose, in key order.
     pub(super) fn matching(&self, handling: &Handling) -> Result<Vec<Object>, Status> {
         let (request, watcher) = (handling.request, self.watcher_for(handling)?);
         let prefix = registry::list_prefix(request.kind, &request.namespace);
-        let all = self.store.prefix(&prefix).map(|(_, entry)| &entry.value);
-        Ok(all.filter(|object| watcher.matches(object)).cloned().collect())
+        let all = self.store.prefix(&prefix).map(|(_, entry)| self.definitions.read(&entry.value));
+        Ok(all.filter(|object| watcher.matches(object)).map(Cow::into_owned).collect())
     }
 
     pub(super) fn watch(&mut self, handling: &mut Handling) -> Outcome {
@@ -61,8 +63,9 @@ impl ApiServer {
     /// The state so far as ADDED events, then a bookmark that says that this was all of it.
     fn send_initial(&mut self, handling: &mut Handling, id: WatchId, watcher: &Watcher) {
         let prefix = registry::list_prefix(watcher.kind, &watcher.namespace);
-        for (_, entry) in self.store.prefix(&prefix).filter(|(_, entry)| watcher.matches(&entry.value)) {
-            handling.fanout.push((id, WatchEvent::Added(entry.value.clone())));
+        let all = self.store.prefix(&prefix).map(|(_, entry)| self.definitions.read(&entry.value));
+        for object in all.filter(|object| watcher.matches(object)) {
+            handling.fanout.push((id, WatchEvent::Added(object.into_owned())));
         }
         let revision = self.store.revision();
         let bookmark = WatchEvent::Bookmark { kind: watcher.kind, revision, initial_events_end: true };
@@ -82,8 +85,10 @@ impl ApiServer {
             .store
             .prefix_at(&prefix, revision)
             .map_err(|_| Status::new(Reason::Expired, "The resourceVersion for the provided list is too old."))?;
-        for entry in then.into_values().filter(|entry| watcher.matches(&entry.value)) {
-            handling.fanout.push((id, WatchEvent::Added(entry.value)));
+        for object in then.values().map(|entry| self.definitions.read(&entry.value)) {
+            if watcher.matches(&object) {
+                handling.fanout.push((id, WatchEvent::Added(object.into_owned())));
+            }
         }
         let bookmark = WatchEvent::Bookmark { kind: watcher.kind, revision, initial_events_end: true };
         handling.fanout.push((id, bookmark));

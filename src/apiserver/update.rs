@@ -156,7 +156,7 @@ impl ApiServer {
             new.meta_mut().resource_version.clone_from(&old.meta().resource_version);
         }
         let other_managers = matches!(&written, Written::Known(managers) if !managers.same(&self.managers_now(old)));
-        if new == *old && !other_managers {
+        if new == *old && !other_managers && self.is_stored_so(old) {
             handling.stage("etcd", || "nothing changed: no write".into());
             return Ok(old.clone());
         }
@@ -169,6 +169,19 @@ impl ApiServer {
             return Ok(new);
         }
         self.put_written(handling, old.revision(), new, written)
+    }
+
+    /// Whether an object that was read is stored just so. One that its definition has made another of since, be it only of
+    /// another version, is written anew although nobody has changed it.
+    fn is_stored_so(&self, read: &Object) -> bool {
+        let kind = read.kind();
+        if !matches!(kind, Kind::Custom(_)) {
+            return true;
+        }
+        let stored = self.store.get(&registry::key(kind, read.namespace(), read.name())).map(|entry| &entry.value);
+        stored.is_none_or(|stored| {
+            stored.kind() == self.definitions.storage(kind) && stored.clone().in_version(kind) == *read
+        })
     }
 
     /// `old` with the patch applied, still unchecked.

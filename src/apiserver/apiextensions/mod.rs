@@ -18,13 +18,14 @@
 //! Left out: conversion by webhook, OpenAPI documents. A real server answers the first creates
 //! two seconds late, for the sake of other API servers that have not heard of the kind yet.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale, JSONSchemaProps,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::object::definition::{is_true, kind_of};
 use crate::object::status::Cause;
@@ -61,6 +62,8 @@ struct Served {
     versions: BTreeMap<String, Arc<Version>>,
     /// The kind in which objects are stored.
     storage: CustomKind,
+    /// The revision at which its versions became what they are.
+    since: u64,
 }
 
 /// One version of a custom kind: all that the server knows of its objects.
@@ -84,13 +87,30 @@ pub struct Version {
 impl Definitions {
     /// Takes notice of a change of a definition.
     pub(super) fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        let mut since = new.map_or(0, Object::revision);
         if let Some(Object::CustomResourceDefinition(old)) = old {
-            self.0.remove(&name_of(old));
+            let before = self.0.remove(&name_of(old));
+            if let (Some(before), Some(Object::CustomResourceDefinition(new))) = (before, new)
+                && new.spec.versions == old.spec.versions
+            {
+                since = before.since;
+            }
         }
         if let Some(Object::CustomResourceDefinition(new)) = new
-            && let Some(served) = Served::of(new)
+            && let Some(served) = Served::of(new, since)
         {
             self.0.insert(name_of(new), served);
+        }
+    }
+
+    /// A stored object as it is read. One that was written before its definition became what it is loses what the schema no
+    /// longer knows, and gets what it has got a default for; in the store it stays as it is. Mirrors `schemaCoercingDecoder`
+    /// and `unstructuredDefaulter`, between which and etcd every custom object goes.
+    pub(super) fn read<'a>(&self, object: &'a Object) -> Cow<'a, Object> {
+        let Object::Custom(custom) = object else { return Cow::Borrowed(object) };
+        match self.served(custom.kind()).filter(|served| object.revision() < served.since) {
+            Some(served) => served.read(object, custom),
+            None => Cow::Borrowed(object),
         }
     }
 
@@ -153,8 +173,19 @@ fn name_of(definition: &CustomResourceDefinition) -> (String, String) {
 }
 
 impl Served {
+    fn read<'a>(&self, object: &'a Object, custom: &CustomObject) -> Cow<'a, Object> {
+        let Some(version) = self.versions.get(self.storage.info().version) else { return Cow::Borrowed(object) };
+        let mut content = Map::clone(&custom.content);
+        coerce::prune(&mut content, &version.schema);
+        coerce::default(&mut content, &version.schema);
+        if content == *custom.content {
+            return Cow::Borrowed(object);
+        }
+        Cow::Owned(Object::Custom(CustomObject::new(custom.kind(), custom.metadata.clone(), content).into()))
+    }
+
     /// What a definition makes the server serve; nothing before its names are accepted.
-    fn of(definition: &CustomResourceDefinition) -> Option<Served> {
+    fn of(definition: &CustomResourceDefinition, since: u64) -> Option<Served> {
         let is_true = |condition| is_true(definition, condition);
         if !is_true("Established") && !is_true("NamesAccepted") {
             return None;
@@ -165,7 +196,7 @@ impl Served {
         let terminating = definition.metadata.deletion_timestamp.is_some() || is_true("Terminating");
         let versions = spec.versions.iter().filter(|version| version.served);
         let versions = versions.map(|v| (v.name.clone(), Arc::new(Version::of(v, kind(&v.name), terminating))));
-        Some(Served { versions: versions.collect(), storage: kind(&storage.name) })
+        Some(Served { versions: versions.collect(), storage: kind(&storage.name), since })
     }
 }
 
@@ -239,8 +270,7 @@ impl Version {
     pub(super) fn validate(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         problems.0.extend(value::validate_object(&object.content, old.map(|old| &*old.content), &self.schema));
         scale::validate(problems, object, self.scale.as_ref());
-        let lists = |object: &CustomObject| value::validate_lists_in(&object.content, &self.schema, "");
-        problems.0.extend(if old.is_some_and(|old| !lists(old).is_empty()) { Vec::new() } else { lists(object) });
+        self.validate_lists(problems, object, old);
         problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
     }
 
@@ -249,10 +279,16 @@ impl Version {
         let known = self.schema.properties.get(STATUS).zip(object.get(STATUS));
         if let Some((schema, status)) = known {
             problems.0.extend(value::validate(status, old.and_then(|old| old.get(STATUS)), schema, STATUS));
-            problems.0.extend(value::validate_lists(status, schema, STATUS));
         }
         scale::validate(problems, object, self.scale.as_ref());
+        self.validate_lists(problems, object, old);
         problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
+    }
+
+    /// Where items were the same before, they may be.
+    fn validate_lists(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
+        let lists = |object: &CustomObject| value::validate_lists_in(&object.content, &self.schema, "");
+        problems.0.extend(if old.is_some_and(|old| !lists(old).is_empty()) { Vec::new() } else { lists(object) });
     }
 }
 
@@ -270,3 +306,6 @@ fn invalid(field: &str, value: &Value, why: &str) -> Cause {
     let message = format!("Invalid value: {value}: {why}");
     Cause { reason: "FieldValueInvalid".into(), message, field: field.into() }
 }
+
+#[cfg(test)]
+mod tests;
