@@ -12,7 +12,7 @@ use std::sync::Arc;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition, CustomResourceDefinitionNames,
     CustomResourceDefinitionSpec, CustomResourceDefinitionStatus, CustomResourceDefinitionVersion,
-    CustomResourceSubresources,
+    CustomResourceSubresources, JSONSchemaProps,
 };
 
 use crate::apiserver::validation::field::{Json, Path, Problems};
@@ -172,6 +172,9 @@ fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionV
     let schema = path.child("schema");
     let of = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
     if let Some(of) = of {
+        if version.subresources.as_ref().is_some_and(|subresources| subresources.status.is_some()) {
+            validate_root(problems, of, &schema);
+        }
         structural::validate(problems, of, &schema.child("openAPIV3Schema"));
     }
     if let Some(subresources) = &version.subresources {
@@ -183,6 +186,48 @@ fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionV
     }
     let fields = version.selectable_fields.as_deref().unwrap_or_default();
     selectable::validate(problems, fields, of, &path.child("selectableFields"));
+}
+
+/// What a schema may say at its root if the status has an endpoint of its own: a status is looked at alone, with what the schema
+/// says of that field, and nothing of what it says of the whole may be lost.
+fn validate_root(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
+    const WHY: &str = "only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength \
+        Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields \
+        XValidations] fields are allowed at the root of the schema if the status subresource is enabled";
+    let type_ = schema.type_.as_deref().unwrap_or_default();
+    if !matches!(type_, "" | "object") {
+        let why =
+            "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
+        return problems.invalid(&path.child("openAPIV3Schema.type"), type_, why);
+    }
+    let rest = JSONSchemaProps {
+        description: None,
+        type_: None,
+        format: None,
+        title: None,
+        maximum: None,
+        exclusive_maximum: None,
+        minimum: None,
+        exclusive_minimum: None,
+        max_length: None,
+        min_length: None,
+        pattern: None,
+        max_items: None,
+        min_items: None,
+        unique_items: None,
+        multiple_of: None,
+        required: None,
+        items: None,
+        properties: None,
+        external_docs: None,
+        example: None,
+        x_kubernetes_preserve_unknown_fields: None,
+        x_kubernetes_validations: None,
+        ..schema.clone()
+    };
+    if rest != JSONSchemaProps::default() {
+        problems.invalid(&path.child("openAPIV3Schema"), Json(schema), WHY);
+    }
 }
 
 /// What is wrong with what is told of a version that is going. Mirrors `validateDeprecationWarning`.
@@ -328,6 +373,28 @@ mod tests {
 
     fn told(problems: Problems) -> Vec<String> {
         problems.0.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect()
+    }
+
+    #[test]
+    fn of_an_object_whose_status_stands_alone_a_schema_says_no_more_than_its_fields() {
+        let of = |more: Value| {
+            let mut schema =
+                json!({"type": "object", "required": ["spec"], "properties": {"spec": {"type": "object"}}});
+            schema.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({"subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}})
+        };
+        let found = |version: Value| {
+            let mut problems = Problems::default();
+            validate(&mut problems, &definition(version));
+            told(problems)
+        };
+        assert_eq!(found(of(json!({}))), Vec::<String>::new());
+        let told = found(of(json!({"anyOf": [{"required": ["spec"]}]}))).join("; ");
+        let ends = "XValidations] fields are allowed at the root of the schema if the status subresource is enabled";
+        assert!(
+            told.starts_with("spec.versions[0].schema.openAPIV3Schema: Invalid value: {") && told.ends_with(ends),
+            "{told}"
+        );
     }
 
     #[test]

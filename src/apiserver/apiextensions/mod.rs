@@ -4,7 +4,7 @@
 //! way of all objects, through the same stages; where a built-in kind has code of its own (decoding, defaulting, strategy,
 //! validation, scale), a custom kind has its [`Version`], made from the definition.
 //!
-//! - [`definition`]: the definitions themselves; [`structural`]: their schemas; [`selectable`]: what to select by.
+//! - [`definition`]: the definitions themselves; [`structural`], [`nested`]: their schemas; [`selectable`]: what to select by.
 //! - [`field_path`]: how a definition points at a field.
 //! - [`schema`]: a schema, ready to be asked. [`coerce`]: pruning and defaults. [`value`], [`mod@format`]: validation.
 //! - [`rules`]: what schemas say in CEL.
@@ -42,6 +42,7 @@ pub mod definition;
 pub mod field_path;
 pub mod fields;
 pub mod format;
+pub mod nested;
 pub mod rules;
 pub mod scale;
 pub mod schema;

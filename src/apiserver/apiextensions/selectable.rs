@@ -26,7 +26,7 @@ pub fn validate(problems: &mut Problems, fields: &[SelectableField], schema: Opt
         return;
     }
     let Some(schema) = schema.map(Schema::of) else {
-        let why = "selectableFields may only be set when version.schema.openAPIV3Schema is not included";
+        let why = "may only be set when `version.schema.openAPIV3Schema` is not included";
         return problems.invalid(path, "", why);
     };
     let mut found = BTreeSet::new();
@@ -106,7 +106,7 @@ mod tests {
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(wrong(&many, Some(schema)), ["f: Too many: 9: must have at most 8 items"]);
         assert!(wrong(&[], None).is_empty());
-        let none = "selectableFields may only be set when version.schema.openAPIV3Schema is not included";
+        let none = "may only be set when `version.schema.openAPIV3Schema` is not included";
         assert_eq!(wrong(&[".spec.n"], None), [format!("f: Invalid value: \"\": {none}")]);
     }
 }

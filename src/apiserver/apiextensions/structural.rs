@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::apiserver::validation::field::{Json, Path, Problems};
 
 use super::schema::Schema;
-use super::{coerce, rules, value};
+use super::{coerce, nested, rules, value};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
@@ -30,6 +30,7 @@ pub fn validate(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) 
         problems.forbidden(&path.child("nullable"), "nullable cannot be true at the root");
     }
     structure(problems, schema, path, Level::Root);
+    nested::complete(problems, schema, path);
     // A default is looked at with the schema, and a rule knows its types from it, which has to be right for that.
     if problems.0.len() == before {
         defaults(problems, schema, path, None);
@@ -62,9 +63,19 @@ fn structure(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path, lev
     if level == Level::Root && schema.additional_properties.is_some() {
         problems.forbidden(&path.child("additionalProperties"), "must not be used at the root");
     }
+    if embedded && schema.additional_properties.is_some() {
+        let why = "must not be used if x-kubernetes-embedded-resource is set";
+        problems.forbidden(&path.child("additionalProperties"), why);
+    }
+    let empty = schema.properties.as_ref().is_none_or(|all| all.is_empty());
+    if embedded && empty && schema.x_kubernetes_preserve_unknown_fields != Some(true) {
+        let why =
+            "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
+        problems.required(&path.child("properties"), why);
+    }
     not_supported(problems, schema, path);
     extensions(problems, schema, path);
-    nested(problems, schema, path);
+    nested::nested(problems, schema, path);
     metadata(problems, schema, path, level);
     let below = path.child("properties");
     for (name, of) in schema.properties.iter().flatten() {
@@ -148,12 +159,27 @@ fn extensions(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
             problems.not_supported(&path.child(field), value, values);
         }
     }
+    set_items(problems, schema, path);
     list_keys(problems, schema, path);
     rules::definition::texts(problems, schema, path);
 }
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
+
+/// The items of a set are compared whole.
+fn set_items(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
+    let is_set = schema.x_kubernetes_list_type.as_deref() == Some("set") && schema.type_.as_deref() == Some("array");
+    let Some(JSONSchemaPropsOrArray::Schema(item)) = schema.items.as_ref().filter(|_| is_set) else { return };
+    let (list, map) = (item.x_kubernetes_list_type.as_deref(), item.x_kubernetes_map_type.as_deref());
+    let field = match item.type_.as_deref() {
+        Some("array") if list.is_some_and(|list| list != "atomic") => "x-kubernetes-list-type",
+        Some("object") if map != Some("atomic") => "x-kubernetes-map-type",
+        _ => return,
+    };
+    let why = "must be atomic as item of a list with x-kubernetes-list-type=set";
+    problems.invalid(&path.child("items").child(field), Json(&list), why);
+}
 
 /// The keys of a list that is a map are fields of its items that every item has.
 fn list_keys(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
@@ -186,12 +212,19 @@ fn list_keys(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
         problems.invalid(&items.child("type"), type_, why);
     }
     let properties = items.child("properties");
-    for key in keys {
+    for (i, key) in keys.iter().enumerate() {
+        if keys[..i].contains(key) {
+            problems.invalid(&path.child(LIST_KEYS), Json(&keys), "must not contain duplicate entries");
+        }
         match item.properties.as_ref().and_then(|all| all.get(key)) {
             None => {
                 problems.invalid(&path.child(LIST_KEYS), Json(&keys), "entries must all be names of item properties")
             }
             Some(of) => {
+                if matches!(of.type_.as_deref(), Some("array" | "object")) {
+                    let why = "must be a scalar type if parent array's x-kubernetes-list-type is map";
+                    problems.invalid(&properties.key(key).child("type"), type_, why);
+                }
                 if of.default.is_none() && !item.required.iter().flatten().any(|name| name == key) {
                     let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required \
                                property";
@@ -203,57 +236,6 @@ fn list_keys(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
                 }
             }
         }
-    }
-}
-
-/// Under `anyOf` and the like a schema may only say what values are allowed, not what they are.
-fn nested(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
-    let int_or_string = schema.x_kubernetes_int_or_string == Some(true);
-    for (field, list) in [("allOf", &schema.all_of), ("anyOf", &schema.any_of), ("oneOf", &schema.one_of)] {
-        let path = path.child(field);
-        for (i, of) in list.iter().flatten().enumerate() {
-            // `anyOf: [{type: integer}, {type: string}]`, as it was before there was a word for it.
-            if !(int_or_string && is_only_typed(of)) {
-                value_validation(problems, of, &path.index(i));
-            }
-        }
-    }
-    if let Some(of) = &schema.not {
-        value_validation(problems, of, &path.child("not"));
-    }
-}
-
-fn is_only_typed(schema: &JSONSchemaProps) -> bool {
-    *schema == JSONSchemaProps { type_: schema.type_.clone(), any_of: schema.any_of.clone(), ..Default::default() }
-}
-
-fn value_validation(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
-    let said = [
-        ("type", schema.type_.is_some(), "must be empty to be structural"),
-        ("additionalProperties", schema.additional_properties.is_some(), "must be undefined to be structural"),
-        ("default", schema.default.is_some(), "must be undefined to be structural"),
-        ("title", schema.title.is_some(), "must be empty to be structural"),
-        ("description", schema.description.is_some(), "must be empty to be structural"),
-        ("nullable", schema.nullable == Some(true), "must be false to be structural"),
-        (PRESERVE, schema.x_kubernetes_preserve_unknown_fields.is_some(), "must be false to be structural"),
-        (
-            "x-kubernetes-embedded-resource",
-            schema.x_kubernetes_embedded_resource.is_some(),
-            "must be false to be structural",
-        ),
-        ("x-kubernetes-int-or-string", schema.x_kubernetes_int_or_string.is_some(), "must be false to be structural"),
-        ("x-kubernetes-validations", schema.x_kubernetes_validations.is_some(), "must be empty to be structural"),
-    ];
-    for (field, _, why) in said.iter().filter(|(_, said, _)| *said) {
-        problems.forbidden(&path.child(field), why);
-    }
-    nested(problems, schema, path);
-    let properties = path.child("properties");
-    for (name, of) in schema.properties.iter().flatten() {
-        value_validation(problems, of, &properties.key(name));
-    }
-    if let Some(JSONSchemaPropsOrArray::Schema(of)) = &schema.items {
-        value_validation(problems, of, &path.child("items"));
     }
 }
 
@@ -271,7 +253,11 @@ fn metadata(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path, leve
         }
     }
     let names = |name: &String| name == "name" || name == "generateName";
-    if level == Level::Root && of("metadata").is_some_and(|of| !of.properties.iter().flatten().all(|(n, _)| names(n))) {
+    let says_more = |of: &JSONSchemaProps| {
+        let rest = JSONSchemaProps { type_: None, default: None, properties: None, ..of.clone() };
+        rest != JSONSchemaProps::default() || !of.properties.iter().flatten().all(|(name, _)| names(name))
+    };
+    if level == Level::Root && of("metadata").is_some_and(says_more) {
         let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
         problems.forbidden(&properties.key("metadata"), why);
     }
@@ -345,6 +331,21 @@ mod tests {
                 vec![format!("{F}.items.properties[n].nullable: Forbidden: this property is in x-kubernetes-list-map-keys, so it cannot be nullable")]),
             (field(json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string", "nullable": true}})),
                 vec![format!("{F}.items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set")]),
+            (json!({"type": "object", "properties": {"metadata": {"type": "object", "description": "x"}}}),
+                vec!["s.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified".into()]),
+            (field(json!({"type": "object", "x-kubernetes-embedded-resource": true})), vec![format!("{F}.properties: Required value: must \
+                not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields")]),
+            (field(json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object", "properties": {"a": {"type": "string"}}}})),
+                vec![format!("{F}.items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set")]),
+            (field(json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["n", "n"],
+                    "items": {"type": "object", "required": ["n"], "properties": {"n": {"type": "array", "items": {"type": "string"}}}}})),
+                vec![format!("{F}.items.properties[n].type: Invalid value: \"object\": must be a scalar type if parent array's x-kubernetes-list-type is map"),
+                    format!("{F}.x-kubernetes-list-map-keys: Invalid value: [\"n\",\"n\"]: must not contain duplicate entries"),
+                    format!("{F}.items.properties[n].type: Invalid value: \"object\": must be a scalar type if parent array's x-kubernetes-list-type is map")]),
+            (json!({"type": "object", "properties": {"f": {"type": "string"}}, "oneOf": [{"required": ["f"]}, {"properties": {"g": {"maxLength": 1}}}]}),
+                vec!["s.properties[g]: Required value: because it is defined in s.oneOf[1].properties[g]".into()]),
+            (field(json!({"type": "object", "properties": {"metadata": {"type": "object"}}, "not": {"properties": {"metadata": {"maxProperties": 1}}}})),
+                vec![format!("{F}.not.properties[metadata]: Forbidden: must not be specified in a nested context")]),
             (field(json!({"type": "integer", "default": "x"})),
                 vec![format!("{F}.default: Invalid value: \"string\": default in body must be of type integer: \"string\"")]),
             (field(json!({"type": "object", "default": {"b": 1}, "properties": {"a": {"type": "string"}}})),

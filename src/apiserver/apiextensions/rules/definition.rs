@@ -54,7 +54,8 @@ fn rule_texts(problems: &mut Problems, schema: &JSONSchemaProps, rule: &Validati
     }
 }
 
-/// Compiles the rules of a schema, and of all below it. `uncorrelated` is the list around it whose items have no past.
+/// Compiles the rules of a schema, and of all below it. `uncorrelated` is the outermost list or map around it whose parts have
+/// no past.
 pub fn rules(
     problems: &mut Problems,
     schema: &JSONSchemaProps,
@@ -70,18 +71,20 @@ pub fn rules(
             one(problems, rule, &of, &field.index(i), uncorrelated);
         }
     }
+    let here = path.to_string();
+    let atomic = schema.x_kubernetes_map_type.as_deref() == Some("atomic");
+    let in_map = uncorrelated.or(atomic.then_some(here.as_str()));
     let properties = path.child("properties");
     let embedded = |of: &JSONSchemaProps| of.x_kubernetes_embedded_resource == Some(true);
     for (name, of) in schema.properties.iter().flatten() {
-        rules(problems, of, &properties.key(name), embedded(of), uncorrelated);
+        rules(problems, of, &properties.key(name), embedded(of), in_map);
     }
     if let Some(JSONSchemaPropsOrBool::Schema(of)) = &schema.additional_properties {
         rules(problems, of, &path.child("additionalProperties"), embedded(of), uncorrelated);
     }
     if let Some(JSONSchemaPropsOrArray::Schema(of)) = &schema.items {
-        let here = path.to_string();
         let keyed = schema.x_kubernetes_list_type.as_deref() == Some("map");
-        let uncorrelated = if keyed { uncorrelated } else { Some(here.as_str()) };
+        let uncorrelated = if keyed { uncorrelated } else { uncorrelated.or(Some(here.as_str())) };
         rules(problems, of, &path.child("items"), embedded(of), uncorrelated);
     }
 }

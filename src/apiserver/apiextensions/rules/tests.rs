@@ -173,6 +173,11 @@ fn rules_that_a_definition_is_refused_for() {
     structural::validate(&mut found, &props(list, json!([])), &Path::new("s"));
     let why = "Invalid value: \"self == oldSelf\": oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[spec]";
     assert_eq!(found.0[0].message, why);
+    let text = json!({"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]});
+    let map = json!({"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": text}});
+    let mut found = Problems::default();
+    structural::validate(&mut found, &props(map, json!([])), &Path::new("s"));
+    assert_eq!(found.0[0].message, why, "nor of an atomic map are the parts what they were");
 }
 
 #[test]
