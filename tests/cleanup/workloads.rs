@@ -121,6 +121,28 @@ fn an_adopted_pod_cannot_be_given_its_claims() {
     assert!(!writes.iter().any(|write| write.contains("SuccessfulUpdate")), "{writes:#?}");
 }
 
+/// The label with a Pod's name comes back when somebody takes it, the one with its number only along with it.
+#[test]
+fn a_pod_of_a_set_gets_its_names_label_back() {
+    const NAME: &str = "statefulset.kubernetes.io/pod-name";
+    const INDEX: &str = "apps.kubernetes.io/pod-index";
+    let mut world = World::new(1);
+    set(&mut world, &json!({"replicas": 1}));
+    world.wait_until(30, |world| is_ready(world, "db-0"));
+    world.settle();
+    let labels = |world: &World| world.get(Kind::Pod, "default/db-0").unwrap().meta().labels.clone().unwrap();
+    for (taken, there) in [
+        (format!("{INDEX}-"), (true, false)),
+        (format!("{NAME}-"), (true, true)),
+        (format!("{NAME}- {INDEX}-"), (true, true)),
+    ] {
+        world.kubectl(&format!("label pod db-0 {taken}"));
+        world.run(3);
+        let labels = labels(&world);
+        assert_eq!((labels.contains_key(NAME), labels.contains_key(INDEX)), there, "{taken}");
+    }
+}
+
 /// A Pod of a revision between the current one and the newest is subtracted from the current ones, and there are none.
 #[test]
 fn a_count_below_zero_is_refused() {
@@ -185,6 +207,20 @@ fn a_revision_that_lost_its_owner_is_adopted_again() {
     world.run(1);
     let writes = world.take_writes(DAEMONS);
     assert!(writes.contains(&format!("patch controllerrevisions {revision} 200")), "{writes:#?}");
+}
+
+/// One that has lost its hash gets another: its own name.
+#[test]
+fn a_revision_without_a_hash_is_given_its_name() {
+    let mut world = World::new(1);
+    agent(&mut world);
+    let revision = world.list(Kind::ControllerRevision, "default")[0].name().to_owned();
+    world.kubectl(&format!("label controllerrevision {revision} controller-revision-hash-"));
+    world.run(3);
+    let writes = world.take_writes(DAEMONS);
+    assert_eq!(writes, [format!("update controllerrevisions {revision} 200")]);
+    let labels = world.list(Kind::ControllerRevision, "default")[0].meta().labels.clone().unwrap();
+    assert_eq!(labels["controller-revision-hash"], revision);
 }
 
 /// While it waits to see its Pod go, a newer generation is not acted on, and the status is written as it is.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::{Error, EventType, join_all};
+use crate::controllers::history::REVISION_HASH;
 use crate::controllers::pods::{is_active, is_available, slow_start};
 use crate::object::meta::controller_ref;
 use crate::object::pod::{assigned_node, is_ready, phase};
 use crate::object::{Key, Kind, Pod};
 
-use super::nodes::{Fit, fit, is_updated, pinned, template};
+use super::nodes::{Fit, fit, pinned, template};
 use super::update::allows_surge;
 use super::{DaemonSets, Sync};
 
@@ -79,7 +80,9 @@ impl DaemonSets {
     /// With surge a node may have two Pods: one of each template, until the new one is available or the old one is not
     /// ready.
     fn replaced(&self, context: &Sync, running: Vec<Arc<Pod>>) -> Vec<Arc<Pod>> {
-        let is_new = |pod: &Arc<Pod>| is_updated(pod, &context.set, &context.hash);
+        // Here only the hash tells.
+        let label = |pod: &Pod| pod.metadata.labels.as_ref().and_then(|labels| labels.get(REVISION_HASH)).cloned();
+        let is_new = |pod: &Arc<Pod>| label(pod).is_some_and(|hash| hash == context.hash);
         let (new, old): (Vec<_>, Vec<_>) = running.into_iter().partition(is_new);
         let mut delete: Vec<Arc<Pod>> = new.iter().skip(1).chain(old.iter().skip(1)).cloned().collect();
         if let (Some(new), Some(old)) = (new.first(), old.first()) {

@@ -31,6 +31,10 @@ fn hash_of(revision: &ControllerRevision) -> &str {
     labels.and_then(|labels| labels.get(REVISION_HASH)).map_or("", String::as_str)
 }
 
+fn has_hash(revision: &ControllerRevision) -> bool {
+    revision.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(REVISION_HASH))
+}
+
 impl DaemonSets {
     /// The DaemonSet's revisions; the one of the present template is made if it is not there.
     pub(super) async fn history(&self, set: &Arc<DaemonSet>, spec: &DaemonSetSpec) -> Result<History, Error> {
@@ -42,7 +46,12 @@ impl DaemonSets {
         candidates.extend(self.revisions.by_index(BY_CONTROLLER, &orphans_of(key.namespace())));
         let (owner, patched) = (&**set, |_: Option<&str>| {});
         let claimer = Claimer { client: &self.client, owner, selector: &selector, finalizers: &[], patched: &patched };
-        let all = claimer.claim(candidates).await?;
+        let mut all = claimer.claim(candidates).await?;
+        for revision in &mut all {
+            if !has_hash(revision) {
+                *revision = self.label(revision).await?;
+            }
+        }
         let (mut present, old): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|revision| holds(revision, &spec.template));
         let number = next_number(&old);
@@ -55,6 +64,14 @@ impl DaemonSets {
             }
         };
         Ok(History { hash: hash_of(&current).to_owned(), old })
+    }
+
+    /// Gives a revision that has lost its hash its own name for one: that is surely no other's.
+    async fn label(&self, revision: &ControllerRevision) -> Result<Arc<ControllerRevision>, Error> {
+        let mut labelled = revision.clone();
+        let name = labelled.metadata.name.clone().unwrap_or_default();
+        labelled.metadata.labels.get_or_insert_default().insert(REVISION_HASH.to_owned(), name);
+        Ok(self.client.update(labelled).await?)
     }
 
     /// Writes the present template down.

@@ -32,7 +32,7 @@ pub fn revision_of(pod: &Pod) -> &str {
 /// The Pod with this number, of the revision with this name and template. It is not there yet.
 pub fn new_pod(set: &StatefulSet, spec: &StatefulSetSpec, ordinal: i32, revision: &str) -> Pod {
     let mut pod = pod_from_template(&spec.template, &set.metadata, controller_ref(set));
-    let name = format!("{}-{ordinal}", set.metadata.name.as_deref().unwrap_or_default());
+    let name = pod_name(set, ordinal);
     pod.metadata.name = Some(name.clone());
     identify(&mut pod, ordinal);
     let labels = pod.metadata.labels.get_or_insert_default();
@@ -72,11 +72,16 @@ pub fn identify(pod: &mut Pod, ordinal: i32) {
     labels.insert(POD_INDEX.into(), ordinal.to_string());
 }
 
-/// Whether the Pod has the labels of its number. Mirrors `identityMatches`.
-pub fn is_itself(pod: &Pod, ordinal: i32) -> bool {
-    let mut same = pod.clone();
-    identify(&mut same, ordinal);
-    same.metadata.labels == pod.metadata.labels
+/// Whether the Pod bears the name of its number, as its own and as a label. The label with the number alone is not asked
+/// for: whoever takes that away has it back only when the other is missing too. Mirrors `identityMatches`.
+pub fn is_itself(set: &StatefulSet, pod: &Pod, ordinal: i32) -> bool {
+    let name = pod_name(set, ordinal);
+    let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(POD_NAME));
+    pod.metadata.name.as_ref() == Some(&name) && label == Some(&name)
+}
+
+fn pod_name(set: &StatefulSet, ordinal: i32) -> String {
+    format!("{}-{ordinal}", set.metadata.name.as_deref().unwrap_or_default())
 }
 
 /// Whether the Pod has the volumes of its claims. Mirrors `storageMatches`.
@@ -140,8 +145,8 @@ mod tests {
         let volumes = json!(inner.volumes);
         assert_eq!(volumes[0]["persistentVolumeClaim"]["claimName"], "data-db-4");
         assert_eq!((&volumes[1]["name"], volumes.as_array().map(Vec::len)), (&json!("tmp"), Some(2)));
-        assert!(is_itself(&pod, 4) && has_claims(&set, spec, &pod, 4));
-        assert!(!is_itself(&pod, 3) && !has_claims(&set, spec, &pod, 3));
+        assert!(is_itself(&set, &pod, 4) && has_claims(&set, spec, &pod, 4));
+        assert!(!is_itself(&set, &pod, 3) && !has_claims(&set, spec, &pod, 3));
         assert_eq!(claims(&set, spec, 4)[0].1.metadata.labels.as_ref().unwrap()["app"], "db");
     }
 }

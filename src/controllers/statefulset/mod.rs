@@ -151,14 +151,14 @@ impl Controller for StatefulSets {
         let history = self.history(&context, revisions).await?;
         let mut status = self.survey(&context, &history);
         let stepped = self.step(&context, &history, &mut status).await;
-        let available = status.available_replicas.unwrap_or(0);
+        let all_available = status.ready_replicas.unwrap_or(0) == status.available_replicas.unwrap_or(0);
         let told = self.store_status(&context, status).await;
         // The history is kept short whatever else went wrong.
         let truncated = self.truncate_history(&context, &history).await;
         stepped.and(told).and(truncated)?;
         // A Pod becomes available by the mere passing of time, which no watch tells.
         let min_ready = context.min_ready_seconds();
-        if min_ready > 0 && available != context.spec.replicas.unwrap_or(1) {
+        if min_ready > 0 && !all_available {
             let pods = context.pods.values();
             let next = pods::next_availability_check(pods, min_ready, context.now, self.client.now());
             self.queue.add_after(context.key, next.unwrap_or(seconds(min_ready)));
@@ -208,8 +208,7 @@ impl StatefulSets {
         self.queue.add(key.clone());
         let min_ready = set.spec.as_ref().and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
         if min_ready > 0 && is_ready(pod) && old.is_some_and(|old| !is_ready(old)) {
-            // A second more, for the clocks of two machines.
-            self.queue.add_after(key, seconds(min_ready.saturating_add(1)));
+            self.queue.add_after(key, seconds(min_ready));
         }
     }
 

@@ -100,7 +100,7 @@ impl StatefulSets {
     /// The Pod as it is to be; None if it is so.
     async fn mended(&self, context: &Sync, ordinal: i32, pod: &Arc<Pod>) -> Result<Option<Pod>, Error> {
         let mut mended = Pod::clone(pod);
-        let mut right = is_itself(pod, ordinal);
+        let mut right = is_itself(&context.set, pod, ordinal);
         identify(&mut mended, ordinal);
         if !has_claims(&context.set, &context.spec, pod, ordinal) {
             right = false;
