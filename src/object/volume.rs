@@ -72,13 +72,31 @@ pub fn made_for(pod: &ObjectMeta, claim: &PersistentVolumeClaim) -> Result<(), S
     Err(format!("PVC {claim} was not created for pod {pod} (pod is not owner)"))
 }
 
-/// A volume's class; empty if it has none.
+/// How claims and volumes named their class before there was a field for it. It still comes first.
+pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+fn beta_class(meta: &ObjectMeta) -> Option<&str> {
+    meta.annotations.as_ref()?.get(BETA_STORAGE_CLASS).map(String::as_str)
+}
+
+/// A volume's class; empty if it has none. Mirrors `GetPersistentVolumeClass`.
 pub fn class_of_volume(volume: &PersistentVolume) -> &str {
+    if let Some(class) = beta_class(&volume.metadata) {
+        return class;
+    }
     volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
 }
 
-/// A claim's class; empty if it wants none, or has none yet.
+/// Whether a claim says of which class it is to be, be it of none. Mirrors `PersistentVolumeClaimHasClass`.
+pub fn has_class(claim: &PersistentVolumeClaim) -> bool {
+    beta_class(&claim.metadata).is_some() || claim.spec.as_ref().is_some_and(|spec| spec.storage_class_name.is_some())
+}
+
+/// A claim's class; empty if it wants none, or has none yet. Mirrors `GetPersistentVolumeClaimClass`.
 pub fn class_of(claim: &PersistentVolumeClaim) -> &str {
+    if let Some(class) = beta_class(&claim.metadata) {
+        return class;
+    }
     claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
 }
 

@@ -92,6 +92,36 @@ fn promises_made_by_hand_are_kept() {
     assert_eq!(world.events("greedy"), [mismatch]);
 }
 
+/// A claim that was bound, and whose volume is promised to its name but not to itself, has a rival.
+#[test]
+fn a_bound_claim_that_its_volume_does_not_know_is_lost() {
+    let mut world = World::new(Config::default());
+    world.create(volume("pv", "2Gi", json!({"claimRef": {"namespace": "default", "name": "data"}})));
+    let mut bound = claim("data", "1Gi", json!({"volumeName": "pv"}));
+    bound["metadata"]["annotations"] = json!({"pv.kubernetes.io/bind-completed": "yes"});
+    world.create(bound);
+    world.run(2);
+    assert_eq!(world.phase(Kind::PersistentVolumeClaim, "data"), "Lost");
+    let why = "Two claims are bound to the same volume, this one is bound incorrectly";
+    assert_eq!(world.events("data"), [format!("Warning ClaimMisbound {why}")]);
+}
+
+/// A class that is named as of old counts, for claims and for volumes.
+#[test]
+fn a_class_may_be_an_annotation() {
+    let mut world = World::new(Config::default());
+    let of_old = |mut object: serde_json::Value| {
+        object["metadata"]["annotations"] = json!({"volume.beta.kubernetes.io/storage-class": "old"});
+        object["spec"].as_object_mut().expect("a map").remove("storageClassName");
+        object
+    };
+    world.create(volume("plain", "1Gi", json!({})));
+    world.create(of_old(volume("old", "2Gi", json!({}))));
+    world.create(of_old(claim("data", "1Gi", json!({}))));
+    world.run(2);
+    assert_eq!(world.get(Kind::PersistentVolumeClaim, "data").expect("there")["spec"]["volumeName"], "old");
+}
+
 #[test]
 fn a_claim_whose_volume_is_gone_is_lost() {
     let mut world = World::new(Config::default());

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use crate::object::volume::has_class;
 use crate::object::well_known::DEFAULT_STORAGE_CLASS;
 use crate::object::{Kind, Object, Status};
 
@@ -14,17 +15,13 @@ use super::{Attributes, Reader};
 
 /// Marks the default class of Ingresses.
 const IS_DEFAULT_INGRESS: &str = "ingressclass.kubernetes.io/is-default-class";
-/// How a claim named its class before there was a field for it.
-const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 /// How an Ingress named its class before there was a field for it.
 const OLD_CLASS: &str = "kubernetes.io/ingress.class";
 
 /// A new claim.
 pub fn of_storage(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {
     let Object::PersistentVolumeClaim(claim) = object else { return Ok(()) };
-    let named = claim.spec.as_ref().is_some_and(|spec| spec.storage_class_name.is_some());
-    let annotated = claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(BETA_CLASS));
-    if !attributes.is_create() || named || annotated {
+    if !attributes.is_create() || has_class(claim) {
         return Ok(());
     }
     if let Some(class) = newest_default(attributes.reader, Kind::StorageClass, DEFAULT_STORAGE_CLASS) {

@@ -12,8 +12,8 @@ use crate::controllers::pods::is_active;
 use crate::controllers::volumes::{PODS_BY_CLAIM, annotation};
 use crate::object::pod::assigned_node;
 use crate::object::volume::{
-    BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_PROVISIONER, claim_key, class_of, is_promised_to,
-    volume_name,
+    BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_PROVISIONER, claim_key, claim_uid, class_of, has_class,
+    is_promised_to, volume_name,
 };
 use crate::object::well_known::DEFAULT_STORAGE_CLASS;
 use crate::object::{Key, Pod};
@@ -94,7 +94,7 @@ impl Binder {
 
     /// A claim that was made when there was no default class gets the one there is now.
     async fn assign_default_class(&self, claim: &Arc<PersistentVolumeClaim>) -> Result<bool, Error> {
-        if claim.spec.as_ref().is_some_and(|spec| spec.storage_class_name.is_some()) {
+        if has_class(claim) {
             return Ok(false);
         }
         let classes =
@@ -141,7 +141,14 @@ impl Binder {
             let annotations = new.metadata.annotations.get_or_insert_default();
             annotations.insert(BETA_STORAGE_PROVISIONER.into(), provisioner.to_owned());
             annotations.insert(STORAGE_PROVISIONER.into(), provisioner.to_owned());
-            claim = self.client.update(new).await?;
+            claim = match self.client.update(new).await {
+                Ok(written) => written,
+                Err(status) => {
+                    let message = format!("Error saving claim: {status}");
+                    self.recorder.event(&*claim, EventType::Warning, "ProvisioningFailed", message);
+                    return Ok(());
+                }
+            };
             self.claims.put(&claim);
         }
         let message = format!(
@@ -166,10 +173,19 @@ impl Binder {
                 Some(why) => tell("VolumeMismatch", format!("Cannot bind to requested volume \"{name}\": {why}")),
             },
             Some(volume) if is_promised_to(&volume, &claim) => return self.bind(volume, claim).await,
-            Some(_) if annotation(&*claim, BOUND_BY_CONTROLLER) != "yes" => {
+            Some(volume) => {
                 tell("FailedBinding", format!("volume \"{name}\" already bound to a different claim."));
+                // Somebody took the mark that the binding was seen through.
+                if claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(BOUND_BY_CONTROLLER)) {
+                    let (key, other) = (
+                        Key::of_meta(&claim.metadata),
+                        claim_key(&volume).expect("a volume without a claim is bound above"),
+                    );
+                    return Err(Error::Other(format!(
+                        "invalid binding of claim \"{key}\" to volume \"{name}\": volume already claimed by \"{other}\""
+                    )));
+                }
             }
-            Some(_) => {}
         }
         self.set_claim_status(claim.clone(), "Pending", None).await.map(|_| ())
     }
@@ -185,7 +201,10 @@ impl Binder {
                 const LOST: &str = "Bound claim has lost its PersistentVolume. Data on the volume is lost!";
                 self.lose_claim(claim, "ClaimLost", LOST).await
             }
-            Some(volume) if claim_key(&volume).is_none() || is_promised_to(&volume, &claim) => {
+            // Here a promise without a uid is another's.
+            Some(volume)
+                if claim_key(&volume).is_none() || claim.metadata.uid.as_deref() == Some(claim_uid(&volume)) =>
+            {
                 self.bind(volume, claim).await
             }
             Some(_) => {

@@ -1,8 +1,10 @@
 //! Which volume suits a claim.
 //!
-//! Mirrors `findMatchingVolume` and `checkVolumeSatisfyClaim`. A volume that is already promised to the claim wins at
-//! once; of the others the smallest that is large enough.
+//! Mirrors `findByClaim` of `index.go`, `FindMatchingVolume` and `checkVolumeSatisfyClaim`. Volumes that can be used in
+//! no more ways than the claim asks for come before those that can do more. Among those that can do the same, one that is
+//! already promised to the claim wins, and else the smallest that is large enough.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
@@ -43,32 +45,27 @@ pub fn best(
     claim: &PersistentVolumeClaim,
     only_promised: bool,
 ) -> Option<Arc<PersistentVolume>> {
-    let mut smallest: Option<Arc<PersistentVolume>> = None;
-    for volume in candidates {
-        let promised = is_promised_to(&volume, claim);
-        if !fits(&volume, claim) || promised && why_not(&volume, claim).is_some() {
-            continue;
-        }
-        if promised {
-            return Some(volume);
-        }
+    let selected = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+    let is_free = |volume: &PersistentVolume| {
         let available = volume.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Available");
-        let free = claim_key(&volume).is_none() && claim_uid(&volume).is_empty();
-        let selected = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
-        if only_promised
-            || !available
-            || !free
-            || volume.metadata.deletion_timestamp.is_some()
-            || class_of_volume(&volume) != class_of(claim)
-            || selected.is_some_and(|selector| !selects(selector, volume.metadata.labels.as_ref()))
-        {
-            continue;
-        }
-        if smallest.as_ref().is_none_or(|there| capacity(&volume) < capacity(there)) {
-            smallest = Some(volume);
-        }
-    }
-    smallest
+        available
+            && claim_key(volume).is_none()
+            && claim_uid(volume).is_empty()
+            && class_of_volume(volume) == class_of(claim)
+            && selected.is_none_or(|selector| selects(selector, volume.metadata.labels.as_ref()))
+    };
+    // Of one that is promised to the claim nobody asks for the class.
+    let suits = |volume: &Arc<PersistentVolume>| {
+        fits(volume, claim)
+            && volume.metadata.deletion_timestamp.is_none()
+            && (is_promised_to(volume, claim) || !only_promised && is_free(volume))
+    };
+    let rank = |volume: &Arc<PersistentVolume>| {
+        let modes = volume.spec.as_ref().and_then(|spec| spec.access_modes.clone()).unwrap_or_default();
+        let modes: BTreeSet<String> = modes.into_iter().collect();
+        (modes.len(), modes, !is_promised_to(volume, claim), capacity(volume))
+    };
+    candidates.filter(suits).min_by_key(rank)
 }
 
 /// Why a claim cannot have the volume that it names; None if it can. Mirrors `checkVolumeSatisfyClaim`.
@@ -113,6 +110,10 @@ mod tests {
         let promise = |uid: &str| json!({"claimRef": {"namespace": "default", "name": "data", "uid": uid}});
         let other = json!({"claimRef": {"namespace": "default", "name": "other", "uid": "u2"}});
         let size = |size: &str| json!({"capacity": {"storage": size}});
+        let wide = |mut more: Value| {
+            more["accessModes"] = json!(["ReadWriteOnce", "ReadOnlyMany"]);
+            more
+        };
         let volumes = [
             volume("a-small", size("1Gi")),
             volume("b-large", size("10Gi")),
@@ -138,6 +139,15 @@ mod tests {
             (json!({}), Some(volume("z", promise("u1"))), true, Some("z")),
             (json!({}), Some(volume("z", promise(""))), false, Some("z")),
             (json!({}), Some(volume("z", promise("u9"))), false, Some("c-right")),
+            (json!({}), Some(volume("z", wide(promise("u1")))), false, Some("c-right")),
+            (json!({}), Some(volume("z", wide(size("3Gi")))), false, Some("c-right")),
+            (
+                json!({"resources": {"requests": {"storage": "11Gi"}}}),
+                Some(volume("z", wide(size("12Gi")))),
+                false,
+                Some("z"),
+            ),
+            (json!({"storageClassName": "fast"}), Some(volume("z", promise("u1"))), false, Some("z")),
         ] {
             let all = volumes.iter().cloned().chain(extra);
             let found = best(all, &claim(spec.clone()), only_promised);
