@@ -86,6 +86,25 @@ fn a_volume_that_nobody_can_delete_fails() {
     assert_eq!(asked, [] as [&str; 0]);
 }
 
+/// Nobody empties a volume of most kinds.
+#[test]
+fn a_volume_that_nobody_can_recycle_fails() {
+    let mut world = World::new(Config::default());
+    let local = json!({"path": "/mnt/disk"});
+    let of_one = json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [
+        {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-1"]}]}]}});
+    let recycled = json!({"persistentVolumeReclaimPolicy": "Recycle", "hostPath": null, "local": local,
+        "nodeAffinity": of_one});
+    world.create(volume("pv", "2Gi", recycled));
+    world.create(claim("data", "1Gi", json!({})));
+    world.run(2);
+    world.delete(Kind::PersistentVolumeClaim, "data");
+    world.run(5);
+    assert_eq!(world.phase(Kind::PersistentVolume, "pv"), "Failed");
+    let why = "No recycler plugin found for the volume!";
+    assert_eq!(world.events("pv"), [format!("Warning VolumeFailedRecycle {why}")]);
+}
+
 /// To know that nobody uses them all Pods are listed; but not for each claim of those that go together.
 #[test]
 fn claims_that_go_together_are_told_from_one_list() {

@@ -94,7 +94,7 @@ impl Binder {
             Some(spec) => {
                 status.access_modes.clone_from(&spec.access_modes);
                 // Once it is bound, its size changes by expansion only.
-                if there.phase.as_deref() != Some("Bound") || there.capacity.is_none() {
+                if there.phase.as_deref() != Some(phase) {
                     status.capacity.clone_from(&spec.capacity);
                 }
             }
@@ -114,11 +114,11 @@ impl Binder {
         reason: &str,
         message: &str,
     ) -> Result<(), Error> {
-        let lost = claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost");
-        self.set_claim_status(claim.clone(), "Lost", None).await?;
-        if !lost {
-            self.recorder.event(&*claim, EventType::Warning, reason, message);
+        if claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost") {
+            return Ok(());
         }
+        let lost = self.set_claim_status(claim, "Lost", None).await?;
+        self.recorder.event(&*lost, EventType::Warning, reason, message);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! One look at a volume. Mirrors `syncVolume`, `unbindVolume` and `reclaimVolume` of `pv_controller.go`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
@@ -67,10 +68,26 @@ impl Binder {
         let failed = phase_of(&volume) == "Failed";
         let volume = if failed { volume } else { self.set_volume_phase(volume, "Released", "").await? };
         let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
-        if policy != Some("Delete") || failed {
+        match policy {
+            _ if failed => Ok(()),
+            Some("Delete") => self.delete_volume(volume).await,
+            Some("Recycle") => self.recycle(volume).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Only volumes of two kinds can be emptied for the next claim, and here these are not either: that takes a Pod which
+    /// removes what is in them. Mirrors the beginning of `recycleVolumeOperation`.
+    async fn recycle(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let Ok(now) = self.client.get::<PersistentVolume>("", name).await else { return Ok(()) };
+        if now.spec.as_ref().is_some_and(|spec| spec.host_path.is_some() || spec.nfs.is_some()) {
             return Ok(());
         }
-        self.delete_volume(volume).await
+        const WHY: &str = "No recycler plugin found for the volume!";
+        let volume = self.set_volume_phase(now, "Failed", WHY).await?;
+        self.recorder.event(&*volume, EventType::Warning, "VolumeFailedRecycle", WHY);
+        Ok(())
     }
 
     /// Deletes what the volume stands for, and then the volume; unless that is an external provisioner's business. It may
@@ -92,7 +109,8 @@ impl Binder {
         if claim_uid(&now).is_empty() {
             return Ok(());
         }
-        if !path.starts_with("/tmp/") {
+        // Anywhere in the path.
+        if path.split_once("/tmp/").is_none_or(|(_, below)| below.is_empty()) {
             let why = format!("host_path deleter only supports /tmp/.+ but received provided {path}");
             return self.fail(volume, why).await;
         }
@@ -136,7 +154,10 @@ impl Binder {
         let spec = new.spec.get_or_insert_default();
         if annotation(&*volume, BOUND_BY_CONTROLLER) == "yes" {
             spec.claim_ref = None;
-            new.metadata.annotations.get_or_insert_default().remove(BOUND_BY_CONTROLLER);
+            let annotations = new.metadata.annotations.take().unwrap_or_default();
+            let others =
+                annotations.into_iter().filter(|(name, _)| name != BOUND_BY_CONTROLLER).collect::<BTreeMap<_, _>>();
+            new.metadata.annotations = (!others.is_empty()).then_some(others);
         } else if let Some(claim) = &mut spec.claim_ref {
             claim.uid = None;
         }
