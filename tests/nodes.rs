@@ -140,6 +140,20 @@ fn a_node_joins_and_leaves() {
     assert_eq!(lines(&world.take(NODE_CONTROLLERS)), [farewell]);
 }
 
+/// Recording 26: that the node has been given its addresses, after the first status, is reason to write the next, though
+/// nothing in it has changed but the heartbeats.
+#[test]
+fn a_kubelet_writes_its_status_once_more_when_it_has_its_addresses() {
+    let mut world = World::new(1);
+    world.run(6);
+    world.cluster.add_node(&NodeConfig::numbered(2));
+    world.take(&[]);
+    world.run(60);
+    let writes = world.take(&["kubelet/node-2 patch nodes/status"]);
+    let times: Vec<u64> = writes.iter().map(|(at, _)| *at / 1000).collect();
+    assert_eq!(times, [0, 10], "{writes:#?}");
+}
+
 /// Nothing for the grace period; then all in one go; and the Pod goes 300 s after the NoExecute taint.
 #[test]
 fn a_silent_node_is_tainted_and_its_pods_go() {

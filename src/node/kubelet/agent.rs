@@ -36,6 +36,10 @@ use crate::object::{Key, Status};
 /// The namespace of all node leases.
 const LEASES: &str = "kube-node-lease";
 
+fn pod_cidrs(node: &Node) -> &[String] {
+    node.spec.as_ref().and_then(|spec| spec.pod_cidrs.as_deref()).unwrap_or_default()
+}
+
 /// What the kubelet remembers about its node.
 #[derive(Clone, Debug, Default)]
 pub struct Agent {
@@ -61,6 +65,8 @@ pub struct Agent {
     pub shutdown: Option<Waiting>,
     /// It was told that no more Pods may come.
     cordoned: bool,
+    /// The node's ranges of addresses, as the status that was computed last found them (`runtimeState.podCIDR`).
+    pod_cidrs: Vec<String>,
     /// By how many nanoseconds the machine's clock is fast; slow if negative.
     skew: i64,
     /// A timer for the next question to the runtime is armed.
@@ -74,6 +80,22 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Whether the node has been given addresses that this kubelet has not heard of.
+    fn has_new_range(&self, node: &Node) -> bool {
+        let cidrs = pod_cidrs(node);
+        !cidrs.is_empty() && self.pod_cidrs != cidrs
+    }
+
+    /// Remembers the node's addresses, and says whether they are others. Then the status is written, though it says nothing
+    /// of them. Mirrors `updatePodCIDR`.
+    fn take_range(&mut self, node: &Node) -> bool {
+        let is_new = self.has_new_range(node);
+        if is_new {
+            self.pod_cidrs = pod_cidrs(node).to_vec();
+        }
+        is_new
+    }
+
     /// The machine is short of something, or is not. A condition outlasts its cause (`nodeConditionsObservedSince`). Says
     /// whether it has turned.
     pub fn press(&mut self, what: Shortage, is_short: bool, now: Instant) -> bool {
@@ -127,10 +149,11 @@ impl Shared {
                 Err(_) => {}
             }
         }
+        // What the kubelet knows of its Node by now is what it made: the addresses that it is given are news for later.
+        self.report_status().await;
         // The first lease is part of joining; from then on renewals go on in the background.
         let _ = self.write_lease().await;
         self.hub.wake_background(self.actor, LEASE, "", LEASE_RENEW_PERIOD);
-        self.report_status().await;
         // The report right after the start; from then on the status is written when it changes.
         self.arm_node_status(NODE_STATUS_PERIOD);
         self.register_driver().await;
@@ -144,7 +167,8 @@ impl Shared {
         let (differs, reports) = {
             let agent = &self.state.borrow().agent;
             let doubted = node_status::is_doubted(&self.config, &agent.health, node.status.as_ref());
-            (doubted || agent.cordoned != is_cordoned(&node), agent.reported > Instant::default())
+            let differs = doubted || agent.cordoned != is_cordoned(&node) || agent.has_new_range(&node);
+            (differs, agent.reported > Instant::default())
         };
         if differs && reports {
             self.status_changed();
@@ -257,7 +281,8 @@ impl Shared {
         let in_use = self.volumes_in_use();
         status.volumes_in_use = (!in_use.is_empty()).then(|| in_use.clone());
         self.tell_cordon(&node);
-        let said = node.status.as_ref().filter(|said| !node_status::changed(said, &status));
+        let is_new_range = self.state.borrow_mut().agent.take_range(&node);
+        let said = node.status.as_ref().filter(|said| !is_new_range && !node_status::changed(said, &status));
         let reported = self.state.borrow().agent.reported;
         let next = reported + NODE_REPORT_PERIOD;
         if said.is_some() && reported > Instant::default() && now < next {
