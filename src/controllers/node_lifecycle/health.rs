@@ -54,19 +54,22 @@ impl NodeHealth {
     pub fn observe(old: Option<NodeHealth>, node: &Node, lease: Option<&Lease>, now: Instant) -> NodeHealth {
         let ready = condition(node, "Ready").map(|c| (c.last_heartbeat_time.clone(), c.status.clone()));
         let renewed = lease.and_then(|lease| lease.spec.as_ref()).and_then(|spec| spec.renew_time.clone());
-        let probe = match (&old, &ready) {
+        let unchanged = old.as_ref().filter(|old| match (&old.ready, &ready) {
+            (Some((before, _)), Some((after, _))) => before == after,
+            (before, after) => before.is_none() && after.is_none(),
+        });
+        let probe = match (&old, unchanged) {
             // One that never told its condition is silent since it was made.
-            (None, None) => node.metadata.creation_timestamp.as_ref().map_or(now, Instant::from_time),
-            (None, Some(_)) => now,
-            (Some(old), _) => match (&old.ready, &ready) {
-                (Some((before, _)), Some((after, _))) if before == after => old.probe,
-                (None, None) => old.probe,
-                _ => now,
-            },
+            (None, _) if ready.is_none() => node.metadata.creation_timestamp.as_ref().map_or(now, Instant::from_time),
+            (_, Some(old)) => old.probe,
+            (_, None) => now,
         };
-        let before = old.and_then(|old| old.renewed);
+        let before = old.as_ref().and_then(|old| old.renewed.clone());
         let newer = renewed.is_some() && (before.is_none() || before < renewed);
-        NodeHealth { probe: if newer { now } else { probe }, ready, renewed: if newer { renewed } else { before } }
+        // A heartbeat in the status begins a new record, and that knows of no lease: unless it is renewed at the same time,
+        // it will be new at the next look.
+        let kept = unchanged.and(before);
+        NodeHealth { probe: if newer { now } else { probe }, ready, renewed: if newer { renewed } else { kept } }
     }
 
     /// Whether nothing was heard of the node for too long.
@@ -145,7 +148,11 @@ mod tests {
             (20, Some(10), Some(18), 20),
             (25, Some(10), Some(18), 20),
             (30, Some(10), Some(28), 30),
-            (35, None, Some(28), 35),
+            // A heartbeat, and the lease that was known before it.
+            (35, Some(32), Some(28), 35),
+            (40, Some(32), Some(28), 40),
+            (45, Some(32), Some(28), 40),
+            (50, None, Some(28), 50),
         ];
         let mut health = None;
         for (now, heartbeat, renewed, sign) in looks {
