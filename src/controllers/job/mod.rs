@@ -203,7 +203,8 @@ impl Jobs {
             return self.pod_deleted(new, false);
         }
         let uid = new.metadata.uid.as_deref().unwrap_or_default();
-        let freed = is_tracked(old) && !is_tracked(new);
+        // Several updates may have come as one: whether the old one was tracked says nothing.
+        let freed = !is_tracked(new);
         let (old_owner, new_owner) = (controller_of(&old.metadata), controller_of(&new.metadata));
         let owners = if old_owner == new_owner { [None, new_owner] } else { [old_owner, new_owner] };
         for job in owners.into_iter().flatten().filter_map(|owner| self.resolve(new, owner)) {
