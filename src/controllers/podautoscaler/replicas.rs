@@ -121,13 +121,12 @@ pub fn propose(question: &Question, current: i32, pods: &[Arc<Pod>], mut samples
 }
 
 /// What a Pod without a sample is taken to use, so that it holds back whatever is about to happen: all that it may when
-/// Pods are to go, nothing when Pods are to come.
+/// Pods are to go, nothing when Pods are to come. Where neither is about to happen it stays out.
 fn assumed(target: Target, ratio: f64, request: i64) -> Option<i64> {
     match target {
         Target::Utilization(percent) if ratio < 1.0 => Some(request * i64::from(percent.max(100)) / 100),
         Target::Average(value) if ratio < 1.0 => Some(value),
-        Target::Utilization(_) if ratio == 1.0 => None,
-        _ => Some(0),
+        _ => (ratio > 1.0).then_some(0),
     }
 }
 
@@ -217,11 +216,15 @@ fn requests(pods: &[Arc<Pod>], resource: &str, container: &str) -> Result<BTreeM
         let inits = spec.iter().flat_map(|spec| spec.init_containers.iter().flatten());
         let sidecars = inits.filter(|init| is_sidecar(init));
         let containers = spec.iter().flat_map(|spec| &spec.containers).chain(sidecars);
-        let mut sum = 0;
+        let (mut sum, mut found) = (0, false);
         for there in containers.filter(|there| container.is_empty() || there.name == container) {
             let requested = there.resources.as_ref().and_then(|resources| resources.requests.as_ref()?.get(resource));
             let missing = || format!("missing request for {resource} in container {} of Pod {name}", there.name);
             sum += Amount::of(requested.ok_or_else(missing)?).milli_value();
+            found = true;
+        }
+        if !container.is_empty() && !found {
+            return Err(format!("container {container} not found in Pod {name}"));
         }
         requests.insert(name, sum);
     }

@@ -91,6 +91,7 @@ fn memory_of_a_pod_that_starts_counts() {
     assert_eq!(ask("cpu", Target::Average(50), 2, "ready=100 fresh=100").unwrap().replicas, 2);
     assert_eq!(ask("memory", Target::Average(50), 3, "ready=10 ready=10 ready").unwrap().replicas, 2);
     assert_eq!(ask("memory", Target::Average(50), 3, "ready=150 ready=150 ready").unwrap().replicas, 6);
+    assert_eq!(ask("memory", Target::Average(50), 3, "ready=50 ready").unwrap().replicas, 3);
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn without_numbers_there_is_no_answer() {
     let got = propose(&question, 1, &pods, samples.clone()).unwrap_err();
     assert_eq!(got, "missing request for cpu in container c of Pod a");
     let other = Question { container: "sidecar", ..question };
-    assert_eq!(propose(&other, 1, &pods, samples).unwrap_err(), "no metrics returned matched known pods");
+    assert_eq!(propose(&other, 1, &pods, samples).unwrap_err(), "container sidecar not found in Pod a");
 }
 
 #[test]
