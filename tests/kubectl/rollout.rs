@@ -108,6 +108,35 @@ spec:
     spec: {containers: [{name: app, image: nginx:1.27}]}
 ";
 
+/// Of a set that keeps its past in ControllerRevisions it is said that it is rolled back. It is read twice.
+#[test]
+fn a_daemon_set_is_rolled_back() {
+    let mut shell = Shell::new(Path::new("."), "sets");
+    const AGENT: &str = "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {selector: {matchLabels: \
+         {app: agent}}, template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: app, image: 'nginx:1.27'}]}}}}";
+    shell.cluster.kubectl.files = std::rc::Rc::new([("agent.yaml".to_owned(), AGENT.to_owned())].into());
+    check(
+        &mut shell,
+        &[
+            ("kubectl apply -f agent.yaml", "daemonset.apps/agent created"),
+            ("sleep 5", ""),
+            ("kubectl rollout undo ds/agent", "error: no last revision to roll back to"),
+            ("kubectl set image ds/agent app=nginx:1.28", "daemonset.apps/agent image updated"),
+            ("sleep 5", ""),
+            ("kubectl rollout undo ds/agent --to-revision=7", "error: unable to find specified revision 7 in history"),
+        ],
+    );
+    let shown = shell.line("kubectl rollout undo ds/agent --dry-run=client");
+    assert!(
+        shown.starts_with("daemonset.apps/agent will roll back to Pod Template:\n  Labels:\tapp=agent\n"),
+        "{shown}"
+    );
+    shell.calls.clear();
+    assert_eq!(shell.line("kubectl rollout undo ds/agent"), "daemonset.apps/agent rolled back\n");
+    let reads = shell.calls.iter().filter(|call| call.contains("daemonsets") && call.starts_with("get")).count();
+    assert_eq!(reads, 2, "{:#?}", shell.calls);
+}
+
 /// An object that is not there keeps no other from being rolled back. A namespace does not limit what is in none.
 #[test]
 fn others_are_not_kept_from_it() {

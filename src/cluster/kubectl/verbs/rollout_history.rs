@@ -23,7 +23,7 @@ pub(super) async fn history(kind: Kind, object: &Value, args: &Args, cx: &Kubect
     }
     let (mut revisions, template) = match kind {
         Kind::Deployment => (rollout::revisions(object, cx).await?.1, "spec.template"),
-        _ => (rollout_sets::revisions(object, cx).await?, "data.spec.template"),
+        _ => (rollout_sets::revisions(kind, object, cx).await?.1, "data.spec.template"),
     };
     let name = qualified_name(object);
     if revisions.is_empty() && args.value("output").is_empty() {

@@ -72,18 +72,22 @@ pub(super) fn stateful_set_progress(set: &Value) -> Result<(String, bool), Strin
     Ok((format!("partitioned roll out complete: {updated} new pods have been updated..."), true))
 }
 
-/// The ControllerRevisions of a DaemonSet or a StatefulSet, by number.
-pub(super) async fn revisions(set: &Value, cx: &Kubectl) -> Result<BTreeMap<i64, Value>, Failure> {
-    let options = Options { label_selector: selector(set, "spec.selector"), ..Options::default() };
-    let all = cx.list(Kind::ControllerRevision, text(set, "metadata.namespace"), options).await?.items;
-    let uid = text(set, "metadata.uid");
+/// The DaemonSet or StatefulSet read again, and its ControllerRevisions by number.
+pub(super) async fn revisions(kind: Kind, set: &Value, cx: &Kubectl) -> Result<(Value, BTreeMap<i64, Value>), Failure> {
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(set, path));
+    let set = cx.get_once(kind, namespace, name).await?;
+    let options = Options { label_selector: selector(&set, "spec.selector"), ..Options::default() };
+    let all = cx.list(Kind::ControllerRevision, namespace, options).await?.items;
+    let uid = text(&set, "metadata.uid").to_owned();
     let owned = |one: &Value| list(one, "metadata.ownerReferences").iter().any(|owner| text(owner, "uid") == uid);
-    Ok(all.into_iter().filter(owned).map(|one| (int(&one, "revision"), one)).collect())
+    let numbered = all.into_iter().filter(owned).map(|one| (int(&one, "revision"), one)).collect();
+    Ok((set, numbered))
 }
 
 /// Sends the patch that an older revision holds. The revision gets a new number then.
 pub(super) async fn undo(kind: Kind, set: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let revisions = revisions(set, cx).await?;
+    let (set, revisions) = revisions(kind, set, cx).await?;
+    let set = &set;
     let number = args.number("to-revision")?.unwrap_or(0);
     let revision = match number {
         0 => revisions.values().rev().nth(1),
@@ -102,7 +106,7 @@ pub(super) async fn undo(kind: Kind, set: &Value, args: &Args, cx: &Kubectl) -> 
         template.remove("$patch");
     }
     if query.only_here {
-        return cx.tell_struct(set, &template_page(&template), args);
+        return cx.tell_struct(set, &format!("will roll back to {}", template_page(&template)), args);
     }
     if template == *at(set, "spec.template") {
         return cx.tell_struct(
