@@ -8,6 +8,7 @@ use kubestep::client::{Change, Client, Controller, ControllerContext, Error, Que
 use kubestep::cluster::scenario::Scenario;
 use kubestep::cluster::{Cluster, Parts, Program};
 use kubestep::controllers::ControllerManager;
+use kubestep::engine::control::Hold;
 use kubestep::object::{CustomKind, Key, Kind, Object};
 use serde_json::{Value, json};
 
@@ -281,4 +282,24 @@ fn a_budget_asks_the_scale_of_a_custom_object() {
             assert_eq!(status["conditions"][0]["message"], why);
         }
     }
+}
+
+/// Whom the controller has not heard of it asks too, or whom it has heard of no more.
+#[test]
+fn a_budget_asks_the_scale_of_a_deployment_that_is_not_known_yet() {
+    let mut world = World::new(1);
+    let hold = Hold::Watch("kube-controller-manager".into(), Kind::Deployment);
+    world.cluster.engine.hold(hold);
+    let template = |app: &str| json!({"metadata": {"labels": {"app": app}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
+    let spec = |app: &str| json!({"replicas": 2, "selector": {"matchLabels": {"app": app}}, "template": template(app)});
+    let deployment = world.create(Kind::Deployment, "default/d", &[], spec("x"));
+    let mut owner = owner(Kind::Deployment, "d", &deployment);
+    owner["controller"] = json!(true);
+    world.create(Kind::ReplicaSet, "default/d-1", &[owner], spec("x"));
+    world.wait_until(10, |world| !world.list(Kind::Pod, "default").is_empty());
+    let selector = json!({"matchLabels": {"app": "x"}});
+    world.create(Kind::PodDisruptionBudget, "default/b", &[], json!({"minAvailable": "50%", "selector": selector}));
+    world.run(5);
+    let status = world.get(Kind::PodDisruptionBudget, "default/b").unwrap().to_json()["status"].clone();
+    assert_eq!((&status["expectedPods"], &status["desiredHealthy"]), (&json!(2), &json!(1)), "{status}");
 }

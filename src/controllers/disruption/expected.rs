@@ -70,26 +70,35 @@ impl Disruptions {
         Ok((scales.into_values().fold(0, i32::saturating_add), unmanaged))
     }
 
-    /// What asks for this Pod, and how many like it. A ReplicaSet of a Deployment is not asked, but the Deployment is:
-    /// in a rollout it has two. Mirrors `finders`.
+    /// What asks for this Pod, and how many like it. Whom this controller does not know, or has not heard of (yet, or
+    /// any more), is asked. Mirrors `finders`.
     async fn scale_of(&self, pod: &Pod, owner: &OwnerReference) -> Result<Option<Scale>, Error> {
+        match self.known_scale(pod, owner) {
+            Some(scale) => Ok(Some(scale)),
+            None => self.ask_for_scale(pod, owner).await,
+        }
+    }
+
+    /// What the informers tell. A ReplicaSet of a Deployment does not count, but the Deployment does: in a rollout it
+    /// has two.
+    fn known_scale(&self, pod: &Pod, owner: &OwnerReference) -> Option<Scale> {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
-        match (group, owner.kind.as_str()) {
+        let asked_for = match (group, owner.kind.as_str()) {
             ("", "ReplicationController") => {
-                let found =
-                    resolve::<ReplicationController>(&self.owners.replication_controllers, &pod.metadata, owner);
-                Ok(found.map(|rc| (owner.uid.clone(), replicas(rc.spec.as_ref().and_then(|spec| spec.replicas)))))
+                let known = &self.owners.replication_controllers;
+                resolve::<ReplicationController>(known, &pod.metadata, owner)?.spec.as_ref()?.replicas
             }
             ("apps", "ReplicaSet") => {
-                let found = resolve::<ReplicaSet>(&self.owners.replica_sets, &pod.metadata, owner);
-                Ok(found.and_then(|set| self.scale_of_replica_set(&set)))
+                let set = resolve::<ReplicaSet>(&self.owners.replica_sets, &pod.metadata, owner)?;
+                return self.scale_of_replica_set(&set);
             }
             ("apps", "StatefulSet") => {
-                let found = resolve::<StatefulSet>(&self.owners.stateful_sets, &pod.metadata, owner);
-                Ok(found.map(|set| (owner.uid.clone(), replicas(set.spec.as_ref().and_then(|spec| spec.replicas)))))
+                let known = &self.owners.stateful_sets;
+                resolve::<StatefulSet>(known, &pod.metadata, owner)?.spec.as_ref()?.replicas
             }
-            _ => self.ask_for_scale(pod, owner).await,
-        }
+            _ => return None,
+        };
+        Some((owner.uid.clone(), replicas(asked_for)))
     }
 
     /// Mirrors `getPodDeployment` and `getPodReplicaSet`.
@@ -103,7 +112,7 @@ impl Disruptions {
         Some((owner.uid.clone(), replicas(deployment.spec.as_ref().and_then(|spec| spec.replicas))))
     }
 
-    /// A kind that this controller does not know: whoever has a `scale` can be asked. Mirrors `getScaleController`.
+    /// Whoever has a `scale` can be asked. Mirrors `getScaleController`.
     async fn ask_for_scale(&self, pod: &Pod, owner: &OwnerReference) -> Result<Option<Scale>, Error> {
         let definitions: Vec<Object> = self.owners.definitions.list().into_iter().map(Resource::into_object).collect();
         let Some(kind) = Discovery::of(&definitions).from_manifest(&owner.api_version, &owner.kind) else {
@@ -126,9 +135,13 @@ impl Disruptions {
 }
 
 impl Disruptions {
-    /// Whether objects of a kind that is not known here can be asked how many Pods they ask for: of those that users
-    /// have defined the definition says it, and no other does. Mirrors `implementsScale`.
+    /// Whether objects of a kind can be asked how many Pods they ask for: of those that users have defined the
+    /// definition says it. Mirrors `implementsScale`.
     fn has_scale(&self, kind: Kind) -> bool {
+        use Kind::{Deployment, ReplicaSet, ReplicationController, StatefulSet};
+        if matches!(kind, Deployment | ReplicaSet | ReplicationController | StatefulSet) {
+            return true;
+        }
         let info = kind.info();
         let definition = self.owners.definitions.get(&Key::new("", &info.qualified_plural()));
         let versions = definition.iter().flat_map(|definition| &definition.spec.versions);
