@@ -385,8 +385,13 @@ subsets: [{addresses: [{ip: 192.0.2.20}], notReadyAddresses: [{ip: 192.0.2.21}],
 ";
     scenario.proxy = true;
     scenario.files.insert("db.yaml".into(), manifest.into());
-    scenario.timeline = vec!["kubectl apply -f db.yaml".into(), "sleep 3".into()];
+    let again =
+        ["kubectl delete endpointslices -l kubernetes.io/service-name=db", "sleep 0.5", "kubectl get endpointslices"];
+    let lines = ["kubectl apply -f db.yaml", "sleep 3"].into_iter().chain(again);
+    scenario.timeline = lines.map(str::to_owned).collect();
     let cluster = at_rest(scenario);
+    let said = cluster.kubectl.printed_since(0);
+    assert!(said.contains("IPv4          5432    192.0.2.20,192.0.2.21"), "it is copied again at once: {said}");
     let slices = objects(&cluster, "endpointslices");
     let slice =
         slices.iter().find(|s| s["metadata"]["labels"]["kubernetes.io/service-name"] == "db").expect("a mirror");

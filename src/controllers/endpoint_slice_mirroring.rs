@@ -12,16 +12,17 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{self as core, EndpointAddress, EndpointSubset, Endpoints, Service};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 
+use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::meta::controller_ref;
+use crate::object::meta::{controller_of, controller_ref};
 use crate::object::well_known::{LAST_APPLIED, SERVICE_NAME};
 use crate::object::{Key, Kind, Object};
 
 use super::endpoint_slice::pack::{Labels, Plan, identity};
 use super::endpoint_slice::tracker::Tracker;
 use super::endpoint_slice::{
-    BY_SERVICE, FIRST_RETRY, MANAGED_BY, index_by_service, index_value, slice, watch_slices, write,
+    BY_SERVICE, FIRST_RETRY, MANAGED_BY, index_by_service, index_value, slice, untouched, watch_slices, write,
 };
 use super::service_pods::LAST_CHANGE;
 
@@ -85,7 +86,9 @@ impl Controller for Mirroring {
                     self.queue.add(change.key());
                 }
             }
-            Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
+            Object::EndpointSlice(_) => {
+                watch_slices(change, ME, &self.tracker, |key| self.queue.add(key));
+            }
             _ => {}
         }
     }
@@ -95,19 +98,31 @@ impl Controller for Mirroring {
         let slices = self.slices.by_index(BY_SERVICE, &index_value(&key, ME));
         let mirrored = self.endpoints.get(&key).filter(|endpoints| is_mirrored(endpoints));
         let wanted = mirrored.filter(|_| self.services.get(&key).is_some_and(|service| is_hand_made(&service)));
-        if wanted.is_none() && slices.is_empty() {
+        let Some(endpoints) = wanted else {
             self.tracker.forget(&key);
-            return Ok(());
-        }
+            return self.delete(slices).await;
+        };
         if self.tracker.is_stale(&key, &slices) {
             return Err(Error::Other("EndpointSlice informer cache is out of date".to_owned()));
         }
-        let plan = match &wanted {
-            Some(endpoints) => plan(endpoints, &slices),
-            None => Plan { delete: slices, ..Plan::default() },
-        };
+        let plan = plan(&endpoints, &slices);
+        // Also those that were there before this controller: so it hears when they are deleted.
+        untouched(&slices, &plan).iter().for_each(|slice| self.tracker.knows(&key, slice));
         // When the Endpoints last changed is not told of their copies.
         write(&self.client, &self.tracker, &key, plan, None).await
+    }
+}
+
+impl Mirroring {
+    /// Deletes what nobody needs any more, as far as that goes. Mirrors `deleteEndpoints`.
+    async fn delete(&self, slices: Vec<Arc<EndpointSlice>>) -> Result<(), Error> {
+        let mut first_error = Ok(());
+        for slice in slices {
+            let key = Key::of_meta(&slice.metadata);
+            let deleted = self.client.delete::<EndpointSlice>(key.namespace(), key.name(), DeleteOptions::default());
+            first_error = first_error.and(deleted.await);
+        }
+        Ok(first_error?)
     }
 }
 
@@ -180,6 +195,15 @@ fn says_the_same(there: &EndpointSlice, wanted: &EndpointSlice) -> bool {
     there.metadata.labels == wanted.metadata.labels
         && annotations(there) == annotations(wanted)
         && endpoints(there) == endpoints(wanted)
+        && !is_of_predecessor(there, wanted)
+}
+
+/// Whether a slice is owned by Endpoints of the same name that are gone: it would go with them. Mirrors
+/// `needRebuildExistingSlices`.
+fn is_of_predecessor(there: &EndpointSlice, wanted: &EndpointSlice) -> bool {
+    let Some(owner) = controller_of(&wanted.metadata) else { return false };
+    let others = there.metadata.owner_references.iter().flatten().filter(|other| other.kind == owner.kind);
+    { others }.any(|other| other.name == owner.name && other.uid != owner.uid)
 }
 
 /// All but those that say something of the Endpoints object only.
@@ -245,7 +269,7 @@ mod tests {
         let made = [Arc::new(made)];
         for (annotations, subsets, writes) in [
             (json!({"x": "y"}), two.clone(), (0, 0, 0)),
-            (json!({"x": "z"}), two, (0, 1, 0)),
+            (json!({"x": "z"}), two.clone(), (0, 1, 0)),
             (json!({"x": "y"}), subset(&["10.0.0.1"]), (0, 1, 0)),
             (json!({"x": "y"}), subset(&[]), (0, 0, 1)),
         ] {
@@ -254,5 +278,8 @@ mod tests {
             assert_eq!(found, writes, "{annotations} {subsets}");
             assert!(plan.update.iter().all(|slice| slice.metadata.name.as_deref() == Some("s-1")));
         }
+        let mut again = endpoints(json!({"x": "y"}), two);
+        again.metadata.uid = Some("v".into());
+        assert_eq!(plan(&again, &made).update.len(), 1, "its owner is gone");
     }
 }

@@ -69,8 +69,8 @@ pub const REGISTRATION: Registration = Registration {
 pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 /// The index of slices by Service and controller: [`index_value`].
 pub const BY_SERVICE: &str = "service";
-/// How soon somebody else's change of a slice is looked at.
-pub const FOREIGN_CHANGE_DELAY: Duration = Duration::from_secs(1);
+/// How soon somebody else's change of a slice is looked at. Mirrors `endpointSliceChangeMinSyncDelay`.
+const FOREIGN_CHANGE_DELAY: Duration = Duration::from_secs(1);
 /// The first failure of a key waits this long, each further one twice as long.
 pub const FIRST_RETRY: Duration = Duration::from_secs(1);
 
@@ -119,7 +119,9 @@ impl Controller for EndpointSlices {
         match change.latest() {
             Object::Pod(_) => self.service_pods.concerned(change).into_iter().for_each(|key| self.queue.add(key)),
             Object::Service(_) => self.queue.add(change.key()),
-            Object::EndpointSlice(_) => watch_slices(change, ME, &self.tracker, &self.queue),
+            Object::EndpointSlice(_) => {
+                watch_slices(change, ME, &self.tracker, |key| self.queue.add_after(key, FOREIGN_CHANGE_DELAY));
+            }
             Object::Node(_) => match change {
                 Change::Updated { old: Object::Node(old), new: Object::Node(new) } if !topology::concerns(old, new) => {
                 }
@@ -215,7 +217,7 @@ impl EndpointSlices {
 }
 
 /// The slices that a plan leaves as they are. Mirrors `unchangedSlices`.
-fn untouched(slices: &[Arc<EndpointSlice>], plan: &Plan) -> Vec<Arc<EndpointSlice>> {
+pub fn untouched(slices: &[Arc<EndpointSlice>], plan: &Plan) -> Vec<Arc<EndpointSlice>> {
     let updated = plan.update.iter().map(|slice| &slice.metadata.name);
     let touched: BTreeSet<_> = updated.chain(plan.delete.iter().map(|slice| &slice.metadata.name)).collect();
     slices.iter().filter(|slice| !touched.contains(&slice.metadata.name)).cloned().collect()
@@ -299,30 +301,26 @@ fn is_owned_by(slice: &EndpointSlice, service: &Service) -> bool {
 }
 
 /// Queues the Services of slices that somebody else than their controller has changed.
-pub fn watch_slices(change: &Change, managed_by: &str, tracker: &Tracker, queue: &Queue) {
+pub fn watch_slices(change: &Change, managed_by: &str, tracker: &Tracker, enqueue: impl Fn(Key)) {
     let slice = |object: &Object| match object {
         Object::EndpointSlice(slice) => Some(slice.clone()),
         _ => None,
     };
     let mine = |slice: &EndpointSlice| manager_of(slice) == managed_by;
-    let later = |slice: &EndpointSlice| {
-        if let Some(key) = service_of(slice) {
-            queue.add_after(key, FOREIGN_CHANGE_DELAY);
-        }
-    };
+    let queue = |slice: &EndpointSlice| service_of(slice).into_iter().for_each(&enqueue);
     let foreign = |slice: &EndpointSlice| service_of(slice).is_some_and(|key| tracker.is_foreign(&key, slice));
     let gone = |slice: &EndpointSlice| service_of(slice).is_some_and(|key| tracker.is_foreign_deletion(&key, slice));
     let (Some(new), old) = (slice(change.latest()), change) else { return };
     match old {
-        Change::Deleted(_) if mine(&new) && gone(&new) => later(&new),
-        Change::Added(_) if mine(&new) && foreign(&new) => later(&new),
+        Change::Deleted(_) if mine(&new) && gone(&new) => queue(&new),
+        Change::Added(_) if mine(&new) && foreign(&new) => queue(&new),
         Change::Updated { old, .. } => {
             let Some(old) = slice(old) else { return };
             if service_of(&old) != service_of(&new) {
-                later(&old);
-                later(&new);
+                queue(&old);
+                queue(&new);
             } else if mine(&old) != mine(&new) || (mine(&new) && foreign(&new)) {
-                later(&new);
+                queue(&new);
             }
         }
         _ => {}

@@ -27,6 +27,12 @@ impl Tracker {
         self.0.borrow_mut().entry(service.clone()).or_default().insert(uid, Some(generation));
     }
 
+    /// This slice is there as it is to be, whoever wrote it.
+    pub fn knows(&self, service: &Key, slice: &EndpointSlice) {
+        let (uid, generation) = version(slice);
+        self.0.borrow_mut().entry(service.clone()).or_default().entry(uid).or_insert(Some(generation));
+    }
+
     /// This slice was deleted.
     pub fn deleted(&self, service: &Key, slice: &EndpointSlice) {
         self.0.borrow_mut().entry(service.clone()).or_default().insert(version(slice).0, None);
