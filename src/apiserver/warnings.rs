@@ -21,6 +21,7 @@ use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
 mod addresses;
+mod custom;
 mod definition;
 mod service;
 mod storage;
@@ -53,6 +54,7 @@ pub fn on_create(object: &Object) -> Vec<String> {
         }
         Object::CSIDriver(driver) => storage::of_driver(&mut told, driver, None),
         Object::CustomResourceDefinition(new) => definition::of_formats(&mut told, new, None),
+        Object::Custom(new) => custom::of_finalizers(&mut told, &new.metadata, None),
         _ => of_any(&mut told, object),
     }
     if let Object::StatefulSet(set) = object {
@@ -72,6 +74,9 @@ pub fn on_update(new: &Object, old: &Object) -> Vec<String> {
         (Object::CSIDriver(new), Object::CSIDriver(old)) => storage::of_driver(&mut told, new, Some(old)),
         (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
             definition::of_formats(&mut told, new, Some(old));
+        }
+        (Object::Custom(new), Object::Custom(old)) => {
+            custom::of_finalizers(&mut told, &new.metadata, Some(&old.metadata));
         }
         (Object::CronJob(job), _) if job.spec.schedule.contains("TZ") => {
             told.push(

@@ -24,6 +24,18 @@ fn definitions(server: &ApiServer) -> Vec<Object> {
 
 /// Sends one raw request; gives code and body, or the first event of a watch.
 fn send(server: &mut ApiServer, method: &str, target: &str, content_type: &str, body: &Value) -> (u16, Value) {
+    let (code, body, _) = ask(server, method, target, content_type, body);
+    (code, body)
+}
+
+/// The same with the warnings.
+fn ask(
+    server: &mut ApiServer,
+    method: &str,
+    target: &str,
+    content_type: &str,
+    body: &Value,
+) -> (u16, Value, Vec<String>) {
     let (user, body) = (Some(Rc::new(User::admin())), body.to_string());
     let body = if method == "GET" { "" } else { &body };
     let http = HttpRequest { method, target, content_type, accept: "application/json", body, user, connection: None };
@@ -34,10 +46,11 @@ fn send(server: &mut ApiServer, method: &str, target: &str, content_type: &str, 
     let handled = server.handle(&call.request, watch, Instant(1_000_000_000));
     if let (Some(watch), Some((_, event))) = (watch, handled.fanout.first()) {
         server.close_watch(watch);
-        return (200, serde_json::from_str(&watch_line(&call, event, true, view).unwrap()).unwrap());
+        let event = serde_json::from_str(&watch_line(&call, event, true, view).unwrap()).unwrap();
+        return (200, event, Vec::new());
     }
     let answer = respond(&call, &handled.answer, view);
-    (answer.code, serde_json::from_str(&answer.body).unwrap())
+    (answer.code, serde_json::from_str(&answer.body).unwrap(), handled.answer.warnings)
 }
 
 fn versions(spec: &Value) -> Value {
@@ -87,4 +100,29 @@ fn what_is_stored_is_read_as_the_schema_is_now() {
     assert_eq!(stored["spec"], want);
     let (_, again) = send(&mut server, "PATCH", &one, MERGE, &json!({}));
     assert_eq!(again["metadata"]["resourceVersion"], written["metadata"]["resourceVersion"], "once");
+}
+
+/// A finalizer that names no domain is allowed, and warned of once.
+#[test]
+fn finalizers_need_no_domain() {
+    let mut server = server();
+    let one = format!("{THINGS}/a");
+    let hold = |names: &[&str]| json!({"metadata": {"finalizers": names}});
+    let prefer = |name: &str, path: &str| {
+        format!(
+            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with \
+             other finalizer writers"
+        )
+    };
+    for (names, want) in [
+        (&["hold"][..], vec![prefer("hold", "")]),
+        (
+            &["hold", "hold.example.com", "example.com/hold", "orphan"],
+            vec![prefer("hold.example.com", " including a path (/)")],
+        ),
+        (&["hold"], vec![]),
+    ] {
+        let (code, _, warnings) = ask(&mut server, "PATCH", &one, MERGE, &hold(names));
+        assert_eq!((code, warnings), (200, want), "{names:?}");
+    }
 }

@@ -3,13 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
-    LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference,
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, OwnerReference};
 
-use crate::object::Object;
 use crate::object::selector::names::{check_label_key, check_label_value};
 use crate::object::well_known::{FOREGROUND, KUBERNETES, ORPHAN};
+use crate::object::{Kind, Object};
 
 use super::field::{Json, Path, Problems, Shown};
 use super::names::{check_dns_label, check_object_name};
@@ -43,7 +41,7 @@ pub fn validate_create(problems: &mut Problems, object: &Object) {
     }
     annotations(problems, &METADATA.child("annotations"), meta.annotations.as_ref());
     owner_references(problems, meta.owner_references.as_deref().unwrap_or_default());
-    finalizers(problems, meta.finalizers.as_deref().unwrap_or_default());
+    finalizers(problems, kind, meta.finalizers.as_deref().unwrap_or_default());
 }
 
 /// Whether a Job has no labels but those that it takes from its template once it is stored.
@@ -54,13 +52,14 @@ fn has_labels_of_template(object: &Object) -> bool {
 }
 
 /// The metadata of a new version. What did not change was valid before, and is not looked at again.
-pub fn validate_update(problems: &mut Problems, new: &ObjectMeta, old: &ObjectMeta) {
+pub fn validate_update(problems: &mut Problems, new: &Object, old: &Object) {
+    let (kind, new, old) = (new.kind(), new.meta(), old.meta());
     if new.finalizers != old.finalizers {
         let sent = new.finalizers.as_deref().unwrap_or_default();
         if old.deletion_timestamp.is_some() {
             no_new_finalizers(problems, sent, old.finalizers.as_deref().unwrap_or_default());
         }
-        finalizers(problems, sent);
+        finalizers(problems, kind, sent);
     }
     if new.generation < old.generation {
         let path = METADATA.child("generation");
@@ -142,7 +141,7 @@ fn owner_references(problems: &mut Problems, owners: &[OwnerReference]) {
     }
 }
 
-fn finalizers(problems: &mut Problems, finalizers: &[String]) {
+fn finalizers(problems: &mut Problems, kind: Kind, finalizers: &[String]) {
     let path = METADATA.child("finalizers");
     for name in finalizers {
         problems.all_invalid(&path, name, check_label_key(name));
@@ -151,13 +150,27 @@ fn finalizers(problems: &mut Problems, finalizers: &[String]) {
     if has(ORPHAN) && has(FOREGROUND) {
         problems.invalid(&path, Json(&finalizers), "finalizer orphan and foregroundDeletion cannot be both set");
     }
+    if has_any_finalizers(kind) {
+        return;
+    }
     for (i, name) in finalizers.iter().enumerate() {
         standard_or_qualified(problems, &path.index(i), name);
     }
 }
 
+/// Kinds whose finalizers need no domain: their validation is not that of `pkg/apis/core`.
+fn has_any_finalizers(kind: Kind) -> bool {
+    matches!(kind, Kind::Custom(_) | Kind::CustomResourceDefinition | Kind::Lease | Kind::RuntimeClass)
+        || kind.info().group == "admissionregistration.k8s.io"
+}
+
+/// Whether Kubernetes itself gives this finalizer, of those that have no domain.
+pub fn is_standard_finalizer(name: &str) -> bool {
+    STANDARD_FINALIZERS.contains(&name)
+}
+
 fn standard_or_qualified(problems: &mut Problems, path: &Path, name: &str) {
-    if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+    if !name.contains('/') && !is_standard_finalizer(name) {
         problems.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified");
     }
 }

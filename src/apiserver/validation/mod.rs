@@ -161,7 +161,7 @@ pub fn validate_create_in(version: Kind, object: &Object, custom: Option<&Versio
 pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let (Object::Event(event), Kind::Custom(_)) = (new, version) else { return validate_update(new, old, custom) };
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    metadata::validate_update(&mut problems, new, old);
     event::strict_event_update(&mut problems, event, before(old));
     problems.0
 }
@@ -169,7 +169,7 @@ pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Opt
 /// What is wrong with a change.
 pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    metadata::validate_update(&mut problems, new, old);
     update(&mut problems, new, old, custom);
     problems.0
 }
@@ -247,7 +247,7 @@ fn before<T: Resource>(old: &Object) -> &T {
 /// What is wrong with a change of the status.
 pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    metadata::validate_update(&mut problems, new, old);
     match (new, old) {
         (Object::Pod(new), Object::Pod(old)) => pod_update::pod_status(&mut problems, new, old),
         (Object::Deployment(new), Object::Deployment(old)) => workload::deployment_status(&mut problems, new, old),
@@ -280,7 +280,7 @@ pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Versio
 /// What is wrong with a change of a Pod's ephemeral containers.
 pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    metadata::validate_update(&mut problems, new, old);
     if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
         ephemeral::update(&mut problems, new, old);
     }
@@ -290,7 +290,7 @@ pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
 /// What is wrong with other sizes of a Pod's containers.
 pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    metadata::validate_update(&mut problems, new, old);
     if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
         resize::update(&mut problems, new, old);
     }
@@ -300,7 +300,7 @@ pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
 /// What is wrong with a change through `finalize`.
 pub fn validate_finalize(new: &Object, old: &Object) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new.meta(), old.meta());
+    metadata::validate_update(&mut problems, new, old);
     if let Object::Namespace(new) = new {
         namespace::finalized(&mut problems, new);
     }
