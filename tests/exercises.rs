@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use kubestep::bugs;
@@ -12,7 +11,10 @@ use kubestep::cluster::scenario::{Plugged, Scenario};
 use kubestep::debugger::record::Record;
 use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
 
+use wrong::MUTANTS;
+
 mod skip;
+mod wrong;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -31,26 +33,6 @@ fn mutants(exercise: &Exercise) -> Vec<Mutant> {
 fn program(package: &str) -> PathBuf {
     building::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
 }
-
-/// All wrong solutions as one program, see tests/mutants. Where this test is optimised, so are the libraries of that program:
-/// it answers in half the time.
-static MUTANTS: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_BIN_EXE_kubestep")).parent().unwrap();
-    let profile = folder.file_name().unwrap().to_str().unwrap();
-    if profile == "debug" {
-        return program("mutants");
-    }
-    let built = Command::new(env!("CARGO"))
-        .current_dir(root())
-        .args(["build", "--quiet", "--profile", profile, "--target-dir"])
-        .arg(folder.parent().unwrap())
-        // With this package beside it all have the same features, and nothing is built twice.
-        .args(["--package", "kubestep", "--package", "mutants", "--bin", "mutants"])
-        .status()
-        .unwrap();
-    assert!(built.success());
-    folder.join(format!("mutants{}", std::env::consts::EXE_SUFFIX))
-});
 
 /// What is tested of each exercise: `cargo test --test exercises ownership` for one.
 macro_rules! each {

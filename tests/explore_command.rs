@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+#[cfg(unix)]
+mod wrong;
+
 fn kubestep(folder: &PathBuf, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_kubestep")).args(words).current_dir(folder).output().expect("it can be run")
 }
@@ -174,7 +177,7 @@ fn written(name: &str, program: &str) -> PathBuf {
 fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
     use kubestep::lab::building;
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let built = |package| building::build(root, package).expect("it compiles").display().to_string();
+    let solution = building::build(root, "solution-06-replicaset").expect("it compiles");
     let explored = |folder: &PathBuf| {
         Command::new(env!("CARGO_BIN_EXE_kubestep"))
             .args(["explore", "--exercise", "replicaset", "--schedules", "40"])
@@ -185,7 +188,7 @@ fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
             .output()
             .expect("it can be run")
     };
-    let right = explored(&written("explore-right", &built("solution-06-replicaset")));
+    let right = explored(&written("explore-right", &solution.display().to_string()));
     let said = text(&right.stdout);
     assert!(right.status.success(), "{said}{}", text(&right.stderr));
     let trials = std::fs::read_dir("scenarios/exercises/replicaset").expect("it has trials").count();
@@ -196,7 +199,7 @@ fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
     let mutants = std::fs::read_to_string("solutions/06_replicaset/mutants.yaml").expect("there are wrong ones");
     let number =
         mutants.matches("- says:").count() - mutants.split(cache).nth(1).expect(cache).matches("- says:").count() - 1;
-    let folder = written("explore-wrong-one", &format!("{} 06_replicaset {number}", built("mutants")));
+    let folder = written("explore-wrong-one", &format!("{} 06_replicaset {number}", wrong::MUTANTS.display()));
     let wrong = explored(&folder);
     let said = text(&wrong.stdout);
     assert_eq!(wrong.status.code(), Some(1), "{said}{}", text(&wrong.stderr));
