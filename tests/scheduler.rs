@@ -57,7 +57,7 @@ fn write_what_must_be_there(engine: &mut Engine) {
         let kind = Kind::from_manifest(&word("apiVersion"), &word("kind")).expect("a known kind");
         objects.push(kind.decode(manifest).expect("the manifest decodes"));
     }
-    for object in objects.into_iter().chain(bootstrap::objects()) {
+    for object in objects.into_iter().chain(bootstrap::objects().iter().cloned()) {
         let request = Request::create(Rc::new(User::admin()), object);
         let answer = engine.api.handle(&request, None, engine.now()).answer;
         assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);

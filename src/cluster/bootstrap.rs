@@ -48,7 +48,7 @@ fn bootstrap_objects(now: Instant) -> Vec<Object> {
         classes.map(|(name, value)| PriorityClass { metadata: named(name), value: Some(value), ..Default::default() });
     let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
     objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
-    objects.extend(crate::apiserver::authorization::bootstrap::objects());
+    objects.extend_from_slice(crate::apiserver::authorization::bootstrap::objects());
     objects.extend(own_service(now));
     objects.extend(accounts());
     objects

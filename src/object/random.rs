@@ -58,7 +58,7 @@ impl Random {
             if matches!(digit, 8 | 12 | 16 | 20) {
                 uid.push('-');
             }
-            uid.extend(char::from_digit((bits >> (124 - 4 * digit)) as u32 & 0xf, 16));
+            uid.push(char::from(b"0123456789abcdef"[(bits >> (124 - 4 * digit)) as usize & 0xf]));
         }
         uid
     }

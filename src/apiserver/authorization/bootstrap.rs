@@ -7,7 +7,7 @@
 //! Left out: rules about kinds that this cluster does not have, except where they show what a component is for.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::rbac::v1::{
     AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
@@ -408,12 +408,15 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
 const LEADERS: &[&str] = &["kube-controller-manager", "kube-scheduler"];
 
 /// All of it, in the order in which the API server writes it: ClusterRoles, ClusterRoleBindings, Roles, RoleBindings.
-pub fn objects() -> Vec<Object> {
-    let mut objects = cluster_roles();
-    objects.extend(cluster_role_bindings());
-    objects.extend(LEADERS.iter().map(|component| leader_role(component)));
-    objects.extend(LEADERS.iter().map(|component| leader_binding(component)));
-    objects
+pub fn objects() -> &'static [Object] {
+    static OBJECTS: LazyLock<Vec<Object>> = LazyLock::new(|| {
+        let mut objects = cluster_roles();
+        objects.extend(cluster_role_bindings());
+        objects.extend(LEADERS.iter().map(|component| leader_role(component)));
+        objects.extend(LEADERS.iter().map(|component| leader_binding(component)));
+        objects
+    });
+    &OBJECTS
 }
 
 fn cluster_roles() -> Vec<Object> {

@@ -28,6 +28,8 @@ pub mod usage;
 
 mod verbs;
 
+use std::future::ready;
+use std::pin::Pin;
 use std::time::Duration;
 
 use args::Args;
@@ -133,45 +135,47 @@ async fn perform(verb: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     by_verb(verb, args, cx).await
 }
 
-async fn by_verb(verb: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+/// Boxed, each by itself: as parts of one future they are all written into one function, which takes the compiler long, and
+/// everyone who runs a command makes room for the largest.
+fn by_verb<'a>(verb: &str, args: &'a Args, cx: &'a Kubectl) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>> {
     match verb {
-        "get" => verbs::get::get(args, cx).await,
-        "events" => verbs::events::events(args, cx).await,
-        "describe" => verbs::describe::describe(args, cx).await,
-        "apply" => verbs::apply::apply(args, cx).await,
-        "create" => verbs::create::create(args, cx).await,
-        "run" => verbs::run::run(args, cx).await,
-        "expose" => verbs::expose::expose(args, cx).await,
-        "replace" => verbs::replace::replace(args, cx).await,
-        "diff" => verbs::diff::diff(args, cx).await,
-        "debug" => verbs::debug::debug(args, cx).await,
-        "delete" => verbs::delete::delete(args, cx).await,
-        "scale" => verbs::scale::scale(args, cx).await,
-        "auth" => verbs::auth::auth(args, cx).await,
-        "autoscale" => verbs::autoscale::autoscale(args, cx).await,
-        "top" => verbs::top::top(args, cx).await,
-        "set" => verbs::set::set(args, cx).await,
-        "label" => verbs::label::label(args, cx, Marks::Labels).await,
-        "annotate" => verbs::label::label(args, cx, Marks::Annotations).await,
-        "taint" => verbs::taint::taint(args, cx).await,
-        "cordon" => verbs::change::cordon(args, cx, true).await,
-        "uncordon" => verbs::change::cordon(args, cx, false).await,
-        "drain" => verbs::drain::drain(args, cx).await,
-        "patch" => verbs::change::patch(args, cx).await,
-        "rollout" => verbs::rollout::rollout(args, cx).await,
-        "wait" => verbs::wait::wait(args, cx).await,
-        "logs" => verbs::logs::logs(args, cx).await,
-        "exec" => verbs::exec::exec(args, cx).await,
-        "cp" => verbs::cp::cp(args, cx).await,
-        "attach" => verbs::attach::attach(args, cx).await,
-        "port-forward" => verbs::port_forward::port_forward(args, cx).await,
-        "explain" => verbs::explain::explain(args, cx).await,
-        "kustomize" => verbs::kustomize::kustomize(args, cx),
-        "api-resources" => verbs::about::api_resources(args, cx).await,
-        "api-versions" => verbs::about::api_versions(cx).await,
-        "cluster-info" => verbs::about::cluster_info(args, cx).await,
-        "version" => verbs::about::version(args, cx).await,
-        _ => Err(unknown(verb)),
+        "get" => Box::pin(verbs::get::get(args, cx)),
+        "events" => Box::pin(verbs::events::events(args, cx)),
+        "describe" => Box::pin(verbs::describe::describe(args, cx)),
+        "apply" => Box::pin(verbs::apply::apply(args, cx)),
+        "create" => Box::pin(verbs::create::create(args, cx)),
+        "run" => Box::pin(verbs::run::run(args, cx)),
+        "expose" => Box::pin(verbs::expose::expose(args, cx)),
+        "replace" => Box::pin(verbs::replace::replace(args, cx)),
+        "diff" => Box::pin(verbs::diff::diff(args, cx)),
+        "debug" => Box::pin(verbs::debug::debug(args, cx)),
+        "delete" => Box::pin(verbs::delete::delete(args, cx)),
+        "scale" => Box::pin(verbs::scale::scale(args, cx)),
+        "auth" => Box::pin(verbs::auth::auth(args, cx)),
+        "autoscale" => Box::pin(verbs::autoscale::autoscale(args, cx)),
+        "top" => Box::pin(verbs::top::top(args, cx)),
+        "set" => Box::pin(verbs::set::set(args, cx)),
+        "label" => Box::pin(verbs::label::label(args, cx, Marks::Labels)),
+        "annotate" => Box::pin(verbs::label::label(args, cx, Marks::Annotations)),
+        "taint" => Box::pin(verbs::taint::taint(args, cx)),
+        "cordon" => Box::pin(verbs::change::cordon(args, cx, true)),
+        "uncordon" => Box::pin(verbs::change::cordon(args, cx, false)),
+        "drain" => Box::pin(verbs::drain::drain(args, cx)),
+        "patch" => Box::pin(verbs::change::patch(args, cx)),
+        "rollout" => Box::pin(verbs::rollout::rollout(args, cx)),
+        "wait" => Box::pin(verbs::wait::wait(args, cx)),
+        "logs" => Box::pin(verbs::logs::logs(args, cx)),
+        "exec" => Box::pin(verbs::exec::exec(args, cx)),
+        "cp" => Box::pin(verbs::cp::cp(args, cx)),
+        "attach" => Box::pin(verbs::attach::attach(args, cx)),
+        "port-forward" => Box::pin(verbs::port_forward::port_forward(args, cx)),
+        "explain" => Box::pin(verbs::explain::explain(args, cx)),
+        "kustomize" => Box::pin(ready(verbs::kustomize::kustomize(args, cx))),
+        "api-resources" => Box::pin(verbs::about::api_resources(args, cx)),
+        "api-versions" => Box::pin(verbs::about::api_versions(cx)),
+        "cluster-info" => Box::pin(verbs::about::cluster_info(args, cx)),
+        "version" => Box::pin(verbs::about::version(args, cx)),
+        _ => Box::pin(ready(Err(unknown(verb)))),
     }
 }
 
