@@ -25,7 +25,7 @@ use k8s_openapi::api::authentication::v1::UserInfo;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::token::{self, Bounds, Claims, ISSUER};
-use crate::object::{Kind, Object, Status};
+use crate::object::{Accessor, Kind, Object, Status};
 
 use super::admission::Reader;
 use super::authorization::quoted;
@@ -149,7 +149,7 @@ fn check_account(account: Option<Object>, claims: &Claims, now: Instant) -> Resu
     if is_gone(&account, now) {
         return Err(format!("service account {namespace}/{name} has been deleted"));
     }
-    let uid = account.meta().uid.as_deref().unwrap_or_default();
+    let uid = account.meta().uid();
     match uid == claimed {
         true => Ok(()),
         false => Err(format!("service account UID ({uid}) does not match claim ({claimed})")),
@@ -159,7 +159,7 @@ fn check_account(account: Option<Object>, claims: &Claims, now: Instant) -> Resu
 fn check_pod(pod: Option<Object>, claimed: &str, now: Instant) -> Result<(), String> {
     let invalidated = || "service account token has been invalidated".to_owned();
     let pod = pod.filter(|pod| !is_gone(pod, now)).ok_or_else(invalidated)?;
-    let uid = pod.meta().uid.as_deref().unwrap_or_default();
+    let uid = pod.meta().uid();
     match uid == claimed {
         true => Ok(()),
         false => Err(format!("pod UID ({uid}) does not match service account pod ref claim ({claimed})")),

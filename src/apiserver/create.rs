@@ -1,7 +1,7 @@
 //! POST: a new object. Mirrors `endpoints/handlers/create.go` and `registry/generic/registry/store.go`.
 
 use crate::object::status::Reason;
-use crate::object::{Object, Pod, Status};
+use crate::object::{Accessor, Object, Pod, Status};
 
 use super::admission::{self, Attributes};
 use super::managed_fields::Written;
@@ -92,7 +92,7 @@ impl ApiServer {
         let meta = object.meta_mut();
         meta.uid = Some(self.random.uid());
         meta.creation_timestamp = Some(handling.now.time());
-        if meta.name.as_deref().unwrap_or_default().is_empty()
+        if meta.name().is_empty()
             && let Some(base) = meta.generate_name.as_deref().filter(|base| !base.is_empty())
         {
             let base: String = base.chars().take(GENERATED_BASE_MAX).collect();

@@ -23,7 +23,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use crate::object::ephemeral;
 use crate::object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
 use crate::object::well_known::RBAC;
-use crate::object::{Object, Pod};
+use crate::object::{Accessor, Object, Pod};
 
 use super::apiextensions;
 
@@ -299,7 +299,7 @@ fn template_defaults(template: &mut PodTemplateSpec) {
 }
 
 fn is_named_by_label(namespace: &Namespace) -> bool {
-    let name = namespace.metadata.name.as_deref().unwrap_or_default();
+    let name = namespace.metadata.name();
     let labels = namespace.metadata.labels.as_ref();
     name.is_empty() || labels.and_then(|labels| labels.get(NAME_LABEL)).is_some_and(|label| label == name)
 }

@@ -22,7 +22,7 @@ use crate::object::pod::status::PodCondition;
 use crate::object::pod::{has_ended, is_ready, phase};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Accessor, Kind, Object, Pod, Status};
 
 use super::admission::Reader;
 use super::managed_fields::Written;
@@ -82,7 +82,7 @@ impl ApiServer {
 
     /// The budgets that cover a Pod.
     fn budgets_of(&self, pod: &Pod) -> Vec<Arc<PodDisruptionBudget>> {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         let all = Reader::list(&self.store, Kind::PodDisruptionBudget, namespace).into_iter();
         all.filter_map(|object| match object {
             Object::PodDisruptionBudget(there) if budget::covers(&there, pod) => Some(there),
@@ -113,7 +113,7 @@ const SEVERAL: &str =
 const REFUSED: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 
 fn name_of(budget: &PodDisruptionBudget) -> &str {
-    budget.metadata.name.as_deref().unwrap_or_default()
+    budget.metadata.name()
 }
 
 /// Whether no budget can mind: the Pod runs nothing, or goes already. Mirrors `canIgnorePDB`.

@@ -18,7 +18,7 @@ use crate::object::pod::{assigned_node, is_ready, phase};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Pod, Status, node};
+use crate::object::{Accessor, Kind, Object, Pod, Status, node};
 
 use super::admission::Reader;
 use super::request::{Response, Verb};
@@ -113,7 +113,7 @@ impl Look<'_> {
     fn at(&mut self, object: &Object) -> Option<Metrics> {
         match object {
             Object::Pod(pod) => self.at_pod(pod),
-            Object::Node(node) => self.at_node(node.metadata.name.as_deref().unwrap_or_default()),
+            Object::Node(node) => self.at_node(node.metadata.name()),
             _ => None,
         }
     }

@@ -14,7 +14,7 @@ use crate::object::meta::scale_metadata;
 use crate::object::patch;
 use crate::object::selector::{Selector, format_label_selector};
 use crate::object::status::Cause;
-use crate::object::{Kind, Object, Status};
+use crate::object::{Accessor, Kind, Object, Status};
 
 use super::apiextensions::Version;
 use super::apiextensions::scale as custom;
@@ -136,8 +136,8 @@ fn check_scale(wanted: &Scale, parent: &Object) -> Result<(), Status> {
         }
         return Err(status);
     }
-    let there = parent.meta().uid.as_deref().unwrap_or_default();
-    match meta.uid.as_deref().unwrap_or_default() {
+    let there = parent.meta().uid();
+    match meta.uid() {
         uid if uid.is_empty() || uid == there => Ok(()),
         uid => {
             let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}");

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{self as core};
 use crate::object::pod::assigned_node;
 use crate::object::pod::status::PodCondition;
 use crate::object::status::{Reason, aggregate};
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Accessor, Kind, Object, Pod, Status};
 
 use super::request::{Binding, Body, Request, Response, Subresource, Verb};
 use super::{ApiServer, Handling, Outcome, admission, create};
@@ -142,7 +142,7 @@ fn container_of<'a>(pod: &'a Pod, name: &'a str) -> Result<&'a str, Status> {
     let added = spec.iter().flat_map(|spec| spec.ephemeral_containers.iter().flatten()).map(|c| c.name.as_str());
     let own: Vec<&str> = spec.iter().flat_map(|spec| &spec.containers).map(|c| c.name.as_str()).collect();
     let all: Vec<&str> = init.chain(own.iter().copied()).chain(added).collect();
-    let pod = pod.metadata.name.as_deref().unwrap_or_default();
+    let pod = pod.metadata.name();
     match (name, own.as_slice()) {
         ("", [only]) => Ok(only),
         ("", _) => {

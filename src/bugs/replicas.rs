@@ -11,7 +11,7 @@ use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue}
 use crate::controllers::expectations::Expectations;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::Spec;
-use crate::object::{Key, Object, Pod};
+use crate::object::{Accessor, Key, Object, Pod};
 
 /// How it guards against acting on a cache that has not seen what it has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Replicas {
     fn missing(&self, set: &ReplicaSet) -> usize {
         let uid = set.metadata.uid.as_deref();
         let mine = |pod: &&Arc<Pod>| controller_of(&pod.metadata).map(|owner| owner.uid.as_str()) == uid;
-        let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = set.metadata.namespace();
         let there = self.pods.list_namespace(namespace).iter().filter(mine).count();
         let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
         usize::try_from(wanted).unwrap_or(0).saturating_sub(there)

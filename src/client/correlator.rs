@@ -13,9 +13,9 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::object::Shared;
 use crate::object::event::Event;
 use crate::object::time::Instant;
+use crate::object::{Accessor, Shared};
 
 /// Tokens of the spam filter for one object.
 const SPAM_BURST: u32 = 25;
@@ -193,7 +193,7 @@ impl Series {
                 known
             }
             None => {
-                let name = event.metadata.name.as_deref().unwrap_or_default().into();
+                let name = event.metadata.name().into();
                 let (involved, first) = (involved.clone(), event.first_timestamp.clone());
                 let at = self.observed.len();
                 self.observed.reserve_exact(1);

@@ -15,7 +15,7 @@ use crate::client::{Client, Error};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
-use crate::object::{Key, Resource, Status};
+use crate::object::{Accessor, Key, Resource, Status};
 
 /// Claims objects for one owner during one sync.
 pub struct Claimer<'a, O> {
@@ -101,7 +101,7 @@ impl<O: Resource> Claimer<'_, O> {
     async fn adopt<T: Resource>(&self, candidate: &T, refusal: Option<&String>) -> Result<bool, Error> {
         let key = Key::of_meta(candidate.metadata());
         if let Some(refusal) = refusal {
-            let uid = candidate.metadata().uid.as_deref().unwrap_or_default();
+            let uid = candidate.metadata().uid();
             return Err(Error::Other(format!("can't adopt {} {key} ({uid}): {refusal}", T::kind())));
         }
         let patch = adoption(candidate.metadata().uid.as_deref(), self.owner, self.finalizers);

@@ -17,7 +17,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::well_known::{LAST_APPLIED, SERVICE_NAME};
-use crate::object::{Key, Kind, Object};
+use crate::object::{Accessor, Key, Kind, Object};
 
 use super::endpoint_slice::pack::{Labels, Plan, identity};
 use super::endpoint_slice::tracker::Tracker;
@@ -140,7 +140,7 @@ fn is_mirrored(endpoints: &Endpoints) -> bool {
 
 /// One slice for each set of ports. Mirrors `reconcileByPortMapping`.
 fn plan(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>]) -> Plan {
-    let name = endpoints.metadata.name.as_deref().unwrap_or_default();
+    let name = endpoints.metadata.name();
     let mut labels: Labels = endpoints.metadata.labels.clone().unwrap_or_default();
     labels.extend([(SERVICE_NAME.to_owned(), name.to_owned()), (MANAGED_BY.to_owned(), ME.to_owned())]);
     let mut existing: BTreeMap<String, Vec<Arc<EndpointSlice>>> = BTreeMap::new();

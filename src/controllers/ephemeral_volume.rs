@@ -17,7 +17,7 @@ use crate::client::{
 };
 use crate::object::meta::controller_ref;
 use crate::object::volume::{claim_behind, made_for};
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Accessor, Key, Kind, Object, Pod};
 
 use super::volumes::{PODS_BY_CLAIM, claims_of};
 
@@ -90,7 +90,7 @@ impl EphemeralVolumes {
     async fn make_claim(&self, pod: &Pod, volume: &Volume) -> Result<(), String> {
         let Some(used) = claim_behind(&pod.metadata, volume) else { return Ok(()) };
         let template = volume.ephemeral.as_ref().and_then(|source| source.volume_claim_template.as_ref());
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         if let Some(claim) = self.claims.get(&Key::new(namespace, &used.name)) {
             return made_for(&pod.metadata, &claim);
         }

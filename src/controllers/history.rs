@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::object::meta::controller_ref;
 use crate::object::template::safe_encode;
-use crate::object::{Resource, read};
+use crate::object::{Accessor, Resource, read};
 
 /// The hash of the template that a Pod is from.
 pub const REVISION_HASH: &str = "controller-revision-hash";
@@ -60,7 +60,7 @@ pub fn revision_of<T: Resource>(
     labels.insert(hash_label.to_owned(), hash.to_owned());
     ControllerRevision {
         metadata: ObjectMeta {
-            name: Some(format!("{}-{hash}", meta.name.as_deref().unwrap_or_default())),
+            name: Some(format!("{}-{hash}", meta.name())),
             namespace: meta.namespace.clone(),
             labels: Some(labels),
             annotations: meta.annotations.clone(),

@@ -10,7 +10,7 @@ use crate::apiserver::request::Patch;
 use crate::client::{Client, Error};
 use crate::object::pod::assigned_node;
 use crate::object::well_known::OUT_OF_SERVICE;
-use crate::object::{Object, Status};
+use crate::object::{Accessor, Object, Status};
 
 /// The name of the index of Pods by their node, which the controllers of nodes share.
 pub const BY_NODE: &str = "spec.nodeName";
@@ -52,7 +52,7 @@ pub fn has(node: &Node, wanted: &Taint) -> bool {
 
 /// Puts taints on a node, then takes others off: two patches, each only if it changes anything.
 pub async fn swap(client: &Client, node: &Node, mut add: Vec<Taint>, remove: &[Taint]) -> Result<(), Error> {
-    let name = node.metadata.name.as_deref().unwrap_or_default();
+    let name = node.metadata.name();
     for taint in &mut add {
         taint.time_added = Some(client.now().time());
     }
@@ -67,7 +67,7 @@ pub async fn take_off(client: &Client, node: &Node, remove: &[Taint]) -> Result<
     if !remove.iter().any(|taint| has(node, taint)) {
         return Ok(());
     }
-    let name = node.metadata.name.as_deref().unwrap_or_default();
+    let name = node.metadata.name();
     change(client, name, |taints| without(taints, remove)).await
 }
 

@@ -16,7 +16,7 @@ use crate::object::meta::controller_of;
 use crate::object::pod::Spec;
 use crate::object::pod::{has_ended, is_ready, ready_condition};
 use crate::object::time::Instant;
-use crate::object::{Key, Object, Pod, Resource};
+use crate::object::{Accessor, Key, Object, Pod, Resource};
 
 /// The index that finds children by their controller. Its values are [`owned_by`] and [`orphans_of`].
 pub const BY_CONTROLLER: &str = "controller";
@@ -24,7 +24,7 @@ pub const BY_CONTROLLER: &str = "controller";
 /// The value of the index [`BY_CONTROLLER`] for one object. Mirrors `PodControllerIndex`.
 pub fn index_by_controller(object: &Object) -> Vec<String> {
     let meta = object.meta();
-    let namespace = meta.namespace.as_deref().unwrap_or_default();
+    let namespace = meta.namespace();
     vec![match controller_of(meta) {
         Some(owner) => index_value(namespace, &owner.kind, &owner.name, &owner.uid),
         None => orphans_of(namespace),
@@ -136,7 +136,7 @@ impl PodControl {
         }
         match self.client.create(pod).await {
             Ok(pod) => {
-                let name = pod.metadata.name.as_deref().unwrap_or_default();
+                let name = pod.metadata.name();
                 self.recorder.event(owner, EventType::Normal, "SuccessfulCreate", format!("Created pod: {name}"));
                 Ok(pod)
             }
@@ -153,8 +153,8 @@ impl PodControl {
 
     /// Deletes one Pod of `owner`, gracefully. Mirrors `RealPodControl.DeletePod`.
     pub async fn delete<T: Resource>(&self, owner: &T, pod: &Pod) -> Result<(), Error> {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
+        let name = pod.metadata.name();
         match self.client.delete::<Pod>(namespace, name, DeleteOptions::default()).await {
             Ok(()) => {
                 self.recorder.event(owner, EventType::Normal, "SuccessfulDelete", format!("Deleted pod: {name}"));

@@ -37,7 +37,7 @@ use crate::object::quantity::Amount;
 use crate::object::quota::{self, count_name, hard, is_counted, matching, used};
 use crate::object::resources::{ResourceList, add, amounts, quantities};
 use crate::object::time::Instant;
-use crate::object::{Discovery, Key, Kind, Object, Pod};
+use crate::object::{Accessor, Discovery, Key, Kind, Object, Pod};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
@@ -170,7 +170,7 @@ impl QuotaController {
 
     /// What the namespace holds of the resources that the quota measures. Mirrors `CalculateUsage`.
     fn count(&self, quota: &ResourceQuota, wanted: &ResourceList) -> ResourceList {
-        let namespace = quota.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = quota.metadata.namespace();
         let mut total = self.custom.borrow().count(namespace, wanted);
         for (kind, informer) in &self.caches {
             let measured = matching(*kind, wanted);

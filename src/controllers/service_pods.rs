@@ -15,7 +15,7 @@ use crate::client::{ControllerContext, Lister};
 use crate::engine::{Hub, Memory};
 use crate::object::pod::{address_of, container_port, has_ended, is_ready, ready_condition};
 use crate::object::selector::{Operator, Selector};
-use crate::object::{Key, Object, Pod};
+use crate::object::{Accessor, Key, Object, Pod};
 
 /// When the change happened that an object now reflects. Set when it is known, taken away when it is not.
 pub const LAST_CHANGE: &str = "endpoints.kubernetes.io/last-change-trigger-time";
@@ -43,7 +43,7 @@ impl ServicePods {
 
     /// The Pods that a Service selects, in the order of their names.
     pub fn selected_by(&self, service: &Service) -> Vec<Arc<Pod>> {
-        let namespace = service.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = service.metadata.namespace();
         let Some(mut pods) = with_rarest_label(&self.pods, namespace, selector_of(service)) else { return Vec::new() };
         pods.retain(|pod| selects(service, pod));
         pods
@@ -67,7 +67,7 @@ impl ServicePods {
     }
 
     fn selecting(&self, pod: &Pod) -> BTreeSet<Key> {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         let labels = pod.metadata.labels.iter().flatten();
         let candidates = labels.flat_map(|label| self.services.by_index(BY_SELECTOR, &index_value(namespace, label)));
         candidates.filter(|service| selects(service, pod)).map(|service| Key::of_meta(&service.metadata)).collect()

@@ -19,7 +19,7 @@ use crate::object::meta::has_finalizer;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Accessor, Key, Kind, Object, Pod};
 
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
 
@@ -80,7 +80,7 @@ impl Claims {
     }
 
     fn enqueue_claims_of(&self, pod: &Pod) {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         claim_names(pod).for_each(|claim| self.enqueue(Key::new(namespace, &claim)));
     }
 }

@@ -27,7 +27,7 @@ use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue,
 use crate::engine::Memory;
 use crate::object::token::{self, Bounds, Claims};
 use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Accessor, Key, Kind, Object, Status};
 
 use super::root_ca::CERTIFICATE;
 
@@ -165,7 +165,7 @@ impl Tokens {
     }
 
     fn cached_account(&self, secret: &Secret) -> Option<Arc<ServiceAccount>> {
-        let namespace = secret.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = secret.metadata.namespace();
         self.accounts.get(&Key::new(namespace, annotation(secret, ACCOUNT_NAME))).filter(|there| means(secret, there))
     }
 
@@ -174,7 +174,7 @@ impl Tokens {
         if let Some(account) = self.cached_account(secret) {
             return Ok(Some(account));
         }
-        let namespace = secret.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = secret.metadata.namespace();
         match self.client.get::<ServiceAccount>(namespace, annotation(secret, ACCOUNT_NAME)).await {
             Err(status) if status.is_not_found() => Ok(None),
             found => Ok(Some(found?).filter(|account| means(secret, account))),
@@ -223,7 +223,7 @@ fn annotation<'a>(secret: &'a Secret, name: &str) -> &'a str {
 /// Whether the Secret is for this account. The same name with another uid is another account.
 fn means(secret: &Secret, account: &ServiceAccount) -> bool {
     let uid = annotation(secret, ACCOUNT_UID);
-    uid.is_empty() || account.metadata.uid.as_deref().unwrap_or_default() == uid
+    uid.is_empty() || account.metadata.uid() == uid
 }
 
 fn by_account(object: &Object) -> Vec<String> {

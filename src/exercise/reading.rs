@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams};
+use crate::object::Accessor;
 
 /// The value of one of the Pod's labels, if it has that label.
 pub fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
@@ -85,8 +86,8 @@ pub fn annotate(pod: &mut Pod, key: &str, value: &str) {
 /// # Errors
 /// Of either call: whoever called this tries again later.
 pub async fn count_pods(map: Arc<ConfigMap>, context: Arc<Context>) -> Result<Action, Error> {
-    let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
-    let name = map.metadata.name.as_deref().unwrap_or_default();
+    let namespace = map.metadata.namespace();
+    let name = map.metadata.name();
 
     // What is there.
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::{Deserialize, Serialize};
 
+use crate::object::Accessor;
 use crate::process;
 
 /// What can be asked about one ConfigMap.
@@ -223,7 +224,7 @@ impl Api for Server {
 
 /// Why the object cannot be the one that the URL names.
 fn misplaced(meta: &ObjectMeta) -> Option<String> {
-    match (meta.name.as_deref().unwrap_or_default(), meta.namespace.as_deref().unwrap_or_default()) {
+    match (meta.name(), meta.namespace()) {
         ("", _) => {
             Some("the name of the object (counter based on URL) was undeterminable: name must be provided".to_owned())
         }

@@ -14,6 +14,7 @@ use super::making::begins;
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::garbage_collector::graph::owners_of;
 use crate::exercise::collect::{Action, Case, Item, Propagation, is_namespaced};
+use crate::object::Accessor;
 use crate::object::meta::has_finalizer;
 use crate::object::well_known::{FOREGROUND, ORPHAN};
 
@@ -245,7 +246,7 @@ impl Function for Collecting {
 /// `Pod web-1 in default`.
 fn called(item: &Item) -> String {
     let place = item.metadata.namespace.as_ref().map_or(String::new(), |namespace| format!(" in {namespace}"));
-    format!("{} {}{place}", item.kind, item.metadata.name.as_deref().unwrap_or_default())
+    format!("{} {}{place}", item.kind, item.metadata.name())
 }
 
 /// What the collector looks at of an object itself.

@@ -17,7 +17,7 @@ use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
 use crate::object::meta::controller_of;
 use crate::object::pod::{has_ended, is_ready, phase};
-use crate::object::{Kind, Pod};
+use crate::object::{Accessor, Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "07_expectations",
@@ -237,7 +237,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     let ended = its.iter().filter(|pod| is(Slip::DeletesEnded) && has_ended(pod));
     let pods = if is(Slip::DeletesInDefault) { Api::namespaced(context.client.clone(), "default") } else { pods };
     for pod in ended.chain(mine.iter().skip(kept)) {
-        match pods.delete(pod.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await {
+        match pods.delete(pod.metadata.name(), &DeleteParams::default()).await {
             Err(error) if !error.is_not_found() => return Err(error),
             _ => {}
         }
@@ -273,7 +273,7 @@ async fn create(
     slip: Option<Slip>,
 ) -> Result<(), Error> {
     let is = |one| slip == Some(one);
-    let uid = set.metadata.uid.as_deref().unwrap_or_default();
+    let uid = set.metadata.uid();
     let expects = match missing {
         1.. if is(Slip::ExpectsOne) => 1,
         _ if is(Slip::ExpectsLate) => 0,

@@ -14,7 +14,7 @@ use super::{Exercise, Judging};
 use crate::exercise::finalizer::{FINALIZER, PUBLIC};
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use crate::object::Kind;
+use crate::object::{Accessor, Kind};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "20_finalizer",
@@ -217,7 +217,7 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip
         };
         is_yes && (key == "publish" || is(Slip::NearlyPublish) && key.ends_with("publish"))
     });
-    let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = map.metadata.namespace();
     let wants_copy =
         is_asked && !(is(Slip::NotInPublic) && namespace == PUBLIC) || is(Slip::CopiesAll) && namespace == "default";
     let is_going = map.metadata.deletion_timestamp.is_some();
@@ -307,8 +307,8 @@ async fn hold(context: &Context, map: &ConfigMap, on: bool, slip: Option<Slip>) 
     list.retain(|one| stays || one != FINALIZER && (on || slip != Some(Slip::TakesAll)));
     list.extend(on.then(|| FINALIZER.to_owned()));
     let says_none = slip == Some(Slip::FirstWithoutVersion) && on && list.len() == 1;
-    let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), meta.namespace.as_deref().unwrap_or_default());
-    let name = meta.name.as_deref().unwrap_or_default();
+    let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), meta.namespace());
+    let name = meta.name();
     let fresh = if on && slip == Some(Slip::FreshVersion) { Some(maps.get(name).await?.metadata) } else { None };
     let meta = fresh.as_ref().unwrap_or(meta);
     let version = meta.resource_version.as_ref().filter(|_| slip != Some(Slip::IgnoresVersion) && !says_none);

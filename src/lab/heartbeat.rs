@@ -15,6 +15,7 @@ use crate::cluster::kubectl::print::describe::taint_text;
 use crate::controllers::node_lifecycle::health::GRACE;
 use crate::controllers::node_taints;
 use crate::exercise::heartbeat::{Case, Fate, Look, tolerates};
+use crate::object::Accessor;
 use crate::object::well_known::{NOT_READY, UNREACHABLE};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -168,7 +169,7 @@ impl Function for Looking {
                 () if is_critical(pod) => ", of kube-system,",
                 () => "",
             };
-            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            let name = pod.metadata.name();
             text += &format!("\npods[{n}] {name}{whose} tolerates {}", tolerated(pod));
         }
         text

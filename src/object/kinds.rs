@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::custom::{CustomKind, CustomObject};
 use super::json::Json;
+use super::meta::Accessor;
 use super::read::{self, Reader};
 
 /// What the cluster knows of a kind before it has seen any object of it.
@@ -290,12 +291,12 @@ kinds! {
 impl Object {
     /// The name; empty before it has one.
     pub fn name(&self) -> &str {
-        self.meta().name.as_deref().unwrap_or_default()
+        self.meta().name()
     }
 
     /// The namespace, empty for cluster-scoped objects.
     pub fn namespace(&self) -> &str {
-        self.meta().namespace.as_deref().unwrap_or_default()
+        self.meta().namespace()
     }
 
     /// The resourceVersion as a number; 0 before it is stored.

@@ -1,4 +1,4 @@
-//! Metadata in use: keys, owners.
+//! Metadata in use: keys, names, owners.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Key {
 
     /// The key of an object with this metadata.
     pub fn of_meta(meta: &ObjectMeta) -> Key {
-        Key::new(meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
+        Key::new(meta.namespace(), meta.name())
     }
 
     /// Empty for a cluster-scoped object.
@@ -46,6 +46,30 @@ impl Key {
     /// The key as it is printed.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// What an object is known by, read off its metadata: empty where nothing is said. Mirrors `meta.Accessor` of apimachinery.
+pub trait Accessor {
+    /// The name. Empty before a `generateName` has become one.
+    fn name(&self) -> &str;
+    /// The namespace. Empty for a cluster-scoped object.
+    fn namespace(&self) -> &str;
+    /// The uid. Empty before the API server has given one.
+    fn uid(&self) -> &str;
+}
+
+impl Accessor for ObjectMeta {
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or_default()
+    }
+
+    fn uid(&self) -> &str {
+        self.uid.as_deref().unwrap_or_default()
     }
 }
 

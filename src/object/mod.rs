@@ -71,7 +71,7 @@ pub mod zone;
 pub use custom::{CustomKind, CustomObject};
 pub use discovery::Discovery;
 pub use kinds::{Kind, KindInfo, Object, Resource};
-pub use meta::Key;
+pub use meta::{Accessor, Key};
 pub use pod::Pod;
 pub use shared::{Last, Shared};
 pub use status::Status;

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::meta::controller_of;
 use super::quantity::Amount;
-use super::{Key, Pod, sha256};
+use super::{Accessor, Key, Pod, sha256};
 
 /// On a claim or volume: the reference in it was made by a controller, and may be taken back.
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
@@ -172,7 +172,7 @@ pub fn reference_to(claim: &PersistentVolumeClaim) -> ObjectReference {
 /// The volume promised to the claim; None if it is already. Mirrors `GetBindVolumeToClaim`.
 pub fn promised_to(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<PersistentVolume> {
     let before = claim_key(volume);
-    let uid = claim.metadata.uid.as_deref().unwrap_or_default();
+    let uid = claim.metadata.uid();
     if before == Some(Key::of_meta(&claim.metadata)) && claim_uid(volume) == uid {
         return None;
     }

@@ -15,7 +15,7 @@ use crate::client::Change;
 use crate::engine::{Note, Queued};
 use crate::object::pod::nominated_node;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Accessor, Key, Kind, Object, Pod};
 
 impl Scheduler {
     /// Takes one notification.
@@ -161,7 +161,7 @@ impl State {
 
     fn node_deleted(&mut self, node: &Arc<Node>, now: Instant) -> usize {
         let moved = self.move_all(&ClusterEvent::node_deleted(node), now);
-        self.cache.remove_node(node.metadata.name.as_deref().unwrap_or_default());
+        self.cache.remove_node(node.metadata.name());
         moved
     }
 

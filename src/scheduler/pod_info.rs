@@ -11,7 +11,7 @@ use super::labels::{Labels, Matcher};
 use super::resources::{Resources, non_zero_requests, pod_requests};
 use crate::object::host_port::HostPort;
 use crate::object::pod::{Spec, nominated_node};
-use crate::object::{Key, Pod};
+use crate::object::{Accessor, Key, Pod};
 
 /// A pod and what follows from its spec.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl PodInfo {
 
     /// The pod's namespace.
     pub fn namespace(&self) -> &str {
-        self.pod.metadata.namespace.as_deref().unwrap_or_default()
+        self.pod.metadata.namespace()
     }
 
     /// The pod's labels, if it has any.
@@ -110,7 +110,7 @@ impl AffinityTerms {
         let Some(affinity) = pod.spec.as_ref().and_then(|spec| spec.affinity.as_ref()) else {
             return AffinityTerms::default();
         };
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         let required = |terms: Option<&Vec<PodAffinityTerm>>| -> Vec<AffinityTerm> {
             terms.into_iter().flatten().map(|term| AffinityTerm::new(namespace, term, 0)).collect()
         };

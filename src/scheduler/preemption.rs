@@ -23,7 +23,7 @@ use super::pod_info::PodInfo;
 use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::budget::disruptions_allowed;
 use crate::object::time::Instant;
-use crate::object::{Key, Pod};
+use crate::object::{Accessor, Key, Pod};
 
 /// `minCandidateNodesPercentage` of the nodes are looked at, …
 const MIN_CANDIDATE_NODES_PERCENTAGE: usize = 10;
@@ -205,7 +205,7 @@ fn split_by_budget(pods: Vec<Arc<PodInfo>>, budgets: &Disruptions) -> (Vec<Arc<P
 /// A budget without a selector, or with an empty one, covers nothing.
 fn covers(budget: &PodDisruptionBudget, pod: &PodInfo) -> bool {
     let selector = Matcher::new(budget.spec.as_ref().and_then(|spec| spec.selector.as_ref()));
-    budget.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace()
+    budget.metadata.namespace() == pod.namespace()
         && !pod.labels().is_empty()
         && !selector.is_empty()
         && selector.matches(pod.labels())

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Service};
 
+use crate::object::Accessor;
 use crate::object::well_known::{REGION, ZONE};
 
 use super::classes::PodClasses;
@@ -158,7 +159,7 @@ impl Snapshot {
 
     /// Notes a node, new or changed.
     pub fn set_node(&mut self, node: Arc<Node>) {
-        let id = self.slot(node.metadata.name.as_deref().unwrap_or_default());
+        let id = self.slot(node.metadata.name());
         let old = self.nodes[id.0 as usize].node.clone();
         let label_pairs = self.intern_labels(&node);
         self.fill_columns(id, &label_pairs);

@@ -12,7 +12,7 @@ use crate::apiserver::authorization::node::{NODE_LEASES, node_of};
 use crate::apiserver::request::{Body, Request, Subresource};
 use crate::object::pod::{MIRROR, assigned_node};
 use crate::object::well_known::{ARCH, HOSTNAME, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Accessor, Kind, Object, Pod, Status};
 
 use super::{Attributes, Reader, forbidden};
 
@@ -156,7 +156,7 @@ fn own_drivers(node: &str, name: &str) -> Result<(), String> {
 }
 
 fn not_own(node: &str, other: &Node) -> String {
-    format!("node \"{node}\" is not allowed to modify node {:?}", other.metadata.name.as_deref().unwrap_or_default())
+    format!("node \"{node}\" is not allowed to modify node {:?}", other.metadata.name())
 }
 
 /// The labels among `keys` that a kubelet may not touch, sorted and joined.

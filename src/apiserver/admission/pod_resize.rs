@@ -9,7 +9,7 @@ use crate::object::quantity::Amount;
 use crate::object::resources::pod_requests;
 use crate::object::status::Cause;
 use crate::object::well_known::OS;
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Accessor, Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
 
@@ -32,7 +32,7 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
 /// A node that does not say what it runs is taken to run Linux. Mirrors `validateLinuxNode`.
 fn check_platform(node: &Node) -> Result<(), String> {
     let os = node.metadata.labels.as_ref().and_then(|labels| labels.get(OS)).filter(|os| *os != "linux");
-    let name = node.metadata.name.as_deref().unwrap_or_default();
+    let name = node.metadata.name();
     os.map_or(Ok(()), |os| Err(format!("pod resize is only supported on linux nodes, node {name:?} is {os:?}")))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::PodSpec;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 
-use crate::object::{Kind, Object, Pod, Status};
+use crate::object::{Accessor, Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
 
@@ -116,7 +116,7 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
     }
     match defaults(attributes).find(|other| other.metadata.name != class.metadata.name) {
         Some(other) => {
-            let name = other.metadata.name.as_deref().unwrap_or_default();
+            let name = other.metadata.name();
             let why = format!("PriorityClass {name} is already marked as default. Only one default can exist");
             Err(forbidden(attributes.request, Some(object), &why))
         }

@@ -23,7 +23,7 @@ use crate::object::quantity::Amount;
 use crate::object::quota::{self, hard, matching, shown, used};
 use crate::object::resources::{ResourceList, add, quantities};
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Status};
+use crate::object::{Accessor, Kind, Object, Status};
 
 use super::{Reader, forbidden};
 
@@ -83,7 +83,7 @@ pub fn charge(
 ) -> Result<Vec<ResourceQuota>, String> {
     let mut concerned = Vec::new();
     for quota in quotas {
-        let (name, hard) = (quota.metadata.name.as_deref().unwrap_or_default(), hard(quota));
+        let (name, hard) = (quota.metadata.name(), hard(quota));
         let measured = matching(new.kind(), &hard);
         if measured.is_empty() || !quota::is_about(quota, new) {
             continue;
@@ -126,7 +126,7 @@ fn charged(quota: &ResourceQuota, cost: &ResourceList) -> Result<Option<Resource
     let exceeded = |name: &str| requested.contains_key(name) && after.get(name) > hard.get(name);
     if requested.keys().any(|name| exceeded(name)) {
         let [requested, used, limited] = [&requested, &used, &hard].map(|list| shown(&only(list, &exceeded)));
-        let name = quota.metadata.name.as_deref().unwrap_or_default();
+        let name = quota.metadata.name();
         return Err(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"));
     }
     let mut charged = quota.clone();

@@ -17,6 +17,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 
 use crate::apiserver::validation::field::{Json, Path, Problems};
 use crate::apiserver::validation::names::check_dns_1035_label;
+use crate::object::Accessor;
 use crate::object::definition::{CLEANUP, is_true, set_condition};
 use crate::object::meta::has_finalizer;
 use crate::object::selector::names::check_subdomain;
@@ -69,7 +70,7 @@ const SPEC: Path = Path::new("spec");
 
 /// What is wrong with a new definition.
 pub fn validate(problems: &mut Problems, definition: &CustomResourceDefinition) {
-    let name = definition.metadata.name.as_deref().unwrap_or_default();
+    let name = definition.metadata.name();
     let spec = &definition.spec;
     if name != format!("{}.{}", spec.names.plural, spec.group) {
         problems.invalid(&Path::new("metadata").child("name"), name, "must be spec.names.plural+\".\"+spec.group");

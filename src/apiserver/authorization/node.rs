@@ -13,7 +13,7 @@ use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Request, Subresource, User, Verb};
 use crate::object::pod::assigned_node;
 use crate::object::volume::claims_behind;
-use crate::object::{Kind, Object, Pod};
+use crate::object::{Accessor, Kind, Object, Pod};
 
 use super::{Attributes, exact_term};
 
@@ -236,7 +236,7 @@ fn bound_pod(object: &Object) -> Option<(&str, &Pod)> {
 
 /// What a Pod names. Mirrors `podutil.VisitPodSecretNames` and its like.
 fn references_of(pod: &Pod) -> Vec<Reference> {
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = pod.metadata.namespace();
     let Some(spec) = &pod.spec else { return Vec::new() };
     let mut names: Vec<(Kind, &str)> = Vec::new();
     let account = spec.service_account_name.as_deref().filter(|name| !name.is_empty());

@@ -14,11 +14,11 @@ use crate::apiserver::request::{
     Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb,
 };
 use crate::apiserver::subresources::binding_of;
-use crate::object::Status;
 use crate::object::json::{self, Json};
 use crate::object::patch::go_type;
 use crate::object::read::{self, Problem};
 use crate::object::status::Reason;
+use crate::object::{Accessor, Status};
 
 /// The largest body that is read.
 const BODY_LEN_MAX: usize = 3 * 1024 * 1024;
@@ -208,7 +208,7 @@ fn same_name(sent: Option<&str>, name: &str, what: &str) -> Result<(), Status> {
 
 fn token(text: &str, name: &str) -> Result<Body, Status> {
     let request: TokenRequest = decode::body("TokenRequest", text)?;
-    let said = request.metadata.name.as_deref().unwrap_or_default();
+    let said = request.metadata.name();
     if !said.is_empty() && said != name {
         let why = format!("{said:?}: must match the service account name if specified");
         let mut status = invalid_options("TokenRequest", vec![cause("metadata.name", "Invalid value", &why)]);

@@ -9,6 +9,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 
 use crate::apiserver::admission::policy::compiled::Environment;
 use crate::apiserver::cel::types::Type;
+use crate::object::Accessor;
 use crate::object::selector::names::{check_label_key, check_subdomain};
 
 use super::field::{Json, Path, Problems};
@@ -47,7 +48,7 @@ pub fn policy(problems: &mut Problems, policy: &ValidatingAdmissionPolicy) {
     for (i, one) in validations.iter().enumerate() {
         validation(problems, &checks.index(i), one, &environment);
     }
-    let name = policy.metadata.name.as_deref().unwrap_or_default();
+    let name = policy.metadata.name();
     audit_annotations(problems, &audit, name, annotations, &environment);
 }
 

@@ -4,8 +4,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 
-use crate::object::json;
 use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
+use crate::object::{Accessor, json};
 
 use super::field::{Json, Path, Problems, Shown};
 use super::names::check_config_key;
@@ -130,7 +130,7 @@ pub fn lease(problems: &mut Problems, lease: &Lease) {
 
 /// Mirrors `ValidatePriorityClass`.
 pub fn priority_class(problems: &mut Problems, class: &PriorityClass) {
-    let name = class.metadata.name.as_deref().unwrap_or_default();
+    let name = class.metadata.name();
     let value = class.value.unwrap_or(0);
     if name.starts_with("system-") {
         if let Some(error) = not_of_the_system(name, value, class.global_default == Some(true)) {

@@ -3,7 +3,7 @@
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec};
 
 use crate::object::cron::Schedule;
-use crate::object::zone;
+use crate::object::{Accessor, zone};
 
 use super::field::{Literal, Path, Problems};
 use super::internal::Internal;
@@ -16,7 +16,7 @@ pub fn cron_job(problems: &mut Problems, job: &CronJob) {
     /// The names of its Jobs have eleven characters more.
     const NAME_MAX: usize = 52;
     cron_job_spec(problems, &job.spec);
-    let name = job.metadata.name.as_deref().unwrap_or_default();
+    let name = job.metadata.name();
     if name.len() > NAME_MAX {
         problems.invalid(&Path::new("metadata").child("name"), name, "must be no more than 52 characters");
     }

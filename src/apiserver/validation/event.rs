@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::EventSeries;
 
+use crate::object::Accessor;
 use crate::object::event::Event;
 use crate::object::selector::names::check_label_key;
 
@@ -97,7 +98,7 @@ fn series(problems: &mut Problems, series: Option<&EventSeries>) {
 /// What both are asked: an Event lives in the namespace of what it is about. `controller` is what the field of who tells it
 /// is called.
 fn legacy(problems: &mut Problems, event: &Event, controller: &'static str) {
-    let own = event.metadata.namespace.as_deref().unwrap_or_default();
+    let own = event.metadata.namespace();
     let about = event.involved_object.namespace.as_deref().unwrap_or_default();
     let is_new = event.newer().event_time.is_some();
     let fits = match about {

@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::apiserver::strategy::job::generated_labels;
+use crate::object::Accessor;
 use crate::object::selector::Selector;
 use crate::object::selector::names::check_label_key;
 
@@ -62,7 +63,7 @@ fn pod_names(problems: &mut Problems, job: &Job, spec: &JobSpec) {
     let Some(last) = spec.completions.filter(|completions| *completions > 0).map(|completions| completions - 1) else {
         return;
     };
-    let name = job.metadata.name.as_deref().unwrap_or_default();
+    let name = job.metadata.name();
     let pod = format!("{name}-{last}");
     if spec.completion_mode.as_deref() == Some("Indexed") && !check_dns_label(&pod).is_empty() {
         let why = format!("will not able to create pod with invalid DNS label: {pod}");

@@ -23,7 +23,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use crate::client::{Error, Registration};
-use crate::object::Status;
+use crate::object::{Accessor, Status};
 
 pub mod establishing;
 pub mod finalizer;
@@ -44,5 +44,5 @@ fn unless_late(result: Result<(), Status>) -> Result<(), Error> {
 }
 
 fn name_of(definition: &CustomResourceDefinition) -> &str {
-    definition.metadata.name.as_deref().unwrap_or_default()
+    definition.metadata.name()
 }

@@ -42,7 +42,7 @@ use crate::object::node::is_ready;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Accessor, Key, Kind, Object, Pod};
 
 use super::node_taints::{self, BY_NODE, is_out_of_service};
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
@@ -260,7 +260,7 @@ impl AttachDetach {
     fn tell_multi_attach(&self, volume: &PersistentVolume, users: &[Arc<Pod>], elsewhere: &[Arc<VolumeAttachment>]) {
         let mut others = self.all_users(volume);
         others.retain(|pod| elsewhere.iter().any(|there| assigned_node(pod) == Some(&*there.spec.node_name)));
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let name = volume.metadata.name();
         for pod in users {
             let (here, there): (Vec<&Arc<Pod>>, Vec<&Arc<Pod>>) =
                 others.iter().partition(|other| other.metadata.namespace == pod.metadata.namespace);
@@ -338,7 +338,7 @@ impl AttachDetach {
             self.write_in_next_round(key.namespace());
             return Err(why);
         }
-        let name = attachment.metadata.name.as_deref().unwrap_or_default();
+        let name = attachment.metadata.name();
         self.state.borrow_mut().going.insert(key.clone(), attachment.metadata.uid.clone());
         match self.client.delete::<VolumeAttachment>("", name, DeleteOptions::default()).await {
             Err(status) if !status.is_not_found() => {
@@ -402,8 +402,7 @@ impl AttachDetach {
 
     /// The volumes of a Pod, on its node.
     fn queue_pod(&self, pod: &Pod) {
-        let (Some(node), namespace) = (assigned_node(pod), pod.metadata.namespace.as_deref().unwrap_or_default())
-        else {
+        let (Some(node), namespace) = (assigned_node(pod), pod.metadata.namespace()) else {
             return;
         };
         for claim in claim_names(pod).filter_map(|claim| self.claims.get(&Key::new(namespace, &claim))) {

@@ -38,7 +38,7 @@ use crate::object::cron::Schedule;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::status::Reason;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, zone};
+use crate::object::{Accessor, Key, Kind, Object, zone};
 
 use super::job::conditions::{COMPLETE, FAILED, holding, is_finished};
 use super::pods::resolve;
@@ -65,7 +65,7 @@ const BY_OWNER_NAME: &str = "owner name";
 /// has left its Jobs. Mirrors `getJobsToBeReconciled`.
 fn index_by_owner_name(object: &Object) -> Vec<String> {
     let meta = object.meta();
-    let namespace = meta.namespace.as_deref().unwrap_or_default();
+    let namespace = meta.namespace();
     controller_of(meta).map(|owner| Key::new(namespace, &owner.name).to_string()).into_iter().collect()
 }
 
@@ -179,7 +179,7 @@ impl CronJobs {
             self.recorder.event(cron_job, EventType::Warning, "MissSchedule", message);
             return look_again(cron_job);
         }
-        let name = format!("{}-{}", cron_job.metadata.name.as_deref().unwrap_or_default(), scheduled.as_second() / 60);
+        let name = format!("{}-{}", cron_job.metadata.name(), scheduled.as_second() / 60);
         let status = cron_job.status.clone().unwrap_or_default();
         let is_last =
             status.last_schedule_time.as_ref().is_some_and(|last| last.0.as_second() == scheduled.as_second());
@@ -208,7 +208,7 @@ impl CronJobs {
     /// A Job may be new to the list of active ones, or have to leave it. Gives the CronJob as the API server has it, if
     /// that one knows more.
     async fn note_job(&self, cron_job: &mut CronJob, job: &Job, changed: &mut bool) -> Result<Option<CronJob>, Error> {
-        let name = job.metadata.name.as_deref().unwrap_or_default();
+        let name = job.metadata.name();
         let is_active = |cron_job: &CronJob| active(cron_job).iter().any(|there| there.uid == job.metadata.uid);
         if !is_finished(job) {
             if is_active(cron_job) {

@@ -9,7 +9,7 @@ use crate::controllers::history::REVISION_HASH;
 use crate::controllers::pods::{is_active, is_available, slow_start};
 use crate::object::meta::controller_ref;
 use crate::object::pod::{assigned_node, is_ready, phase};
-use crate::object::{Key, Kind, Pod};
+use crate::object::{Accessor, Key, Kind, Pod};
 
 use super::nodes::{Fit, fit, pinned, template};
 use super::update::allows_surge;
@@ -26,7 +26,7 @@ impl DaemonSets {
         let by_node = self.pods_by_node(context, false).await?;
         let (mut missing, mut wrong) = (Vec::new(), Vec::new());
         for node in &context.nodes {
-            let name = node.metadata.name.as_deref().unwrap_or_default();
+            let name = node.metadata.name();
             match (fit(&context.set, node), by_node.get(name)) {
                 (Fit::Run, None) => missing.push(name.to_owned()),
                 (fit @ (Fit::Run | Fit::Stay), Some(pods)) => {
@@ -97,7 +97,7 @@ impl DaemonSets {
     /// Whether Pods failed on the node so lately that the next has to wait. If not, this failure is written down.
     fn is_held_back(&self, context: &Sync, node: &str) -> bool {
         let (first, max) = BACKOFF;
-        let uid = context.set.metadata.uid.as_deref().unwrap_or_default();
+        let uid = context.set.metadata.uid();
         let observed = context.set.status.as_ref().and_then(|status| status.observed_generation).unwrap_or(0);
         let id = format!("{uid}/{observed}/{node}");
         let now = self.client.now();

@@ -44,7 +44,7 @@ use crate::object::meta::controller_of;
 use crate::object::pod::{assigned_node, is_ready};
 use crate::object::selector::Selector;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Accessor, Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
 use super::consistency::Consistency;
@@ -282,7 +282,7 @@ impl DaemonSets {
         if old.is_some_and(|old| old.metadata.labels == new.metadata.labels && taints_of(old) == taints_of(new)) {
             return;
         }
-        let name = new.metadata.name.as_deref().unwrap_or_default();
+        let name = new.metadata.name();
         for set in self.sets.list() {
             let pods = self.pods.by_index(BY_CONTROLLER, &owned_by(&*set));
             let has_one = pods.iter().any(|pod| nodes::node_of(pod) == Some(name));

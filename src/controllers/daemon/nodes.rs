@@ -12,13 +12,13 @@ use k8s_openapi::api::core::v1::{
 
 use crate::controllers::history::REVISION_HASH;
 use crate::controllers::node_taints::taints_of;
-use crate::object::Pod;
 use crate::object::pod::assigned_node;
 use crate::object::selector::nodes::Required;
 use crate::object::taint::tolerates;
 use crate::object::well_known::{
     DISK_PRESSURE, MEMORY_PRESSURE, NETWORK_UNAVAILABLE, NOT_READY, PID_PRESSURE, UNREACHABLE, UNSCHEDULABLE,
 };
+use crate::object::{Accessor, Pod};
 
 /// How often the template has changed, on the Pods; the older way to tell from which one they are.
 pub const TEMPLATE_GENERATION: &str = "pod-template-generation";
@@ -38,7 +38,7 @@ pub enum Fit {
 
 /// What this node is to the DaemonSet.
 pub fn fit(set: &DaemonSet, node: &Node) -> Fit {
-    let name = node.metadata.name.as_deref().unwrap_or_default();
+    let name = node.metadata.name();
     let spec = template(set, "").spec.unwrap_or_default();
     let pinned = spec.node_name.as_deref().filter(|pinned| !pinned.is_empty());
     if pinned.is_some_and(|pinned| pinned != name) || Required::of(&spec).is_some_and(|r| !r.matches(node)) {

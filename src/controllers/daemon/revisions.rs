@@ -14,7 +14,7 @@ use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::template;
-use crate::object::{Key, Pod};
+use crate::object::{Accessor, Key, Pod};
 
 use super::{DaemonSets, Sync};
 
@@ -85,7 +85,7 @@ impl DaemonSets {
         let hash = template::hash(&spec.template, collisions);
         let revision = revision_of(&**set, &spec.template, number, (REVISION_HASH, &hash));
         let name = revision.metadata.name.clone().unwrap_or_default();
-        let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = set.metadata.namespace();
         let refusal = match self.client.create(revision).await {
             Err(status) if status.reason == Reason::AlreadyExists => status,
             made => return Ok(made?),
@@ -95,7 +95,7 @@ impl DaemonSets {
             return Ok(there);
         }
         // Another template has the same hash: the next one is made with a grain of salt.
-        let set_name = set.metadata.name.as_deref().unwrap_or_default();
+        let set_name = set.metadata.name();
         let mut fresh = DaemonSet::clone(&*self.client.get::<DaemonSet>(namespace, set_name).await?);
         let status = fresh.status.get_or_insert_default();
         if status.collision_count != collisions {

@@ -6,8 +6,8 @@ use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus};
 
 use crate::client::Error;
 use crate::controllers::pods::{is_available, seconds};
-use crate::object::Kind;
 use crate::object::pod::is_ready;
+use crate::object::{Accessor, Kind};
 
 use super::nodes::{Fit, fit, is_updated};
 use super::{DaemonSets, Sync};
@@ -23,7 +23,7 @@ impl DaemonSets {
         let mut status = DaemonSetStatus::default();
         let (mut updated, mut available) = (0, 0);
         for node in &context.nodes {
-            let pod = by_node.get(node.metadata.name.as_deref().unwrap_or_default()).and_then(|pods| pods.first());
+            let pod = by_node.get(node.metadata.name()).and_then(|pods| pods.first());
             if fit(&context.set, node) != Fit::Run {
                 status.number_misscheduled += i32::from(pod.is_some());
                 continue;

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::client::{Error, EventType};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::template::{self, TEMPLATE_HASH};
-use crate::object::{Key, Kind, Status};
+use crate::object::{Accessor, Key, Kind, Status};
 
 use super::arithmetic::{is_rolling_update, max_replicas, new_replicas, wanted};
 use super::revision::{
@@ -60,7 +60,7 @@ impl Deployments {
         let revision = rs.metadata.annotations.as_ref().and_then(|annotations| annotations.get(REVISION));
         let mut changed = set_deployment_revision(d, revision.map_or("", String::as_str));
         if progress_deadline(d).is_some() && status::find(d.status.as_ref(), PROGRESSING).is_none() {
-            let message = format!("Found new replica set \"{}\"", rs.metadata.name.as_deref().unwrap_or_default());
+            let message = format!("Found new replica set \"{}\"", rs.metadata.name());
             self.set_progressing(d, "True", reason::FOUND, message);
             changed = true;
         }
@@ -161,7 +161,7 @@ fn new_replica_set(d: &Deployment, sets: &Sets, revision: i64) -> ReplicaSet {
     let spec = with_hash(spec, &hash, replicas);
     let labels = spec.template.as_ref().and_then(|template| template.metadata.as_ref()?.labels.clone());
     let mut metadata = ObjectMeta {
-        name: Some(name(d.metadata.name.as_deref().unwrap_or_default(), &hash)),
+        name: Some(name(d.metadata.name(), &hash)),
         namespace: d.metadata.namespace.clone(),
         labels,
         owner_references: Some(vec![controller_ref(d)]),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
 use crate::client::Error;
+use crate::object::Accessor;
 
 use super::arithmetic::{
     available, max_replicas, max_scaled_down, min_available, new_replicas, size, unavailable, wanted,
@@ -86,7 +87,7 @@ impl Deployments {
             if scaled_down >= room {
                 break;
             }
-            let name = rs.metadata.name.as_deref().unwrap_or_default();
+            let name = rs.metadata.name();
             let unavailable = unavailable(rs).ok_or_else(|| Error::Other(format!("the status of {name} is old")))?;
             let less = (room - scaled_down).min(unavailable);
             if less > 0 {

@@ -8,7 +8,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
-use crate::object::Key;
+use crate::object::{Accessor, Key};
 
 use super::arithmetic::{available, is_rolling_update, max_replicas, proportion, size, wanted};
 use super::revision::{by_creation, by_revision, desired_replicas, rollback_to, set_replicas};
@@ -86,7 +86,7 @@ impl Deployments {
         let updated = self.client.update(update).await?;
         if old_size != new_size {
             let direction = if old_size < new_size { "up" } else { "down" };
-            let name = updated.metadata.name.as_deref().unwrap_or_default();
+            let name = updated.metadata.name();
             let message = format!("Scaled {direction} replica set {name} from {old_size} to {new_size}");
             self.recorder.event(d, EventType::Normal, "ScalingReplicaSet", message);
         }

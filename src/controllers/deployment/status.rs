@@ -8,8 +8,8 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition, DeploymentStat
 
 use crate::client::Error;
 use crate::controllers::pods::seconds;
-use crate::object::Key;
 use crate::object::time::Instant;
+use crate::object::{Accessor, Key};
 
 use super::arithmetic::{available, min_available, size, wanted};
 use super::{Deployments, Sets};
@@ -182,8 +182,8 @@ fn set_progress(d: &Deployment, sets: &Sets, deadline: Duration, status: &mut De
         return;
     }
     let subject = match &sets.new {
-        Some(new) => format!("ReplicaSet \"{}\"", new.metadata.name.as_deref().unwrap_or_default()),
-        None => format!("Deployment \"{}\"", d.metadata.name.as_deref().unwrap_or_default()),
+        Some(new) => format!("ReplicaSet \"{}\"", new.metadata.name()),
+        None => format!("Deployment \"{}\"", d.metadata.name()),
     };
     let old = d.status.clone().unwrap_or_default();
     if is_complete(d, status) {

@@ -14,7 +14,7 @@ use crate::client::Error;
 use crate::controllers::pods::resolve;
 use crate::object::meta::controller_of;
 use crate::object::share::scaled;
-use crate::object::{Discovery, Key, Kind, Object, Pod, Resource};
+use crate::object::{Accessor, Discovery, Key, Kind, Object, Pod, Resource};
 
 use super::Disruptions;
 
@@ -62,7 +62,7 @@ impl Disruptions {
             }
             seen.push(&owner.uid);
             let Some((uid, replicas)) = self.scale_of(pod, owner).await? else {
-                let name = pod.metadata.name.as_deref().unwrap_or_default();
+                let name = pod.metadata.name();
                 return Err(Error::Other(format!("found no controllers for pod {name:?}")));
             };
             scales.insert(uid, replicas);
@@ -119,7 +119,7 @@ impl Disruptions {
             let (kind, version) = (&owner.kind, &owner.api_version);
             return Err(Error::Other(format!("no matches for kind {kind:?} in version {version:?}")));
         };
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         match self.client.get_scale(kind, namespace, &owner.name).await {
             Ok(scale) if scale.metadata.uid.as_ref() != Some(&owner.uid) => Ok(None),
             Ok(scale) => Ok(Some((owner.uid.clone(), scale.spec.and_then(|spec| spec.replicas).unwrap_or(0)))),

@@ -44,7 +44,7 @@ use crate::client::{
 };
 use crate::object::budget::{self, SYNC_FAILED};
 use crate::object::selector::Selector;
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Accessor, Key, Kind, Object, Pod};
 
 use super::service_pods::{BY_LABEL, index_by_label, with_rarest_label};
 
@@ -186,7 +186,7 @@ impl Disruptions {
 
     /// The Pods that the budget selects, in the order of their names. Mirrors `getPodsForPdb`.
     fn pods_of(&self, budget: &PodDisruptionBudget) -> Result<Vec<Arc<Pod>>, Error> {
-        let namespace = budget.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = budget.metadata.namespace();
         let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
         let labels = selector.and_then(|selector| selector.match_labels.as_ref());
         let selector = Selector::of_option(selector).map_err(Error::Other)?;
@@ -201,7 +201,7 @@ impl Disruptions {
 
     /// The budget of a Pod. Of several it takes the first, and says so. Mirrors `getPdbForPod`.
     fn budget_of(&self, pod: &Pod) -> Option<Arc<PodDisruptionBudget>> {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         let mut those = self.budgets.list_namespace(namespace).into_iter().filter(|there| budget::covers(there, pod));
         let first = those.next()?;
         if those.next().is_some() {

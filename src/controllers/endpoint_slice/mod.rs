@@ -42,7 +42,7 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Key, Kind, Object, Pod, Status};
+use crate::object::{Accessor, Key, Kind, Object, Pod, Status};
 
 use super::claim::aggregate;
 use super::service_pods::{ServicePods, TriggerTimes, annotate, selector_of};
@@ -181,7 +181,7 @@ impl EndpointSlices {
             existing.entry(slice::ports_key(slice.ports.as_deref().unwrap_or_default())).or_default().push(slice);
         }
         let labels = slice::labels(service, ME);
-        let name = service.metadata.name.as_deref().unwrap_or_default();
+        let name = service.metadata.name();
         let empty = |ports: &[_]| {
             let namespace = service.metadata.namespace.clone();
             slice::empty(namespace, name, controller_ref(service), labels.clone(), ports)
@@ -265,7 +265,7 @@ pub async fn write(
         }
     }
     for slice in plan.delete {
-        let name = slice.metadata.name.as_deref().unwrap_or_default();
+        let name = slice.metadata.name();
         match client.delete::<EndpointSlice>(key.namespace(), name, DeleteOptions::default()).await {
             Ok(()) => tracker.deleted(key, &slice),
             Err(status) => return Err(of_service(&format!("delete {name}"), status)),
@@ -288,7 +288,7 @@ pub fn index_by_service(object: &Object) -> Vec<String> {
 /// The Service that a slice says it belongs to.
 pub fn service_of(slice: &EndpointSlice) -> Option<Key> {
     let name = slice.metadata.labels.as_ref()?.get(SERVICE_NAME)?;
-    Some(Key::new(slice.metadata.namespace.as_deref().unwrap_or_default(), name))
+    Some(Key::new(slice.metadata.namespace(), name))
 }
 
 /// The controller that a slice says keeps it.

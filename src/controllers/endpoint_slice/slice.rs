@@ -15,9 +15,9 @@ use super::{MANAGED_BY, topology};
 use crate::controllers::service_pods::{
     HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
 };
-use crate::object::Pod;
 use crate::object::pod::{address_of, assigned_node, is_ready};
 use crate::object::well_known::{SERVICE_NAME, ZONE};
+use crate::object::{Accessor, Pod};
 
 /// A Pod as an endpoint of the Service. Ready and on its way out exclude each other, unless the Service publishes
 /// everything; `serving` says whether it still answers.
@@ -144,9 +144,9 @@ pub fn desired(
         if node.is_none() && !publishes_not_ready(service) {
             skipped.push(format!(
                 "skipping Pod {} for Service {}/{}: Node {name} Not Found",
-                pod.metadata.name.as_deref().unwrap_or_default(),
-                service.metadata.namespace.as_deref().unwrap_or_default(),
-                service.metadata.name.as_deref().unwrap_or_default(),
+                pod.metadata.name(),
+                service.metadata.namespace(),
+                service.metadata.name(),
             ));
             continue;
         }

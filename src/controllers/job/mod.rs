@@ -48,7 +48,7 @@ use crate::engine::Memory;
 use crate::object::meta::{controller_of, has_finalizer};
 use crate::object::selector::Selector;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Accessor, Key, Kind, Object, Pod};
 
 use super::consistency::Consistency;
 use super::expectations::Expectations;
@@ -202,7 +202,7 @@ impl Jobs {
         if new.metadata.deletion_timestamp.is_some() {
             return self.pod_deleted(new, false);
         }
-        let uid = new.metadata.uid.as_deref().unwrap_or_default();
+        let uid = new.metadata.uid();
         // Several updates may have come as one: whether the old one was tracked says nothing.
         let freed = !is_tracked(new);
         let (old_owner, new_owner) = (controller_of(&old.metadata), controller_of(&new.metadata));
@@ -228,7 +228,7 @@ impl Jobs {
         let key = Key::of_meta(&job.metadata);
         self.expectations.deletion_observed(&key);
         if gone || !is_tracked(pod) {
-            self.removal_observed(&key, pod.metadata.uid.as_deref().unwrap_or_default());
+            self.removal_observed(&key, pod.metadata.uid());
         }
         self.enqueue_after(&key, Duration::ZERO);
     }
@@ -275,7 +275,7 @@ fn is_tracked(pod: &Pod) -> bool {
 }
 
 fn uid_of(pod: &Pod) -> &str {
-    pod.metadata.uid.as_deref().unwrap_or_default()
+    pod.metadata.uid()
 }
 
 fn selector_of(job: &Job) -> Result<Selector, String> {

@@ -30,7 +30,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use crate::client::informer::Change;
 use crate::client::{Call, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::object::well_known::KUBERNETES;
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Accessor, Key, Kind, Object, Status};
 
 mod conditions;
 mod content;
@@ -152,7 +152,7 @@ fn other_namespace(refused: Status) -> Error {
 }
 
 fn name_of(namespace: &Namespace) -> &str {
-    namespace.metadata.name.as_deref().unwrap_or_default()
+    namespace.metadata.name()
 }
 
 fn finalizers(namespace: &Namespace) -> &[String] {

@@ -10,7 +10,7 @@ use crate::client::{EventType, join_all};
 use crate::controllers::node_taints::{self, BY_NODE, taint};
 use crate::object::node::condition;
 use crate::object::well_known::{NOT_READY, UNREACHABLE};
-use crate::object::{Key, Status};
+use crate::object::{Accessor, Key, Status};
 
 use super::Monitor;
 use super::health::{self, NodeHealth};
@@ -182,7 +182,7 @@ impl Monitor {
 }
 
 fn name(node: &Node) -> &str {
-    node.metadata.name.as_deref().unwrap_or_default()
+    node.metadata.name()
 }
 
 fn uid(node: &Node) -> String {

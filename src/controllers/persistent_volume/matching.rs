@@ -14,7 +14,7 @@ use crate::object::volume::{
     capacity, claim_key, claim_uid, class_of, class_of_volume, fits, is_promised_to, mode_of, mode_of_volume,
     modes_cover, requested,
 };
-use crate::object::{Key, Object};
+use crate::object::{Accessor, Key, Object};
 
 /// The index of volumes that no claim has: by `class CLASS`, or by `claim NAMESPACE/NAME` if one was promised it by
 /// hand.
@@ -71,7 +71,7 @@ pub fn best(
 /// Why a claim cannot have the volume that it names; None if it can. Mirrors `checkVolumeSatisfyClaim`.
 pub fn why_not(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<String> {
     if volume.metadata.deletion_timestamp.is_some() {
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let name = volume.metadata.name();
         return Some(format!("the volume is marked for deletion {name:?}"));
     }
     let why = match () {

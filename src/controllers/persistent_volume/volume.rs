@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::annotation;
-use crate::object::Key;
 use crate::object::volume::{
     BOUND_BY_CONTROLLER, PROVISIONED_BY, claim_key, claim_uid, mode_of, mode_of_volume, volume_name,
 };
+use crate::object::{Accessor, Key};
 
 use super::{Binder, copy};
 
@@ -79,7 +79,7 @@ impl Binder {
     /// Only volumes of two kinds can be emptied for the next claim, and here these are not either: that takes a Pod which
     /// removes what is in them. Mirrors the beginning of `recycleVolumeOperation`.
     async fn recycle(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let name = volume.metadata.name();
         let Ok(now) = self.client.get::<PersistentVolume>("", name).await else { return Ok(()) };
         if now.spec.as_ref().is_some_and(|spec| spec.host_path.is_some() || spec.nfs.is_some()) {
             return Ok(());
@@ -135,8 +135,7 @@ impl Binder {
     /// One is a file system and the other a block device, so the claim's own look will never choose the volume.
     fn tell_modes_differ(&self, volume: &PersistentVolume, claim: &PersistentVolumeClaim) {
         const WHY: &str = "due to incompatible volumeMode.";
-        let [of_volume, of_claim] =
-            [&volume.metadata, &claim.metadata].map(|meta| meta.name.as_deref().unwrap_or_default());
+        let [of_volume, of_claim] = [&volume.metadata, &claim.metadata].map(|meta| meta.name());
         let message = format!("Cannot bind PersistentVolume to requested PersistentVolumeClaim {of_claim:?} {WHY}");
         self.recorder.event(volume, EventType::Warning, "VolumeMismatch", message);
         let message = format!("Cannot bind PersistentVolume {of_volume:?} to requested PersistentVolumeClaim {WHY}");

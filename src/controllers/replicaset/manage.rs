@@ -11,7 +11,7 @@ use crate::controllers::pods::{BY_CONTROLLER, slow_start};
 use crate::controllers::service_pods::selected;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
-use crate::object::{Key, Kind, Pod};
+use crate::object::{Accessor, Key, Kind, Pod};
 
 use super::rank::{Related, victims};
 use super::replicated::Replicated;
@@ -97,7 +97,7 @@ impl<T: Replicated> ReplicaSets<T> {
     /// The Pods that all ReplicaSets of the same Deployment select, whosever they are. Mirrors `getIndirectlyRelatedPods`.
     fn related_pods(&self, rs: &T) -> Vec<Arc<Pod>> {
         let Some(siblings) = siblings_of(rs.metadata()) else { return Vec::new() };
-        let namespace = rs.metadata().namespace.as_deref().unwrap_or_default();
+        let namespace = rs.metadata().namespace();
         let selectors = self.replica_sets.by_index(BY_CONTROLLER, &siblings).into_iter();
         let pods = selectors.filter_map(|sibling| sibling.selector().ok()).flat_map(|selector| {
             selected(&self.pods, namespace, &selector).into_iter().map(|pod| (Key::of_meta(&pod.metadata), pod))

@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use crate::client::{Error, EventType};
 use crate::controllers::claim::aggregate;
 use crate::object::meta::controller_ref;
-use crate::object::{Key, Kind, Pod, Resource};
+use crate::object::{Accessor, Key, Kind, Pod, Resource};
 
 use super::identity::{claims, ordinals};
 use super::{StatefulSets, Sync};
@@ -174,7 +174,7 @@ impl StatefulSets {
     pub(super) async fn keep_claims_in_line(&self, context: &Sync, ordinal: i32, pod: &Pod) -> Result<(), Error> {
         let owners = Owners::new(context, ordinal, pod);
         for there in self.claims_there(context, ordinal) {
-            let name = there.metadata.name.as_deref().unwrap_or_default();
+            let name = there.metadata.name();
             if owners.is_anothers(owners_of(&there)) {
                 let message = format!(
                     "PersistentVolumeClaim {name} has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim"

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimVol
 
 use crate::controllers::history::REVISION_HASH;
 use crate::controllers::pods::pod_from_template;
-use crate::object::Pod;
 use crate::object::meta::controller_ref;
+use crate::object::{Accessor, Pod};
 
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
@@ -81,7 +81,7 @@ pub fn is_itself(set: &StatefulSet, pod: &Pod, ordinal: i32) -> bool {
 }
 
 fn pod_name(set: &StatefulSet, ordinal: i32) -> String {
-    format!("{}-{ordinal}", set.metadata.name.as_deref().unwrap_or_default())
+    format!("{}-{ordinal}", set.metadata.name())
 }
 
 /// Whether the Pod has the volumes of its claims. Mirrors `storageMatches`.
@@ -97,7 +97,7 @@ pub fn has_claims(set: &StatefulSet, spec: &StatefulSetSpec, pod: &Pod, ordinal:
 
 /// The claims of the Pod with this number, each with the name of its template.
 pub fn claims(set: &StatefulSet, spec: &StatefulSetSpec, ordinal: i32) -> Vec<(String, PersistentVolumeClaim)> {
-    let owner = set.metadata.name.as_deref().unwrap_or_default();
+    let owner = set.metadata.name();
     let of = |template: &PersistentVolumeClaim| {
         let name = template.metadata.name.clone().unwrap_or_default();
         let mut claim = template.clone();

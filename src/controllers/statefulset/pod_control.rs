@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::object::status::Reason;
-use crate::object::{Key, Kind, Pod};
+use crate::object::{Accessor, Key, Kind, Pod};
 
 use super::identity::{claims, has_claims, identify, is_itself, mount_claims};
 use super::{StatefulSets, Sync};
@@ -40,21 +40,21 @@ impl StatefulSets {
 
     /// Makes the claims that a Pod misses which waits for them. Mirrors `createMissingPersistentVolumeClaims`.
     pub(super) async fn create_missing_claims(&self, context: &Sync, ordinal: i32, pod: &Pod) -> Result<(), Error> {
-        self.create_claims(context, ordinal, pod.metadata.name.as_deref().unwrap_or_default()).await?;
+        self.create_claims(context, ordinal, pod.metadata.name()).await?;
         self.keep_claims_or_tell(context, ordinal, pod).await
     }
 
     async fn keep_claims_or_tell(&self, context: &Sync, ordinal: i32, pod: &Pod) -> Result<(), Error> {
         let kept = self.keep_claims_in_line(context, ordinal, pod).await;
         if let Err(error) = &kept {
-            self.tell(context, "Update", pod.metadata.name.as_deref().unwrap_or_default(), Some(error));
+            self.tell(context, "Update", pod.metadata.name(), Some(error));
         }
         kept
     }
 
     /// Deletes a Pod, gracefully. One that is gone has been deleted. Mirrors `DeleteStatefulPod`.
     pub(super) async fn delete_pod(&self, context: &Sync, pod: &Pod) -> Result<(), Error> {
-        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        let name = pod.metadata.name();
         match self.client.delete::<Pod>(context.key.namespace(), name, DeleteOptions::default()).await {
             Err(status) if !status.is_not_found() => {
                 let error = Error::from(status);
@@ -105,7 +105,7 @@ impl StatefulSets {
         if !has_claims(&context.set, &context.spec, pod, ordinal) {
             right = false;
             mount_claims(&mut mended, &claims(&context.set, &context.spec, ordinal));
-            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            let name = pod.metadata.name();
             if let Err(error) = self.create_claims(context, ordinal, name).await {
                 self.tell(context, "Update", name, Some(&error));
                 return Err(error);

@@ -10,10 +10,10 @@ use crate::client::Error;
 use crate::controllers::claim::{Claimer, Verdict};
 use crate::controllers::history::{data_hash, holds, next_number, patch, revision_of, sort, template_of};
 use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
-use crate::object::Key;
 use crate::object::meta::controller_of;
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
+use crate::object::{Accessor, Key};
 
 use super::{StatefulSets, Sync, identity};
 
@@ -31,7 +31,7 @@ pub(super) struct History {
 
 /// A revision's name.
 pub(super) fn name_of(revision: &ControllerRevision) -> &str {
-    revision.metadata.name.as_deref().unwrap_or_default()
+    revision.metadata.name()
 }
 
 impl History {

@@ -13,7 +13,7 @@ use crate::engine::{Engine, Step, What};
 use crate::object::budget::covers;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Accessor, Key, Kind, Object};
 
 /// How long a Pod that fell ill by itself still counts: the disruption controller needs some time to hear of it, and an
 /// eviction in between is nobody's fault.
@@ -41,7 +41,7 @@ impl Property for BudgetsHeld {
                 self.ill.insert(Key::of_meta(&pod.metadata), step.time);
                 continue;
             }
-            let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+            let namespace = pod.metadata.namespace();
             for (_, entry) in engine.api.store.prefix(&list_prefix(Kind::PodDisruptionBudget, namespace)) {
                 let Object::PodDisruptionBudget(budget) = &entry.value else { continue };
                 if covers(budget, pod) {
@@ -55,7 +55,7 @@ impl Property for BudgetsHeld {
 
 impl BudgetsHeld {
     fn check_budget(&self, engine: &Engine, budget: &PodDisruptionBudget, now: Instant) -> Result<(), String> {
-        let namespace = budget.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = budget.metadata.namespace();
         let counts = |object: &Object| {
             let Object::Pod(pod) = object else { return false };
             let recently = self.ill.get(&Key::of(object)).is_some_and(|since| now - *since < HEARD_OF);

@@ -6,7 +6,7 @@ use super::{Property, stored};
 use crate::engine::{Engine, Step};
 use crate::object::meta::controller_of;
 use crate::object::pod::has_ended;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Accessor, Key, Kind, Object};
 
 /// A Job has never counted more ends than Pods of its have ended.
 #[derive(Clone, Default)]
@@ -35,7 +35,7 @@ impl Property for CountedOnce {
                     let noted =
                         uncounted.succeeded.unwrap_or_default().len() + uncounted.failed.unwrap_or_default().len();
                     let counted = status.succeeded.unwrap_or(0) + status.failed.unwrap_or(0) + noted as i32;
-                    let uid = job.metadata.uid.as_deref().unwrap_or_default();
+                    let uid = job.metadata.uid();
                     let ended = self.ended.get(uid).map_or(0, BTreeSet::len);
                     if counted > ended as i32 {
                         let job = Key::of_meta(&job.metadata);

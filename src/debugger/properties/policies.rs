@@ -16,7 +16,7 @@ use crate::node::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
 use crate::object::pod::{address_of, container_port, has_ended};
 use crate::object::selector::selects;
 use crate::object::time::Instant;
-use crate::object::{Kind, Object, Pod};
+use crate::object::{Accessor, Kind, Object, Pod};
 
 /// The rules follow a change of policies, Pods or Namespaces within this time.
 const RULES_FOLLOW: Duration = Duration::from_millis(500);
@@ -70,7 +70,7 @@ fn allowed(engine: &Engine, node: &str, asked: Tuple) -> Result<(), String> {
         let Some(pod) = isolated.as_ref().filter(|pod| node_of(&Object::Pod((*pod).clone())) == Some(node)) else {
             continue;
         };
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         let policies: Vec<Arc<NetworkPolicy>> = Reader::list(&engine.api.store, Kind::NetworkPolicy, namespace)
             .into_iter()
             .filter_map(|object| match object {
@@ -80,7 +80,7 @@ fn allowed(engine: &Engine, node: &str, asked: Tuple) -> Result<(), String> {
             .collect();
         let ends = Ends { asked, client: client.as_deref(), server: server.as_deref(), engine };
         if !policies.is_empty() && !policies.iter().any(|policy| ends.allows(policy, direction)) {
-            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            let name = pod.metadata.name();
             return Err(format!(
                 "{node} let {asked:?} pass, which no policy allows {namespace}/{name} for {direction}"
             ));
@@ -119,7 +119,7 @@ struct Ends<'a> {
 
 impl Ends<'_> {
     fn allows(&self, policy: &NetworkPolicy, direction: &str) -> bool {
-        let namespace = policy.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = policy.metadata.namespace();
         let Some(spec) = &policy.spec else { return false };
         let fits = |peers: &Option<Vec<NetworkPolicyPeer>>, ports: &Option<Vec<NetworkPolicyPort>>| {
             let (peers, ports) = (peers.as_deref().unwrap_or_default(), ports.as_deref().unwrap_or_default());
@@ -142,7 +142,7 @@ impl Ends<'_> {
             return within(&block.cidr) && !block.except.iter().flatten().any(within);
         }
         let Some(pod) = pod else { return false };
-        let there = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let there = pod.metadata.namespace();
         let in_namespace = match &peer.namespace_selector {
             None => there == namespace,
             Some(selector) => Reader::get(&self.engine.api.store, Kind::Namespace, "", there)

@@ -6,7 +6,7 @@ use super::Property;
 use crate::engine::{Engine, Step};
 use crate::object::meta::controller_of;
 use crate::object::pod::has_ended;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Accessor, Key, Kind, Object};
 
 /// Once all is quiet, every Deployment has what it asks for.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl Property for PodsAsAsked {
         for (_, entry) in engine.api.store.prefix("/registry/replicasets/") {
             let Object::ReplicaSet(set) = &entry.value else { continue };
             let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
-            let there = pods.get(set.metadata.uid.as_deref().unwrap_or_default()).copied().unwrap_or(0);
+            let there = pods.get(set.metadata.uid()).copied().unwrap_or(0);
             if wanted != there {
                 return Err(format!("{} asks for {wanted} Pods and has {there}", entry.value.name()));
             }

@@ -7,7 +7,7 @@ use crate::apiserver::admission::Reader;
 use crate::engine::{Engine, Step};
 use crate::object::quota::{self, hard, shown, used};
 use crate::object::resources::{ResourceList, add};
-use crate::object::{Kind, Object};
+use crate::object::{Accessor, Kind, Object};
 
 /// Whoever creates an object has paid for it in the same request, and no payment takes a quota's books above what it
 /// allows. Mirrors what the admission plugin promises, in any order of events.
@@ -52,7 +52,7 @@ fn charged(quota: &ResourceQuota, step: &Step, object: &Object) -> Result<(), St
         let Some(limit) = limits.get(&name).filter(|_| !cost.is_zero()) else { continue };
         let [was, is] = [&before, &after].map(|books| books.get(&name).copied().unwrap_or_default());
         if is < was + cost || is > *limit {
-            let (kind, name_of) = (object.kind().info().singular(), quota.metadata.name.as_deref().unwrap_or_default());
+            let (kind, name_of) = (object.kind().info().singular(), quota.metadata.name());
             return Err(format!(
                 "{kind} {} costs {name}={cost}, and the books of quota {name_of} went from {was} to {is} of {limit}",
                 object.name()

@@ -20,7 +20,7 @@ use crate::node::runtime::Runtime;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Key, Kind, Object, Pod};
+use crate::object::{Accessor, Key, Kind, Object, Pod};
 
 /// Where an endpoint that a slice calls ready is said to be, a process listens. Looked at when the slice is written,
 /// unless the news that it is over is on its way; and of all slices when all is quiet.
@@ -72,10 +72,10 @@ fn answers(engine: &Engine, slice: &EndpointSlice, endpoint: &Endpoint, quiet: b
     let Some(target) = endpoint.target_ref.as_ref().filter(|target| target.kind.as_deref() == Some("Pod")) else {
         return Ok(());
     };
-    let namespace = slice.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = slice.metadata.namespace();
     let name = target.name.as_deref().unwrap_or_default();
     let broken = |why: &str| {
-        let slice = slice.metadata.name.as_deref().unwrap_or_default();
+        let slice = slice.metadata.name();
         Err(format!("{slice} says that {name} is ready, which {why}"))
     };
     let stored = Reader::get(&engine.api.store, Kind::Pod, namespace, name);
@@ -91,7 +91,7 @@ fn answers(engine: &Engine, slice: &EndpointSlice, endpoint: &Endpoint, quiet: b
     let ports = slice.ports.iter().flatten().filter(|port| port.protocol.as_deref() == Some("TCP"));
     for port in ports.filter_map(|port| port.port) {
         let Some(container) = container_with(&pod, port) else { continue };
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let runs = runtime
             .with(|state| state.containers_of(uid))
             .into_iter()
@@ -304,7 +304,7 @@ impl Property for ReadyBeforeListed {
 
 /// Whether the slice's Service publishes Pods that are not ready.
 fn publishes_all(engine: &Engine, slice: &EndpointSlice) -> bool {
-    let namespace = slice.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = slice.metadata.namespace();
     match Reader::get(&engine.api.store, Kind::Service, namespace, service_name(slice).unwrap_or_default()) {
         Some(Object::Service(service)) => {
             service.spec.as_ref().is_some_and(|spec| spec.publish_not_ready_addresses == Some(true))

@@ -8,7 +8,7 @@ use crate::apiserver::admission::Reader;
 use crate::engine::{ActorId, Engine, Step, What};
 use crate::node::csi::CsiRequest;
 use crate::object::volume::{claim_uid, volume_name};
-use crate::object::{Kind, Object};
+use crate::object::{Accessor, Kind, Object};
 
 /// A volume that is not shared is shown to pods of one node only. What a node showed is gone when its power is.
 #[derive(Clone, Default)]
@@ -74,7 +74,7 @@ impl Property for BoundBothWays {
                 _ => None,
             };
             if back != claim.metadata.uid.as_deref() {
-                let name = claim.metadata.name.as_deref().unwrap_or_default();
+                let name = claim.metadata.name();
                 return Err(format!("claim {name} is bound to {:?}, which points at {back:?}", volume_name(claim)));
             }
         }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{Admitted, Case, Cluster};
 use crate::cluster::kubectl::print::describe::toleration_text;
 use crate::lab::words::{self, Part, part};
+use crate::object::Accessor;
 
 /// What is asked.
 pub(super) fn case(case: &Case) -> String {
@@ -85,7 +86,7 @@ fn account(one: &ServiceAccount) -> String {
 fn class(one: &PriorityClass) -> String {
     let default = if one.global_default == Some(true) { ", global default" } else { "" };
     let going = if one.metadata.deletion_timestamp.is_some() { ", being deleted" } else { "" };
-    format!("{} ({}{default}{going})", one.metadata.name.as_deref().unwrap_or_default(), one.value.unwrap_or(0))
+    format!("{} ({}{default}{going})", one.metadata.name(), one.value.unwrap_or(0))
 }
 
 /// Tolerations as kubectl shows them.

@@ -14,6 +14,7 @@ use crate::exercise::deployment::{TEMPLATE_HASH, template_hash};
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
 use crate::lab::making::{all, has_long_name};
+use crate::object::Accessor;
 use crate::object::meta::{controller_of, controller_ref};
 
 /// A part of the rule that a wrong solution has wrong.
@@ -148,7 +149,7 @@ async fn make(
     if let Some(there) = mine.first().filter(|_| slip == Some(Slip::InPlace)) {
         let template = replica_set_for(deployment, None).spec.and_then(|spec| spec.template);
         let patch = Patch::Merge(json!({"spec": {"template": {"spec": template.and_then(|one| one.spec)}}}));
-        let name = there.metadata.name.as_deref().unwrap_or_default();
+        let name = there.metadata.name();
         sets.patch(name, &PatchParams::default(), &patch).await?;
         return Ok(Some(Action::await_change()));
     }
@@ -228,7 +229,7 @@ async fn scale(
             continue;
         }
         if !is_today && slip == Some(Slip::DeletesOthers) {
-            sets.delete(set.metadata.name.as_deref().unwrap_or_default(), &DeleteParams::default()).await?;
+            sets.delete(set.metadata.name(), &DeleteParams::default()).await?;
             continue;
         }
         let size = if is_today || slip == Some(Slip::AllAlike) { wanted } else { 0 };
@@ -246,7 +247,7 @@ async fn resize(
     of_today: Option<&PodTemplateSpec>,
     slip: Option<Slip>,
 ) -> Result<(), Error> {
-    let name = set.metadata.name.as_deref().unwrap_or_default();
+    let name = set.metadata.name();
     let is_right = match slip {
         Some(Slip::AlwaysSize) => false,
         Some(Slip::ByStatus) => pods(set) == size,

@@ -13,10 +13,10 @@ use crate::controllers::service_pods::selector_of;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
 use crate::lab::making::{all, has_long_name};
-use crate::object::Pod;
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::pod::{has_ended, is_ready, phase};
 use crate::object::well_known::SERVICE_NAME;
+use crate::object::{Accessor, Pod};
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,7 +308,7 @@ async fn find_slice(
 
 /// Creates the slice.
 async fn make(slices: &Api<EndpointSlice>, wanted: &EndpointSlice, slip: Option<Slip>) -> Result<(), Error> {
-    let name = wanted.metadata.name.as_deref().unwrap_or_default();
+    let name = wanted.metadata.name();
     if slip == Some(Slip::MakesUnseenAnew) && slices.get_opt(name).await?.is_some() {
         slices.delete(name, &DeleteParams::default()).await?;
     }
@@ -325,7 +325,7 @@ async fn mark(
     wanted: &EndpointSlice,
     slip: Option<Slip>,
 ) -> Result<(), Error> {
-    let name = wanted.metadata.name.as_deref().unwrap_or_default();
+    let name = wanted.metadata.name();
     if is_marked(there, name, slip) {
         return Ok(());
     }
@@ -356,7 +356,7 @@ async fn change(
     wanted: &EndpointSlice,
     slip: Option<Slip>,
 ) -> Result<(), Error> {
-    let name = wanted.metadata.name.as_deref().unwrap_or_default();
+    let name = wanted.metadata.name();
     if slip == Some(Slip::DeletesEmpty) && wanted.endpoints.as_ref().is_none_or(Vec::is_empty) {
         return slices.delete(name, &DeleteParams::default()).await;
     }

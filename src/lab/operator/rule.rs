@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::lab::making::{all, has_long_name};
+use crate::object::Accessor;
 use crate::object::meta::{controller_of, controller_ref};
 
 /// The name of the container.
@@ -115,7 +116,7 @@ async fn reconcile(site: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Sli
         }
         Some(there) if is(Slip::ForeignStatus) => tell(&site, there, &context, namespace, replicas, slip).await?,
         Some(_) if is(Slip::MarksForeign) => {
-            let name = site.metadata.name.as_deref().unwrap_or_default();
+            let name = site.metadata.name();
             let patch = Patch::Merge(json!({"metadata": {"labels": {"example.com/site": name}}}));
             deployments.patch(name, &PatchParams::default(), &patch).await?;
         }
@@ -202,7 +203,7 @@ async fn tell(
         Some(Slip::Unavailable) => status.unavailable_replicas.unwrap_or(0),
         Some(Slip::CountsReady) => status.ready_replicas.unwrap_or(0),
         Some(Slip::CountsLabel) => {
-            let name = site.metadata.name.as_deref().unwrap_or_default();
+            let name = site.metadata.name();
             let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
             pods.list(&ListParams::default().labels(&format!("app={name}"))).await?.items.len() as i32
         }
@@ -223,7 +224,7 @@ async fn tell(
 
 /// Writes how many Pods there are into the site.
 async fn write_status(sites: &Api<ConfigMap>, site: &ConfigMap, pods: String, slip: Option<Slip>) -> Result<(), Error> {
-    let name = site.metadata.name.as_deref().unwrap_or_default();
+    let name = site.metadata.name();
     let mut known = match slip {
         Some(Slip::FreshAnnotations | Slip::FreshSite) => sites.get(name).await?,
         _ => site.clone(),
@@ -261,7 +262,7 @@ async fn change(
     whole: &Deployment,
     slip: Option<Slip>,
 ) -> Result<(), Error> {
-    let name = whole.metadata.name.as_deref().unwrap_or_default();
+    let name = whole.metadata.name();
     let spec = whole.spec.as_ref();
     let replicas = spec.and_then(|spec| spec.replicas);
     let image = spec.and_then(|spec| spec.template.spec.as_ref()).and_then(|spec| spec.containers[0].image.clone());

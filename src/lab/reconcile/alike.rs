@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::words::{filled, place};
 use crate::exercise::wire::{Request, Say};
-use crate::object::{Kind, Object};
+use crate::object::{Accessor, Kind, Object};
 
 /// Whether somebody puts back an object, of a version that they have read, with nothing changed in it but what another's patch
 /// says too. What others write meanwhile is as safe then: the API server refuses the update.
@@ -26,7 +26,7 @@ fn read_before<'a>(whole: &Request, mut known: impl Iterator<Item = &'a Object>)
         let meta = one.meta();
         Some(one.kind()) == Kind::from_word(&whole.kind)
             && meta.name.as_ref() == Some(&whole.name)
-            && meta.namespace.as_deref().unwrap_or_default() == whole.namespace
+            && meta.namespace() == whole.namespace
             && meta.resource_version.as_deref() == Some(version)
     };
     known.find(is_it).map(|one| filled(&one.to_json()))

@@ -17,7 +17,7 @@ use crate::engine::{Memory, Place};
 use crate::exercise::host::Read;
 use crate::exercise::wire::{self, Ask, Say};
 use crate::object::meta::controller_of;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Accessor, Key, Kind, Object};
 
 /// What a controller works on, and what it is told of.
 pub struct Duty {
@@ -38,10 +38,7 @@ pub struct Duty {
 /// Whoever controls the object. Kinds are not looked at: what is not there is not reconciled.
 pub fn owner(object: &Object, _: &Read) -> Vec<Key> {
     let owner = controller_of(object.meta());
-    owner
-        .map(|owner| Key::new(object.meta().namespace.as_deref().unwrap_or_default(), &owner.name))
-        .into_iter()
-        .collect()
+    owner.map(|owner| Key::new(object.meta().namespace(), &owner.name)).into_iter().collect()
 }
 
 impl Duty {

@@ -11,10 +11,10 @@ use crate::controllers::pods::is_active;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
 use crate::lab::making::{has_long_name, pod_for};
-use crate::object::Pod;
 use crate::object::meta::controller_of;
 use crate::object::pod::status::ContainerStatus;
 use crate::object::pod::{is_ready, phase};
+use crate::object::{Accessor, Pod};
 
 /// A part of the rule that a wrong solution has wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     };
     let pods = if is(Slip::DeletesInDefault) { Api::namespaced(context.client.clone(), "default") } else { pods };
     for pod in not_needed(&set, its, mine, wanted, slip) {
-        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        let name = pod.metadata.name();
         match pods.delete(name, &DeleteParams::default()).await {
             Err(error) if !error.is_not_found() && !is(Slip::SwallowsDeletions) => return Err(error),
             _ => {}
@@ -235,7 +235,7 @@ async fn write(
     slip: Option<Slip>,
 ) -> Result<(), Error> {
     let sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), namespace);
-    let name = set.metadata.name.as_deref().unwrap_or_default();
+    let name = set.metadata.name();
     if slip == Some(Slip::LiveGeneration) {
         generation = sets.get(name).await?.metadata.generation;
     }

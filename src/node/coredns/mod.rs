@@ -25,7 +25,7 @@ use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcRes
 use crate::node::network::dns::{Answer, Code, Question, RecordType};
 use crate::node::network::{DnsQuery, DnsResponse};
 use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Key, Kind, Object};
+use crate::object::{Accessor, Key, Kind, Object};
 
 pub mod zone;
 
@@ -178,7 +178,7 @@ fn service_name(slice: &EndpointSlice) -> Option<&String> {
 
 fn service_of(object: &Object) -> Vec<String> {
     let Object::EndpointSlice(slice) = object else { return Vec::new() };
-    let namespace = slice.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = slice.metadata.namespace();
     service_name(slice).map(|name| format!("{namespace}/{name}")).into_iter().collect()
 }
 

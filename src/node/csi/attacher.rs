@@ -20,7 +20,7 @@ use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister
 use crate::engine::{ActorId, Hub};
 use crate::object::meta::has_finalizer;
 use crate::object::patch::diff_merge;
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Accessor, Key, Kind, Object, Status};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-attacher";
@@ -170,7 +170,7 @@ impl Attacher {
     /// Sends what differs. Mirrors `createMergePatch`.
     async fn save(&self, old: &VolumeAttachment, new: &VolumeAttachment) -> Result<Arc<VolumeAttachment>, Status> {
         let patch = Patch::Merge(diff_merge(&json!(old), &json!(new)));
-        self.client.patch("", old.metadata.name.as_deref().unwrap_or_default(), patch).await
+        self.client.patch("", old.metadata.name(), patch).await
     }
 
     /// The same for what `change` makes of the status.
@@ -183,7 +183,7 @@ impl Attacher {
         let mut new = old.clone();
         change(&mut new);
         let patch = diff_merge(&json!({"status": old}), &json!({"status": new}));
-        let name = attachment.metadata.name.as_deref().unwrap_or_default();
+        let name = attachment.metadata.name();
         self.client.patch_status("", name, Patch::Merge(patch)).await
     }
 }

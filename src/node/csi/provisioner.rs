@@ -33,7 +33,7 @@ use crate::object::volume::{
     PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, class_of, reference_to, requested, volume_name,
 };
 use crate::object::well_known::ZONE;
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Accessor, Key, Kind, Object, Status};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-provisioner";
@@ -143,7 +143,7 @@ impl Provisioner {
 
     /// `provisionClaimOperation`.
     async fn provision(&self, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<(), Error> {
-        let name = format!("pvc-{}", claim.metadata.uid.as_deref().unwrap_or_default());
+        let name = format!("pvc-{}", claim.metadata.uid());
         if self.volumes.get(&Key::new("", &name)).is_some() {
             return Ok(());
         }
@@ -171,7 +171,7 @@ impl Provisioner {
             }
             other => {
                 let why = other.err().map_or_else(|| "unexpected response".to_owned(), |error| error.to_string());
-                let class = class.metadata.name.as_deref().unwrap_or_default();
+                let class = class.metadata.name();
                 let message = format!("failed to provision volume with StorageClass {class:?}: {why}");
                 tell(EventType::Warning, "ProvisioningFailed", message.clone());
                 return Err(Error::Other(message));
@@ -223,12 +223,12 @@ impl Provisioner {
             new.metadata.finalizers = None;
         }
         let patch = diff_strategic(Kind::PersistentVolume, &json!(volume), &json!(new));
-        self.client.patch("", volume.metadata.name.as_deref().unwrap_or_default(), Patch::Strategic(patch)).await
+        self.client.patch("", volume.metadata.name(), Patch::Strategic(patch)).await
     }
 
     /// `deleteVolumeOperation`.
     async fn delete(&self, volume: &PersistentVolume) -> Result<(), Error> {
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let name = volume.metadata.name();
         let fail = |why: String| {
             self.recorder.event(volume, EventType::Warning, "VolumeFailedDelete", why.clone());
             Err(Error::Other(why))

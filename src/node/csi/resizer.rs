@@ -32,7 +32,7 @@ use crate::object::volume::{
     PRE_RESIZE_CAPACITY, awaits_node_expansion, capacity, granted, is_bound, is_promised_to, requested, volume_name,
     with_resize_condition,
 };
-use crate::object::{Key, Kind, Object, Resource, Status};
+use crate::object::{Accessor, Key, Kind, Object, Resource, Status};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-resizer";
@@ -126,7 +126,7 @@ impl Resizer {
         let marked = self.mark_in_progress(claim, size, begun).await;
         let refused = |why| Error::Other(format!("marking pvc {:?} as resizing failed: {why}", key.as_str()));
         let claim = marked.map_err(refused)?;
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let name = volume.metadata.name();
         self.tell(&claim, EventType::Normal, "Resizing", format!("External resizer is resizing volume {name}"));
         let result = self.resize(&claim, volume, size).await;
         if let Err(why) = &result {
@@ -192,7 +192,7 @@ impl Resizer {
             state.failed.remove(&key);
             state.slow.remove(&key);
         }
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let name = volume.metadata.name();
         let size = Amount::bytes(bytes).to_quantity();
         let mut new = volume.clone();
         let capacity = new.spec.get_or_insert_default().capacity.get_or_insert_default();
@@ -242,7 +242,7 @@ impl Resizer {
                 key.as_str()
             ));
         }
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let name = volume.metadata.name();
         let message = format!("resize volume {name:?} by resizer {DRIVER:?} failed: {why}");
         if infeasible { Error::Unchanged(message) } else { Error::Other(message) }
     }
@@ -299,7 +299,7 @@ impl Resizer {
 
     async fn patch_volume(&self, old: &PersistentVolume, new: &PersistentVolume) -> Result<(), Status> {
         let patch = diff_strategic(Kind::PersistentVolume, &json!(old), &json!(new));
-        let name = old.metadata.name.as_deref().unwrap_or_default();
+        let name = old.metadata.name();
         let patched = self.client.patch::<PersistentVolume>("", name, Patch::Strategic(patch)).await?;
         self.remember(&patched);
         Ok(())

@@ -16,7 +16,7 @@ use super::backoff::go_duration;
 use crate::engine::RpcError;
 use crate::node::cri::{self, CriRequest, CriResponse};
 use crate::node::network::{self, ProbeTarget, Probed};
-use crate::object::Pod;
+use crate::object::{Accessor, Pod};
 
 impl Shared {
     /// Whether the probe succeeded, and what came back; the error says why it could not be made.
@@ -73,7 +73,7 @@ impl Shared {
     /// Where to connect to: the host that the probe names, the node, or the pod, whose address the runtime knows before
     /// the status does.
     async fn address_of(&self, pod: &Pod, probe: &Probe) -> Result<Ipv4Addr, RpcError> {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let known = self.state.borrow().status.get(uid).and_then(|status| status.pod_ip.clone());
         let on_host = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or(false);
         let address = match (host_of(probe), known) {

@@ -10,7 +10,7 @@
 use k8s_openapi::api::core::v1::PodDNSConfig;
 
 use crate::node::cri::DnsConfig;
-use crate::object::Pod;
+use crate::object::{Accessor, Pod};
 
 /// Limits of the resolver in libc, which what a Pod asks for may pass when the cluster's own is added to it.
 const SERVERS_MAX: usize = 3;
@@ -35,7 +35,7 @@ pub fn resolver(pod: &Pod, cluster: Option<&ClusterDns>) -> DnsConfig {
     let cluster_first = policy == "ClusterFirstWithHostNet" || policy == "ClusterFirst" && !on_host;
     let mut file = match cluster.filter(|_| cluster_first) {
         Some(cluster) => {
-            let (namespace, domain) = (pod.metadata.namespace.as_deref().unwrap_or_default(), &cluster.domain);
+            let (namespace, domain) = (pod.metadata.namespace(), &cluster.domain);
             DnsConfig {
                 servers: vec![cluster.server.clone()],
                 searches: vec![format!("{namespace}.svc.{domain}"), format!("svc.{domain}"), domain.clone()],

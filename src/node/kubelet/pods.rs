@@ -20,7 +20,7 @@ use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
 use crate::object::pod::status::PodStatus;
-use crate::object::{Key, Pod, Resource};
+use crate::object::{Accessor, Key, Pod, Resource};
 
 impl Shared {
     /// Handles what one watch event, or the first list, has brought: removals first, new pods by age.
@@ -87,7 +87,7 @@ impl Shared {
 
     /// Whether a pod that is new here may run. One that is to end anyway may.
     fn verdict(&self, pod: &Arc<Pod>, node: Option<&Node>) -> Result<(), Rejection> {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let ending = pod.metadata.deletion_timestamp.is_some() || has_ended(pod);
         match node {
             Some(node) if !ending && !self.state.borrow().workers.contains_key(uid) => {

@@ -27,7 +27,7 @@ use crate::node::cri::{
 };
 use crate::object::quantity::Amount;
 use crate::object::text::Text;
-use crate::object::{self, Pod, Shared as Part};
+use crate::object::{self, Accessor, Pod, Shared as Part};
 
 /// A command that was run in a container.
 pub(super) struct Ran {
@@ -141,7 +141,7 @@ impl Shared {
         sandbox: &str,
         attempt: u32,
     ) -> Result<String, RpcError> {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let slots = self.state.borrow().workers.get(uid).map(|w| w.volumes.slots.clone()).unwrap_or_default();
         let linux = linux::resources(pod, container, container.resources.as_ref(), self.memory());
         let config = ContainerConfig { linux, ..container_config(pod, container, envs, &slots, attempt) };

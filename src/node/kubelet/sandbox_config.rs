@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{ContainerPort, HostAlias};
 
 use super::dns::{ClusterDns, resolver};
 use crate::node::cri::{PodSandboxConfig, PortMapping};
-use crate::object::Pod;
+use crate::object::{Accessor, Pod};
 
 /// `generatePodSandboxConfig`.
 pub(super) fn sandbox_config(
@@ -30,7 +30,7 @@ pub(super) fn sandbox_config(
     Ok(PodSandboxConfig {
         name: part(&pod.metadata.name),
         namespace: part(&pod.metadata.namespace),
-        uid: pod.metadata.uid.as_deref().unwrap_or_default().into(),
+        uid: pod.metadata.uid().into(),
         attempt,
         hostname: kernel_hostname(pod, hostname(pod, node), &domain)?,
         domain,
@@ -50,7 +50,7 @@ fn domain(pod: &Pod, dns: Option<&ClusterDns>) -> String {
     if subdomain.is_empty() || spec.is_some_and(|spec| spec.hostname_override.is_some()) {
         return String::new();
     }
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = pod.metadata.namespace();
     format!("{subdomain}.{namespace}.svc.{}", dns.map_or("", |dns| &dns.domain))
 }
 

@@ -22,7 +22,7 @@ use super::status::containers::exit_code;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
 use crate::object::time::Instant;
-use crate::object::{Pod, ephemeral};
+use crate::object::{Accessor, Pod, ephemeral};
 
 /// Why a container was not started.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl Shared {
             && let Err(why) = self.run_hook(pod, &container.name, &id, hook, 0).await
         {
             tell(EventType::Warning, "FailedPostStartHook", "PostStartHook failed".into());
-            let grace = self.grace(pod.metadata.uid.as_deref().unwrap_or_default(), pod);
+            let grace = self.grace(pod.metadata.uid(), pod);
             self.kill_container(pod, &container.name, &id, "FailedPostStartHook", grace).await;
             return Err(NotStarted::because("PostStartHookError", why));
         }
@@ -113,7 +113,7 @@ impl Shared {
             return last.restart_count.saturating_add(1).unsigned_abs();
         }
         let state = self.state.borrow();
-        let status = state.status.get(pod.metadata.uid.as_deref().unwrap_or_default());
+        let status = state.status.get(pod.metadata.uid());
         let all = status.iter().flat_map(|s| s.container_statuses.iter().chain(&s.init_container_statuses).flatten());
         let Some(known) = { all }.find(|s| s.name == name) else { return 0 };
         known.restart_count.unsigned_abs() + u32::from(exit_code(known).is_some())
@@ -129,7 +129,7 @@ impl Shared {
     ) -> Result<(), NotStarted> {
         let mut dead = runtime.containers.iter().filter(|c| c.name == container.name && c.state == RunState::Exited);
         let Some(last) = dead.next() else { return Ok(()) };
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let key = format!("{uid}_{}_{}", container.name, container.image.as_deref().unwrap_or_default());
         let (name, pod_text) = (&container.name, pod_text(pod));
         let Some((until, delay)) = self.crash_wait(pod, container, &key, last) else { return Ok(()) };
@@ -200,7 +200,7 @@ impl Shared {
 
     /// One pull, unless the last failure is too recent.
     async fn pull(&self, pod: &Arc<Pod>, image: &str, field: &str) -> Result<(), NotStarted> {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let key = images::backoff_key(uid, image);
         let tell = |type_: EventType, reason: &str, message: String| {
             self.recorder.event_at(&**pod, field, type_, reason, message);

@@ -29,7 +29,7 @@ use crate::apiserver::validation::validate_create;
 use crate::client::informer::Change;
 use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, qos_class};
-use crate::object::{Key, Kind, Object, Pod, Resource, sha256};
+use crate::object::{Accessor, Key, Kind, Object, Pod, Resource, sha256};
 
 /// The directory (`staticPodPath`).
 pub const MANIFESTS: &str = "/etc/kubernetes/manifests";
@@ -220,7 +220,7 @@ fn read(text: &str, file: &str, node: &str) -> Option<Pod> {
     let mut pod = Arc::unwrap_or_clone(pod);
     let hash = sha256::hex(&source)[..32].to_owned();
     let metadata = &mut pod.metadata;
-    metadata.name = Some(format!("{}-{node}", metadata.name.as_deref().unwrap_or_default().to_lowercase()));
+    metadata.name = Some(format!("{}-{node}", metadata.name().to_lowercase()));
     metadata.namespace.get_or_insert_with(|| "default".to_owned());
     metadata.uid = Some(hash.clone());
     let annotations = metadata.annotations.get_or_insert_default();
@@ -268,5 +268,5 @@ fn key(pod: &Pod) -> Key {
 }
 
 fn uid(pod: &Pod) -> &str {
-    pod.metadata.uid.as_deref().unwrap_or_default()
+    pod.metadata.uid()
 }

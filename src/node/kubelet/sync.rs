@@ -29,7 +29,7 @@ use crate::client::recorder::EventType;
 use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use crate::object::pod::{could_restart_all, is_final, is_ready};
 use crate::object::time::Instant;
-use crate::object::{Pod, ephemeral};
+use crate::object::{Accessor, Pod, ephemeral};
 
 /// One thing of a sync that has failed: when it may be tried again, if the error says so.
 #[derive(Clone, Copy, Debug)]
@@ -258,7 +258,7 @@ impl Shared {
         let id = match self.run_sandbox(pod, attempt).await {
             Ok(id) => id,
             // Of a pod that is to end meanwhile it is no error.
-            Err(_) if self.cancelled(pod.metadata.uid.as_deref().unwrap_or_default()) => return None,
+            Err(_) if self.cancelled(pod.metadata.uid()) => return None,
             Err(error) => {
                 let message = format!("Failed to create pod sandbox: {error}");
                 self.recorder.event(&**pod, EventType::Warning, "FailedCreatePodSandBox", message);
@@ -280,7 +280,7 @@ impl Shared {
 
     /// Changes one condition of the status last set, and nothing else: the address follows with the next status.
     fn sandbox_stands(self: &Rc<Self>, pod: &Arc<Pod>) {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let status = self.state.borrow().status.get(uid).or(pod.status.as_deref()).cloned();
         let Some(mut status) = status else { return };
         let ready = PodCondition {

@@ -18,10 +18,10 @@ use super::workers::End;
 use crate::client::join_all;
 use crate::client::recorder::EventType;
 use crate::engine::RpcError;
-use crate::object::Pod;
 use crate::object::pod::is_sidecar;
 use crate::object::text::Text;
 use crate::object::time::Instant;
+use crate::object::{Accessor, Pod};
 
 impl Shared {
     /// `SyncTerminatingPod`: everything that runs is stopped. What cannot be is told in an Event, which no other sync does.
@@ -71,7 +71,7 @@ impl Shared {
         runtime: &RuntimePod,
         grace: Option<i64>,
     ) -> Result<(), RpcError> {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let grace = grace.unwrap_or_else(|| self.grace(uid, pod));
         self.stop_in_order(pod, runtime, grace).await;
         let mut failed = Ok(());

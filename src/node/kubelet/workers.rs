@@ -18,9 +18,9 @@ use super::runtime_pod::RuntimePod;
 use super::status::Reasons;
 use super::volumes::PodVolumes;
 use super::{Shared, WORK};
-use crate::object::Pod;
 use crate::object::pod::is_final;
 use crate::object::time::Instant;
+use crate::object::{Accessor, Pod};
 
 /// Where a pod is in its life on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,7 +151,7 @@ impl Worker {
 
     /// The pod's uid.
     pub fn uid(&self) -> &str {
-        self.pod.metadata.uid.as_deref().unwrap_or_default()
+        self.pod.metadata.uid()
     }
 }
 

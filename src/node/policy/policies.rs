@@ -16,7 +16,7 @@ use crate::node::netfilter::{self, Cidr, Netfilter, Rule, RulesetError, State, T
 use crate::node::proxy::names::hash;
 use crate::object::pod::{address_of, assigned_node, has_ended};
 use crate::object::selector::selects;
-use crate::object::{Key, Object, Pod};
+use crate::object::{Accessor, Key, Object, Pod};
 
 use super::rules::{self, Direction};
 
@@ -112,7 +112,7 @@ impl Policies {
 
     /// The rules of the Pods here that the policy selects are to be looked at.
     fn touch(&mut self, policy: &NetworkPolicy) {
-        let namespace = policy.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = policy.metadata.namespace();
         let here = in_namespace_keyed(&self.pods, namespace);
         let here = here.filter(|(_, pod)| self.is_here(pod) && selected(policy, pod)).map(|(key, _)| key.clone());
         let here: Vec<Key> = here.collect();
@@ -125,7 +125,7 @@ impl Policies {
 
     /// The policies that select a Pod and isolate it in a direction, in the order of their names.
     pub(super) fn isolating(&self, pod: &Pod, direction: Direction) -> impl Iterator<Item = &Arc<NetworkPolicy>> {
-        let policies = in_namespace(&self.policies, pod.metadata.namespace.as_deref().unwrap_or_default());
+        let policies = in_namespace(&self.policies, pod.metadata.namespace());
         policies.filter(move |policy| isolates(policy, direction) && selected(policy, pod))
     }
 

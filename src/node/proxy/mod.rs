@@ -43,7 +43,7 @@ use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
 use crate::node::host::Host;
 use crate::node::netfilter::{Cidr, Netfilter, RulesetError};
 use crate::object::well_known::{SERVICE_NAME, ZONE};
-use crate::object::{Key, Kind, Object};
+use crate::object::{Accessor, Key, Kind, Object};
 
 pub mod chooser;
 pub mod iptables;
@@ -302,7 +302,7 @@ impl Proxier {
         let Some(service) = slice.metadata.labels.as_ref().and_then(|labels| labels.get(SERVICE_NAME)) else {
             return false;
         };
-        let key = Key::new(slice.metadata.namespace.as_deref().unwrap_or_default(), service);
+        let key = Key::new(slice.metadata.namespace(), service);
         let name = slice.metadata.name.clone().unwrap_or_default();
         let slices = self.slices.entry(key.clone()).or_default();
         if gone {

@@ -6,6 +6,7 @@
 use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec};
 
 use super::Labels;
+use crate::object::Accessor;
 
 /// What a pod requires of its node by label and name. Mirrors `nodeaffinity.RequiredNodeAffinity`.
 pub struct Required<'a> {
@@ -33,7 +34,7 @@ impl<'a> Required<'a> {
     pub fn matches(&self, node: &Node) -> bool {
         static NONE: Labels = Labels::new();
         let labels = node.metadata.labels.as_ref().unwrap_or(&NONE);
-        let name = node.metadata.name.as_deref().unwrap_or_default();
+        let name = node.metadata.name();
         let selected = |selector: &Labels| selector.iter().all(|(key, value)| labels.get(key) == Some(value));
         self.selector.is_none_or(selected) && self.terms.is_none_or(|terms| any_term_matches(terms, name, labels))
     }

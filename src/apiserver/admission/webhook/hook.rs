@@ -12,7 +12,7 @@ use crate::apiserver::admission::policy::compiled::{Environment, Expression};
 use crate::apiserver::admission::policy::hold;
 use crate::apiserver::admission::policy::question::Question;
 use crate::apiserver::cel::types::Type;
-use crate::object::Status;
+use crate::object::{Accessor, Status};
 
 use super::call;
 
@@ -43,14 +43,14 @@ pub struct Hook {
 
 /// The webhooks of a configuration, in its order.
 pub fn mutating(of: &MutatingWebhookConfiguration) -> Vec<Hook> {
-    let configuration = of.metadata.name.as_deref().unwrap_or_default();
+    let configuration = of.metadata.name();
     let numbered = of.webhooks.iter().flatten().enumerate();
     numbered.map(|(place, hook)| Hook::new(&format!("mutating/{configuration}/{place}"), hook, true)).collect()
 }
 
 /// The same of one whose webhooks may only refuse.
 pub fn validating(of: &ValidatingWebhookConfiguration) -> Vec<Hook> {
-    let configuration = of.metadata.name.as_deref().unwrap_or_default();
+    let configuration = of.metadata.name();
     let numbered = of.webhooks.iter().flatten().map(as_mutating).enumerate();
     numbered.map(|(place, hook)| Hook::new(&format!("validating/{configuration}/{place}"), &hook, false)).collect()
 }

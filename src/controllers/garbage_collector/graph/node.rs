@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use crate::object::{Discovery, Kind, Object};
+use crate::object::{Accessor, Discovery, Kind, Object};
 
 /// An object's uid. Cloning copies a pointer.
 pub type Uid = Rc<str>;
@@ -140,7 +140,7 @@ impl Node {
 
 /// The uid of an object.
 pub(super) fn uid_of(meta: &ObjectMeta) -> Uid {
-    meta.uid.as_deref().unwrap_or_default().into()
+    meta.uid().into()
 }
 
 /// The owner references of an object.

@@ -10,7 +10,7 @@ use super::super::Shared;
 use super::super::volumes::host_path;
 use super::super::workers::Stage;
 use crate::node::disk::Disk;
-use crate::object::{Key, Pod};
+use crate::object::{Accessor, Key, Pod};
 
 /// What a container takes that has written nothing: directories of its layer, its hosts file, the first lines of its log.
 const LEAST: u64 = 36 * 1024;
@@ -36,7 +36,7 @@ pub struct DiskUse {
 impl DiskUse {
     /// What a pod takes now.
     pub fn of(disk: &Disk, pod: &Pod) -> DiskUse {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let Some(spec) = &pod.spec else { return DiskUse::default() };
         let containers = spec.containers.iter().map(|container| {
             let written = disk.used(&host_path::of_container(uid, &container.name));
@@ -84,7 +84,7 @@ impl Shared {
             running.find(|worker| Key::of_meta(&worker.pod.metadata) == *pod).map(|worker| worker.pod.clone())
         };
         let there = of_key(pod).ok_or_else(|| format!("{pod} does not run on {}", self.config.name))?;
-        let uid = there.metadata.uid.as_deref().unwrap_or_default();
+        let uid = there.metadata.uid();
         let path = match storage {
             EphemeralStorage::Container(name) => {
                 let mut names = there.spec.iter().flat_map(|spec| &spec.containers).map(|container| &container.name);

@@ -11,7 +11,7 @@ use super::{conditions, containers, merge};
 use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, has_ended};
 use crate::object::time::Instant;
-use crate::object::{Key, Pod, Shared};
+use crate::object::{Accessor, Key, Pod, Shared};
 
 /// The statuses of this node's pods, by pod uid.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +104,7 @@ impl StatusManager {
         ready: Option<bool>,
         now: Instant,
     ) -> bool {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let Some(mut status) = self.get(uid).cloned() else { return false };
         let mut all = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses).flatten();
         let Some(container) = all.find(|s| containers::runtime_id(s) == id) else { return false };

@@ -30,7 +30,7 @@ use crate::node::csi::{CsiRequest, CsiResponse};
 use crate::node::kubelet::Shared;
 use crate::node::kubelet::workers::Stage;
 use crate::object::volume::{UsedClaim, attachment_name, is_bound, made_for, unique_name, volume_name};
-use crate::object::{Key, Pod, sha256};
+use crate::object::{Accessor, Key, Pod, sha256};
 
 /// Why a volume is not there yet.
 pub(in crate::node::kubelet) enum NotReady {
@@ -62,7 +62,7 @@ impl Shared {
         volume: &PersistentVolume,
         claim: &UsedClaim<'_>,
     ) -> Result<String, NotReady> {
-        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let name = volume.metadata.name();
         let failed = |why: String| NotReady::Failed(format!("MountVolume.SetUp failed for volume {name:?} : {why}"));
         let Some(spec) = &volume.spec else { return Err(failed("the volume has no source".into())) };
         if let Some(host) = &spec.host_path {
@@ -86,7 +86,7 @@ impl Shared {
 
     /// The volume that a claim is bound to.
     pub(super) async fn find_volume(&self, pod: &Pod, used: &UsedClaim<'_>) -> Result<Arc<PersistentVolume>, NotReady> {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         let why = |why: String| NotReady::Unprocessed(format!("error processing PVC {namespace}/{}: {why}", used.name));
         let found = self.client.get::<PersistentVolumeClaim>(namespace, &used.name).await;
         let claim = found.map_err(|status| why(format!("failed to fetch PVC from API server: {status}")))?;

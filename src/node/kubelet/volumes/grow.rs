@@ -21,7 +21,7 @@ use crate::node::csi::CsiRequest;
 use crate::node::csi::sidecar::Driver;
 use crate::node::kubelet::{REMOUNT, Shared};
 use crate::object::volume::{capacity, claim_behind, granted, volume_name, with_resize_condition};
-use crate::object::{Key, Pod};
+use crate::object::{Accessor, Key, Pod};
 
 impl Shared {
     /// The pod's next regular sync will look at this volume again.
@@ -36,13 +36,13 @@ impl Shared {
     pub(super) async fn grow_file_system(self: &Rc<Self>, pod: &Pod, volume: &Volume, path: &str) {
         let Some(used) = claim_behind(&pod.metadata, volume).filter(|used| !used.read_only) else { return };
         let Some(driver) = self.storage_driver() else { return };
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         let Ok(claim) = self.client.get::<PersistentVolumeClaim>(namespace, &used.name).await else { return };
         let Ok(behind) = self.client.get::<PersistentVolume>("", volume_name(&claim)).await else { return };
         if capacity(&behind) <= granted(&claim) {
             return;
         }
-        let name = behind.metadata.name.as_deref().unwrap_or_default();
+        let name = behind.metadata.name();
         let node = &self.config.name;
         match self.expand_on_node(&driver, &claim, &behind, path).await {
             Ok(claim) => {

@@ -34,7 +34,7 @@ use crate::object::pod::Spec;
 use crate::object::pod::spec::PodVolume;
 use crate::object::time::Instant;
 use crate::object::volume::{awaits_node_expansion, claim_behind};
-use crate::object::{Key, Kind, Object, Pod, Shared as Part, ephemeral};
+use crate::object::{Accessor, Key, Kind, Object, Pod, Shared as Part, ephemeral};
 
 pub(super) mod claims;
 mod env_file;
@@ -225,7 +225,7 @@ impl Shared {
 
     /// `SetUp` of one volume: its objects must exist, a token is asked for, files are written.
     async fn set_up(self: &Rc<Self>, pod: &Pod, index: usize, volume: PodVolume<'_>) -> Result<String, NotReady> {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let path = host_path::of_volume(uid, volume.name, &volume);
         let failed = |error: String| {
             NotReady::Failed(format!("MountVolume.SetUp failed for volume \"{}\" : {error}", volume.name))
@@ -311,7 +311,7 @@ impl Shared {
 
     /// A file in a volume of the pod: where it is on the disk, and what is in it.
     fn file_in_volume(&self, pod: &Pod, selector: &FileKeySelector) -> (String, Option<String>) {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let uid = pod.metadata.uid();
         let volume = volumes_of(pod).find(|volume| volume.name == selector.volume_name);
         let at = volume.map(|volume| host_path::of_volume(uid, volume.name, &volume)).unwrap_or_default();
         let path = format!("{at}/{}", selector.path);
@@ -335,7 +335,7 @@ impl Shared {
 
     /// A ConfigMap or Secret of the pod's namespace, as its watch has it.
     fn find_object(&self, pod: &Pod, kind: Kind, name: &str) -> Result<Option<Object>, String> {
-        let key = Key::new(pod.metadata.namespace.as_deref().unwrap_or_default(), name);
+        let key = Key::new(pod.metadata.namespace(), name);
         let state = self.state.borrow();
         match state.objects.get(&(kind, key.clone())).filter(|informer| informer.has_synced()) {
             Some(informer) => Ok(informer.cache().borrow().objects().get(&key).cloned()),
@@ -348,7 +348,7 @@ impl Shared {
 
     /// Opens the watches that the pod needs and that are not open yet (`RegisterPod`).
     fn watch_sources(&self, pod: &Pod) {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         let Some(spec) = &pod.spec else { return };
         let volumes = volumes_of(pod).flat_map(|volume| sources::of_volume(volume.source()));
         let added: Vec<Container> = ephemeral::containers(spec).collect();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Service;
 
 use crate::client::Lister;
-use crate::object::{Key, Pod};
+use crate::object::{Accessor, Key, Pod};
 
 /// The Namespace whose Service `kubernetes` every container is told of.
 const MASTER_NAMESPACE: &str = "default";
@@ -18,7 +18,7 @@ const MASTER_SERVICE: &str = "kubernetes";
 /// The Services that a Pod's containers are told of: the API server, and unless `enableServiceLinks` is off, those of
 /// their own Namespace. A Service of the same name there stands in the API server's place.
 pub fn of_pod(pod: &Pod, services: &Lister<Service>) -> Vec<Arc<Service>> {
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = pod.metadata.namespace();
     let linked = pod.spec.as_ref().is_none_or(|spec| spec.enable_service_links != Some(false));
     let own = if linked { services.list_namespace(namespace) } else { Vec::new() };
     let is_master = |service: &Arc<Service>| service.metadata.name.as_deref() == Some(MASTER_SERVICE);
@@ -30,7 +30,7 @@ pub fn of_pod(pod: &Pod, services: &Lister<Service>) -> Vec<Arc<Service>> {
 pub fn variables(service: &Service) -> Vec<(String, String)> {
     let Some(spec) = &service.spec else { return Vec::new() };
     let Some(ip) = spec.cluster_ip.as_deref().filter(|ip| !matches!(*ip, "" | "None")) else { return Vec::new() };
-    let (prefix, ports) = (upper(service.metadata.name.as_deref().unwrap_or_default()), spec.ports.iter().flatten());
+    let (prefix, ports) = (upper(service.metadata.name()), spec.ports.iter().flatten());
     let mut all = vec![(format!("{prefix}_SERVICE_HOST"), ip.to_owned())];
     for (i, port) in ports.clone().enumerate() {
         if i == 0 {

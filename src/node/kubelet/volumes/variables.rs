@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::{env_file, fields, service_links, sources};
 use crate::node::kubelet::expansion::expand;
-use crate::object::{Kind, Object, Pod};
+use crate::object::{Accessor, Kind, Object, Pod};
 
 /// Where the pod is. Its status says so only later.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ fn value_from(
     let Some(found) = find(object, kind, name, optional)? else { return Ok(None) };
     let value = sources::data(&found).into_iter().find(|(there, _)| there == key).map(|(_, text)| text);
     if value.is_none() && optional != Some(true) {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let namespace = pod.metadata.namespace();
         return Err(format!("couldn't find key {key} in {kind} {namespace}/{name}"));
     }
     Ok(value)

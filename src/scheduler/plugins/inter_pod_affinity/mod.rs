@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::object::Pod;
+use crate::object::{Accessor, Pod};
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Hint, Plugin, Point, PreFilter, PreScore};
 use crate::scheduler::labels::Labels;
@@ -119,7 +119,7 @@ fn is_shunned_by(pod: &PodInfo, other: &Arc<Pod>, snapshot: &Snapshot) -> bool {
 
 fn namespace_and_labels(pod: &Pod) -> (&str, &Labels) {
     static NONE: Labels = Labels::new();
-    (pod.metadata.namespace.as_deref().unwrap_or_default(), pod.metadata.labels.as_ref().unwrap_or(&NONE))
+    (pod.metadata.namespace(), pod.metadata.labels.as_ref().unwrap_or(&NONE))
 }
 
 /// A node came to, or moved to, a place that the pod's required affinity may want. Anti-affinity passes nodes that are

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, TopologySpreadConstraint};
 
 use super::taint_toleration::{tolerations, untolerated};
-use crate::object::Pod;
 use crate::object::meta::controller_of;
 use crate::object::pod::{assigned_node, nominated_node};
 use crate::object::selector::nodes::Required;
 use crate::object::well_known::{HOSTNAME, ZONE};
+use crate::object::{Accessor, Pod};
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{Hint, Plugin, Point, PreFilter, PreScore};
 use crate::scheduler::labels::{Labels, Matcher};
@@ -234,7 +234,7 @@ fn hint_of_pod(pod: &PodInfo, event: &ClusterEvent, constraints: &[Constraint]) 
     let involved = |other: &&Arc<Pod>| {
         event.is_about(&pod.key)
             || (assigned_node(other).or_else(|| nominated_node(other)).is_some()
-                && other.metadata.namespace.as_deref().unwrap_or_default() == pod.namespace())
+                && other.metadata.namespace() == pod.namespace())
     };
     if event.old_pod().into_iter().chain(event.new_pod()).any(|other| !involved(&other)) {
         return Hint::QueueSkip;
