@@ -136,3 +136,89 @@ fn a_pod_can_run_that_cannot_be_shown() {
     let phase = said(&mut cluster, "kubectl get pod far-node-1 -n far -o jsonpath='{.status.phase}'");
     assert_eq!(phase, "Running");
 }
+
+const FULL: &str = "title: a node that is full
+nodes: 1
+files:
+  others.yaml: |
+    apiVersion: v1
+    kind: List
+    items:
+    - {apiVersion: v1, kind: Pod, metadata: {name: free}, spec: {nodeName: node-1, containers: [{name: c, image: nginx:1.27}]}}
+    - apiVersion: v1
+      kind: Pod
+      metadata: {name: large}
+      spec: {nodeName: node-1, containers: [{name: c, image: nginx:1.27, resources: {requests: {cpu: '3'}}}]}
+    - apiVersion: v1
+      kind: Pod
+      metadata: {name: small}
+      spec:
+        nodeName: node-1
+        terminationGracePeriodSeconds: 5
+        containers: [{name: c, image: busybox:1.36, command: [sh, -c, sleep 3600], resources: {requests: {cpu: 500m}}}]
+  static.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: static}
+    spec: {containers: [{name: c, image: nginx:1.27, resources: {requests: {cpu: '1'}}}]}
+  second.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: second}
+    spec: {containers: [{name: c, image: nginx:1.27}]}
+  huge.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: huge}
+    spec:
+      nodeName: node-1
+      priorityClassName: system-node-critical
+      containers: [{name: c, image: nginx:1.27, resources: {requests: {cpu: '6'}}}]
+timeline:
+- kubectl apply -f others.yaml
+- sleep 10
+- node node-1 cp static.yaml /etc/kubernetes/manifests/static.yaml
+- node node-1 cp second.yaml /etc/kubernetes/manifests/second.yaml
+";
+
+fn phases(cluster: &mut Cluster) -> String {
+    let template = r#"'{range .items[*]}{.metadata.name}={.status.phase}{" "}{end}'"#;
+    said(cluster, &format!("kubectl get pods -o jsonpath={template}")).trim().to_owned()
+}
+
+/// What a file asks for is critical: others go until it fits, in their own time, and it waits for them.
+#[test]
+fn others_make_room_for_it() {
+    let mut cluster = scenario::settled(FULL, 60);
+    let before = phases(&mut cluster);
+    assert_eq!(before, "free=Running large=Running second-node-1=Running small=Failed static-node-1=Running");
+    let status = said(&mut cluster, "kubectl get pod small -o jsonpath='{.status.reason}: {.status.message}'");
+    assert_eq!(status, "Preempting: Preempted in order to admit critical pod");
+    let path = r#"{range .status.conditions[?(@.type=="DisruptionTarget")]}{.reason}: {.message}{end}"#;
+    let condition = said(&mut cluster, &format!("kubectl get pod small -o jsonpath='{path}'"));
+    assert_eq!(condition, "TerminationByKubelet: Pod was preempted by Kubelet to accommodate a critical pod.");
+    let events = said(
+        &mut cluster,
+        "kubectl get events --sort-by=.metadata.creationTimestamp -o jsonpath='{range .items[*]}{.reason}/{.involvedObject.name} {end}'",
+    );
+    let place = |what: &str| events.split(' ').position(|event| event == what).expect(what);
+    assert!(place("Preempting/small") < place("Killing/small"), "{events}");
+    assert!(place("Killing/small") < place("Pulled/static-node-1"), "it waits for them: {events}");
+    assert!(place("Killing/small") < place("Pulled/second-node-1"), "and so does who came later: {events}");
+    assert!(!events.contains("ExceededGracePeriod"), "{events}");
+}
+
+/// If all that may go are not enough, nobody goes.
+#[test]
+fn nobody_goes_for_nothing() {
+    let copies = "node node-1 cp static.yaml /etc/kubernetes/manifests/static.yaml";
+    let full = FULL.replace(copies, "kubectl apply -f huge.yaml");
+    let mut cluster = scenario::settled(&full, 60);
+    let before = phases(&mut cluster);
+    assert_eq!(before, "free=Running huge=Failed large=Running second-node-1=Running small=Running");
+    let status = said(&mut cluster, "kubectl get pod huge -o jsonpath='{.status.reason}: {.status.message}'");
+    let expected = "UnexpectedAdmissionError: Pod was rejected: Unexpected error while attempting to recover from admission \
+                    failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim \
+                    resources: [(res: cpu, q: 2000), ]";
+    assert_eq!(status, expected);
+}

@@ -3,10 +3,13 @@
 //! Mirrors `pkg/kubelet/lifecycle/predicate.go`. A pod bound by hand, or two schedulers racing, can land on a node
 //! that cannot run it; the kubelet then fails the pod rather than overcommit the machine.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 
 use super::eviction::{self, is_critical};
 use super::node_status::Health;
+use super::preemption::victims;
 use crate::object::host_port::HostPort;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
@@ -32,12 +35,67 @@ pub struct Rejection {
     pub message: String,
 }
 
+/// What a pod asks for and a node has no longer. Mirrors `InsufficientResourceError`.
+#[derive(Clone, Debug)]
+pub struct Shortfall {
+    /// `cpu`, `memory`, `pods`, …
+    pub resource: String,
+    /// How much the pod asks for; of cpu, thousandths.
+    pub requested: i64,
+    /// How much the others asked for.
+    pub used: i64,
+    /// How much there is.
+    pub capacity: i64,
+}
+
+impl Shortfall {
+    /// How much is missing.
+    pub fn amount(&self) -> i64 {
+        self.requested - (self.capacity - self.used)
+    }
+
+    fn rejection(&self) -> Rejection {
+        let Shortfall { resource, requested, used, capacity } = self;
+        let amounts = format!("requested: {requested}, used: {used}, capacity: {capacity}");
+        let message = format!("Node didn't have enough resource: {resource}, {amounts}");
+        Rejection { reason: format!("OutOf{resource}"), message }
+    }
+}
+
 /// Checks `pod` against the node and the pods that run on it, in the kubelet's order.
-pub fn admit<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone, pod: &Pod) -> Result<(), Rejection> {
+pub fn fits<'a>(node: &Node, others: impl Iterator<Item = &'a Arc<Pod>> + Clone, pod: &Pod) -> Result<(), Rejection> {
     let empty = PodSpec::default();
     let spec = pod.spec.as_deref().unwrap_or(&empty);
     is_for_this_system(pod, spec)?;
-    fits_resources(node, others.clone(), pod)?;
+    if let Some(missing) = missing(node, others.clone(), pod).first() {
+        return Err(missing.rejection());
+    }
+    all_but_resources(node, others, spec)
+}
+
+/// The same for a pod that is new here: if it is critical, and all that is missing is resources, these have to end first. For
+/// any other it is none. Mirrors `HandleAdmissionFailure`.
+pub fn admit<'a>(
+    node: &Node,
+    others: impl Iterator<Item = &'a Arc<Pod>> + Clone,
+    pod: &Pod,
+) -> Result<Vec<&'a Arc<Pod>>, Rejection> {
+    if !is_critical(pod) {
+        return fits(node, others, pod).map(|()| Vec::new());
+    }
+    let empty = PodSpec::default();
+    let spec = pod.spec.as_deref().unwrap_or(&empty);
+    is_for_this_system(pod, spec)?;
+    all_but_resources(node, others.clone(), spec)?;
+    let missing = missing(node, others.clone(), pod);
+    if missing.is_empty() { Ok(Vec::new()) } else { victims(pod, others, &missing) }
+}
+
+fn all_but_resources<'a>(
+    node: &Node,
+    others: impl Iterator<Item = &'a Arc<Pod>>,
+    spec: &PodSpec,
+) -> Result<(), Rejection> {
     is_as_required(node, spec)?;
     host_ports_free(others, spec)?;
     tolerates_no_execute(node, spec)
@@ -78,13 +136,14 @@ fn is_for_this_system(pod: &Pod, spec: &PodSpec) -> Result<(), Rejection> {
 
 /// `pods`, then every resource the pod asks for, against what the others asked for. What the node does not know of at all
 /// is not missed (`removeMissingExtendedResources`).
-fn fits_resources<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone, pod: &Pod) -> Result<(), Rejection> {
-    let Some(allocatable) = node.status.as_ref().and_then(|s| s.allocatable.as_ref()) else { return Ok(()) };
+fn missing<'a>(node: &Node, others: impl Iterator<Item = &'a Arc<Pod>> + Clone, pod: &Pod) -> Vec<Shortfall> {
+    let mut missing = Vec::new();
+    let Some(allocatable) = node.status.as_ref().and_then(|s| s.allocatable.as_ref()) else { return missing };
     let amount = |name: &str| allocatable.get(name).map_or(Amount::ZERO, Amount::of);
     let count = others.clone().count() as i64;
     let pods = amount("pods").value();
     if allocatable.contains_key("pods") && count + 1 > pods {
-        return Err(out_of("pods", 1, count, pods));
+        missing.push(Shortfall { resource: "pods".into(), requested: 1, used: count, capacity: pods });
     }
     let mut all_used = ResourceList::new();
     others.for_each(|other| add(&mut all_used, &pod_requests(other)));
@@ -97,16 +156,11 @@ fn fits_resources<'a>(node: &Node, others: impl Iterator<Item = &'a Pod> + Clone
         let capacity = amount(name);
         if !wanted.is_zero() && used + wanted > capacity {
             let number = |a: Amount| if name == "cpu" { a.milli_value() } else { a.value() };
-            return Err(out_of(name, number(wanted), number(used), number(capacity)));
+            let [requested, used, capacity] = [wanted, used, capacity].map(number);
+            missing.push(Shortfall { resource: name.to_owned(), requested, used, capacity });
         }
     }
-    Ok(())
-}
-
-fn out_of(name: &str, requested: i64, used: i64, capacity: i64) -> Rejection {
-    let message =
-        format!("Node didn't have enough resource: {name}, requested: {requested}, used: {used}, capacity: {capacity}");
-    Rejection { reason: format!("OutOf{name}"), message }
+    missing
 }
 
 /// `spec.nodeSelector` and required node affinity.
@@ -119,10 +173,10 @@ fn is_as_required(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
 }
 
 /// No two pods on one host port.
-fn host_ports_free<'a>(others: impl Iterator<Item = &'a Pod>, spec: &PodSpec) -> Result<(), Rejection> {
+fn host_ports_free<'a>(others: impl Iterator<Item = &'a Arc<Pod>>, spec: &PodSpec) -> Result<(), Rejection> {
     let wanted = HostPort::of(spec);
     let conflicts = |port: &HostPort| wanted.iter().any(|wanted| wanted.conflicts_with(port));
-    let taken = |pod: &Pod| pod.spec.as_ref().is_some_and(|spec| HostPort::of(spec).iter().any(conflicts));
+    let taken = |pod: &Arc<Pod>| pod.spec.as_ref().is_some_and(|spec| HostPort::of(spec).iter().any(conflicts));
     if wanted.is_empty() || !{ others }.any(taken) {
         return Ok(());
     }
@@ -164,8 +218,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_in_the_kubelets_words() {
         let node = initial(&NodeConfig::new("node-1", "172.18.0.11"), "0.1.0", &Health::default(), Instant(0));
-        let others = [asking("3800m")];
-        assert_eq!(admit(&node, others.iter(), &asking("200m")), Ok(()));
+        let others = [Arc::new(asking("3800m"))];
+        assert_eq!(admit(&node, others.iter(), &asking("200m")), Ok(vec![]));
         let rejection = admit(&node, others.iter(), &asking("500m")).unwrap_err();
         assert_eq!(rejection.reason, "OutOfcpu");
         let message = "Node didn't have enough resource: cpu, requested: 500, used: 3800, capacity: 4000";
@@ -208,7 +262,7 @@ mod tests {
         let tolerant = serde_json::json!([{"operator": "Exists"}]);
         let affinity = serde_json::json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
             "nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]}}});
-        let others = [pod(serde_json::json!({"ports": port("127.0.0.1")}))];
+        let others = [Arc::new(pod(serde_json::json!({"ports": port("127.0.0.1")})))];
         let requests = |name: &str, amount: &str| serde_json::json!({"requests": {name: amount}});
         let mut labelled = pod(serde_json::json!({}));
         labelled.metadata.labels = Some([(well_known::OS.to_owned(), "windows".to_owned())].into());

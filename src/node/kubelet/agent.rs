@@ -25,6 +25,7 @@ use super::params::{
     LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, LEASE_TRIES, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD,
     PRESSURE_TRANSITION_PERIOD, REGISTER_PAUSE, REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
 };
+use super::preemption::Killing;
 use super::shutdown::Waiting;
 use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
 use crate::apiserver::request::{Patch, StatusPatch};
@@ -63,6 +64,8 @@ pub struct Agent {
     pub looks_at_evictions: bool,
     /// The machine goes down, and waits for pods to end.
     pub shutdown: Option<Waiting>,
+    /// A pod is to end that makes room for another.
+    pub killing: Option<Killing>,
     /// It was told that no more Pods may come.
     cordoned: bool,
     /// The node's ranges of addresses, as the status that was computed last found them (`runtimeState.podCIDR`).

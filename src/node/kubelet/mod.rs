@@ -7,7 +7,7 @@
 //!
 //! How a pod comes to run here:
 //! 1. The pod informer (field selector `spec.nodeName`) tells of a pod: it is admitted or refused ([`pods`],
-//!    [`admission`]), and gets a worker ([`workers`]).
+//!    [`admission`]; a critical one may make room for itself, [`preemption`]), and gets a worker ([`workers`]).
 //! 2. The first sync ([`sync`]) computes the status, which the status loop writes: GET, then PATCH `pods/status`
 //!    (ContainerCreating; [`status`], [`status_loop`]). Meanwhile volumes are mounted ([`volumes`]): disks are staged and
 //!    published, ConfigMaps are watched, a token is asked for.
@@ -32,9 +32,8 @@
 //! What files on the node ask for runs as well, whoever else is there ([`static_pods`]).
 //!
 //! Left out: cgroups and QoS enforcement, eviction for anything but memory and disk ([`eviction`]),
-//! device and resource managers, CSI inline volumes, the processes that an ephemeral container sees, room that a critical pod
-//! makes for itself, image and disk garbage collection, credentials of
-//! registries, the periodic resync of pods in which nothing has changed (once a minute, `syncFrequency`). Watches of
+//! device and resource managers, CSI inline volumes, the processes that an ephemeral container sees, image and disk garbage
+//! collection, credentials of registries, the periodic resync of pods in which nothing has changed (once a minute, `syncFrequency`). Watches of
 //! ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see
 //! [`pleg`].
 
@@ -75,6 +74,7 @@ pub mod node_status;
 pub mod params;
 pub mod pleg;
 mod pods;
+pub mod preemption;
 mod prober;
 pub mod probes;
 pub mod resize;
@@ -127,6 +127,8 @@ const RUNTIME_UP: &str = "runtime up";
 const DEADLINE: &str = "active deadline";
 /// Wake: the machine waits no longer for a group of pods to end. The key is the group.
 const SHUTDOWN: &str = "node shutdown";
+/// Wake: a pod that makes room should have ended by now. The key is its uid.
+const PREEMPTION: &str = "preemption";
 /// Wake: look whether there is enough memory and disk.
 const EVICTION: &str = "eviction manager";
 /// Wake: pods that are to be larger are tried again.
@@ -207,7 +209,7 @@ struct State {
     statics: BTreeSet<String>,
     /// The objects that stand for such pods, and for such as there were.
     mirrors: BTreeMap<Key, Arc<Pod>>,
-    /// Changes that wait while the node is asked for.
+    /// Changes that wait while the node is asked for, or pods make room for a critical one.
     waiting: Option<Vec<Change>>,
     status: StatusManager,
     pleg: Pleg,
@@ -384,6 +386,7 @@ impl Actor for Kubelet {
             Delivery::Wake { what: RUNTIME_UP, .. } => me.runtime_tick(),
             Delivery::Wake { what: EVICTION, key } if &*key == eviction::RELIEF => _ = me.look_at_pressure(),
             Delivery::Wake { what: EVICTION, .. } => me.eviction_tick(),
+            Delivery::Wake { what: PREEMPTION, key } => me.preemption_goes_on(&key),
             Delivery::Wake { what: SHUTDOWN, key } => me.shutdown_overdue(&key),
             Delivery::Wake { what: RESIZE, .. } => me.resizes_due(),
             Delivery::Wake { what: DEADLINE, key } => me.deadline_due(&key),

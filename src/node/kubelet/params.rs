@@ -62,6 +62,8 @@ pub const REGISTER_PAUSE_MAX: Duration = Duration::from_secs(7);
 pub const GRACE_SECONDS: i64 = 30;
 /// The shortest grace of a pod that is to end (`calculateEffectiveGracePeriod`).
 pub const GRACE_SECONDS_MIN: i64 = 1;
+/// `killPodNow`: the least time that a pod has to end until nobody waits for it any more.
+pub const KILL_TIMEOUT_MIN: Duration = Duration::from_secs(10);
 /// `minimumGracePeriodInSeconds` of the runtime manager: so long a container has between SIGTERM and SIGKILL, however little
 /// is left of its grace.
 pub const STOP_SECONDS_MIN: i64 = 2;

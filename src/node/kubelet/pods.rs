@@ -15,7 +15,7 @@ use super::admission::{self, Rejection};
 use super::status::manager::may_delete;
 use super::status::{conditions, phase};
 use super::workers::{Stage, Worker};
-use super::{Shared, eviction, resize, shutdown, sysctl};
+use super::{Shared, State, eviction, resize, shutdown, sysctl};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
@@ -62,7 +62,8 @@ impl Shared {
             let node = self.nodes.get(&Key::new("", &self.config.name));
             match self.verdict(&pod, node.as_deref()) {
                 Err(rejection) if rejection.reason == admission::NODE_AFFINITY => return self.ask_for_node(pod, pods),
-                verdict => self.pod_added(pod, verdict),
+                Ok(victims) if !victims.is_empty() => return self.make_room(pod, victims, pods),
+                verdict => self.pod_added(pod, verdict.map(drop)),
             }
         }
         self.try_resizes();
@@ -76,24 +77,47 @@ impl Shared {
         self.hub.spawn(self.actor, format!("kubelet {} admission", self.config.name), async move {
             let cached = || me.nodes.get(&Key::new("", &me.config.name));
             let node = me.client.get::<Node>("", &me.config.name).await.ok().or_else(cached);
-            let verdict = me.verdict(&pod, node.as_deref());
-            let waiting = me.state.borrow_mut().waiting.take();
-            me.pod_added(pod, verdict);
-            me.pods_added(others);
-            me.pods_changed(waiting.unwrap_or_default());
-            me.clean_up_orphans();
+            let verdict = match me.verdict(&pod, node.as_deref()) {
+                Ok(victims) => {
+                    me.preempt(victims).await;
+                    Ok(())
+                }
+                Err(rejection) => Err(rejection),
+            };
+            me.handle_what_waited(pod, verdict, others);
         });
     }
 
-    /// Whether a pod that is new here may run. One that is to end anyway may.
-    fn verdict(&self, pod: &Arc<Pod>, node: Option<&Node>) -> Result<(), Rejection> {
+    /// A critical pod fits when these have ended; until then no other change is handled either.
+    fn make_room(self: &Rc<Self>, pod: Arc<Pod>, victims: Vec<Arc<Pod>>, others: VecDeque<Arc<Pod>>) {
+        self.state.borrow_mut().waiting = Some(Vec::new());
+        let me = self.clone();
+        self.hub.spawn(self.actor, format!("kubelet {} preemption", self.config.name), async move {
+            me.preempt(victims).await;
+            me.handle_what_waited(pod, Ok(()), others);
+        });
+    }
+
+    fn handle_what_waited(self: &Rc<Self>, pod: Arc<Pod>, verdict: Result<(), Rejection>, others: VecDeque<Arc<Pod>>) {
+        let waiting = self.state.borrow_mut().waiting.take();
+        self.pod_added(pod, verdict);
+        self.pods_added(others);
+        self.pods_changed(waiting.unwrap_or_default());
+        if self.state.borrow().agent.manifests_read {
+            self.read_manifests();
+        }
+        self.clean_up_orphans();
+    }
+
+    /// Whether a pod that is new here may run, and which have to end first. One that is to end anyway may.
+    fn verdict(&self, pod: &Arc<Pod>, node: Option<&Node>) -> Result<Vec<Arc<Pod>>, Rejection> {
         let uid = pod.metadata.uid();
         let ending = pod.metadata.deletion_timestamp.is_some() || has_ended(pod);
         match node {
             Some(node) if !ending && !self.state.borrow().workers.contains_key(uid) => {
                 self.admit(&resize::as_its_status_says(pod), node)
             }
-            _ => Ok(()),
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -133,15 +157,19 @@ impl Shared {
         });
     }
 
-    /// `canAdmitPod`, against the pods that run here or will.
-    pub(super) fn admit(&self, pod: &Pod, node: &Node) -> Result<(), Rejection> {
+    /// `canAdmitPod`, against the pods that run here or will. If it may run, which have to end first.
+    fn admit(&self, pod: &Pod, node: &Node) -> Result<Vec<Arc<Pod>>, Rejection> {
         let state = self.state.borrow();
-        admission::under_pressure(&state.agent.health, pod)?;
-        sysctl::refuse(pod)?;
-        shutdown::refuse(state.agent.health.is_shutting_down)?;
-        let others = state.workers.values().filter(|w| w.stage < Stage::Terminated).map(|w| &*w.pod);
-        let others = others.filter(|other| other.metadata.uid != pod.metadata.uid);
-        admission::admit(node, others, pod)
+        state.takes(pod)?;
+        let victims = admission::admit(node, state.others(pod), pod)?;
+        Ok(victims.into_iter().cloned().collect())
+    }
+
+    /// The same for one that runs and is to be larger: nobody makes room for it.
+    pub(super) fn may_grow(&self, pod: &Pod, node: &Node) -> Result<(), Rejection> {
+        let state = self.state.borrow();
+        state.takes(pod)?;
+        admission::fits(node, state.others(pod), pod)
     }
 
     /// `rejectPod`: the pod fails without ever having started, and no condition says anything of it.
@@ -246,6 +274,21 @@ impl Shared {
         let me = self.clone();
         let label = format!("kubelet {} garbage collection", self.config.name);
         self.hub.spawn_background(self.actor, label, async move { me.collect_garbage(&worker.runtime).await });
+    }
+}
+
+impl State {
+    /// Whether the machine takes such a pod at all now.
+    fn takes(&self, pod: &Pod) -> Result<(), Rejection> {
+        admission::under_pressure(&self.agent.health, pod)?;
+        sysctl::refuse(pod)?;
+        shutdown::refuse(self.agent.health.is_shutting_down)
+    }
+
+    /// The others that run here or will.
+    fn others<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Arc<Pod>> + Clone {
+        let active = self.workers.values().filter(|worker| worker.stage < Stage::Terminated).map(|worker| &worker.pod);
+        active.filter(|other| other.metadata.uid != pod.metadata.uid)
     }
 }
 

@@ -166,6 +166,10 @@ impl Shared {
     /// Tries everything that waits: first what asks for no more than it has, then by priority, class of service and age
     /// (`RetryPendingResizes`).
     pub(super) fn try_resizes(self: &Rc<Self>) {
+        if self.state.borrow().waiting.is_some() {
+            // A new pod comes first.
+            return;
+        }
         let waiting = {
             let mut state = self.state.borrow_mut();
             let State { workers, resizing, .. } = &mut *state;
@@ -208,7 +212,7 @@ impl Shared {
         };
         let Some(wanted) = wanted else { return false };
         let node = self.nodes.get(&Key::new("", &self.config.name));
-        let refused = node.and_then(|node| self.admit(&wanted, &node).err());
+        let refused = node.and_then(|node| self.may_grow(&wanted, &node).err());
         let deferred = refused.is_some();
         let now = self.hub.now();
         let (type_, reason, title, error) = {

@@ -96,7 +96,7 @@ impl Shared {
     async fn end_group(self: &Rc<Self>, critical: bool, seconds: u32) {
         const MESSAGE: &str = "Pod was terminated in response to imminent node shutdown.";
         for pod in self.group(critical, |worker| worker.stage == Stage::Sync) {
-            let ending = Ending { reason: "Terminated", message: MESSAGE.into(), is_disruption: true };
+            let ending = Ending { reason: "Terminated", message: MESSAGE.into(), disruption: Some(MESSAGE.into()) };
             self.end_pod(&pod, ending, grace(&pod, seconds));
         }
         if self.group(critical, runs).is_empty() {

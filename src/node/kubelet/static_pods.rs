@@ -43,6 +43,10 @@ const SEEN: &str = "kubernetes.io/config.seen";
 impl Shared {
     /// Runs what the files ask for, and stops what no file asks for any more.
     pub(super) fn read_manifests(self: &Rc<Self>) {
+        if self.state.borrow().waiting.is_some() {
+            // They are read when that is over.
+            return;
+        }
         let wanted = self.wanted();
         let (gone, new) = {
             let state = self.state.borrow();
@@ -54,9 +58,9 @@ impl Shared {
             (gone, new)
         };
         gone.iter().for_each(|pod| self.pod_removed(pod));
-        for (uid, pod) in new {
-            self.state.borrow_mut().statics.insert(uid);
-            self.pods_added([pod].into());
+        self.state.borrow_mut().statics.extend(new.iter().map(|(uid, _)| uid.clone()));
+        if !new.is_empty() {
+            self.pods_added(new.into_iter().map(|(_, pod)| pod).collect());
         }
     }
 

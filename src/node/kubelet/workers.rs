@@ -241,6 +241,7 @@ impl Shared {
             self.arm_relist();
         }
         if ended {
+            self.preemption_goes_on(uid);
             self.shutdown_goes_on();
             self.try_resizes();
         }

@@ -141,10 +141,10 @@ impl Shared {
 
     /// `evictPod`: its containers get a second to end. Only one that goes for the sake of others has annotations.
     fn evict(self: &Rc<Self>, pod: &Pod, message: String, annotations: Option<BTreeMap<String, String>>) {
-        let is_disruption = annotations.is_some();
+        let disruption = annotations.as_ref().map(|_| message.clone());
         let annotations = annotations.unwrap_or_default();
         self.recorder.annotated_event(pod, annotations, EventType::Warning, REASON, message.clone());
-        let ending = Ending { reason: REASON, message, is_disruption };
+        let ending = Ending { reason: REASON, message, disruption };
         self.end_pod(pod, ending, GRACE_SECONDS_MIN);
     }
 }

@@ -283,7 +283,7 @@ fn why_the_kubelet_ended_a_pod_is_told_with_its_end() {
     };
     let stopped = sandboxed(vec![exited("web", 137)]);
     let mut made = status(&pod, &stopped, &PodStatus::default(), &Reasons::new(), true);
-    let ending = Ending { reason: "Evicted", message: "too much".into(), is_disruption: true };
+    let ending = Ending { reason: "Evicted", message: "too much".into(), disruption: Some("too much".into()) };
     ending.tell(&mut made, &pod);
     let mut told = |held: &[(&str, &str)], may_run: bool| {
         let held = held.iter().map(|(type_, reason)| condition(type_, reason)).collect();
