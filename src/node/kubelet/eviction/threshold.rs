@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::usage::DiskUse;
+use super::usage::{DiskUse, of_the_run};
 use crate::object::Pod;
 use crate::object::quantity::Amount;
 
@@ -61,8 +61,7 @@ impl Threshold {
             "The node was low on resource: {resource}. Threshold quantity: {quantity}, available: {available}. "
         );
         let (mut names, mut amounts) = (Vec::new(), Vec::new());
-        let containers = pod.spec.iter().flat_map(|spec| &spec.containers).filter(|_| self.is_of_disk());
-        for container in containers {
+        for container in of_the_run(pod).filter(|_| self.is_of_disk()) {
             let requests = container.resources.as_ref().and_then(|resources| resources.requests.as_ref());
             let asked = requests.and_then(|requests| requests.get(STORAGE)).map_or(Amount::ZERO, Amount::of);
             let used = Amount::bytes(use_of_disk.of_container(&container.name));
@@ -86,6 +85,24 @@ impl Threshold {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sidecars_are_blamed_as_well() {
+        let asks = serde_json::json!({"requests": {STORAGE: "1Gi"}});
+        let pod: Pod = serde_json::from_value(serde_json::json!({"metadata": {"name": "web"}, "spec": {
+            "initContainers": [{"name": "setup"}, {"name": "logger", "restartPolicy": "Always"}],
+            "containers": [{"name": "app"}, {"name": "modest", "resources": asks}],
+        }}))
+        .unwrap();
+        let taken = DiskUse::for_test(&[("app", 1 << 30), ("modest", 4096), ("logger", 36 << 10)], &[]);
+        let (message, annotations) = Threshold { resource: STORAGE, ..memory() }.message(&pod, &taken);
+        let expected = "The node was low on resource: ephemeral-storage. Threshold quantity: 100Mi, available: 64Mi. \
+                        Container app was using 1Gi, request is 0, has larger consumption of ephemeral-storage. \
+                        Container logger was using 36Ki, request is 0, has larger consumption of ephemeral-storage. ";
+        assert_eq!(message, expected);
+        assert_eq!(annotations["offending_containers"], "app,logger");
+        assert_eq!(annotations["offending_containers_usage"], "1Gi,36Ki");
+    }
 
     #[test]
     fn what_is_too_little() {

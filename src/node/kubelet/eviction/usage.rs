@@ -4,12 +4,13 @@
 //! what somebody says: `fill POD SIZE`. It is kept with the node's files, so a kubelet that restarts finds it again, and goes
 //! with the pod.
 
-use k8s_openapi::api::core::v1::Volume;
+use k8s_openapi::api::core::v1::{Container, Volume};
 
 use super::super::Shared;
 use super::super::volumes::host_path;
 use super::super::workers::Stage;
 use crate::node::disk::Disk;
+use crate::object::pod::is_sidecar;
 use crate::object::{Accessor, Key, Pod};
 
 /// What a container takes that has written nothing: directories of its layer, its hosts file, the first lines of its log.
@@ -37,8 +38,7 @@ impl DiskUse {
     /// What a pod takes now.
     pub fn of(disk: &Disk, pod: &Pod) -> DiskUse {
         let uid = pod.metadata.uid();
-        let Some(spec) = &pod.spec else { return DiskUse::default() };
-        let containers = spec.containers.iter().map(|container| {
+        let containers = of_the_run(pod).map(|container| {
             let written = disk.used(&host_path::of_container(uid, &container.name));
             (container.name.clone(), written + LEAST)
         });
@@ -87,7 +87,7 @@ impl Shared {
         let uid = there.metadata.uid();
         let path = match storage {
             EphemeralStorage::Container(name) => {
-                let mut names = there.spec.iter().flat_map(|spec| &spec.containers).map(|container| &container.name);
+                let mut names = of_the_run(&there).map(|container| &container.name);
                 let found = names.clone().find(|there| name.is_empty() || *there == name);
                 let all = names.by_ref().map(String::as_str).collect::<Vec<_>>().join(", ");
                 let found = found.ok_or_else(|| format!("{pod} has no container {name:?}; it has {all}"))?;
@@ -105,6 +105,13 @@ impl Shared {
         self.arm_eviction();
         Ok(())
     }
+}
+
+/// The containers that run as long as the pod does, and so are measured: sidecars come last.
+pub fn of_the_run(pod: &Pod) -> impl Iterator<Item = &Container> + Clone {
+    let inits = pod.spec.iter().flat_map(|spec| spec.init_containers.iter().flatten());
+    let sidecars = inits.filter(|init| is_sidecar(init));
+    pod.spec.iter().flat_map(|spec| &spec.containers).chain(sidecars)
 }
 
 fn empty_dirs(pod: &Pod) -> impl Iterator<Item = &Volume> {
