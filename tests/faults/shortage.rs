@@ -85,6 +85,45 @@ timeline:
 
 /// A Pod that writes more than its node's disk holds makes it short: the node says so, and the kubelet ends the one that has
 /// written the most beyond what it asked for. That frees the disk. One that writes more than it may goes by itself.
+/// A Pod that is being deleted but still there is as good a victim as any other, and then it has failed.
+#[test]
+fn a_pod_that_is_being_deleted_is_evicted_as_well() {
+    let text = "\
+title: t
+nodes: 1
+files:
+  pods.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: slow}
+    spec:
+      terminationGracePeriodSeconds: 60
+      containers: [{name: c, image: 'busybox:1.36', command: [sh, -c, sleep 3600]}]
+timeline:
+  - kubectl apply -f pods.yaml
+  - kubectl wait --for=condition=Ready pod/slow --timeout=60s
+  - kubectl delete pod slow --wait=false
+  - full node-1 memory
+  - sleep 90
+  - kubectl get events --field-selector reason=Evicted -o name
+";
+    let mut cluster = scenario::started(text);
+    let mut ends = Vec::new();
+    scenario::run_checked(&mut cluster, |_, step| {
+        for note in &step.notes {
+            let Note::Stored { old: Some(Object::Pod(old)), new: Some(Object::Pod(new)), .. } = note else { continue };
+            if !has_ended(old) && has_ended(new) {
+                let status = new.status.as_ref().unwrap();
+                ends.push((status.phase.clone().unwrap_or_default(), status.reason.clone().unwrap_or_default()));
+            }
+        }
+    });
+    assert_eq!(ends.len(), 1);
+    assert_eq!((&*ends[0].0, &*ends[0].1), ("Failed", "Evicted"));
+    let said = cluster.kubectl.printed_since(0);
+    assert_eq!(said.matches("event/slow.").count(), 1, "once: {said}");
+}
+
 #[test]
 fn a_node_without_disk_evicts_and_so_does_a_limit() {
     let text = "\

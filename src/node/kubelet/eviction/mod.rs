@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use super::ending::Ending;
 use super::params::{EVICTION_MONITOR_PERIOD, GRACE_SECONDS_MIN};
-use super::workers::Stage;
+use super::workers::{Stage, Worker};
 use super::{EVICTION, Shared, static_pods};
 use crate::client::recorder::EventType;
 use crate::node::host::Shortage;
@@ -132,11 +132,19 @@ impl Shared {
         self.candidates().into_iter().min_by_key(order)
     }
 
-    /// The pods that run and that the system can do without.
+    /// The pods of which something runs and that the system can do without: one that is being deleted may go as well, so that
+    /// it takes no longer than that. Not one that the kubelet ends already.
     fn candidates(&self) -> Vec<Arc<Pod>> {
         let state = self.state.borrow();
-        let pods = state.workers.values().filter(|worker| worker.stage == Stage::Sync).map(|worker| &worker.pod);
-        pods.filter(|pod| !is_critical(pod)).cloned().collect()
+        let runs = |worker: &Worker| worker.stage < Stage::Terminated && worker.ending.is_none();
+        state
+            .workers
+            .values()
+            .filter(|worker| runs(worker))
+            .map(|worker| &worker.pod)
+            .filter(|pod| !is_critical(pod))
+            .cloned()
+            .collect()
     }
 
     /// `evictPod`: its containers get a second to end. Only one that goes for the sake of others has annotations.
