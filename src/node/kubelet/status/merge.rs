@@ -5,6 +5,7 @@
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::super::params::TERMINATION_MESSAGES_MAX;
+use super::super::static_pods;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
 use super::phase;
@@ -111,8 +112,8 @@ fn tell_why_ended(new: &PodStatus, merged: &mut PodStatus, now: Instant) {
     conditions.insert(place, why);
 }
 
-/// Marks a pod as torn down: what ran and has no known end ended with 137, and the phase is terminal. Mirrors
-/// `TerminatePod`.
+/// Marks a pod as torn down: what ran and has no known end ended with 137, and the phase is terminal, but for a static pod,
+/// whose mirror is to go anyway. Mirrors `TerminatePod`.
 pub fn finish(pod: &Pod, status: &mut PodStatus) {
     let Some(spec) = &pod.spec else { return };
     if has_initialized(spec, status) {
@@ -122,7 +123,7 @@ pub fn finish(pod: &Pod, status: &mut PodStatus) {
     let inits = status.init_container_statuses.as_deref_mut().unwrap_or_default();
     let got_to = inits.iter().rposition(has_begun).unwrap_or(0);
     end_unseen(inits.iter_mut().take(got_to + 1));
-    if !status.phase.as_deref().is_some_and(is_final) {
+    if !status.phase.as_deref().is_some_and(is_final) && !static_pods::is_one(pod) {
         status.phase = Some(phase::FAILED.into());
     }
 }

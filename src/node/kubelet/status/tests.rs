@@ -392,3 +392,17 @@ fn many_containers_have_few_last_words_each() {
     };
     assert_eq!([1, 3, 4, 7].map(last_words), [4096, 4096, 3072, 1754]);
 }
+
+#[test]
+fn a_static_pod_that_never_ran_has_not_failed() {
+    let mut pod = pod(&["web"]);
+    let phase = |pod: &Pod| {
+        let mut status = PodStatus { phase: Some("Pending".into()), ..PodStatus::default() };
+        merge::finish(pod, &mut status);
+        status.phase
+    };
+    assert_eq!(phase(&pod).as_deref(), Some("Failed"));
+    let from = ("kubernetes.io/config.source".to_owned(), "file".to_owned());
+    pod.metadata.annotations = Some([from].into());
+    assert_eq!(phase(&pod).as_deref(), Some("Pending"));
+}
