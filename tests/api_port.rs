@@ -24,6 +24,12 @@ files:
         env:
         - {name: FILES, value: /var/run/secrets/kubernetes.io/serviceaccount}
         - {name: API, value: 'https://kubernetes.default.svc/api/v1'}
+  constrained.yaml: |
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: ClusterRole
+    metadata: {name: more}
+    rules:
+    - {apiGroups: [authentication.k8s.io], resources: [users, groups], verbs: ['impersonate:user-info']}
 timeline:
   - kubectl create role reader --verb=get,list --resource=pods
   - kubectl create rolebinding box --role=reader --serviceaccount=default:default
@@ -129,6 +135,55 @@ fn a_port_is_open_as_long_as_somebody_listens() {
     let (_, logs) = said.split_once("kubectl logs c\n").expect("the line is printed");
     assert!(logs.starts_with("curl: (7) ") && logs.trim_end().ends_with("\nup"), "{said}");
     assert_eq!(logs.trim_end().lines().count(), 2, "{said}");
+}
+
+/// Who asks as somebody else needs rules for it; then only the other counts. What is refused is refused in the words of the
+/// first way to be allowed: see `apiserver::impersonation`.
+#[test]
+fn who_may_ask_as_somebody_else() {
+    let ask = |headers: &str| {
+        let headers: String = headers.split(',').map(|header| format!(" -H '\\''Impersonate-{header}'\\''")).collect();
+        let token = r#"-H "Authorization: Bearer $(cat $FILES/token)""#;
+        format!("kubectl exec box -- sh -c 'curl -sk {token}{headers} $API/namespaces/default/pods'")
+    };
+    let box_cannot = |what: &str, on: &str, verb: &str| {
+        let account = "system:serviceaccount:default:default";
+        format!("{what} is forbidden: User \\\"{account}\\\" cannot {verb} resource \\\"{on}\\\"")
+    };
+    let cases = [
+        // Nothing is granted yet.
+        (ask("User: ada"), box_cannot("pods", "pods", "impersonate-on:user-info:list")),
+        (ask("User: system:node:node-1"), box_cannot("pods", "pods", "impersonate-on:arbitrary-node:list")),
+        (ask("User: system:serviceaccount:a:b"), box_cannot("pods", "pods", "impersonate-on:serviceaccount:list")),
+        (ask("Group: devs"), r#"requested &user.DefaultInfo{Name:\"\", UID:\"\", Groups:[]string{\"devs\"}, Extra:map[string][]string(nil)} without impersonating a user name"#.to_owned()),
+        // The old way.
+        ("kubectl create clusterrole old --verb=impersonate --resource=users".to_owned(), "created".to_owned()),
+        ("kubectl create clusterrolebinding old --clusterrole=old --serviceaccount=default:default".to_owned(), "created".to_owned()),
+        (ask("User: ada"), r#"User \"ada\" cannot list resource \"pods\""#.to_owned()),
+        (ask("User: ada,Group: devs"), box_cannot("pods", "pods", "impersonate-on:user-info:list")),
+        ("kubectl create rolebinding ada --role=reader --user=ada".to_owned(), "created".to_owned()),
+        (ask("User: ada"), "PodList".to_owned()),
+        // The constrained way.
+        ("kubectl create role on --verb=impersonate-on:user-info:list --resource=pods".to_owned(), "created".to_owned()),
+        ("kubectl create rolebinding on --role=on --serviceaccount=default:default".to_owned(), "created".to_owned()),
+        (ask("User: eve,Group: devs"), box_cannot(r#"users.authentication.k8s.io \"eve\""#, "users", "impersonate:user-info")),
+        (ask("User: eve,Uid: 7"), box_cannot(r#"users.authentication.k8s.io \"eve\""#, "users", "impersonate:user-info")),
+        ("kubectl apply -f constrained.yaml".to_owned(), "created".to_owned()),
+        ("kubectl create clusterrolebinding more --clusterrole=more --serviceaccount=default:default".to_owned(), "created".to_owned()),
+        (ask("User: ada,Group: devs"), "PodList".to_owned()),
+        (ask("User: ada,Group: system:masters"), box_cannot(r#"groups.authentication.k8s.io \"system:masters\""#, "groups", "impersonate:user-info")),
+        (ask("User: ada,Uid: 7"), box_cannot(r#"uids.authentication.k8s.io \"7\""#, "uids", "impersonate:user-info")),
+        (ask("User: ada,Extra-Scopes: view"), box_cannot(r#"userextras.authentication.k8s.io \"view\""#, "userextras/scopes", "impersonate:user-info")),
+    ];
+    let lines: Vec<&str> = cases.iter().map(|(line, _)| line.as_str()).collect();
+    let (said, _) = session(&lines);
+    let mut rest = said.as_str();
+    for (line, expected) in &cases {
+        let (_, after) = rest.split_once(line.as_str()).unwrap_or_else(|| panic!("{line} is not in {said}"));
+        let end = after.find("\n\n$ ").unwrap_or(after.len());
+        assert!(after[..end].contains(expected.as_str()), "{line}\n{expected}\n{}", &after[..end]);
+        rest = after;
+    }
 }
 
 #[test]

@@ -20,8 +20,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::authentication::v1::UserInfo;
-
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::token::{self, Bounds, Claims, ISSUER};
@@ -40,7 +38,7 @@ pub(super) fn by_token(request: &Request, now: Instant, reader: &dyn Reader) -> 
     let bearer = Bearer::of(token, &[ISSUER.to_owned()], now, reader);
     // It tells an attacker nothing: no details, no reason why.
     let bearer = bearer.map_err(|_| Status::new(Reason::Unauthorized, "Unauthorized"))?;
-    Ok(Some(bearer.user(&request.user.agent)))
+    Ok(Some(User { acting_as: request.user.acting_as.clone(), ..bearer.user(&request.user.agent) }))
 }
 
 /// Who shows the token of a service account.
@@ -87,26 +85,17 @@ impl Bearer {
         Ok(Bearer { claims, audiences })
     }
 
-    /// The user who that is. `agent` is what the client calls itself.
+    /// The user who that is, with all that the token says. `agent` is what the client calls itself. Mirrors
+    /// `ServiceAccountInfo.UserInfo`.
     pub fn user(&self, agent: &str) -> User {
-        User::service_account(&self.claims.namespace, &self.claims.account, agent)
-    }
-
-    /// The same with all that the token says. Mirrors `ServiceAccountInfo.UserInfo`.
-    pub fn info(&self) -> UserInfo {
-        let user = self.user("");
         let extra: BTreeMap<String, Vec<String>> = match &self.claims.bounds {
             Bounds::Time { pod: Some((name, uid)), .. } => {
                 [("pod-name", name), ("pod-uid", uid)].map(|(key, value)| (extra_key(key), vec![value.clone()])).into()
             }
             _ => BTreeMap::new(),
         };
-        UserInfo {
-            username: Some(user.name),
-            uid: Some(self.claims.account_uid.clone()),
-            groups: Some(user.groups),
-            extra: (!extra.is_empty()).then_some(extra),
-        }
+        let user = User::service_account(&self.claims.namespace, &self.claims.account, agent);
+        User { uid: self.claims.account_uid.clone(), extra, ..user }
     }
 }
 

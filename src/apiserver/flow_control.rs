@@ -168,7 +168,7 @@ mod tests {
         #[rustfmt::skip]
         let cases = [
             (User::admin(), Verb::Create, Kind::Pod, None, "shop", "exempt → exempt"),
-            (User::impersonated("eve", &[]), Verb::List, Kind::Pod, None, "", r#"global-default → global-default, flow "eve""#),
+            (User::component("eve", "user/kubectl"), Verb::List, Kind::Pod, None, "", r#"global-default → global-default, flow "eve""#),
             (manager(), Verb::Update, Kind::Lease, None, "kube-system",
                 r#"system-leader-election → leader-election, flow "system:kube-controller-manager""#),
             (manager(), Verb::Watch, Kind::Lease, None, "", r#"kube-controller-manager → workload-high, flow """#),
@@ -205,7 +205,7 @@ mod tests {
     fn whoever_asks_for_the_health_does_not_wait() {
         for (path, want) in [("/livez", "probes → exempt"), ("/api", r#"global-default → global-default, flow "eve""#)]
         {
-            let request = Request::path(Rc::new(User::impersonated("eve", &[])), path);
+            let request = Request::path(Rc::new(User::component("eve", "user/kubectl")), path);
             assert_eq!(classify(&request).expect("it is counted").to_string(), want);
         }
     }

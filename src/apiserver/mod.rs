@@ -53,6 +53,7 @@ mod delete;
 mod eviction;
 pub mod flow_control;
 mod health;
+pub mod impersonation;
 mod ip_addresses;
 pub mod leases;
 mod list;
@@ -85,6 +86,7 @@ use admission::webhook::{Call, Reviews, Waits, Webhooks};
 use apiextensions::{Definitions, Version};
 use authorization::Authorizer;
 use cache::Cache;
+use impersonation::Impersonated;
 use leases::{Lease, LeaseManager};
 use managed_fields::Writers;
 use managed_fields::Written;
@@ -140,6 +142,8 @@ pub struct Handled {
     pub stages: Vec<(&'static str, String)>,
     /// Whom a token has named as the one who asks.
     pub by_token: Option<Rc<User>>,
+    /// As whom it counts, if that is not who asks.
+    pub impersonated: Option<Impersonated>,
     /// What policies want noted in the audit log: keys and values. Empty unless stages are kept.
     pub audit: Vec<(String, String)>,
     /// What the store did, in order.
@@ -281,6 +285,15 @@ impl ApiServer {
             None => request,
             Some(user) => Cow::Owned(Request { user: user.clone(), ..request.into_owned() }),
         };
+        let asker = request.user.clone();
+        let (impersonated, refused) = match refused.map_or_else(|| self.impersonate(&request, served), Err) {
+            Ok(other) => (other, None),
+            Err(status) => (None, Some(status)),
+        };
+        let request = match &impersonated {
+            None => request,
+            Some(other) => Cow::Owned(Request { user: other.user.clone(), ..request.into_owned() }),
+        };
         let request = &*request;
         let mut handling = Handling {
             request,
@@ -302,7 +315,7 @@ impl ApiServer {
         if let Some(warning) = registry::deprecation(request.kind) {
             handling.warnings.push(warning.to_owned());
         }
-        let outcome = self.authorize(&mut handling, refused).and_then(|()| self.route(&mut handling));
+        let outcome = self.authorize(&mut handling, &asker, refused).and_then(|()| self.route(&mut handling));
         if let (Err(status), Some(watch)) = (&outcome, watch) {
             handling.fanout.push((watch, WatchEvent::Error(status.clone())));
         }
@@ -329,7 +342,7 @@ impl ApiServer {
         let answer = Answer { code, result, warnings: handling.warnings, wrote };
         let stages = handling.stages.unwrap_or_default();
         let Handling { fanout, audit, changes, granted, .. } = handling;
-        Handled { answer, fanout, stages, by_token, audit, changes, granted, waits }
+        Handled { answer, fanout, stages, by_token, impersonated, audit, changes, granted, waits }
     }
 
     /// A watch's connection broke.
@@ -337,15 +350,23 @@ impl ApiServer {
         self.watchers.close(watch);
     }
 
-    /// `refused`: the token that was shown is no good.
-    fn authorize(&mut self, handling: &mut Handling, refused: Option<Status>) -> Result<(), Status> {
-        if let Some(status) = refused {
+    /// `refused`: the token that was shown is no good, or the `asker` may not ask as somebody else.
+    fn authorize(&mut self, handling: &mut Handling, asker: &User, refused: Option<Status>) -> Result<(), Status> {
+        if let Some(status) = refused.as_ref().filter(|status| status.reason == Reason::Unauthorized) {
             handling.stage("authentication", || "the bearer token is no good".to_owned());
+            return Err(status.clone());
+        }
+        let names = |user: &User| format!("{} [{}]", user.name, user.groups.join(", "));
+        let shown = if handling.request.token().is_some() { "bearer token → " } else { "" };
+        handling.stage("authentication", || format!("{shown}{}", names(asker)));
+        if let Some(status) = refused {
+            handling.stage("impersonation", || "refused".to_owned());
             return Err(status);
         }
-        let user = &handling.request.user;
-        let shown = if handling.request.token().is_some() { "bearer token → " } else { "" };
-        handling.stage("authentication", || format!("{shown}{} [{}]", user.name, user.groups.join(", ")));
+        if asker.acting_as.is_some() {
+            let user = &handling.request.user;
+            handling.stage("impersonation", || format!("as {}", names(user)));
+        }
         if let (true, Some(flow)) = (handling.stages.is_some(), flow_control::classify(handling.request)) {
             handling.stage("priority and fairness", || flow.to_string());
         }

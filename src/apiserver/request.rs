@@ -3,7 +3,7 @@
 //! The in-process clients, the debugger and the HTTP front end all speak these types. Typed objects travel as
 //! they are; raw JSON only arrives from outside and is decoded with strict field validation.
 //!
-//! - [`user`]: who asks; [`connection`]: from where. [`verb`]: to do what, with which part of an object. [`options`]: how.
+//! - [`user`]: who asks, [`impersonation`]: as whom; [`connection`]: from where. [`verb`]: to do what, with which part of an object. [`options`]: how.
 //! - [`patch`]: changes in the formats that there are.
 
 use std::rc::Rc;
@@ -14,12 +14,14 @@ use crate::object::metrics::{self, Metrics};
 use crate::object::{Kind, Object, Status};
 
 pub mod connection;
+pub mod impersonation;
 pub mod options;
 pub mod patch;
 pub mod user;
 pub mod verb;
 
 pub use connection::Connection;
+pub use impersonation::Impersonation;
 pub use options::{DeleteOptions, FieldValidation, Options, Propagation};
 pub use patch::{Patch, StatusPatch};
 pub use user::{MASTERS, User};

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::authentication::v1::{
-    SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewStatus, UserInfo,
+    SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewStatus,
 };
 use k8s_openapi::api::authorization::v1::{
     NonResourceRule, ResourceRule, SelfSubjectRulesReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
@@ -146,7 +146,7 @@ impl ApiServer {
         match Bearer::of(&review.spec.token, &shown_to, now, &self.store) {
             Ok(bearer) => TokenReviewStatus {
                 authenticated: Some(true),
-                user: Some(bearer.info()),
+                user: Some(bearer.user("").info()),
                 audiences: Some(bearer.audiences),
                 error: None,
             },
@@ -181,16 +181,15 @@ fn validate(asked: &Object) -> Result<(), Status> {
 
 fn of_somebody(spec: &SubjectAccessReviewSpec) -> Access<'_> {
     let name = spec.user.clone().unwrap_or_default();
-    let user = User { name, groups: spec.groups.clone().unwrap_or_default(), agent: "".into() };
+    let user = User { name, groups: spec.groups.clone().unwrap_or_default(), ..User::default() };
     Access::new(user.into(), spec.resource_attributes.as_ref(), spec.non_resource_attributes.as_ref())
 }
 
 /// Whoever asks, as authentication has found them.
 fn who_is(user: &User, now: Instant) -> SelfSubjectReview {
-    let info = UserInfo { username: Some(user.name.clone()), groups: Some(user.groups.clone()), ..UserInfo::default() };
     SelfSubjectReview {
         metadata: ObjectMeta { creation_timestamp: Some(now.time()), ..ObjectMeta::default() },
-        status: Some(SelfSubjectReviewStatus { user_info: Some(info) }),
+        status: Some(SelfSubjectReviewStatus { user_info: Some(user.info()) }),
     }
 }
 

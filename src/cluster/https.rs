@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use crate::apiserver::printers::View;
-use crate::apiserver::request::{Body, Connection, Request, Response, User, Verb};
+use crate::apiserver::request::{Body, Connection, Impersonation, Request, Response, User, Verb};
 use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
 use crate::client::Client;
 use crate::engine::failing::REFUSED;
@@ -124,7 +124,8 @@ async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<
     let Some(head) = Head::parse(head) else { return Some("HTTP/1.1 400 Bad Request\r\n\r\n".to_owned()) };
     let agent = head.header("User-Agent");
     let program = agent.split(['/', ' ']).next().filter(|name| !name.is_empty()).unwrap_or("unknown");
-    let user = Rc::new(User::anonymous(&format!("{program}/{peer}")));
+    let acting_as = Impersonation::in_headers(&head.headers).map(Rc::new);
+    let user = Rc::new(User { acting_as, ..User::anonymous(&format!("{program}/{peer}")) });
     let connection = Connection { peer, user_agent: agent.to_owned(), bearer: head.bearer().to_owned() };
     let client = Client::new(hub.clone(), actor, user.clone(), REQUESTS, REQUESTS);
     let known = kinds_for(&client, head.target).await;

@@ -7,7 +7,7 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/apis/audit/v1` and `pkg/audit`.
 //!
-//! Left out: the commit in user agents; `user.uid` and `user.extra`; what kubelets send to patch a status, which is never text
+//! Left out: the commit in user agents; the uid and extra of users who show no token; what kubelets send to patch a status, which is never text
 //! here; answers that are no objects.
 
 use serde_json::{Map, Value, json};
@@ -46,7 +46,7 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
         "stage": if request.verb == Verb::Watch { "ResponseStarted" } else { "ResponseComplete" },
         "requestURI": uri::of(request),
         "verb": request.verb.as_str(),
-        "user": user.map_or(json!({}), |user| json!({"username": user.name, "groups": user.groups})),
+        "user": user.map_or(json!({}), who),
         "sourceIPs": [source(engine, request)],
         "userAgent": user_agent(request),
         "responseStatus": response_status(code, error),
@@ -54,6 +54,16 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
         "stageTimestamp": received,
         "annotations": annotations(step, error),
     });
+    let impersonated = step.notes.iter().find_map(|note| match note {
+        Note::Impersonated(other) => Some(other),
+        _ => None,
+    });
+    if let Some(other) = impersonated {
+        event["impersonatedUser"] = who(&other.user);
+        if !other.constraint.is_empty() {
+            event["authenticationMetadata"] = json!({"impersonationConstraint": other.constraint});
+        }
+    }
     if !matches!(request.body, Body::Path(_)) {
         event["objectRef"] = object_ref(request, name, stored);
     }
@@ -77,6 +87,11 @@ fn success(code: u16) -> Value {
 
 fn is_leader_election(request: &Request) -> bool {
     request.kind == Kind::Lease && request.namespace == "kube-system"
+}
+
+/// A user as the log names them.
+fn who(user: &User) -> Value {
+    serde_json::to_value(user.info()).unwrap_or_default()
 }
 
 /// Who asks; None: the token that was shown is no good.

@@ -277,8 +277,8 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
         Note::Stage { name, detail } => {
             say("stage", format!("{name}: {detail}").trim_end_matches([' ', ':']).to_owned())
         }
-        // The stage of authentication has said so.
-        Note::Authenticated(_) => None,
+        // The stages of authentication and impersonation have said so.
+        Note::Authenticated(_) | Note::Impersonated(_) => None,
         Note::Audit { key, value } => say("stage", format!("audit annotation: {key}={value}")),
         Note::Answered { code, error, .. } => {
             let text = error.as_ref().map_or(String::new(), |error| format!(" {}", error.message));

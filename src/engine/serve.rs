@@ -49,6 +49,9 @@ impl Engine {
         if let Some(user) = handled.by_token {
             self.hub.note(|| Note::Authenticated(user));
         }
+        if let Some(other) = handled.impersonated {
+            self.hub.note(|| Note::Impersonated(other));
+        }
         for (key, value) in handled.audit {
             self.hub.note(|| Note::Audit { key, value });
         }

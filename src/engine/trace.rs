@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::event::{ActorId, EventId, Pending, StepId};
 use super::place::Place;
+use crate::apiserver::impersonation::Impersonated;
 use crate::apiserver::request::User;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Status};
@@ -37,6 +38,8 @@ pub enum Note {
     },
     /// Whom the request's token has named as the one who asks.
     Authenticated(Rc<User>),
+    /// As whom the request counts, if that is not who asks.
+    Impersonated(Impersonated),
     /// An annotation of the request in the audit log.
     Audit {
         /// What it is about.

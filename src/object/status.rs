@@ -174,12 +174,19 @@ impl Status {
 
     /// 403: `pods "web" is forbidden: why`, or `pods is forbidden: why` where none is named.
     pub fn forbidden(kind: Kind, name: &str, why: &str) -> Status {
-        let resource = kind.info().qualified_plural();
+        let info = kind.info();
+        Status::forbidden_resource(info.group, info.plural, name, why)
+    }
+
+    /// The same of a resource that may be none of the server's, such as `users`.
+    pub fn forbidden_resource(group: &str, resource: &str, name: &str, why: &str) -> Status {
+        let about = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
         let message = match name {
-            "" => format!("{resource} is forbidden: {why}"),
-            name => format!("{resource} \"{name}\" is forbidden: {why}"),
+            "" => format!("{about} is forbidden: {why}"),
+            name => format!("{about} \"{name}\" is forbidden: {why}"),
         };
-        Status::about(kind, name, Reason::Forbidden, message)
+        let details = Details { name: name.into(), group: group.into(), kind: resource.into(), ..Details::default() };
+        Status { details: Some(Box::new(details)), ..Status::new(Reason::Forbidden, message) }
     }
 
     /// 422 with one cause a wrong field. `causes` must not be empty; exact duplicates count once.

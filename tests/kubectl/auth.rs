@@ -73,6 +73,35 @@ fn what_one_may() {
     assert!(shown.contains("[system:serviceaccounts system:serviceaccounts:team system:authenticated]"), "{shown}");
 }
 
+/// What is asked for is what one is; a node is in the group of nodes, and everybody is known.
+#[test]
+fn as_whom_one_asks() {
+    let mut shell = shell();
+    for (flags, want) in [
+        ("--as=ada", "Username ada; Groups [system:authenticated]"),
+        ("--as=ada --as-group=system:authenticated", "Username ada; Groups [system:authenticated]"),
+        ("--as=ada --as-group=a --as-group=b", "Username ada; Groups [a b system:authenticated]"),
+        ("--as=system:node:node-1", "Username system:node:node-1; Groups [system:nodes system:authenticated]"),
+        ("--as=ada --as-uid=7", "Username ada; UID 7; Groups [system:authenticated]"),
+        (
+            "--as=ada --as-user-extra=Scopes=a=b --as-user-extra=scopes=c --as-user-extra=none",
+            "Username ada; Groups [system:authenticated]; Extra: scopes [a=b c]",
+        ),
+    ] {
+        let said = shell.line(&format!("kubectl auth whoami {flags}"));
+        let rows: Vec<String> =
+            said.lines().skip(1).map(|row| row.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(rows.join("; "), want, "{flags}");
+    }
+    // Who is not known is not told who they are.
+    let said = shell.line("kubectl auth whoami --as=system:anonymous");
+    assert!(said.starts_with("error: the selfsubjectreviews API is not enabled"), "{said}");
+    for flags in ["--as-group=devs", "--as-uid=7", "--as-user-extra=a=b"] {
+        let why = "requesting uid, groups or user-extra for kubernetes-admin without impersonating a user";
+        assert_eq!(shell.line(&format!("kubectl get pods {flags}")), format!("Error in configuration: {why}\n"));
+    }
+}
+
 #[test]
 fn a_kubelet_is_answered_by_the_node_authorizer() {
     let mut shell = shell();

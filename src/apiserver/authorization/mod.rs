@@ -18,7 +18,9 @@
 //! Must hold: a decision costs what the user's own rules cost, not what the cluster holds; it follows every change of a
 //! role or binding at once; it depends on nothing but the request and the stored objects.
 //!
-//! Left out: webhooks, ABAC, who may impersonate whom (only the person at the keyboard does).
+//! Who may ask as somebody else: [`super::impersonation`].
+//!
+//! Left out: webhooks, ABAC.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -157,8 +159,7 @@ impl Authorizer {
     /// Which rule allows the request, or the 403.
     pub fn authorize(&self, request: &Request, reader: &dyn Reader) -> Result<Allowed, Status> {
         let attributes = Attributes::of(request);
-        self.decide(&attributes, Some(request), reader)
-            .map_err(|reasons| forbidden(request.kind, &attributes, &reasons))
+        self.decide(&attributes, Some(request), reader).map_err(|reasons| forbidden(&attributes, &reasons))
     }
 
     /// Which rule allows it, or what went wrong in looking. The Node authorizer only speaks of requests.
@@ -213,7 +214,7 @@ impl Authorizer {
 }
 
 /// The 403. Mirrors `responsewriters.Forbidden`.
-fn forbidden(kind: Kind, attributes: &Attributes, reasons: &[String]) -> Status {
+pub(super) fn forbidden(attributes: &Attributes, reasons: &[String]) -> Status {
     let Attributes { user, verb, group, resource, namespace, name, path } = attributes;
     let mut why = format!("User {:?} cannot {verb} ", user.name);
     why += &match (*path, *namespace) {
@@ -229,7 +230,10 @@ fn forbidden(kind: Kind, attributes: &Attributes, reasons: &[String]) -> Status 
     // The answer may end up in a browser.
     let why = why.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     match path.is_empty() {
-        true => Status::forbidden(kind, name, &why),
+        true => {
+            let resource = resource.split('/').next().unwrap_or_default();
+            Status::forbidden_resource(group, resource, name, &why)
+        }
         false => {
             Status { details: Some(Box::default()), ..Status::new(Reason::Forbidden, format!("forbidden: {why}")) }
         }

@@ -1,17 +1,28 @@
 //! Who asks. Mirrors `k8s.io/apiserver/pkg/authentication/user`.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
+
+use k8s_openapi::api::authentication::v1::UserInfo;
+
+use super::Impersonation;
 
 /// Members may do everything. Mirrors `user.SystemPrivilegedGroup`.
 pub const MASTERS: &str = "system:masters";
 
 /// Who asks: the identity that authentication finds behind a certificate or a token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// `system:kube-scheduler`, `system:node:node-1`, `system:serviceaccount:kube-system:deployment-controller` …
     pub name: String,
     /// `system:authenticated` and others.
     pub groups: Vec<String>,
+    /// Their uid, empty if nobody knows one.
+    pub uid: String,
+    /// What else is known of them.
+    pub extra: BTreeMap<String, Vec<String>>,
+    /// As whom they ask, if not as themselves: the server has yet to look whether they may.
+    pub acting_as: Option<Rc<Impersonation>>,
     /// The component, as traces name it: `deployment-controller`, `kubelet/node-1`, `user/kubectl`.
     pub agent: Rc<str>,
 }
@@ -19,7 +30,7 @@ pub struct User {
 impl User {
     fn new(name: String, groups: &[&str], agent: &str) -> User {
         let groups = groups.iter().map(|g| (*g).to_owned()).chain(["system:authenticated".to_owned()]).collect();
-        User { name, groups, agent: agent.into() }
+        User { name, groups, agent: agent.into(), ..User::default() }
     }
 
     /// A component by its client certificate: `system:kube-scheduler`.
@@ -54,22 +65,25 @@ impl User {
         User::new("system:apiserver".to_owned(), &[MASTERS], agent)
     }
 
-    /// Somebody whom the person at the keyboard acts as: `kubectl --as`. A service account is in the groups of its like.
-    /// Mirrors `endpoints/filters/impersonation.go`.
-    pub fn impersonated(name: &str, groups: &[String]) -> User {
-        let account = name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
-        let namespace = account.map(|(namespace, _)| format!("system:serviceaccounts:{namespace}"));
-        let mut all: Vec<&str> = groups.iter().map(String::as_str).collect();
-        if let (true, Some(namespace)) = (groups.is_empty(), &namespace) {
-            all.extend(["system:serviceaccounts", namespace]);
+    /// The same, asking as another.
+    pub fn acting_as(self, other: Impersonation) -> User {
+        User { acting_as: Some(Rc::new(other)), ..self }
+    }
+
+    /// What others are told of them. Mirrors `authentication/v1 UserInfo`.
+    pub fn info(&self) -> UserInfo {
+        UserInfo {
+            username: Some(self.name.clone()),
+            uid: Some(self.uid.clone()).filter(|uid| !uid.is_empty()),
+            groups: Some(self.groups.clone()),
+            extra: Some(self.extra.clone()).filter(|extra| !extra.is_empty()),
         }
-        User::new(name.to_owned(), &all, "user/kubectl")
     }
 
     /// Whoever shows nothing to say who they are. Mirrors `authentication/request/anonymous`.
     pub fn anonymous(agent: &str) -> User {
         let groups = vec!["system:unauthenticated".to_owned()];
-        User { name: "system:anonymous".to_owned(), groups, agent: agent.into() }
+        User { name: "system:anonymous".to_owned(), groups, agent: agent.into(), ..User::default() }
     }
 
     /// The person at the keyboard, who may do everything.

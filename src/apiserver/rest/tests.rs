@@ -263,7 +263,7 @@ fn who_makes_a_thing_by_changing_it_must_be_allowed_to_create_it() {
             json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}, "spec": {"limits": []}});
         let content_type = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
         let target = &format!("{ranges}/{name}?fieldManager=jane");
-        let user = Some(Rc::new(User::impersonated("jane", &[])));
+        let user = Some(Rc::new(User::component("jane", "user/kubectl")));
         let body = &body.to_string();
         let http =
             HttpRequest { method, target, content_type, accept: "application/json", body, user, connection: None };

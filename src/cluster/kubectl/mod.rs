@@ -35,7 +35,7 @@ use std::time::Duration;
 use args::Args;
 use verbs::label::Marks;
 
-use crate::apiserver::request::User;
+use crate::apiserver::request::Impersonation;
 
 pub use calls::Failure;
 pub use client::{Feeds, Kubectl, Output};
@@ -115,11 +115,6 @@ async fn perform(verb: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.has("record") {
         cx.complain("Flag --record has been deprecated, --record will be removed in the future");
     }
-    let somebody = args.has("as").then(|| {
-        let user = User::impersonated(args.value("as"), args.values("as-group"));
-        cx.with_client(cx.client.clone().acting_as(user))
-    });
-    let cx = somebody.as_ref().unwrap_or(cx);
     if verb == "config" {
         return verbs::config::config(args, cx);
     }
@@ -127,12 +122,38 @@ async fn perform(verb: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         cx.print(&usage::options());
         return Ok(());
     }
+    let somebody = impersonation(args, cx)?.map(|other| {
+        let user = (**cx.client.user()).clone().acting_as(other);
+        cx.with_client(cx.client.clone().acting_as(user))
+    });
+    let cx = somebody.as_ref().unwrap_or(cx);
     let cx = &cx.in_context(args.value("context"))?.with_managed_fields(args.is_on("show-managed-fields"));
     let by_raw = [("get", "GET"), ("create", "POST"), ("replace", "PUT"), ("delete", "DELETE")];
     if let Some((_, method)) = by_raw.iter().find(|(name, _)| *name == verb && args.has("raw")) {
         return verbs::raw::raw(method, args, cx).await;
     }
     by_verb(verb, args, cx).await
+}
+
+/// As whom the flags say that requests are sent. Mirrors `ConfigFlags.toRawKubeConfigLoader` and `validateAuthInfo` of
+/// clientcmd.
+fn impersonation(args: &Args, cx: &Kubectl) -> Result<Option<Impersonation>, Failure> {
+    let [user, uid] = ["as", "as-uid"].map(|flag| args.value(flag).to_owned());
+    let mut wanted = Impersonation { user, uid, groups: args.values("as-group").to_vec(), ..Impersonation::default() };
+    // What is no pair is passed over.
+    for (key, value) in args.values("as-user-extra").iter().filter_map(|pair| pair.split_once('=')) {
+        // It becomes the name of a header, which the server reads in lower case.
+        wanted.extra.entry(key.to_ascii_lowercase()).or_default().push(value.to_owned());
+    }
+    match (wanted.user.is_empty(), wanted.is_more_than_a_name()) {
+        (false, _) => Ok(Some(wanted)),
+        (true, false) => Ok(None),
+        (true, true) => {
+            let why = "requesting uid, groups or user-extra for";
+            cx.complain(format!("Error in configuration: {why} {} without impersonating a user", config::USER));
+            Err(Failure::Told)
+        }
+    }
 }
 
 /// Boxed, each by itself: as parts of one future they are all written into one function, which takes the compiler long, and

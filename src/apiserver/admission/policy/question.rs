@@ -122,7 +122,7 @@ impl<'a> Question<'a> {
             Verb::Delete | Verb::DeleteCollection => "DeleteOptions",
             _ => "UpdateOptions",
         };
-        let user = json!({"username": request.user.name, "groups": request.user.groups});
+        let user = serde_json::to_value(request.user.info()).unwrap_or_default();
         let mut value = json!({"kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
             "name": self.name(), "operation": self.operation(), "userInfo": user, "dryRun": request.options.dry_run,
             "options": {"kind": options, "apiVersion": "meta.k8s.io/v1"}});

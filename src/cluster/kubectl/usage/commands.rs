@@ -3,7 +3,8 @@
 use super::Command;
 
 /// Of every command.
-pub(super) const GLOBAL: &[&str] = &["as", "as-group", "context", "namespace", "request-timeout", "v"];
+pub(super) const GLOBAL: &[&str] =
+    &["as", "as-group", "as-uid", "as-user-extra", "context", "namespace", "request-timeout", "v"];
 /// Of every command that writes.
 const WRITE: &[&str] = &["dry-run", "output", "field-manager"];
 /// Of every command that reads manifests.

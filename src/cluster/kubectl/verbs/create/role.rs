@@ -55,6 +55,10 @@ pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<V
             groups = vec![("*".to_owned(), vec!["*".to_owned()])];
             break;
         }
+        if let Some((group, resource)) = whom_to_impersonate(word, &verbs) {
+            add(&mut groups, group, resource.to_owned());
+            continue;
+        }
         let info = one_kind(word, &known)
             .map_err(|fault| match word.split_once('.') {
                 Some((_, group)) => cx.told(&Failure::text(format!("{} in group {group:?}", fault.message()))),
@@ -62,10 +66,7 @@ pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<V
             })?
             .info();
         let resource = part.map_or(info.plural.to_owned(), |part| format!("{}/{part}", info.plural));
-        match groups.iter_mut().find(|(group, _)| *group == info.group) {
-            Some((_, resources)) => resources.push(resource),
-            None => groups.push((info.group.to_owned(), vec![resource])),
-        }
+        add(&mut groups, info.group, resource);
     }
     let names = args.values("resource-name");
     let rule = |(group, resources): &(String, Vec<String>)| {
@@ -80,6 +81,25 @@ pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<V
         rules.push(json!({"nonResourceURLs": urls, "verbs": verbs}));
     }
     Ok(json!({"apiVersion": API, "kind": kind, "metadata": {"name": name}, "rules": rules}))
+}
+
+fn add(groups: &mut Vec<(String, Vec<String>)>, group: &str, resource: String) {
+    match groups.iter_mut().find(|(known, _)| known == group) {
+        Some((_, resources)) => resources.push(resource),
+        None => groups.push((group.to_owned(), vec![resource])),
+    }
+}
+
+/// What no server has, but may stand in a rule with `impersonate`. Mirrors `specialVerbs`.
+fn whom_to_impersonate<'a>(word: &'a str, verbs: &[String]) -> Option<(&'static str, &'a str)> {
+    if !verbs.iter().any(|verb| verb == "impersonate") {
+        return None;
+    }
+    match word {
+        "users" | "groups" => Some(("", word)),
+        "userextras.authentication.k8s.io" => Some(("authentication.k8s.io", "userextras")),
+        _ => None,
+    }
 }
 
 /// What is wrong with paths, and with what is to be done with them.
