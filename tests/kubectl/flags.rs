@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::bench::Bench;
 use crate::shell::Shell;
 use crate::verbs::check;
 
@@ -114,11 +115,26 @@ fn names_alone_and_flags_that_change_nothing() {
             ("kubectl wait pod/p --for=condition=Ready -o name", "pod/p"),
             ("kubectl wait pod/p --for=condition=Ready -o jsonpath={.metadata.name}", "p"),
             ("kubectl patch pod p --subresource=resize -p {}", "pod/p patched (no change)"),
-            ("kubectl delete pod p -i", "error: -i: nobody can be asked here; --dry-run=client shows what would be…"),
             ("kubectl delete pod p -o yaml", "error: unexpected -o output mode: yaml. We only support '-o name'"),
             ("kubectl delete pod p -o name", "pod/p"),
         ],
     );
+}
+
+/// `-i` asks before anything is deleted; without a pipe nobody answers, which is a no.
+#[test]
+fn one_is_asked_before_a_deletion() {
+    let mut bench = Bench::new("title: t\nnodes: 1\ntimeline:\n  - kubectl run p --image=nginx\n");
+    let asks = "You are about to delete the following 1 resource(s):\npod/p\nDo you want to continue? (y/N): ";
+    for (line, answer) in [
+        ("kubectl delete pod p -i", "deletion is cancelled"),
+        ("echo yes | kubectl delete pod p --interactive", "deletion is cancelled"),
+        ("echo y | kubectl delete pod p -i --dry-run=client", "pod \"p\" deleted (dry run)"),
+        ("echo Y | kubectl delete pods --all -i", "pod \"p\" deleted"),
+    ] {
+        assert_eq!(bench.line(line), format!("{asks}{answer}"), "{line}");
+    }
+    assert_eq!(bench.line("echo y | kubectl delete pods --all -i"), "No resources found");
 }
 
 #[test]

@@ -21,9 +21,6 @@ struct Deleted {
 /// `kubectl delete`. Mirrors `k8s.io/kubectl/pkg/cmd/delete`.
 pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let options = delete_options(args, cx)?;
-    if args.is_on("interactive") {
-        return Err(Failure::text("-i: nobody can be asked here; --dry-run=client shows what would be deleted"));
-    }
     let names_only = match args.value("output") {
         "" => false,
         "name" => true,
@@ -37,7 +34,13 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
              resource may continue to run on the cluster indefinitely.",
         );
     }
-    let (victims, faults) = victims(args, cx).await?;
+    let asked = if args.is_on("interactive") { Some(confirmed(args, cx).await?) } else { None };
+    let (mut victims, faults) = match asked {
+        Some(None) => return Ok(()),
+        _ => victims(args, cx).await?,
+    };
+    // What has come since was not asked about.
+    victims.retain(|victim| asked.as_ref().is_none_or(|shown| shown.iter().flatten().any(|one| one == victim)));
     if victims.is_empty() && faults.is_empty() {
         cx.line("No resources found");
     }
@@ -72,6 +75,27 @@ pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What `--interactive` asks about, if the answer is yes. Nobody types it: it comes through a pipe, or there is none, which is
+/// a no. Mirrors `DeleteOptions.confirmation`.
+async fn confirmed(args: &Args, cx: &Kubectl) -> Result<Option<Vec<Victim>>, Failure> {
+    let (shown, faults) = victims(args, cx).await?;
+    Failure::all(faults)?;
+    if shown.is_empty() {
+        cx.line("No resources found");
+        return Ok(None);
+    }
+    cx.line(format!("You are about to delete the following {} resource(s):", shown.len()));
+    for (kind, _, name) in &shown {
+        cx.line(format!("{}/{name}", qualified_singular(*kind)));
+    }
+    cx.print("Do you want to continue? (y/N): ");
+    if cx.stdin.lines().next().unwrap_or_default().trim().eq_ignore_ascii_case("y") {
+        return Ok(Some(shown));
+    }
+    cx.line("deletion is cancelled");
+    Ok(None)
 }
 
 /// Deletes one object, and says so. Returns its uid; none if it was not there.
