@@ -201,7 +201,7 @@ mod tests {
             };
             let claims = Claims { namespace: "n".into(), account: "a".into(), account_uid: "u1".into(), bounds };
             let bearer = Bearer::of(&token::sign(&claims), &["vault".to_owned()], Instant(0), &there)?;
-            let info = bearer.info();
+            let info = bearer.user("").info();
             assert_eq!(info.uid.as_deref(), Some("u1"));
             Ok::<_, String>(json!(info.extra))
         };

@@ -233,6 +233,15 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_as_somebody_else_is_told_with_them() {
+        let log = log("access");
+        let asked = log.iter().find(|event| event["impersonatedUser"].is_object()).expect("somebody acts as another");
+        assert_eq!(asked["user"]["username"], "kubernetes-admin");
+        assert_eq!(asked["impersonatedUser"]["username"], "system:serviceaccount:default:viewer");
+        assert_eq!(asked["authenticationMetadata"]["impersonationConstraint"], "impersonate:serviceaccount");
+    }
+
+    #[test]
     fn every_request_is_told_by_whom_it_was_made_and_what_became_of_it() {
         let log = log("deployment");
         let find = |uri: &str, verb: &str| {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 mod ordered;
 
-pub use ordered::Ordered;
+pub use ordered::{Ordered, Tree};
 
 /// A field of a Go struct.
 pub struct Field {

@@ -137,6 +137,22 @@ fn one_is_asked_before_a_deletion() {
     assert_eq!(bench.line("echo y | kubectl delete pods --all -i"), "No resources found");
 }
 
+/// What kubectl holds in Go structs has their order, in KYAML as in JSON.
+#[test]
+fn kyaml_has_the_order_of_structs() {
+    let mut shell = Shell::new(Path::new("."), "names");
+    let said = shell.line("kubectl create configmap c --from-literal=b=1 --dry-run=client -o kyaml");
+    let keys: Vec<&str> =
+        said.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(':')).map(|(key, _)| key).collect();
+    assert_eq!(keys, ["kind", "apiVersion", "metadata", "  name", "data", "  b"], "{said}");
+    let said = shell.line("kubectl create deployment web --image=nginx --dry-run=client -o kyaml");
+    let place = |word: &str| said.find(word).unwrap_or_else(|| panic!("no {word} in {said}"));
+    assert!(
+        place("replicas: 1") < place("selector: {") && place("name: \"nginx\"") < place("image: \"nginx\""),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_command_is_recorded() {
     let mut shell = Shell::new(Path::new("."), "record");

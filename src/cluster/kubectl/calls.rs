@@ -10,7 +10,7 @@ use super::Kubectl;
 use super::args::{Args, Target, are_built_in, targets};
 use super::client::Stream;
 use super::print::fields::text;
-use super::print::{FORMATS, Output, duration, json_text, no_printer, print, qualified_name};
+use super::print::{FORMATS, Output, duration, json_text, kyaml, no_printer, print, qualified_name};
 use crate::apiserver::request::{
     Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
 };
@@ -465,8 +465,8 @@ impl Kubectl {
         self.tell_as(Held::Map, object, how, args)
     }
 
-    /// The same of an object that kubectl holds in its Go struct, and not as a map: JSON has the struct's order then. YAML is
-    /// sorted by name either way.
+    /// The same of an object that kubectl holds in its Go struct, and not as a map: JSON and KYAML have the struct's order then.
+    /// YAML is sorted by name either way.
     pub fn tell_struct(&self, object: &Value, how: &str, args: &Args) -> Result<(), Failure> {
         self.tell_as(Held::Struct, object, how, args)
     }
@@ -479,6 +479,7 @@ impl Kubectl {
         let output = self.output(args)?;
         let text = match (&output, held) {
             (Output::Json, Held::Struct) => json_text(&Ordered::object(text(object, "kind"), object)),
+            (Output::KYaml, Held::Struct) => kyaml::in_order(&Ordered::object(text(object, "kind"), object)),
             _ => print(&output, std::slice::from_ref(object), true, self.now()).map_err(Failure::text)?,
         };
         let is_next = matches!(output, Output::Yaml) && std::mem::replace(&mut *self.documents.borrow_mut(), true);

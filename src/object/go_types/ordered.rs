@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Field, GoType, fields_in, own_fields, resolve};
 
@@ -57,21 +57,43 @@ fn declared(outermost: &str, fields: &'static [Field], order: &mut Vec<&'static 
     }
 }
 
+/// One level of an object, in order.
+pub enum Tree<'v> {
+    /// A struct or a map.
+    Map(Vec<(&'v str, Ordered<'v>)>),
+    /// A list.
+    List(Vec<Ordered<'v>>),
+    /// What has nothing in it.
+    Leaf(&'v Value),
+}
+
+impl<'v> Ordered<'v> {
+    /// What is in it.
+    pub fn tree(&self) -> Tree<'v> {
+        let list = |items: &'v [Value], of| Tree::List(items.iter().map(|value| self.part(of, value)).collect());
+        let map = |values: &'v Map<String, Value>, of| {
+            Tree::Map(values.iter().map(|(name, value)| (name.as_str(), self.part(of, value))).collect())
+        };
+        match (resolve(self.go_type), self.value) {
+            (GoType::Pointer(target), value) => self.part(target, value).tree(),
+            (GoType::Struct(fields), Value::Object(_)) => {
+                Tree::Map(self.entries(own_fields(self.outermost, self.go_type).unwrap_or(fields)))
+            }
+            (GoType::List(item), Value::Array(items)) => list(items, item),
+            (GoType::Map(of), Value::Object(values)) => map(values, of),
+            (_, Value::Array(items)) => list(items, "any"),
+            (_, Value::Object(values)) => map(values, "any"),
+            (_, value) => Tree::Leaf(value),
+        }
+    }
+}
+
 impl Serialize for Ordered<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (resolve(self.go_type), self.value) {
-            (GoType::Pointer(target), value) => self.part(target, value).serialize(serializer),
-            (GoType::List(item), Value::Array(items)) => {
-                serializer.collect_seq(items.iter().map(|value| self.part(item, value)))
-            }
-            (GoType::Map(of), Value::Object(values)) => {
-                serializer.collect_map(values.iter().map(|(name, value)| (name, self.part(of, value))))
-            }
-            (GoType::Struct(fields), Value::Object(_)) => {
-                let fields = own_fields(self.outermost, self.go_type).unwrap_or(fields);
-                serializer.collect_map(self.entries(fields))
-            }
-            (_, value) => value.serialize(serializer),
+        match self.tree() {
+            Tree::Map(entries) => serializer.collect_map(entries),
+            Tree::List(items) => serializer.collect_seq(items),
+            Tree::Leaf(value) => value.serialize(serializer),
         }
     }
 }

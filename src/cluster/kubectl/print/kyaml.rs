@@ -6,19 +6,26 @@
 
 use serde_json::Value;
 
+use crate::object::go_types::{Ordered, Tree};
+
 /// `value` as a KYAML document.
 pub fn print(value: &Value) -> String {
+    in_order(&Ordered::object("any", value))
+}
+
+/// The same of an object that kubectl holds in its Go struct: fields come as that declares them, as in JSON.
+pub fn in_order(object: &Ordered) -> String {
     let mut out = "---\n".to_owned();
-    node(&mut out, value, 0);
+    node(&mut out, &object.tree(), 0);
     out.push('\n');
     out
 }
 
 /// A value whose own brackets stand at `indent`.
-fn node(out: &mut String, value: &Value, indent: usize) {
+fn node(out: &mut String, value: &Tree, indent: usize) {
     match value {
-        Value::Object(fields) if fields.is_empty() => out.push_str("{}"),
-        Value::Object(fields) => {
+        Tree::Map(fields) if fields.is_empty() => out.push_str("{}"),
+        Tree::Map(fields) => {
             out.push_str("{\n");
             for (key, value) in fields {
                 pad(out, indent + 1);
@@ -27,34 +34,36 @@ fn node(out: &mut String, value: &Value, indent: usize) {
                     false => in_quotes(out, key),
                 }
                 out.push_str(": ");
-                node(out, value, indent + 1);
+                node(out, &value.tree(), indent + 1);
                 out.push_str(",\n");
             }
             pad(out, indent);
             out.push('}');
         }
-        Value::Array(items) if items.iter().all(|item| item.is_object() || item.is_array()) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                out.push_str(if i > 0 { ", " } else { "" });
-                node(out, item, indent);
-            }
-            out.push(']');
-        }
-        Value::Array(items) => {
-            out.push_str("[\n");
-            for item in items {
-                pad(out, indent + 1);
-                node(out, item, indent + 1);
-                out.push_str(",\n");
-            }
-            pad(out, indent);
-            out.push(']');
-        }
-        Value::String(text) if text.contains('\n') => folded(out, text, indent + 1),
-        Value::String(text) => in_quotes(out, text),
-        other => out.push_str(&other.to_string()),
+        Tree::List(items) => list(out, &items.iter().map(Ordered::tree).collect::<Vec<_>>(), indent),
+        Tree::Leaf(Value::String(text)) if text.contains('\n') => folded(out, text, indent + 1),
+        Tree::Leaf(Value::String(text)) => in_quotes(out, text),
+        Tree::Leaf(other) => out.push_str(&other.to_string()),
     }
+}
+
+fn list(out: &mut String, items: &[Tree], indent: usize) {
+    let one_a_line = items.iter().any(|item| matches!(item, Tree::Leaf(_)));
+    out.push_str(if one_a_line { "[\n" } else { "[" });
+    for (i, item) in items.iter().enumerate() {
+        if one_a_line {
+            pad(out, indent + 1);
+            node(out, item, indent + 1);
+            out.push_str(",\n");
+        } else {
+            out.push_str(if i > 0 { ", " } else { "" });
+            node(out, item, indent);
+        }
+    }
+    if one_a_line {
+        pad(out, indent);
+    }
+    out.push(']');
 }
 
 fn pad(out: &mut String, indent: usize) {
