@@ -1,6 +1,6 @@
 //! What a controller says to the cluster, for a person: of two things that differ, what differs.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::debugger::expression::words::brief;
 use crate::exercise::wire::{Request, Say};
@@ -107,66 +107,14 @@ fn whole(request: &Request) -> Value {
 /// well says the same, and of the version that it was made from counts only that there is one. A list that a merge patch puts
 /// in the place of another, of which a strategic one would change items, is called so.
 pub fn plain(request: &Request) -> Value {
-    let operations = || as_merge_patch(&request.body);
-    let mut body = match (&*request.verb, &*request.patch) {
-        ("patch", "json") => operations().unwrap_or_else(|| request.body.clone()),
-        _ => request.body.clone(),
-    };
-    if request.verb == "patch" {
-        mark_removed(&mut body);
-    }
-    body = filled(&body);
-    if let (Some(kind), "patch", "merge" | "json") = (Kind::from_word(&request.kind), &*request.verb, &*request.patch) {
+    let mut body = filled(&request.body);
+    if let (Some(kind), "patch", "merge") = (Kind::from_word(&request.kind), &*request.verb, &*request.patch) {
         mark_lists(&FieldPath::root(kind), &mut body);
     }
     if let Some(meta) = body.pointer_mut("/metadata").and_then(Value::as_object_mut) {
         meta.remove("namespace");
     }
     body
-}
-
-/// The merge patch that says the same as these operations of a JSON patch (RFC 6902), if there is one: they set or remove
-/// fields, and test nothing but the version.
-fn as_merge_patch(operations: &Value) -> Option<Value> {
-    let mut patch = Value::Object(Map::new());
-    for operation in operations.as_array()? {
-        let path = operation.get("path")?.as_str()?;
-        let value = match operation.get("op")?.as_str()? {
-            "add" | "replace" => operation.get("value")?.clone(),
-            "remove" => Value::Null,
-            "test" if path == "/metadata/resourceVersion" => operation.get("value")?.clone(),
-            _ => return None,
-        };
-        // In a merge patch an object is merged with what is there.
-        if value.is_object() {
-            return None;
-        }
-        *field_of(&mut patch, path)? = value;
-    }
-    Some(patch)
-}
-
-/// The field that a pointer (RFC 6901) leads to, made if it is not there. None if it leads into a list.
-fn field_of<'a>(object: &'a mut Value, pointer: &str) -> Option<&'a mut Value> {
-    let names = pointer.strip_prefix('/')?.split('/').map(|name| name.replace("~1", "/").replace("~0", "~"));
-    names.into_iter().try_fold(object, |object, name| {
-        if name == "-" || name.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        if object.is_null() {
-            *object = Value::Object(Map::new());
-        }
-        Some(object.as_object_mut()?.entry(name).or_insert(Value::Null))
-    })
-}
-
-/// Gives the null of a patch, which takes a field away, a name: elsewhere it is the same as nothing.
-fn mark_removed(patch: &mut Value) {
-    match patch {
-        Value::Null => *patch = "(taken away)".into(),
-        Value::Object(fields) => fields.values_mut().for_each(mark_removed),
-        _ => {}
-    }
 }
 
 /// Gives lists whose items a strategic patch would change another name.
@@ -267,28 +215,6 @@ mod tests {
             right,
             "patch Pod in default: metadata.finalizers is [\"a\"]; metadata.finalizers (the whole list) is left out"
         );
-    }
-
-    fn patch(sort: &str, body: Value) -> Request {
-        let [verb, kind, patch] = ["patch", "pods", sort].map(str::to_owned);
-        Request { verb, kind, patch, body, ..Request::default() }
-    }
-
-    #[test]
-    fn operations_that_set_and_remove_fields_are_a_merge_patch() {
-        let set = |value: i32| json!({"op": "replace", "path": "/spec/replicas", "value": value});
-        let alike =
-            |operations: Value, merge: Value| plain(&patch("json", operations)) == plain(&patch("merge", merge));
-        assert!(alike(json!([set(3)]), json!({"spec": {"replicas": 3}})));
-        assert!(!alike(json!([set(3)]), json!({"spec": {"replicas": 4}})));
-        let test = json!({"op": "test", "path": "/metadata/resourceVersion", "value": "7"});
-        assert!(alike(json!([test, set(3)]), json!({"metadata": {"resourceVersion": "8"}, "spec": {"replicas": 3}})));
-        assert!(!alike(json!([set(3)]), json!({"metadata": {"resourceVersion": "8"}, "spec": {"replicas": 3}})));
-        let remove = json!({"op": "remove", "path": "/metadata/labels/a~1b"});
-        assert!(alike(json!([remove]), json!({"metadata": {"labels": {"a/b": null}}})));
-        assert!(!alike(json!([remove]), json!({"metadata": {"labels": {}}})));
-        let item = json!({"op": "remove", "path": "/metadata/finalizers/0"});
-        assert!(!alike(json!([item]), json!({"metadata": {"finalizers": null}})));
     }
 
     #[test]
