@@ -8,7 +8,8 @@
 //! [`ApiServer::handle`] is all of it: a plain function from a request to an answer and the watch events it caused.
 //! It does no I/O and knows no clock but the one handed in.
 //!
-//! - [`request`]: what can be asked and answered. [`flow_control`]: which requests would go first, if any had to wait.
+//! - [`request`]: what can be asked and answered. [`handling`]: a request on its way. [`identity`]: who asks.
+//!   [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
 //!   [`reviews`], [`component_status`], [`non_resource`]: the handlers.
 //! - [`rest`]: the same over HTTP. [`printers`]: objects as tables. [`versions`]: the same in another version of a kind.
@@ -27,11 +28,9 @@
 //!
 //! Left out: aggregation (but for [`metrics`]), encryption at rest.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::object::fields::History;
 use crate::object::random::Random;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
@@ -52,7 +51,9 @@ pub mod defaults;
 mod delete;
 mod eviction;
 pub mod flow_control;
+mod handling;
 mod health;
+mod identity;
 pub mod impersonation;
 mod ip_addresses;
 pub mod leases;
@@ -80,18 +81,19 @@ mod versions;
 pub mod warnings;
 pub mod watch;
 
+pub use handling::Handled;
+pub(crate) use handling::{Handling, Outcome};
+
 use admission::elsewhere::PodPlugin;
 use admission::policy::Policies;
-use admission::webhook::{Call, Reviews, Waits, Webhooks};
-use apiextensions::{Definitions, Version};
+use admission::webhook::{Reviews, Webhooks};
+use apiextensions::Definitions;
 use authorization::Authorizer;
 use cache::Cache;
-use impersonation::Impersonated;
-use leases::{Lease, LeaseManager};
-use managed_fields::Writers;
-use managed_fields::Written;
+use leases::LeaseManager;
 use managed_fields::templates::Templates;
-use request::{Answer, Body, Request, Response, Subresource, User, Verb};
+use managed_fields::{Writers, Written};
+use request::{Body, Request, Subresource, Verb};
 use service_addresses::ServiceAddresses;
 use siblings::Siblings;
 use watch::{WatchEvent, WatchId, Watchers};
@@ -130,74 +132,6 @@ pub struct ApiServer {
     random: Random,
     keep_stages: bool,
 }
-
-/// What handling one request came to.
-#[derive(Debug)]
-pub struct Handled {
-    /// For the caller.
-    pub answer: Answer,
-    /// For the watchers, in order.
-    pub fanout: Vec<(WatchId, WatchEvent)>,
-    /// The stages it passed and what each decided; empty unless stages are kept.
-    pub stages: Vec<(&'static str, String)>,
-    /// Whom a token has named as the one who asks.
-    pub by_token: Option<Rc<User>>,
-    /// As whom it counts, if that is not who asks.
-    pub impersonated: Option<Impersonated>,
-    /// What policies want noted in the audit log: keys and values. Empty unless stages are kept.
-    pub audit: Vec<(String, String)>,
-    /// What the store did, in order.
-    pub changes: Vec<Change>,
-    /// The lease that it has granted.
-    pub granted: Option<Lease>,
-    /// Admission webhooks have to be asked first. Nothing has been done then, and the answer says no more than that.
-    pub waits: Option<Box<Waits>>,
-}
-
-/// One request on its way through the stages.
-pub(crate) struct Handling<'a> {
-    pub request: &'a Request,
-    /// In which version of the kind the client speaks.
-    pub served: Kind,
-    pub now: Instant,
-    /// What the server knows of the kind, if a user has defined it.
-    pub custom: Option<Arc<Version>>,
-    pub watch: Option<WatchId>,
-    /// What the server's watch cache has come to, if that is not the newest state.
-    pub cache: Option<Cache>,
-    pub warnings: Vec<String>,
-    pub fanout: Vec<(WatchId, WatchEvent)>,
-    pub stages: Option<Vec<(&'static str, String)>>,
-    pub audit: Vec<(String, String)>,
-    pub changes: Vec<Change>,
-    /// The lease that the store has granted.
-    pub granted: Option<Lease>,
-    /// Who would have written what a dry run did not store.
-    pub tried: Option<History>,
-    /// What admission webhooks have said so far, if any may be about it.
-    pub reviews: Option<Reviews>,
-    /// What they are still to be asked.
-    pub calls: Vec<Call>,
-}
-
-impl Handling<'_> {
-    /// Notes something for the audit log, if somebody reads it.
-    pub fn note_in_audit(&mut self, key: String, value: String) {
-        if self.stages.is_some() {
-            self.audit.push((key, value));
-        }
-    }
-
-    /// Says what a stage decided; the text is made only if somebody reads it.
-    pub fn stage(&mut self, name: &'static str, detail: impl FnOnce() -> String) {
-        if let Some(stages) = &mut self.stages {
-            stages.push((name, detail()));
-        }
-    }
-}
-
-/// What a handler returns: the HTTP code and the body.
-pub(crate) type Outcome = Result<(u16, Response), Status>;
 
 impl ApiServer {
     /// An API server in front of an empty store. `seed` feeds uids and generated names.
@@ -276,73 +210,29 @@ impl ApiServer {
         reviews: Option<Reviews>,
     ) -> Handled {
         let served = request.kind;
-        let request = versions::internal(request);
-        let (by_token, refused) = match authentication::by_token(&request, now, &self.store) {
-            Ok(user) => (user.map(Rc::new), None),
-            Err(status) => (None, Some(status)),
-        };
-        let request = match &by_token {
-            None => request,
-            Some(user) => Cow::Owned(Request { user: user.clone(), ..request.into_owned() }),
-        };
-        let asker = request.user.clone();
-        let (impersonated, refused) = match refused.map_or_else(|| self.impersonate(&request, served), Err) {
-            Ok(other) => (other, None),
-            Err(status) => (None, Some(status)),
-        };
-        let request = match &impersonated {
-            None => request,
-            Some(other) => Cow::Owned(Request { user: other.user.clone(), ..request.into_owned() }),
-        };
-        let request = &*request;
-        let mut handling = Handling {
-            request,
-            served,
-            now,
-            custom: None,
-            watch,
-            cache,
-            warnings: Vec::new(),
-            fanout: Vec::new(),
-            stages: self.keep_stages.then(Vec::new),
-            audit: Vec::new(),
-            changes: Vec::new(),
-            granted: None,
-            tried: None,
-            reviews,
-            calls: Vec::new(),
-        };
-        if let Some(warning) = registry::deprecation(request.kind) {
-            handling.warnings.push(warning.to_owned());
-        }
-        let outcome = self.authorize(&mut handling, &asker, refused).and_then(|()| self.route(&mut handling));
-        if let (Err(status), Some(watch)) = (&outcome, watch) {
+        let identity = self.identify(versions::internal(request), served, now);
+        let mut handling = Handling::new(&identity.request, served, now, self.keep_stages);
+        (handling.watch, handling.cache, handling.reviews) = (watch, cache, reviews);
+        let outcome = identity
+            .check(&mut handling)
+            .and_then(|()| self.authorize(&mut handling))
+            .and_then(|()| self.route(&mut handling));
+        let handled = self.finish(handling, outcome);
+        Handled { by_token: identity.by_token, impersonated: identity.impersonated, ..handled }
+    }
+
+    /// Says what came of it, to the caller and to the watches, in the version that each speaks.
+    fn finish(&self, mut handling: Handling, outcome: Outcome) -> Handled {
+        if let (Err(status), Some(watch)) = (&outcome, handling.watch) {
             handling.fanout.push((watch, WatchEvent::Error(status.clone())));
         }
-        let (code, result) = match outcome {
-            Ok((code, mut response)) => {
-                self.show_managers(&mut handling, &mut response);
-                (code, Ok(response.in_version(served)))
-            }
-            Err(status) => (status.code, Err(status)),
-        };
+        let result = outcome.map(|(code, mut response)| {
+            self.show_managers(&mut handling, &mut response);
+            (code, response.in_version(handling.served))
+        });
         self.show_managers_in_events(&mut handling.fanout);
         self.tell_in_versions(&mut handling.fanout);
-        let wrote = !handling.changes.is_empty();
-        let reviews = handling.reviews.filter(|_| !handling.calls.is_empty());
-        let waits = reviews.map(|reviews| Box::new(Waits { calls: handling.calls, reviews }));
-        let (code, result, waits) = match waits {
-            // It would be gone through again, and change twice what it has changed.
-            Some(_) if wrote => {
-                let status = Status::internal("a request that has changed something already asks webhooks");
-                (status.code, Err(status), None)
-            }
-            waits => (code, result, waits),
-        };
-        let answer = Answer { code, result, warnings: handling.warnings, wrote };
-        let stages = handling.stages.unwrap_or_default();
-        let Handling { fanout, audit, changes, granted, .. } = handling;
-        Handled { answer, fanout, stages, by_token, impersonated, audit, changes, granted, waits }
+        handling.handled(result)
     }
 
     /// A watch's connection broke.
@@ -350,23 +240,7 @@ impl ApiServer {
         self.watchers.close(watch);
     }
 
-    /// `refused`: the token that was shown is no good, or the `asker` may not ask as somebody else.
-    fn authorize(&mut self, handling: &mut Handling, asker: &User, refused: Option<Status>) -> Result<(), Status> {
-        if let Some(status) = refused.as_ref().filter(|status| status.reason == Reason::Unauthorized) {
-            handling.stage("authentication", || "the bearer token is no good".to_owned());
-            return Err(status.clone());
-        }
-        let names = |user: &User| format!("{} [{}]", user.name, user.groups.join(", "));
-        let shown = if handling.request.token().is_some() { "bearer token → " } else { "" };
-        handling.stage("authentication", || format!("{shown}{}", names(asker)));
-        if let Some(status) = refused {
-            handling.stage("impersonation", || "refused".to_owned());
-            return Err(status);
-        }
-        if asker.acting_as.is_some() {
-            let user = &handling.request.user;
-            handling.stage("impersonation", || format!("as {}", names(user)));
-        }
+    fn authorize(&self, handling: &mut Handling) -> Result<(), Status> {
         if let (true, Some(flow)) = (handling.stages.is_some(), flow_control::classify(handling.request)) {
             handling.stage("priority and fairness", || flow.to_string());
         }

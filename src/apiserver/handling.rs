@@ -1,0 +1,136 @@
+//! One request on its way through the stages, and what it comes to.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::object::fields::History;
+use crate::object::time::Instant;
+use crate::object::{Kind, Status};
+use crate::store::Change;
+
+use super::admission::webhook::{Call, Reviews, Waits};
+use super::apiextensions::Version;
+use super::cache::Cache;
+use super::impersonation::Impersonated;
+use super::leases::Lease;
+use super::registry;
+use super::request::{Answer, Request, Response, User};
+use super::watch::{WatchEvent, WatchId};
+
+/// What handling one request came to.
+#[derive(Debug)]
+pub struct Handled {
+    /// For the caller.
+    pub answer: Answer,
+    /// For the watchers, in order.
+    pub fanout: Vec<(WatchId, WatchEvent)>,
+    /// The stages it passed and what each decided; empty unless stages are kept.
+    pub stages: Vec<(&'static str, String)>,
+    /// Whom a token has named as the one who asks.
+    pub by_token: Option<Rc<User>>,
+    /// As whom it counts, if that is not who asks.
+    pub impersonated: Option<Impersonated>,
+    /// What policies want noted in the audit log: keys and values. Empty unless stages are kept.
+    pub audit: Vec<(String, String)>,
+    /// What the store did, in order.
+    pub changes: Vec<Change>,
+    /// The lease that it has granted.
+    pub granted: Option<Lease>,
+    /// Admission webhooks have to be asked first. Nothing has been done then, and the answer says no more than that.
+    pub waits: Option<Box<Waits>>,
+}
+
+/// One request on its way through the stages.
+pub(crate) struct Handling<'a> {
+    pub request: &'a Request,
+    /// In which version of the kind the client speaks.
+    pub served: Kind,
+    pub now: Instant,
+    /// What the server knows of the kind, if a user has defined it.
+    pub custom: Option<Arc<Version>>,
+    pub watch: Option<WatchId>,
+    /// What the server's watch cache has come to, if that is not the newest state.
+    pub cache: Option<Cache>,
+    pub warnings: Vec<String>,
+    pub fanout: Vec<(WatchId, WatchEvent)>,
+    pub stages: Option<Vec<(&'static str, String)>>,
+    pub audit: Vec<(String, String)>,
+    pub changes: Vec<Change>,
+    /// The lease that the store has granted.
+    pub granted: Option<Lease>,
+    /// Who would have written what a dry run did not store.
+    pub tried: Option<History>,
+    /// What admission webhooks have said so far, if any may be about it.
+    pub reviews: Option<Reviews>,
+    /// What they are still to be asked.
+    pub calls: Vec<Call>,
+}
+
+impl<'a> Handling<'a> {
+    /// At the beginning. A client that speaks in a version that is to go is warned.
+    pub(super) fn new(request: &'a Request, served: Kind, now: Instant, keep_stages: bool) -> Handling<'a> {
+        Handling {
+            request,
+            served,
+            now,
+            custom: None,
+            watch: None,
+            cache: None,
+            warnings: registry::deprecation(request.kind).map(str::to_owned).into_iter().collect(),
+            fanout: Vec::new(),
+            stages: keep_stages.then(Vec::new),
+            audit: Vec::new(),
+            changes: Vec::new(),
+            granted: None,
+            tried: None,
+            reviews: None,
+            calls: Vec::new(),
+        }
+    }
+
+    /// At the end: it is answered, or waits for webhooks.
+    pub(super) fn handled(self, result: Result<(u16, Response), Status>) -> Handled {
+        let wrote = !self.changes.is_empty();
+        let calls = self.calls;
+        let waits = self.reviews.filter(|_| !calls.is_empty()).map(|reviews| Box::new(Waits { calls, reviews }));
+        let (result, waits) = match waits {
+            // It would be gone through again, and change twice what it has changed.
+            Some(_) if wrote => {
+                (Err(Status::internal("a request that has changed something already asks webhooks")), None)
+            }
+            waits => (result, waits),
+        };
+        let (code, result) = match result {
+            Ok((code, response)) => (code, Ok(response)),
+            Err(status) => (status.code, Err(status)),
+        };
+        Handled {
+            answer: Answer { code, result, warnings: self.warnings, wrote },
+            fanout: self.fanout,
+            stages: self.stages.unwrap_or_default(),
+            by_token: None,
+            impersonated: None,
+            audit: self.audit,
+            changes: self.changes,
+            granted: self.granted,
+            waits,
+        }
+    }
+
+    /// Notes something for the audit log, if somebody reads it.
+    pub fn note_in_audit(&mut self, key: String, value: String) {
+        if self.stages.is_some() {
+            self.audit.push((key, value));
+        }
+    }
+
+    /// Says what a stage decided; the text is made only if somebody reads it.
+    pub fn stage(&mut self, name: &'static str, detail: impl FnOnce() -> String) {
+        if let Some(stages) = &mut self.stages {
+            stages.push((name, detail()));
+        }
+    }
+}
+
+/// What a handler returns: the HTTP code and the body.
+pub(crate) type Outcome = Result<(u16, Response), Status>;
