@@ -97,10 +97,63 @@ fn roles_are_made_of_verbs_resources_and_paths() {
             ),
             (
                 "kubectl create clusterrole all --verb=* --resource=* --dry-run=client -o jsonpath={.rules[0].apiGroups}",
-                "[\"*\"]",
+                "[\"\"]",
             ),
         ],
     );
+}
+
+/// Some verbs mean something with a few resources alone; `*` is all of a group's, and takes the place of others.
+#[test]
+fn roles_have_verbs_that_fit_their_resources() {
+    let mut shell = Shell::new(Path::new("."), "fits");
+    let mut wrong = Vec::new();
+    for (line, want) in [
+        ("role r --verb=bind --resource=pods", "error: can not perform 'bind' on 'pods' in group ''"),
+        ("role r --verb=use --resource=rs", "error: can not perform 'use' on 'replicasets' in group 'apps'"),
+        (
+            "clusterrole r --verb=impersonate --resource=gizmos",
+            "error: can not perform 'impersonate' on 'gizmos' in group ''",
+        ),
+        (
+            "role r --verb=get,* --resource=deploy,po,pods,*.batch,gizmos",
+            "[\"\"][\"pods\",\"gizmos\"][\"*\"]/[\"apps\"][\"deployments\"][\"*\"]/[\"batch\"][\"*\"][\"*\"]/",
+        ),
+        ("role r --verb=get --resource=pods,*", "[\"\"][\"*\"][\"get\"]/"),
+        ("role r --verb=get --resource=*.*", "[\"*\"][\"*\"][\"get\"]/"),
+        ("role r --verb=get --resource=*/scale", "[\"\"][\"*/scale\"][\"get\"]/"),
+        (
+            "clusterrole r --verb=impersonate --resource=users,userextras.authentication.k8s.io/scopes",
+            "[\"\"][\"users\"][\"impersonate\"]/[\"authentication.k8s.io\"][\"userextras/scopes\"][\"impersonate\"]/",
+        ),
+        (
+            "clusterrole r --verb=bind,escalate --resource=clusterroles",
+            "[\"rbac.authorization.k8s.io\"][\"clusterroles\"][\"bind\",\"escalate\"]/",
+        ),
+        (
+            "clusterrole r --verb=sign --resource=gizmos",
+            "Warning: 'sign' is not a standard resource verb\nthe server doesn't have a resource type \"gizmos\"",
+        ),
+        ("role r --verb=get --resource=.apps", "error: resource must be specified if apiGroup/subresource specified"),
+        (
+            "role r --verb=sign",
+            "Warning: 'sign' is not a standard resource verb\nerror: at least one resource must be specified",
+        ),
+        (
+            "clusterrole r --aggregation-rule=team",
+            "error: invalid argument \"team\" for \"--aggregation-rule\" flag: malformed pair, expect string=string\nSee 'kubectl create --help' for usage.",
+        ),
+    ] {
+        const RULES: &str = "jsonpath={range .rules[*]}{.apiGroups}{.resources}{.verbs}/{end}";
+        let shown = shell.line(&format!("kubectl create {line} --dry-run=client -o '{RULES}'"));
+        if shown.trim_end() != want {
+            wrong.push(format!("$ {line}\n- {want}\n+ {shown}"));
+        }
+    }
+    assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
+    let line = "kubectl create role r --verb=get --resource=cm --resource-name=a,b --resource-name=c --resource-name=c";
+    let shown = shell.line(&format!("{line} --dry-run=client -o jsonpath={{.rules[0].resourceNames}}"));
+    assert_eq!(shown, "[\"a,b\",\"c\"]");
 }
 
 #[test]

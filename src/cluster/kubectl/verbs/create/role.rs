@@ -1,13 +1,15 @@
 //! `create role`, `clusterrole`, `rolebinding` and `clusterrolebinding`. Mirrors `create_role.go` and its like.
 //!
-//! Left out: which verbs go only with some kinds, such as `bind`. Sub-resources of a kind are written as `pods/log`, like
-//! there.
+//! Sub-resources of a kind are written as `pods/log`, like there.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, one_kind};
+use crate::cluster::kubectl::args::{Args, no_resource_type};
 use crate::cluster::kubectl::calls::Failure;
+use crate::object::Discovery;
 use crate::object::well_known::RBAC;
 
 const API: &str = "rbac.authorization.k8s.io/v1";
@@ -22,83 +24,129 @@ const VERBS: &[&str] = &[
 /// Verbs that may be used with paths.
 const METHODS: &[&str] = &["*", "get", "post", "put", "delete", "patch", "head", "options"];
 
+/// Verbs that mean something only with these, by group and resource: no other may be written beside them. Mirrors
+/// `specialVerbs`.
+const SPECIAL: &[(&str, &[(&str, &str)])] = &[
+    ("use", &[("policy", "podsecuritypolicies"), ("extensions", "podsecuritypolicies")]),
+    ("bind", ROLES),
+    ("escalate", ROLES),
+    ("impersonate", &[("", "users"), ("", "serviceaccounts"), ("", "groups"), ("authentication.k8s.io", "userextras")]),
+];
+const ROLES: &[(&str, &str)] = &[(RBAC, "roles"), (RBAC, "clusterroles")];
+
 /// A Role or ClusterRole with one rule for each group of the kinds that `--resource` names.
 pub async fn role(kind: &str, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
+    let verbs = all_or_each(split(args.values("verb")), |verb| verb == "*");
+    let words = all_or_each(split(args.values("resource")), |word| word == "*");
+    let urls = split(args.values("non-resource-url"));
     if args.has("aggregation-rule") && kind == "ClusterRole" {
         return aggregated(name, args);
     }
-    let verbs = split(args.values("verb"));
     if verbs.is_empty() {
         return Err(Failure::text("at least one verb must be specified"));
     }
-    let urls = split(args.values("non-resource-url"));
     if !urls.is_empty() && kind == "Role" {
         return Err(Failure::text("--non-resource-url is of create clusterrole only: paths are in no namespace"));
     }
-    if args.values("resource").is_empty() && urls.is_empty() {
-        let missing = match kind {
-            "Role" => "at least one resource must be specified",
-            _ => "one of resource or nonResourceURL must be specified",
-        };
-        return Err(Failure::text(missing));
+    if kind == "ClusterRole" && words.is_empty() && urls.is_empty() {
+        return Err(Failure::text("one of resource or nonResourceURL must be specified"));
     }
-    if args.has("resource") {
+    let mut groups = BTreeMap::new();
+    if kind == "Role" || !words.is_empty() {
         let strange = verbs.iter().filter(|verb| !VERBS.contains(&verb.as_str()));
         strange.for_each(|verb| cx.complain(format!("Warning: '{verb}' is not a standard resource verb")));
+        if words.is_empty() {
+            return Err(Failure::text("at least one resource must be specified"));
+        }
+        let known = cx.discover().await?;
+        let resources: Vec<Resource> = words.iter().map(|word| Resource::read(word, &known)).collect();
+        check_resources(&resources, &verbs, cx)?;
+        groups = by_group(resources);
     }
     check_urls(&urls, &verbs)?;
-    let known = cx.discover().await?;
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for word in split(args.values("resource")) {
-        let (word, part) = word.split_once('/').map_or((word.as_str(), None), |(word, part)| (word, Some(part)));
-        if word == "*" && part.is_none() {
-            groups = vec![("*".to_owned(), vec!["*".to_owned()])];
-            break;
-        }
-        if let Some((group, resource)) = whom_to_impersonate(word, &verbs) {
-            add(&mut groups, group, resource.to_owned());
-            continue;
-        }
-        let info = one_kind(word, &known)
-            .map_err(|fault| match word.split_once('.') {
-                Some((_, group)) => cx.told(&Failure::text(format!("{} in group {group:?}", fault.message()))),
-                None => cx.told(&fault),
-            })?
-            .info();
-        let resource = part.map_or(info.plural.to_owned(), |part| format!("{}/{part}", info.plural));
-        add(&mut groups, info.group, resource);
-    }
-    let names = args.values("resource-name");
-    let rule = |(group, resources): &(String, Vec<String>)| {
+    let names = distinct(args.values("resource-name").iter().cloned());
+    let rule = |(group, resources): (String, Vec<String>)| {
         let mut rule = json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
         if !names.is_empty() {
             rule["resourceNames"] = json!(names);
         }
         rule
     };
-    let mut rules: Vec<Value> = groups.iter().map(rule).collect();
+    let mut rules: Vec<Value> = groups.into_iter().map(rule).collect();
     if !urls.is_empty() {
         rules.push(json!({"nonResourceURLs": urls, "verbs": verbs}));
     }
     Ok(json!({"apiVersion": API, "kind": kind, "metadata": {"name": name}, "rules": rules}))
 }
 
-fn add(groups: &mut Vec<(String, Vec<String>)>, group: &str, resource: String) {
-    match groups.iter_mut().find(|(known, _)| known == group) {
-        Some((_, resources)) => resources.push(resource),
-        None => groups.push((group.to_owned(), vec![resource])),
+/// What a word of `--resource` means: `deployments.apps/scale`.
+struct Resource {
+    /// As the server has it; as it is written, if no server has it.
+    group: String,
+    resource: String,
+    part: String,
+    is_known: bool,
+}
+
+impl Resource {
+    fn read(word: &str, known: &Discovery) -> Resource {
+        let (word, part) = word.split_once('/').unwrap_or((word, ""));
+        let kind = known.from_word(word);
+        let (resource, group) = match kind {
+            Some(kind) => (kind.info().plural, kind.info().group),
+            None => word.split_once('.').unwrap_or((word, "")),
+        };
+        let [group, resource, part] = [group, resource, part].map(str::to_owned);
+        Resource { group, resource, part, is_known: kind.is_some() }
     }
 }
 
-/// What no server has, but may stand in a rule with `impersonate`. Mirrors `specialVerbs`.
-fn whom_to_impersonate<'a>(word: &'a str, verbs: &[String]) -> Option<(&'static str, &'a str)> {
-    if !verbs.iter().any(|verb| verb == "impersonate") {
-        return None;
+/// Whether there are such resources, and the verbs are of use with them. Mirrors `validateResource`.
+fn check_resources(resources: &[Resource], verbs: &[String], cx: &Kubectl) -> Result<(), Failure> {
+    for Resource { group, resource, is_known, .. } in resources {
+        match resource.as_str() {
+            "" => return Err(Failure::text("resource must be specified if apiGroup/subresource specified")),
+            // Nothing behind it is looked at either.
+            "*" => return Ok(()),
+            _ => {}
+        }
+        let mut is_special = false;
+        for verb in verbs {
+            let Some((_, with)) = SPECIAL.iter().find(|(name, _)| name == verb) else { continue };
+            is_special = with.contains(&(group.as_str(), resource.as_str()));
+            if !is_special {
+                return Err(Failure::text(format!("can not perform '{verb}' on '{resource}' in group '{group}'")));
+            }
+        }
+        if !is_known && !is_special {
+            let missing = no_resource_type(resource);
+            return Err(match group.as_str() {
+                "" => cx.told(&missing),
+                _ => cx.told(&Failure::text(format!("{} in group {group:?}", missing.message()))),
+            });
+        }
     }
-    match word {
-        "users" | "groups" => Some(("", word)),
-        "userextras.authentication.k8s.io" => Some(("authentication.k8s.io", "userextras")),
-        _ => None,
+    Ok(())
+}
+
+/// The resources of each group, in the order of the groups. Mirrors `generateResourcePolicyRules`.
+fn by_group(resources: Vec<Resource>) -> BTreeMap<String, Vec<String>> {
+    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Resource { group, resource, part, .. } in resources {
+        let resource = if part.is_empty() { resource } else { format!("{resource}/{part}") };
+        let there = groups.entry(group).or_default();
+        if !there.contains(&resource) {
+            there.push(resource);
+        }
+    }
+    groups
+}
+
+/// The one that means all of them, or each.
+fn all_or_each(words: Vec<String>, is_all: impl Fn(&String) -> bool) -> Vec<String> {
+    match words.iter().find(|word| is_all(word)) {
+        Some(all) => vec![all.clone()],
+        None => words,
     }
 }
 
@@ -127,8 +175,8 @@ fn aggregated(name: &str, args: &Args) -> Result<Value, Failure> {
     }
     let mut labels = serde_json::Map::new();
     for pair in split(args.values("aggregation-rule")) {
-        let (key, value) =
-            pair.split_once('=').ok_or_else(|| Failure::text(format!("{pair} must be formatted as key=value")))?;
+        let malformed = || args.invalid("aggregation-rule", "malformed pair, expect string=string");
+        let (key, value) = pair.split_once('=').ok_or_else(malformed)?;
         labels.insert(key.to_owned(), value.into());
     }
     let rule = json!({"clusterRoleSelectors": [{"matchLabels": labels}]});
@@ -161,10 +209,16 @@ pub fn binding(kind: &str, name: &str, args: &Args) -> Result<Value, Failure> {
 }
 
 fn split(values: &[String]) -> Vec<String> {
+    let parts = values.iter().flat_map(|value| value.split(','));
+    distinct(parts.filter(|part| !part.is_empty()).map(str::to_owned))
+}
+
+/// Each once, where it comes first.
+fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for part in values.iter().flat_map(|value| value.split(',')).filter(|part| !part.is_empty()) {
-        if !all.iter().any(|there| there == part) {
-            all.push(part.to_owned());
+    for word in words {
+        if !all.contains(&word) {
+            all.push(word);
         }
     }
     all
