@@ -41,29 +41,39 @@ pub fn human(seconds: i64) -> String {
     }
 }
 
-/// `1m30s`, `90s`, `2h`, `1.5s` as Go's `time.ParseDuration` reads them, in milliseconds.
-pub fn parse(text: &str) -> Option<u64> {
-    let mut rest = text;
+/// `1m30s`, `90s`, `2h`, `-1.5s` as Go's `time.ParseDuration` reads them, in milliseconds; else its words about them.
+pub fn parse(text: &str) -> Result<i64, String> {
+    let invalid = || format!("time: invalid duration {text:?}");
+    let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
     let mut total = 0.0;
-    if text == "0" {
-        return Some(0);
+    if rest == "0" {
+        return Ok(0);
+    }
+    if rest.is_empty() {
+        return Err(invalid());
     }
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..digits].parse().ok()?;
+        let is_number = |c: char| c.is_ascii_digit() || c == '.';
+        let digits = rest.find(|c| !is_number(c)).unwrap_or(rest.len());
+        let number: f64 = rest[..digits].parse().map_err(|_| invalid())?;
         rest = &rest[digits..];
-        let unit = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let unit = rest.find(is_number).unwrap_or(rest.len());
         total += number
             * match &rest[..unit] {
+                "ns" => 0.000_001,
+                "us" | "µs" | "μs" => 0.001,
                 "ms" => 1.0,
                 "s" => 1_000.0,
                 "m" => 60_000.0,
                 "h" => 3_600_000.0,
-                _ => return None,
+                "" => return Err(format!("time: missing unit in duration {text:?}")),
+                unit => return Err(format!("time: unknown unit {unit:?} in duration {text:?}")),
             };
         rest = &rest[unit..];
     }
-    (!text.is_empty() && total < 1e15).then_some(total as u64)
+    // Go counts nanoseconds.
+    if total < i64::MAX as f64 / 1e6 { Ok((sign * total) as i64) } else { Err(invalid()) }
 }
 
 #[cfg(test)]
@@ -86,9 +96,20 @@ mod tests {
 
     #[test]
     fn durations_are_gos() {
-        let cases = [("60s", Some(60_000)), ("1m30s", Some(90_000)), ("1.5s", Some(1_500)), ("0", Some(0))];
-        for (text, want) in cases.into_iter().chain([("5", None), ("", None), ("5x", None), ("s", None)]) {
-            assert_eq!(parse(text), want, "{text}");
+        for (text, want) in [("60s", 60_000), ("1m30s", 90_000), ("1.5s", 1_500), ("0", 0), ("-2s", -2_000), ("5us", 0)]
+        {
+            assert_eq!(parse(text), Ok(want), "{text}");
+        }
+        for (text, why) in [
+            ("5", "missing unit in duration \"5\""),
+            ("1m5", "missing unit in duration \"1m5\""),
+            ("5x", "unknown unit \"x\" in duration \"5x\""),
+            ("", "invalid duration \"\""),
+            ("s", "invalid duration \"s\""),
+            ("1..s", "invalid duration \"1..s\""),
+            ("9999999h", "invalid duration \"9999999h\""),
+        ] {
+            assert_eq!(parse(text), Err(format!("time: {why}")));
         }
     }
 }

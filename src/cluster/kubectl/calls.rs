@@ -506,13 +506,12 @@ fn columns_of(text: &str) -> Result<String, Failure> {
     Ok(titles.iter().zip(paths).map(|(title, path)| format!("{title}:{path}")).collect::<Vec<_>>().join(","))
 }
 
-/// The duration that a flag gives; none if it is 0 or not given.
+/// The duration that a flag gives; none if it is 0 or less, or not given.
 pub fn timeout(args: &Args, flag: &str) -> Result<Option<Duration>, Failure> {
     let value = args.value(flag);
     if value.is_empty() {
         return Ok(None);
     }
-    let millis =
-        duration::parse(value).ok_or_else(|| args.invalid(flag, &format!("time: invalid duration {value:?}")))?;
-    Ok((millis > 0).then(|| Duration::from_millis(millis)))
+    let millis = duration::parse(value).map_err(|why| args.invalid(flag, &why))?;
+    Ok(u64::try_from(millis).ok().filter(|millis| *millis > 0).map(Duration::from_millis))
 }

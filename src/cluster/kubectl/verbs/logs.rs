@@ -169,6 +169,9 @@ impl Lines {
             return Err(Failure::text("--limit-bytes must be greater than 0"));
         }
         let ago = timeout(args, "since")?;
+        if ago.is_none() && args.value("since").starts_with('-') {
+            return Err(Failure::text("--since must be greater than 0"));
+        }
         let since = match (ago, args.value("since-time")) {
             (Some(_), time) if !time.is_empty() => {
                 const WHY: &str = "at most one of `sinceTime` or `sinceSeconds` may be specified";

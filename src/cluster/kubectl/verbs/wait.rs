@@ -11,7 +11,7 @@ use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::print::fields::{at, int, list, text};
+use crate::cluster::kubectl::print::fields::{at, go_value, int, list, text};
 use crate::cluster::kubectl::print::{jsonpath, qualified_singular};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
@@ -30,7 +30,7 @@ enum Goal {
     Deleted,
     Created,
     Condition { kind: String, status: String },
-    Value { path: jsonpath::Template, value: Option<String> },
+    Value { path: String, value: Option<String> },
 }
 
 /// What the command line wants, in the order in which it is looked at: what is named is read when its turn comes.
@@ -58,7 +58,7 @@ pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     let limit = match args.value("timeout") {
         "" => TIMEOUT,
-        negative if negative.starts_with('-') => WEEK,
+        negative if negative.starts_with('-') => timeout(args, "timeout").map(|_| WEEK)?,
         _ => timeout(args, "timeout")?.unwrap_or_default(),
     };
     let deadline = Deadline { once: limit.is_zero(), end: cx.client.now() + limit };
@@ -174,7 +174,7 @@ impl Goal {
     fn parse(text: &str) -> Result<Goal, Failure> {
         if let Some(condition) = text.strip_prefix("condition=") {
             let (kind, status) = condition.split_once('=').unwrap_or((condition, "True"));
-            return Ok(Goal::Condition { kind: kind.to_owned(), status: status.trim_matches('"').to_owned() });
+            return Ok(Goal::Condition { kind: kind.to_owned(), status: status.to_owned() });
         }
         if let Some(path) = text.strip_prefix("jsonpath=") {
             return Goal::parse_path(path);
@@ -207,26 +207,52 @@ impl Goal {
         if path.is_empty() {
             return Err(Failure::text("jsonpath expression cannot be empty"));
         }
-        let bare = path.strip_prefix('{').and_then(|path| path.strip_suffix('}')).unwrap_or(path);
-        let path = format!("{{.{}}}", bare.trim_start_matches('.'));
-        let path = jsonpath::Template::parse(&path).map_err(Failure::text)?;
-        Ok(Goal::Value { path, value: value.map(str::to_owned) })
+        let path = relaxed(path)?;
+        jsonpath::Template::parse(&format!("{{.{path}}}")).map_err(Failure::text)?;
+        Ok(Goal::Value { path: path.to_owned(), value: value.map(str::to_owned) })
     }
 
-    fn is_met(&self, object: &Value) -> bool {
+    /// Whether it is met. An error is a path that can never lead to one value of this object.
+    fn is_met(&self, object: &Value) -> Result<bool, Failure> {
         match self {
-            Goal::Deleted => false,
-            Goal::Created => true,
-            Goal::Value { path, value } => path.print(object).is_ok_and(|found| match value {
-                Some(value) => found == *value,
-                None => !found.is_empty(),
-            }),
+            Goal::Deleted => Ok(false),
+            Goal::Created => Ok(true),
+            Goal::Value { path, value } => {
+                let found = jsonpath::find(path, object).map_err(Failure::text)?;
+                is_found(&found, value.as_deref())
+            }
             Goal::Condition { kind, status } => {
                 let mut conditions = list(object, "status.conditions").iter();
                 let found = conditions.find(|c| text(c, "type").eq_ignore_ascii_case(kind));
-                found.is_some_and(|c| is_current(c, object) && text(c, "status").eq_ignore_ascii_case(status))
+                Ok(found.is_some_and(|c| is_current(c, object) && text(c, "status").eq_ignore_ascii_case(status)))
             }
         }
+    }
+}
+
+/// A path with or without braces and the dot before it, without them. Mirrors `RelaxedJSONPathExpression`.
+fn relaxed(path: &str) -> Result<&str, Failure> {
+    let inner = path.strip_prefix('{').and_then(|path| path.strip_suffix('}')).unwrap_or(path);
+    let bare = inner.strip_prefix('.').unwrap_or(inner);
+    if bare.is_empty() || bare.contains(['{', '}']) {
+        const WANTED: &str = "unexpected path string, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or \
+                              '{.name1.name2}'";
+        return Err(Failure::text(WANTED));
+    }
+    Ok(bare)
+}
+
+/// Whether a path has led to the value that is waited for, or to any if none is named. Mirrors `verifyParsedJSONPath` and
+/// `compareResults`.
+fn is_found(found: &[&Value], wanted: Option<&str>) -> Result<bool, Failure> {
+    match (found, wanted) {
+        ([], _) => Ok(false),
+        ([_, _, ..], _) => Err(Failure::text("given jsonpath expression matches more than one value")),
+        (_, None) => Ok(true),
+        ([Value::Array(_) | Value::Object(_)], _) => {
+            Err(Failure::text("jsonpath leads to a nested object or list which is not supported"))
+        }
+        ([one], Some(wanted)) => Ok(go_value(one).trim() == wanted.trim()),
     }
 }
 
@@ -254,7 +280,7 @@ async fn wait_for(
         match cx.get_once(kind, namespace, name).await {
             Err(fault) if fault.is_not_found() && deleted => return Ok(object.clone()),
             Err(fault) => return Err(fault),
-            Ok(there) if goal.is_met(&there) => return Ok(there),
+            Ok(there) if goal.is_met(&there)? => return Ok(there),
             Ok(_) if deadline.once => {
                 return Err(Failure::text(format!("condition not met for {}/{name}", kind.info().plural)));
             }
@@ -269,7 +295,7 @@ async fn wait_for(
     match listed.items.into_iter().next() {
         None if deleted => return Ok(object.clone()),
         None => return Err(Status::not_found(kind, name).into()),
-        Some(there) if goal.is_met(&there) => return Ok(there),
+        Some(there) if goal.is_met(&there)? => return Ok(there),
         Some(_) => {}
     }
     loop {
@@ -279,7 +305,8 @@ async fn wait_for(
             Some(WatchEvent::Deleted(_)) => {}
             Some(WatchEvent::Error(status)) => return Err(status.into()),
             Some(event) => {
-                if let Some(now) = event.object().map(|object| object.printed()).filter(|now| goal.is_met(now)) {
+                let Some(now) = event.object().map(|object| object.printed()) else { continue };
+                if goal.is_met(&now)? {
                     return Ok(now);
                 }
             }
@@ -307,10 +334,13 @@ mod tests {
             ("jsonpath={.status.phase}", true),
             ("jsonpath={.status.conditions[?(@.type==\"Ready\")].status}=True", true),
             ("jsonpath={.status.reason}", false),
+            ("condition=Ready=\"True\"", false),
+            ("jsonpath={.status.phase}= Running ", true),
+            ("jsonpath={.status.conditions}", true),
             ("Create", true),
         ] {
             let text = text.replace('\'', "");
-            assert_eq!(Goal::parse(&text).map(|goal| goal.is_met(&object)).ok(), Some(met), "{text}");
+            assert_eq!(Goal::parse(&text).and_then(|goal| goal.is_met(&object)).ok(), Some(met), "{text}");
         }
         for (text, why) in [
             ("ready", "unrecognized condition: \"ready\""),
@@ -319,8 +349,15 @@ mod tests {
                 "jsonpath wait has to have a value after equal sign, like --for=jsonpath='{.status.readyReplicas}'=3",
             ),
             ("jsonpath=", "jsonpath expression cannot be empty"),
+            (
+                "jsonpath={.a}{.b}=c",
+                "unexpected path string, expected a 'name1.name2' or '.name1.name2' or '{name1.name2}' or '{.name1.name2}'",
+            ),
+            ("jsonpath={.status}=Running", "jsonpath leads to a nested object or list which is not supported"),
+            ("jsonpath={.status.*}", "given jsonpath expression matches more than one value"),
+            ("jsonpath={.status.conditions[3].type}", "array index out of bounds: index 3, length 1"),
         ] {
-            assert_eq!(Goal::parse(text).unwrap_err().message(), why);
+            assert_eq!(Goal::parse(text).and_then(|goal| goal.is_met(&object)).unwrap_err().message(), why);
         }
     }
 }

@@ -204,7 +204,14 @@ async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> 
         }
     };
     // The server's default is an hour.
-    let expiration_seconds = timeout(args, "duration")?.map_or(3600, |duration| duration.as_secs() as i64);
+    let duration = timeout(args, "duration")?;
+    if duration.is_none() && args.value("duration").starts_with('-') {
+        return Err(Failure::text("--duration must be greater than or equal to 0"));
+    }
+    if duration.is_some_and(|duration| duration.subsec_nanos() > 0) {
+        return Err(Failure::text("--duration cannot be expressed in units less than seconds"));
+    }
+    let expiration_seconds = duration.map_or(3600, |duration| duration.as_secs() as i64);
     let body = Body::Token { audiences: args.values("audience").to_vec(), expiration_seconds, pod };
     let mut request = cx.request(Verb::Create, Kind::ServiceAccount, cx.namespace(args), account, body);
     request.subresource = Some(Subresource::Token);
