@@ -127,16 +127,19 @@ async fn find(args: &Args, cx: &Kubectl) -> Result<Vec<Wanted>, Failure> {
     Ok(wanted)
 }
 
-/// Looks twice a second until all that is named is there, and something is.
+/// Looks twice a second until all that is named is there, and something is. For one that is missing is waited; of more it is
+/// told at once, as there: what `Visit` gives back then is no longer a NotFound.
 async fn until_created(deadline: &Deadline, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     loop {
         let wanted = find(args, cx).await?;
         let mut missing = wanted.is_empty();
+        let mut faults = Vec::new();
         for wanted in wanted {
-            match wanted.read(cx).await {
-                Err(fault) if fault.is_not_found() => missing = true,
-                result => drop(result?),
-            }
+            faults.extend(wanted.read(cx).await.err());
+        }
+        match faults.as_slice() {
+            [one] if one.is_not_found() => missing = true,
+            _ => Failure::all(faults)?,
         }
         if !missing {
             return Ok(());
