@@ -32,10 +32,11 @@ impl<'v> Ordered<'v> {
         let written = self.value.as_object().into_iter().flatten();
         let find = |name: &str| self.value.as_object().and_then(|written| written.get_key_value(name));
         let plain = |(name, value): (&'v String, &'v Value)| (name.as_str(), self.part("any", value));
-        let is_whole = self.go_type == self.outermost;
-        let head = TYPE_META.iter().filter(|_| is_whole).filter_map(|name| find(name).map(plain));
         let mut order = Vec::new();
         declared(self.outermost, fields, &mut order);
+        // A kind in a list of them is a whole object too; what refers to one declares these fields where it has them.
+        let is_embedded = |name: &&&str| order.iter().all(|field| field.json != **name);
+        let head = TYPE_META.iter().filter(is_embedded).filter_map(|name| find(name).map(plain));
         let body = order.iter().filter_map(|field| {
             let (name, value) = find(&field.json)?;
             Some((name.as_str(), self.part(field.go_type, value)))

@@ -4,39 +4,38 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::get::in_chunks;
 use super::watch::{Printed, next};
 use crate::apiserver::request::{Body, Options, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, timeout};
+use crate::cluster::kubectl::args::{Args, one_kind};
+use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
 use crate::cluster::kubectl::client::Stream;
+use crate::cluster::kubectl::print::Output;
 use crate::cluster::kubectl::print::describe::event_age;
 use crate::cluster::kubectl::print::fields::{text, time};
-use crate::cluster::kubectl::print::{Output, print};
-use crate::object::Kind;
+use crate::object::{Discovery, Kind};
 
 /// `kubectl events`.
 pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut told = Told::new(args, cx)?;
     let options = about(args, cx).await?;
     let namespace = if told.everywhere { "" } else { cx.namespace(args) };
-    let listed = cx.list(Kind::Event, namespace, options.clone()).await?;
-    let mut events = listed.items;
-    events.retain(|event| told.wants(event));
     if args.is_on("watch") {
-        events.iter().try_for_each(|event| told.tell(std::slice::from_ref(event), true, cx))?;
+        // No list goes before it: a watch from nowhere brings what there is.
         let limit = if args.has("request-timeout") { timeout(args, "request-timeout")? } else { None };
         let mut request = cx.request(Verb::Watch, Kind::Event, namespace, "", Body::None);
-        request.options = Options { limit: 0, resource_version: listed.revision.to_string(), ..options };
+        request.options = Options { limit: 0, ..options };
         return follow(&cx.open(request, limit), limit, &mut told, cx).await;
     }
+    let mut events = cx.list(Kind::Event, namespace, options).await?.items;
+    events.retain(|event| told.wants(event));
     if events.is_empty() {
         cx.complain(match told.everywhere {
-            true => "No events found".to_owned(),
+            true => "No events found.".to_owned(),
             false => format!("No events found in {namespace} namespace."),
         });
         return Ok(());
@@ -47,7 +46,7 @@ pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 }
 
 /// Tells of each Event as it comes.
-async fn follow(stream: &Stream, limit: Option<Duration>, told: &mut Told, cx: &Kubectl) -> Result<(), Failure> {
+async fn follow(stream: &Stream, limit: Option<Duration>, told: &mut Told<'_>, cx: &Kubectl) -> Result<(), Failure> {
     while let Some(event) = next(stream, limit).await {
         match (&event, event.object()) {
             (WatchEvent::Error(status), _) => return Err(status.clone().into()),
@@ -65,7 +64,8 @@ async fn follow(stream: &Stream, limit: Option<Duration>, told: &mut Told, cx: &
 }
 
 /// What is told of Events, and how.
-struct Told {
+struct Told<'a> {
+    args: &'a Args,
     types: Vec<String>,
     output: Output,
     everywhere: bool,
@@ -73,15 +73,22 @@ struct Told {
     printed: Printed,
 }
 
-impl Told {
-    fn new(args: &Args, cx: &Kubectl) -> Result<Told, Failure> {
-        let types: Vec<String> =
-            args.values("types").iter().flat_map(|types| types.split(',')).map(str::to_ascii_lowercase).collect();
+impl<'a> Told<'a> {
+    fn new(args: &'a Args, cx: &Kubectl) -> Result<Told<'a>, Failure> {
+        let types: Vec<String> = args
+            .values("types")
+            .iter()
+            .filter(|types| !types.is_empty())
+            .flat_map(|types| types.split(','))
+            .map(str::to_ascii_lowercase)
+            .collect();
         if !types.iter().all(|one| one == "normal" || one == "warning") {
             return Err(Failure::text("valid --types are Normal or Warning"));
         }
         let (everywhere, no_headers) = (args.is_on("all-namespaces"), args.is_on("no-headers"));
-        Ok(Told { types, output: cx.output(args)?, everywhere, no_headers, printed: Printed::default() })
+        // It has no table of its own for -o wide, and no columns.
+        plain_options("", args)?;
+        Ok(Told { args, types, output: cx.output(args)?, everywhere, no_headers, printed: Printed::default() })
     }
 
     fn wants(&self, event: &Value) -> bool {
@@ -90,8 +97,11 @@ impl Told {
 
     fn tell(&mut self, events: &[Value], single: bool, cx: &Kubectl) -> Result<(), Failure> {
         if !self.output.is_table() {
-            cx.print(&print(&self.output, events, single, cx.now()).map_err(Failure::text)?);
-            return Ok(());
+            if single || matches!(self.output, Output::Name) {
+                return events.iter().try_for_each(|event| cx.tell_struct(event, "", self.args));
+            }
+            let list = json!({"apiVersion": "v1", "kind": "EventList", "metadata": {}, "items": events});
+            return cx.tell_struct(&list, "", self.args);
         }
         let namespace = if self.everywhere { "NAMESPACE\t" } else { "" };
         let head = format!("{namespace}LAST SEEN\tTYPE\tREASON\tOBJECT\tMESSAGE");
@@ -112,8 +122,16 @@ async fn about(args: &Args, cx: &Kubectl) -> Result<Options, Failure> {
     if !word.contains('/') {
         return Err(Failure::text("--for must be in resource/name form"));
     }
-    let target = cx.targets("events", &[word.to_owned()]).await?.remove(0);
-    let (info, name) = (target.kind.info(), target.name.unwrap_or_default());
+    let (kind, name) = word.split_once('/').unwrap_or((word, ""));
+    if name.contains('/') {
+        return Err(Failure::text("arguments in resource/name form may not have more than one slash"));
+    }
+    let built_in = Discovery::default();
+    let known = if built_in.from_word(kind).is_some() { built_in } else { cx.discover().await? };
+    let info = one_kind(kind, &known).map_err(|missing| cx.told(&missing))?.info();
+    if name.is_empty() {
+        return Ok(options);
+    }
     let field_selector = format!(
         "involvedObject.kind={},involvedObject.apiVersion={},involvedObject.name={name}",
         info.kind, info.api_version
