@@ -57,16 +57,79 @@ resources:
         ("kubectl api-resources -o json", "{\n    \"kind\": \"APIResourceList\",\n    \"apiVersion\": \"v1\",…"),
         ("kubectl api-resources --verbs=dance --no-headers -o name", ""),
         ("kubectl api-resources --sort-by=age", "error: --sort-by accepts only name or kind"),
-        ("kubectl api-resources -o table", "error: --output table is not available; write wide, name, json or yaml"),
+        ("kubectl api-resources -o table", 
+            "error: unable to match a printer suitable for the output format \"table\", allowed formats are: json,kyaml,name,wide,yaml"),
+        ("kubectl api-resources -o kyaml --api-group=node.k8s.io", "---\n{\n  kind: \"APIResourceList\",\n  apiVersion: \"v1\",…"),
+        ("kubectl api-resources --categories=all --cached --api-group=apps -o name",
+            "daemonsets.apps\ndeployments.apps\nreplicasets.apps\nstatefulsets.apps"),
+        ("kubectl api-resources --categories=all,none --no-headers", ""),
+        ("kubectl api-resources pods nodes", "error: unexpected arguments: [pods nodes]\nSee 'kubectl api-resources -h' for help and examples"),
+        ("kubectl api-versions v1", "error: unexpected arguments: [v1]\nSee 'kubectl api-versions -h' for help and examples"),
+        ("kubectl version 1 2", "error: extra arguments: [1 2]"),
+        ("kubectl version 1 --client", "Client Version: v1.36.2\nKustomize Version: v5.8.1"),
         ("kubectl version", "Client Version: v1.36.2\nKustomize Version: v5.8.1\nServer Version: v1.36.2"),
         ("kubectl version --client", "Client Version: v1.36.2\nKustomize Version: v5.8.1"),
-        ("kubectl version --client -o json", "{\n  \"clientVersion\": {…"),
+        ("kubectl version --client -o json", "\
+{
+  \"clientVersion\": {
+    \"major\": \"1\",
+    \"minor\": \"36\",
+    \"gitVersion\": \"v1.36.2\",
+    \"gitTreeState\": \"clean\",
+    \"compiler\": \"gc\",
+    \"platform\": \"linux/amd64\"
+  },
+  \"kustomizeVersion\": \"v5.8.1\"
+}"),
         ("kubectl version -o yaml", "clientVersion:\n  compiler: gc…"),
         ("kubectl version -o wide", "error: --output must be 'yaml' or 'json'"),
     ];
     check(&mut shell, &script);
+    let version = shell.line("kubectl version -o yaml");
+    assert!(version.ends_with("platform: linux/amd64\n\n"), "{version:?}");
     let wide = shell.line("kubectl api-resources -o wide --api-group=batch");
     assert!(wide.contains("CronJob   create,delete,deletecollection,get,list,patch,update,watch   all\n"), "{wide}");
+}
+
+#[test]
+fn the_cluster_is_where_its_services_are() {
+    let mut shell = Shell::new(Path::new("."), "where");
+    let services = r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "dns", "labels": {"kubernetes.io/cluster-service": "true",
+            "kubernetes.io/name": "CoreDNS"}}, "spec": {"ports": [{"name": "dns", "port": 53}]}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "safe", "labels": {"kubernetes.io/cluster-service": "true"}},
+            "spec": {"ports": [{"name": "api", "port": 443}]}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "labels": {"kubernetes.io/cluster-service": "true"}},
+            "spec": {"ports": [{"port": 80}]}}]}"#;
+    shell.cluster.kubectl.files = std::rc::Rc::new([("services.yaml".to_owned(), services.to_owned())].into());
+    shell.line("kubectl create -f services.yaml");
+    const URL: &str = "https://172.18.0.2:6443";
+    const MORE: &str = "To further debug and diagnose cluster problems, use 'kubectl cluster-info dump'.";
+    let of = |service: &str| format!("{URL}/api/v1/namespaces/where/services/{service}/proxy");
+    let script = [
+        ("kubectl cluster-info", &*format!("Kubernetes control plane is running at {URL}\n\n{MORE}")),
+        (
+            "kubectl cluster-info -n where",
+            &*format!(
+                "\
+Kubernetes control plane is running at {URL}
+CoreDNS is running at {}
+safe is running at {}
+web is running at {}\n\n{MORE}",
+                of("dns:dns"),
+                of("https:safe:api"),
+                of("web")
+            ),
+        ),
+        (
+            "kubectl cluster-info --as=ada",
+            &*format!(
+                "\n{MORE}\nError from server (Forbidden): services is forbidden: \
+User \"ada\" cannot list resource \"services\" in API group \"\" in the namespace \"kube-system\""
+            ),
+        ),
+    ];
+    check(&mut shell, &script);
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Config {
     pub fn view(&self, minify: bool) -> Value {
         let shown = self.contexts.iter().filter(|(name, _)| !minify || **name == self.current);
         let contexts: Vec<Value> = shown.map(|(name, of)| json!({"context": context(of), "name": name})).collect();
-        let server = format!("https://{API_SERVER_IP}:6443");
+        let server = server();
         let user = json!({"client-certificate-data": OMITTED, "client-key-data": OMITTED});
         json!({
             "apiVersion": "v1",
@@ -78,6 +78,11 @@ impl Config {
             "users": [{"name": USER, "user": user}],
         })
     }
+}
+
+/// Where the API server listens.
+pub fn server() -> String {
+    format!("https://{API_SERVER_IP}:6443")
 }
 
 fn context(of: &Context) -> Value {

@@ -193,7 +193,7 @@ fn by_verb<'a>(verb: &str, args: &'a Args, cx: &'a Kubectl) -> Pin<Box<dyn Futur
         "explain" => Box::pin(verbs::explain::explain(args, cx)),
         "kustomize" => Box::pin(ready(verbs::kustomize::kustomize(args, cx))),
         "api-resources" => Box::pin(verbs::about::api_resources(args, cx)),
-        "api-versions" => Box::pin(verbs::about::api_versions(cx)),
+        "api-versions" => Box::pin(verbs::about::api_versions(args, cx)),
         "cluster-info" => Box::pin(verbs::about::cluster_info(args, cx)),
         "version" => Box::pin(verbs::about::version(args, cx)),
         _ => Box::pin(ready(Err(unknown(verb)))),

@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "api-resources",
         words: "",
         about: "The kinds that the cluster knows.",
-        flags: &[&["api-group", "namespaced", "no-headers", "output", "sort-by", "verbs"]],
+        flags: &[&["api-group", "cached", "categories", "namespaced", "no-headers", "output", "sort-by", "verbs"]],
     },
     Command { name: "api-versions", words: "", about: "The groups and versions of these kinds.", flags: &[] },
     Command {

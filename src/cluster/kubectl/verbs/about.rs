@@ -9,8 +9,9 @@ use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{list, text};
-use crate::cluster::kubectl::print::{json_text, tabs, yaml};
+use crate::cluster::kubectl::config;
+use crate::cluster::kubectl::print::fields::{int, list, text};
+use crate::cluster::kubectl::print::{json_text, kyaml, no_printer, tabs, yaml};
 use crate::object::go_types::Ordered;
 use crate::object::{Discovery, Kind, versions};
 
@@ -19,16 +20,17 @@ const KUSTOMIZE: &str = "v5.8.1";
 
 /// `kubectl api-resources`. Mirrors `pkg/cmd/apiresources`.
 pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    no_arguments("api-resources", args)?;
     let output = args.value("output");
-    if !matches!(output, "" | "wide" | "name" | "json" | "yaml") {
-        return Err(Failure::text(format!("--output {output} is not available; write wide, name, json or yaml")));
+    if !matches!(output, "" | "wide" | "name" | "json" | "yaml" | "kyaml") {
+        return Err(Failure::text(no_printer(output, "json,kyaml,name,wide,yaml")));
     }
     let by = args.value("sort-by");
     if !matches!(by, "" | "name" | "kind") {
         return Err(Failure::text("--sort-by accepts only name or kind"));
     }
     let known = cx.discover().await?;
-    let mut kinds: Vec<Kind> = known.kinds().filter(|kind| is_asked_for(*kind, args)).collect();
+    let mut kinds: Vec<Kind> = known.kinds().filter(|kind| is_asked_for(*kind, &known, args)).collect();
     kinds.sort_by_key(|kind| {
         let info = kind.info();
         let first = match by {
@@ -42,11 +44,12 @@ pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         kinds.iter().for_each(|kind| cx.line(kind.info().qualified_plural()));
         return Ok(());
     }
-    if matches!(output, "json" | "yaml") {
+    if matches!(output, "json" | "yaml" | "kyaml") {
         let resources: Vec<Value> = kinds.into_iter().map(|kind| whole_row(&known, kind)).collect();
         let list = json!({"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": "", "resources": resources});
         cx.print(&match output {
             "json" => json_text(&Ordered::object("APIResourceList", &list)),
+            "kyaml" => kyaml::in_order(&Ordered::object("APIResourceList", &list)),
             _ => yaml::print(&list),
         });
         return Ok(());
@@ -82,17 +85,28 @@ fn whole_row(known: &Discovery, kind: Kind) -> Value {
     row
 }
 
-/// Whether `--api-group`, `--namespaced` and `--verbs` let a kind through.
-fn is_asked_for(kind: Kind, args: &Args) -> bool {
-    let (info, can) = (kind.info(), verbs(kind, None));
-    let mut wanted = args.values("verbs").iter().flat_map(|words| words.split(','));
+/// Whether the flags let a kind through: it has all verbs and all categories that they name.
+fn is_asked_for(kind: Kind, known: &Discovery, args: &Args) -> bool {
+    let (info, can, categories) = (kind.info(), verbs(kind, None), known.categories(kind));
+    let wanted = |flag| args.values(flag).iter().flat_map(|words| words.split(',')).filter(|word| !word.is_empty());
     (!args.has("api-group") || args.value("api-group") == info.group)
         && (!args.has("namespaced") || args.is_on("namespaced") == info.namespaced)
-        && wanted.all(|verb| can.contains(&verb))
+        && wanted("verbs").all(|verb| can.contains(&verb))
+        && wanted("categories").all(|category| categories.contains(&category))
+}
+
+/// Mirrors `UsageErrorf` for a command whose words are all flags.
+fn no_arguments(command: &str, args: &Args) -> Result<(), Failure> {
+    if args.words.is_empty() {
+        return Ok(());
+    }
+    let words = args.words.join(" ");
+    Err(Failure::text(format!("unexpected arguments: [{words}]\nSee 'kubectl {command} -h' for help and examples")))
 }
 
 /// `kubectl api-versions`.
-pub async fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
+pub async fn api_versions(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    no_arguments("api-versions", args)?;
     let known = cx.discover().await?;
     let versions: BTreeSet<&str> =
         known.kinds().chain(versions::others()).map(|kind| kind.info().api_version).collect();
@@ -103,6 +117,9 @@ pub async fn api_versions(cx: &Kubectl) -> Result<(), Failure> {
 /// `kubectl version`. The server is asked for its own; the client's is the same.
 pub async fn version(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = args.value("output");
+    if !args.words.is_empty() && !args.is_on("client") {
+        return Err(Failure::text(format!("extra arguments: [{}]", args.words.join(" "))));
+    }
     if !matches!(output, "" | "json" | "yaml") {
         return Err(Failure::text("--output must be 'yaml' or 'json'"));
     }
@@ -121,8 +138,9 @@ pub async fn version(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
     }
     match output {
-        "json" => cx.line(serde_json::to_string_pretty(&whole).unwrap_or_default()),
-        "yaml" => cx.print(&yaml::print(&whole)),
+        "json" => cx.line(serde_json::to_string_pretty(&Ordered::object("Version", &whole)).unwrap_or_default()),
+        // The document has a line's end of its own.
+        "yaml" => cx.line(yaml::print(&whole)),
         _ => cx.line(lines.join("\n")),
     }
     failed.map_or(Ok(()), Err)
@@ -133,21 +151,38 @@ pub async fn cluster_info(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.words.first().is_some_and(|word| word == "dump") {
         return Err(Failure::text("cluster-info dump is not here; get KIND -A -o yaml shows what there is of a kind"));
     }
-    // A real kubectl has the address from its kubeconfig.
-    let server = cx.get_once(Kind::EndpointSlice, "default", "kubernetes").await?;
-    let address = server.pointer("/endpoints/0/addresses/0").and_then(Value::as_str).unwrap_or_default();
-    let port = server.pointer("/ports/0/port").and_then(Value::as_i64).unwrap_or(6443);
-    let url = format!("https://{address}:{port}");
-    cx.line(format!("Kubernetes control plane is running at {url}"));
-    let options =
-        Options { label_selector: "kubernetes.io/cluster-service=true".to_owned(), limit: 500, ..Options::default() };
-    for service in cx.list(Kind::Service, "kube-system", options).await?.items {
-        let name = text(&service, "metadata.name");
-        let port = list(&service, "spec.ports").first().map_or("", |port| text(port, "name"));
-        let shown = service["metadata"]["labels"]["kubernetes.io/name"].as_str().unwrap_or(name);
-        let port = if port.is_empty() { String::new() } else { format!(":{port}") };
-        cx.line(format!("{shown} is running at {url}/api/v1/namespaces/kube-system/services/{name}{port}/proxy"));
+    let namespace = match args.value("namespace") {
+        "" => "kube-system",
+        namespace => namespace,
+    };
+    let options = Options { label_selector: "kubernetes.io/cluster-service=true".to_owned(), ..Options::default() };
+    let listed = cx.list(Kind::Service, namespace, options).await;
+    if let Ok(services) = &listed {
+        let url = config::server();
+        cx.line(format!("Kubernetes control plane is running at {url}"));
+        for service in &services.items {
+            let name = service["metadata"]["labels"]["kubernetes.io/name"].as_str().filter(|name| !name.is_empty());
+            let name = name.unwrap_or(text(service, "metadata.name"));
+            cx.line(format!("{name} is running at {}", link(service, &url)));
+        }
     }
     cx.line("\nTo further debug and diagnose cluster problems, use 'kubectl cluster-info dump'.");
-    Ok(())
+    listed.map(drop)
+}
+
+/// Where a Service of the cluster's is reached: at its load balancer, or through the API server.
+fn link(service: &Value, url: &str) -> String {
+    let ports = list(service, "spec.ports");
+    if let Some(ingress) = list(service, "status.loadBalancer.ingress").first() {
+        let host = Some(text(ingress, "ip")).filter(|ip| !ip.is_empty()).unwrap_or(text(ingress, "hostname"));
+        return ports.iter().map(|port| format!("http://{host}:{} ", int(port, "port"))).collect();
+    }
+    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(service, path));
+    let name = match ports.first().map(|port| (text(port, "name"), int(port, "port"))) {
+        None => name.to_owned(),
+        Some((port, number)) if port == "https" || number == 443 => format!("https:{name}:{port}"),
+        Some(("", _)) => name.to_owned(),
+        Some((port, _)) => format!("{name}:{port}"),
+    };
+    format!("{url}/api/v1/namespaces/{namespace}/services/{name}/proxy")
 }
