@@ -36,14 +36,30 @@ fn what_is_not_there_is_told() {
             ("kubectl explain pod.foo", "error: field \"foo\" does not exist"),
             ("kubectl explain pod.spec.foo.bar", "error: field \"bar\" does not exist"),
             ("kubectl explain pod.spec.nodeName.x", "error: field \"x\" does not exist"),
-            ("kubectl explain pod.spec.containers[0]", "error: invalid jsonpath syntax, all nodes must be field nodes"),
+            ("kubectl explain pod.spec.containers[0]", "error: invalid jsonpath syntax, first node must be field node"),
+            ("kubectl explain pods[0].spec", "error: invalid jsonpath syntax, first node must be field node"),
+            ("kubectl explain pod.spec..image", "error: invalid jsonpath syntax, first node must be field node"),
+            ("kubectl explain pod.spec.*", "error: invalid jsonpath syntax, first node must be field node"),
+            ("kubectl explain [0]", "error: invalid jsonpath syntax, first node must be field node"),
+            (
+                "kubectl explain pod.spec.containers[] --api-version=v1",
+                "error: invalid jsonpath syntax, all nodes must be field nodes",
+            ),
+            ("kubectl explain deployments.apps.spec --api-version=apps/v1", "error: field \"spec\" does not exist"),
+            (
+                "kubectl explain deploy --api-version=autoscaling/v1",
+                "error: GVR (autoscaling/v1, Resource=deployments) not found in OpenAPI schema",
+            ),
+            ("kubectl explain deploy --api-version=apps/v1/x", "error: unexpected GroupVersion string: apps/v1/x"),
+            ("kubectl explain gizmo -o table", "the server doesn't have a resource type \"gizmo\""),
+            ("kubectl explain pod -o table", "error: unrecognized format: table"),
             (
                 "kubectl explain deploy --api-version=apps/v2",
                 "error: couldn't find resource for \"apps/v2, Resource=deployments\"",
             ),
             (
                 "kubectl explain deploy --api-version=v1",
-                "error: GVR (v1, Resource=deployments) not found in OpenAPI schema",
+                "error: GVR (/v1, Resource=deployments) not found in OpenAPI schema",
             ),
         ],
     );

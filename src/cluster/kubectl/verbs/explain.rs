@@ -5,10 +5,10 @@
 //! output of older versions, `plaintext-openapiv2`.
 
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, no_resource_type, one_kind};
+use crate::cluster::kubectl::args::{Args, one_kind};
 use crate::cluster::kubectl::calls::Failure;
 use crate::object::explain::{self, Explanation, Field};
-use crate::object::{Discovery, Kind};
+use crate::object::{Discovery, Kind, versions};
 
 /// So wide are a description and the description of a field in a list.
 const WIDTH: usize = 76;
@@ -16,7 +16,7 @@ const WIDTH: usize = 76;
 /// `kubectl explain TYPE[.field]`.
 pub async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let word = match args.words.as_slice() {
-        [word] => word.trim_end_matches('.'),
+        [word] => word.strip_suffix('.').unwrap_or(word),
         [] => {
             let why = "You must specify the type of resource to explain.";
             let way = "Use \"kubectl api-resources\" for a complete list of supported resources.";
@@ -24,48 +24,63 @@ pub async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
         _ => return Err(Failure::text("We accept only this format: explain RESOURCE")),
     };
-    if !matches!(args.value("output"), "" | "plaintext") {
-        return Err(Failure::text(format!("unrecognized format: {}", args.value("output"))));
+    let first = word.split(['.', '[']).next().unwrap_or_default();
+    if matches!(first, "" | "*") {
+        return Err(Failure::text("invalid jsonpath syntax, first node must be field node"));
     }
-    let first = word.split('.').next().unwrap_or_default();
     let built_in = Discovery::default();
     let known = if built_in.from_word(first).is_some() { built_in } else { cx.discover().await? };
-    if known.from_word(first).is_none() {
-        return Err(cx.told(&no_resource_type(first)));
+    let kind = one_kind(first, &known).map_err(|missing| cx.told(&missing))?;
+    let (kind, path) = match args.value("api-version") {
+        "" => (kind, path_in(kind, word, first)?),
+        wanted => {
+            let path = fields(&word[first.len()..], "all nodes must be field nodes")?;
+            (in_version(kind, wanted, &known)?, path)
+        }
+    };
+    match args.value("output") {
+        "" | "plaintext" => {}
+        "plaintext-openapiv2" => return Err(Failure::text("-o plaintext-openapiv2 is left out here: write plaintext")),
+        other => return Err(Failure::text(format!("unrecognized format: {other}"))),
     }
-    let (kind, path) = apart(word, &known)?;
-    let kind = in_version(kind, args.value("api-version"), &known)?;
     let about = About { kind, known: &known };
     cx.print(&about.page(&path, args.is_on("recursive"))?);
     Ok(())
 }
 
-/// `deployments.apps.spec.replicas`: the kind, with its group or without, and the way to a field. Mirrors
+/// `deployments.apps.spec.replicas`: the way to a field behind the kind, which stands there with its group or without. Mirrors
 /// `SplitAndParseResourceRequestWithMatchingPrefix`.
-fn apart<'a>(word: &'a str, known: &Discovery) -> Result<(Kind, Vec<&'a str>), Failure> {
-    let (first, rest) = word.split_once('.').unwrap_or((word, ""));
-    let kind = one_kind(first, known)?;
-    let rest = match word.strip_prefix(&kind.info().qualified_plural()) {
-        Some(rest) if rest.is_empty() || rest.starts_with('.') => rest.trim_start_matches('.'),
-        _ => rest,
-    };
-    if rest.contains(['[', '*']) {
-        return Err(Failure::text("invalid jsonpath syntax, all nodes must be field nodes"));
+fn path_in<'a>(kind: Kind, word: &'a str, first: &str) -> Result<Vec<&'a str>, Failure> {
+    let qualified = word.strip_prefix(&kind.info().qualified_plural());
+    let rest = qualified.filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+    // Not only the first node is meant, but so it says.
+    fields(rest.unwrap_or(&word[first.len()..]), "first node must be field node")
+}
+
+/// `.spec.containers`: the names one after the other. Mirrors `jsonPathParse`, as far as anything but fields is refused.
+fn fields<'a>(path: &'a str, else_say: &str) -> Result<Vec<&'a str>, Failure> {
+    let names: Vec<&str> = path.split('.').skip(1).collect();
+    if path.contains('[') || path.contains("..") || names.contains(&"*") {
+        return Err(Failure::text(format!("invalid jsonpath syntax, {else_say}")));
     }
-    Ok((kind, if rest.is_empty() { Vec::new() } else { rest.split('.').collect() }))
+    Ok(names)
 }
 
 /// The kind in the version that `--api-version` names.
 fn in_version(kind: Kind, wanted: &str, known: &Discovery) -> Result<Kind, Failure> {
     let info = kind.info();
-    if wanted.is_empty() || wanted == info.api_version {
+    if wanted == info.api_version {
         return Ok(kind);
+    }
+    let (group, version) = wanted.split_once('/').unwrap_or(("", wanted));
+    if version.contains('/') {
+        return Err(Failure::text(format!("unexpected GroupVersion string: {wanted}")));
     }
     if let Some(kind) = known.from_manifest(wanted, info.kind) {
         return Ok(kind);
     }
-    let resource = format!("{wanted}, Resource={}", info.plural);
-    let served = known.kinds().any(|kind| kind.info().api_version == wanted);
+    let resource = format!("{group}/{version}, Resource={}", info.plural);
+    let served = known.kinds().chain(versions::others()).any(|kind| kind.info().api_version == wanted);
     Err(Failure::text(match served {
         true => format!("GVR ({resource}) not found in OpenAPI schema"),
         false => format!("couldn't find resource for \"{resource}\""),
