@@ -63,11 +63,17 @@ fn what_one_may() {
         ("can-i get gizmos --as=ada", "Warning: the server doesn't have a resource type 'gizmos'\n\nno\n"),
         ("can-i admire pods --as=ada", "Warning: verb 'admire' is not a known verb\n\nno\n"),
         ("can-i", "error: you must specify two arguments: verb resource or verb resource/resourceName.\nSee 'kubectl auth can-i -h' for help and examples.\n"),
+        ("can-i list pods -q", ""),
+        ("can-i get gizmos -q --as=ada", "Warning: the server doesn't have a resource type 'gizmos'\n\n"),
+        ("can-i list pods --no-headers=false", "yes\n"),
+        ("can-i list pods --no-headers", "error: --no-headers cannot be set without --list specified\n"),
+        ("can-you list pods", "error: unknown command \"can-you list pods\"\nSee 'kubectl auth -h' for help and examples\n"),
         ("whoami", "ATTRIBUTE   VALUE\nUsername    kubernetes-admin\nGroups      [system:masters system:authenticated]\n"),
     ];
     for (line, want) in cases {
         assert_eq!(shell.line(&format!("kubectl auth {line}")), want, "{line}");
     }
+    assert!(shell.line("kubectl auth").starts_with("What one may do, and who one is.\n\nUsage: "));
     let shown = shell.line(&format!("kubectl auth whoami {VIEWER}"));
     assert!(shown.contains("Username    system:serviceaccount:team:viewer"), "{shown}");
     assert!(shown.contains("[system:serviceaccounts system:serviceaccounts:team system:authenticated]"), "{shown}");

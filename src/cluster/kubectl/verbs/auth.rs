@@ -8,6 +8,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::{rules, tabs};
+use crate::cluster::kubectl::usage;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind};
 
@@ -41,17 +42,22 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     match words.as_slice() {
         ["can-i"] if args.is_on("list") => list(args, cx).await,
         ["can-i", ..] if args.is_on("list") => Err(Failure::text("list option must be specified with no arguments")),
-        // Only the exit code tells.
-        ["can-i", verb, what] if args.is_on("quiet") => can_i(verb, what, args, &cx.apart()).await,
         ["can-i", verb, what] => can_i(verb, what, args, cx).await,
         ["can-i", ..] => {
             const HELP: &str = "See 'kubectl auth can-i -h' for help and examples.";
             const WANTED: &str = "you must specify two arguments: verb resource or verb resource/resourceName.";
             Err(Failure::text(format!("{WANTED}\n{HELP}")))
         }
-        ["whoami"] => whoami(args, cx).await,
+        ["whoami", ..] => whoami(args, cx).await,
         ["reconcile", ..] => Err(Failure::text("auth reconcile was left out; kubectl apply -f does nearly the same")),
-        _ => Err(Failure::text("write: kubectl auth can-i VERB RESOURCE, or: kubectl auth whoami")),
+        [] => {
+            cx.complain(usage::help("auth").trim_end());
+            Err(Failure::Told)
+        }
+        words => {
+            const HELP: &str = "See 'kubectl auth -h' for help and examples";
+            Err(Failure::text(format!("unknown command {:?}\n{HELP}", words.join(" "))))
+        }
     }
 }
 
@@ -61,18 +67,19 @@ async fn can_i(verb: &str, what: &str, args: &Args, cx: &Kubectl) -> Result<(), 
         true => json!({"nonResourceAttributes": url(verb, what, args, cx)?}),
         false => json!({"resourceAttributes": resource(verb, what, args, cx).await?}),
     };
-    if args.has("no-headers") {
+    if args.is_on("no-headers") {
         return Err(Failure::text("--no-headers cannot be set without --list specified"));
     }
     let answered = ask(Kind::SelfSubjectAccessReview, &json!({"spec": spec}), cx).await?;
     let status = &answered["status"];
-    if status["allowed"] == true {
-        cx.line("yes");
-        return Ok(());
-    }
+    let allowed = status["allowed"] == true;
     let why = ["reason", "evaluationError"].into_iter().filter_map(|field| status[field].as_str());
-    cx.line(why.fold("no".to_owned(), |no, why| format!("{no} - {why}")));
-    Err(Failure::Told)
+    let told = if allowed { "yes".to_owned() } else { why.fold("no".to_owned(), |no, why| format!("{no} - {why}")) };
+    // Else only the exit code tells, and what is warned of.
+    if !args.is_on("quiet") {
+        cx.line(told);
+    }
+    if allowed { Ok(()) } else { Err(Failure::Told) }
 }
 
 fn url(verb: &str, path: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
