@@ -151,6 +151,11 @@ fn roles_have_verbs_that_fit_their_resources() {
         }
     }
     assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
+    let line = "kubectl create rolebinding b --role=r --dry-run=client -o";
+    let shown = shell.line(&format!("{line} yaml"));
+    assert!(!shown.contains("subjects"), "{shown}");
+    let names = "'jsonpath={range .subjects[*]}{.kind} {.name}/{end}'";
+    assert_eq!(shell.line(&format!("{line} {names} --user=b,a --group=z --group=z")), "User b,a/Group z/Group z/");
     let line = "kubectl create role r --verb=get --resource=cm --resource-name=a,b --resource-name=c --resource-name=c";
     let shown = shell.line(&format!("{line} --dry-run=client -o jsonpath={{.rules[0].resourceNames}}"));
     assert_eq!(shown, "[\"a,b\",\"c\"]");

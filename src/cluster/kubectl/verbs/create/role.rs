@@ -194,10 +194,11 @@ pub fn binding(kind: &str, name: &str, args: &Args) -> Result<Value, Failure> {
         (_, role, "") => json!({"apiGroup": RBAC, "kind": "Role", "name": role}),
         (_, _, role) => json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": role}),
     };
-    let person = |kind: &'static str| move |name: String| json!({"apiGroup": RBAC, "kind": kind, "name": name});
-    let mut subjects: Vec<Value> = split(args.values("user")).into_iter().map(person("User")).collect();
-    subjects.extend(split(args.values("group")).into_iter().map(person("Group")));
-    for account in split(args.values("serviceaccount")) {
+    let person = |kind: &'static str| move |name: &String| json!({"apiGroup": RBAC, "kind": kind, "name": name});
+    // A name may have commas in it.
+    let mut subjects: Vec<Value> = args.values("user").iter().map(person("User")).collect();
+    subjects.extend(args.values("group").iter().map(person("Group")));
+    for account in args.values("serviceaccount") {
         let wrong = || Failure::text("serviceaccount must be <namespace>:<name>");
         let (namespace, name) = account.split_once(':').filter(|(_, name)| !name.contains(':')).ok_or_else(wrong)?;
         if namespace.is_empty() || name.is_empty() {
@@ -205,7 +206,11 @@ pub fn binding(kind: &str, name: &str, args: &Args) -> Result<Value, Failure> {
         }
         subjects.push(json!({"kind": "ServiceAccount", "name": name, "namespace": namespace}));
     }
-    Ok(json!({"apiVersion": API, "kind": kind, "metadata": {"name": name}, "roleRef": role, "subjects": subjects}))
+    let mut binding = json!({"apiVersion": API, "kind": kind, "metadata": {"name": name}, "roleRef": role});
+    if !subjects.is_empty() {
+        binding["subjects"] = json!(subjects);
+    }
+    Ok(binding)
 }
 
 fn split(values: &[String]) -> Vec<String> {
