@@ -276,3 +276,85 @@ rules: [{apiGroups: [lab.example], resources: [gizmos], verbs: [get, list, watch
     shell.line("sleep 1");
     assert_eq!(rules(&mut shell, "sums"), before[0]);
 }
+
+const WANTED: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reads, namespace: new, labels: {team: a}}
+rules:
+- {apiGroups: [''], resources: [pods, configmaps], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: reads, namespace: new}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reads}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: ada}
+- {kind: ServiceAccount, name: default, namespace: new}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: passed-over}
+";
+
+/// Roles and bindings are made, and their namespace; then only what is missing is added, or what is extra taken away.
+#[test]
+fn roles_are_reconciled_rule_by_rule() {
+    let mut shell = shell();
+    let other = WANTED
+        .replace("[pods, configmaps], verbs: [get]", "[pods], verbs: [get, list]")
+        .replace("name: ada", "name: bob");
+    let bound = other.replace("kind: Role, name: reads", "kind: ClusterRole, name: view");
+    let files = [("wanted.yaml", WANTED.to_owned()), ("other.yaml", other), ("bound.yaml", bound)];
+    let files = files.into_iter().map(|(name, text)| (name.to_owned(), text)).collect::<BTreeMap<_, _>>();
+    shell.cluster.kubectl.files = Rc::new(files);
+    const ROLE: &str = "role.rbac.authorization.k8s.io/reads reconciled";
+    const BINDING: &str = "rolebinding.rbac.authorization.k8s.io/reads reconciled";
+    const PODS: &str = "APIGroups:[] Resources:[pods] ResourceNames:[] NonResourceURLs:[]}";
+    let user = |name: &str| format!("{{Kind:User APIGroup:rbac.authorization.k8s.io Name:{name} Namespace:}}");
+    let created = format!(
+        "{ROLE}\n\treconciliation required create\n\tmissing rules added:\n\t\t{{Verbs:[get] APIGroups:[] Resources:[pods \
+         configmaps] ResourceNames:[] NonResourceURLs:[]}}\n{BINDING}\n\treconciliation required create\n\tmissing subjects \
+         added:\n\t\t{}\n\t\t{{Kind:ServiceAccount APIGroup: Name:default Namespace:new}}\n",
+        user("ada")
+    );
+    let added = format!("\treconciliation required update\n\tmissing rules added:\n\t\t{{Verbs:[list] {PODS}\n");
+    let joined = format!("\treconciliation required update\n\tmissing subjects added:\n\t\t{}\n", user("bob"));
+    let [dry, updated] = [" (dry run)", ""].map(|dry| format!("{ROLE}{dry}\n{added}{BINDING}{dry}\n{joined}"));
+    let nothing = format!("{ROLE}\n{BINDING}\n");
+    let removed = format!(
+        "{ROLE}\n\treconciliation required update\n\textra rules removed:\n\t\t{{Verbs:[list] {PODS}\n{BINDING}\n\t\
+         reconciliation required update\n\textra subjects removed:\n\t\t{}\n",
+        user("bob")
+    );
+    let opted_out = format!(
+        "{ROLE}\n\treconciliation required update, but object opted out (rbac.authorization.kubernetes.io/autoupdate: \
+         false)\n\tmissing rules added:\n\t\t{{Verbs:[list] {PODS}\n{BINDING}\n\treconciliation required recreate\n"
+    );
+    for (line, want) in [
+        ("auth reconcile -f wanted.yaml", created.as_str()),
+        ("auth reconcile -f wanted.yaml", &nothing),
+        ("auth reconcile -f other.yaml --dry-run=client", &dry),
+        ("auth reconcile -f other.yaml", &updated),
+        ("auth reconcile -f other.yaml", &nothing),
+        ("auth reconcile -f wanted.yaml --remove-extra-permissions --remove-extra-subjects", &removed),
+        (
+            "get role reads -n new -o jsonpath={.rules}{.metadata.labels}",
+            "[{\"apiGroups\":[\"\"],\"resources\":[\"pods\",\"configmaps\"],\"verbs\":[\"get\"]}]{\"team\":\"a\"}",
+        ),
+        (
+            "annotate role reads -n new rbac.authorization.kubernetes.io/autoupdate=false",
+            "role.rbac.authorization.k8s.io/reads annotated\n",
+        ),
+        ("auth reconcile -f bound.yaml", &opted_out),
+        ("get rolebinding reads -n new -o jsonpath={.roleRef.name}", "view"),
+        ("auth reconcile", "error: must specify one of -f and -k\n"),
+        ("auth reconcile x -f wanted.yaml", "error: no arguments are allowed\n"),
+        (
+            "auth reconcile -f wanted.yaml --dry-run=server",
+            "error: --dry-run=server for command reconcile is not supported yet\n",
+        ),
+    ] {
+        assert_eq!(shell.line(&format!("kubectl {line}")), want, "{line}");
+    }
+}

@@ -84,8 +84,7 @@ impl Authorizer {
     fn confirm(&self, request: &Request, wanted: &[PolicyRule]) -> Result<(), String> {
         let user = &request.user;
         let (held, _) = self.policy.borrow_mut().granted(user, &request.namespace);
-        let single = wanted.iter().flat_map(broken_down);
-        let missing: Vec<PolicyRule> = single.filter(|rule| !held.iter().any(|held| covers(held, rule))).collect();
+        let missing = uncovered(&held, wanted);
         if missing.is_empty() {
             return Ok(());
         }
@@ -110,6 +109,12 @@ fn only_let_go(old: &Object, new: &Object) -> bool {
         object
     };
     bare(old) == bare(new)
+}
+
+/// What the wanted rules give and those that are held do not, taken apart. Mirrors `Covers`.
+pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> {
+    let single = wanted.iter().flat_map(broken_down);
+    single.filter(|rule| !held.iter().any(|held| covers(held, rule))).collect()
 }
 
 /// Rules of one verb on one thing each. Mirrors `BreakdownRule`.

@@ -35,7 +35,7 @@ use super::admission::Reader;
 use super::request::{Body, MASTERS, Request, Subresource, User, Verb};
 
 pub mod bootstrap;
-mod escalation;
+pub mod escalation;
 pub mod node;
 pub mod rbac;
 

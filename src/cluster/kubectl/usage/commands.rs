@@ -46,9 +46,13 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "auth",
-        words: "can-i VERB TYPE [NAME] | can-i --list | whoami",
+        words: "can-i VERB TYPE[/NAME] | can-i --list | whoami | reconcile -f FILE",
         about: "What one may do, and who one is.",
-        flags: &[FILES, &["all-namespaces", "dry-run", "list", "no-headers", "output", "quiet", "subresource"]],
+        flags: &[
+            FILES,
+            &["all-namespaces", "dry-run", "list", "no-headers", "output", "quiet", "subresource"],
+            &["remove-extra-permissions", "remove-extra-subjects"],
+        ],
     },
     Command {
         name: "autoscale",

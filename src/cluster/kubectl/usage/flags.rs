@@ -221,6 +221,8 @@ pub(super) const FLAGS: &[Flag] = &[
     valued("raw", "the path of a request that is sent as it is"),
     lone("record", "write the command into an annotation; deprecated"),
     short('R', lone("recursive", "the folders in a folder too; of explain, the fields in fields")),
+    lone("remove-extra-permissions", "of roles, what is not in the manifest"),
+    lone("remove-extra-subjects", "of bindings, who is not in the manifest"),
     valued("reorder", "legacy, which is what others need first; or none"),
     lone("replace", "delete the Pod that is copied"),
     short('r', valued("replicas", "how many Pods")),

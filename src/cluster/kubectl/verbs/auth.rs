@@ -1,8 +1,10 @@
-//! `auth can-i` and `auth whoami`: reviews, which the API server answers. Mirrors `k8s.io/kubectl/pkg/cmd/auth`.
+//! `auth can-i` and `auth whoami`: reviews, which the API server answers; `reconcile` has a file of its own. Mirrors
+//! `k8s.io/kubectl/pkg/cmd/auth`.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
 
+use super::reconcile::reconcile;
 use crate::apiserver::request::{Body, Response, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -49,7 +51,7 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             Err(Failure::text(format!("{WANTED}\n{HELP}")))
         }
         ["whoami", ..] => whoami(args, cx).await,
-        ["reconcile", ..] => Err(Failure::text("auth reconcile was left out; kubectl apply -f does nearly the same")),
+        ["reconcile", words @ ..] => reconcile(words, args, cx).await,
         [] => {
             cx.complain(usage::help("auth").trim_end());
             Err(Failure::Told)

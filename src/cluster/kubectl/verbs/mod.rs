@@ -30,6 +30,7 @@ mod pod_of;
 pub mod port_forward;
 mod prune;
 pub mod raw;
+mod reconcile;
 pub mod replace;
 pub mod rollout;
 mod rollout_history;
