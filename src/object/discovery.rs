@@ -171,8 +171,9 @@ impl Discovery {
     /// The categories that a kind is in.
     pub fn categories(&self, kind: Kind) -> Vec<&str> {
         let of_custom = self.definition(kind).and_then(|definition| definition.spec.names.categories.as_ref());
-        let built_in = Kind::CATEGORY_ALL.contains(&kind).then_some("all");
-        built_in.into_iter().chain(of_custom.into_iter().flatten().map(String::as_str)).collect()
+        let mut categories: Vec<&str> = kind.categories().collect();
+        categories.extend(of_custom.into_iter().flatten().map(String::as_str));
+        categories
     }
 
     /// The columns that `get` shows of a custom kind beside the name; None: its age.

@@ -320,6 +320,33 @@ impl Kind {
         Kind::Job,
     ];
 
+    /// The categories, and the built-in kinds of each, in the order of their groups.
+    const CATEGORIES: &'static [(&'static str, &'static [Kind])] = &[
+        ("all", Kind::CATEGORY_ALL),
+        (
+            "api-extensions",
+            &[
+                Kind::MutatingAdmissionPolicy,
+                Kind::MutatingAdmissionPolicyBinding,
+                Kind::MutatingWebhookConfiguration,
+                Kind::ValidatingAdmissionPolicy,
+                Kind::ValidatingAdmissionPolicyBinding,
+                Kind::ValidatingWebhookConfiguration,
+                Kind::CustomResourceDefinition,
+            ],
+        ),
+    ];
+
+    /// The built-in kinds of a category; none if it has no such name.
+    pub fn of_category(word: &str) -> &'static [Kind] {
+        Kind::CATEGORIES.iter().find(|(name, _)| *name == word).map_or(&[], |(_, kinds)| kinds)
+    }
+
+    /// The categories of a built-in kind.
+    pub fn categories(self) -> impl Iterator<Item = &'static str> {
+        Kind::CATEGORIES.iter().filter(move |(_, kinds)| kinds.contains(&self)).map(|(name, _)| *name)
+    }
+
     /// Every kind that is built in, those that are kept first.
     pub fn built_in() -> impl Iterator<Item = Kind> {
         Kind::ALL.iter().chain(Kind::NEVER_KEPT).copied()

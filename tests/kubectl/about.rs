@@ -62,6 +62,16 @@ resources:
         ("kubectl api-resources -o kyaml --api-group=node.k8s.io", "---\n{\n  kind: \"APIResourceList\",\n  apiVersion: \"v1\",…"),
         ("kubectl api-resources --categories=all --cached --api-group=apps -o name",
             "daemonsets.apps\ndeployments.apps\nreplicasets.apps\nstatefulsets.apps"),
+        ("kubectl api-resources --categories=api-extensions --api-group=apiextensions.k8s.io -o wide --no-headers",
+            "customresourcedefinitions   crd,crds   apiextensions.k8s.io/v1   false   CustomResourceDefinition   create,delete,deletecollection,get,list,patch,update,watch   api-extensions"),
+        ("kubectl api-resources --categories=api-extensions --api-group=admissionregistration.k8s.io -o name", "\
+mutatingadmissionpolicies.admissionregistration.k8s.io
+mutatingadmissionpolicybindings.admissionregistration.k8s.io
+mutatingwebhookconfigurations.admissionregistration.k8s.io
+validatingadmissionpolicies.admissionregistration.k8s.io
+validatingadmissionpolicybindings.admissionregistration.k8s.io
+validatingwebhookconfigurations.admissionregistration.k8s.io"),
+        ("kubectl get api-extensions", "No resources found"),
         ("kubectl api-resources --categories=all,none --no-headers", ""),
         ("kubectl api-resources pods nodes", "error: unexpected arguments: [pods nodes]\nSee 'kubectl api-resources -h' for help and examples"),
         ("kubectl api-versions v1", "error: unexpected arguments: [v1]\nSee 'kubectl api-versions -h' for help and examples"),

@@ -231,8 +231,7 @@ fn slashed(word: &str, known: &Discovery) -> Result<Target, Failure> {
 fn kinds(word: &str, known: &Discovery) -> Result<Vec<Kind>, Failure> {
     let mut kinds = Vec::new();
     for part in word.split(',').filter(|part| !part.is_empty()) {
-        let built_in = if part == "all" { Kind::CATEGORY_ALL } else { &[] };
-        let of_category: Vec<Kind> = built_in.iter().copied().chain(known.category(part)).collect();
+        let of_category: Vec<Kind> = Kind::of_category(part).iter().copied().chain(known.category(part)).collect();
         let meant = if of_category.is_empty() { vec![one_kind(part, known)?] } else { of_category };
         for kind in meant {
             if !kinds.contains(&kind) {
