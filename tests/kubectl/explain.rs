@@ -68,6 +68,38 @@ fn what_is_not_there_is_told() {
     assert!(shell.line("kubectl explain po").starts_with("KIND:       Pod\nVERSION:    v1\n\nDESCRIPTION:\n    "));
 }
 
+/// The values of the fields whose types the API marks as enumerations, and of no others.
+#[test]
+fn fields_have_their_values() {
+    let values = |kind: Kind, path: &[&str], name: &str| {
+        explain(kind, None, path).and_then(|there| there.field(name).cloned()).expect("it is there").values.join(" ")
+    };
+    let container = &["spec", "containers"][..];
+    let rule = &["spec", "podFailurePolicy", "rules"][..];
+    for (kind, path, name, want) in [
+        (Kind::Job, &["spec"][..], "completionMode", "Indexed NonIndexed"),
+        (Kind::Job, rule, "action", "Count FailIndex FailJob Ignore"),
+        (Kind::Service, &["spec"], "sessionAffinity", "ClientIP None"),
+        (Kind::Service, &["spec", "ports"], "protocol", "SCTP TCP UDP"),
+        (Kind::Ingress, &["spec", "rules", "http", "paths"], "pathType", "Exact ImplementationSpecific Prefix"),
+        (Kind::Pod, &["spec", "securityContext", "seccompProfile"], "type", "Localhost RuntimeDefault Unconfined"),
+        (
+            Kind::Pod,
+            &["spec", "volumes", "hostPath"],
+            "type",
+            "\"\" BlockDevice CharDevice Directory DirectoryOrCreate File FileOrCreate Socket",
+        ),
+        (Kind::ValidatingWebhookConfiguration, &["webhooks", "rules"], "scope", "* Cluster Namespaced"),
+        (Kind::Pod, &["spec", "containers", "resizePolicy"], "restartPolicy", ""),
+        (Kind::Pod, container, "restartPolicy", ""),
+    ] {
+        assert_eq!(values(kind, path, name), want, "{kind} {path:?} {name}");
+    }
+    let mut shell = Shell::new(Path::new("."), "values");
+    let signals = shell.line("kubectl explain pod.spec.containers.lifecycle");
+    assert!(signals.contains("\n  enum: SIGABRT, SIGALRM, SIGBUS, SIGCHLD, ....\n"), "{signals}");
+}
+
 #[test]
 fn fields_have_their_types() {
     let fields = |kind: Kind, path: &[&str]| {

@@ -115,7 +115,7 @@ fn a_policy_changes_what_is_made() {
         ("kubectl get secret s --show-managed-fields -o jsonpath={.metadata.managedFields[*].fieldsV1}", "{\"f:type\":{}}"),
         ("kubectl create -f thing.yaml", "thing.example.com/t created"),
         ("kubectl get thing t -o jsonpath={.metadata.labels}{.metadata.annotations}{.spec}", "{\"team\":\"shop\"}{\"by\":\"kubernetes-admin\"}{\"size\":1}"),
-        ("kubectl explain mutatingadmissionpolicy.spec.mutations.patchType", "GROUP:      admissionregistration.k8s.io\nKIND:       MutatingAdmissionPolicy\nVERSION:    v1\n\nFIELD: patchType <string>\n\n\nDESCRIPTION:\n    ApplyConfiguration or JSONPatch."),
+        ("kubectl explain mutatingadmissionpolicy.spec.mutations.patchType", "GROUP:      admissionregistration.k8s.io\nKIND:       MutatingAdmissionPolicy\nVERSION:    v1\n\nFIELD: patchType <string>\nENUM:\n    ApplyConfiguration\n    JSONPatch\n\nDESCRIPTION:\n    ApplyConfiguration or JSONPatch."),
         ("kubectl delete mutatingadmissionpolicy team", "mutatingadmissionpolicy.admissionregistration.k8s.io \"team\" deleted"),
         ("kubectl create secret generic u", "secret/u created"),
         ("kubectl get secret u -o jsonpath={.metadata.labels}", ""),
