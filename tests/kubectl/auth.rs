@@ -68,6 +68,11 @@ fn what_one_may() {
         ("can-i list pods --no-headers=false", "yes\n"),
         ("can-i list pods --no-headers", "error: --no-headers cannot be set without --list specified\n"),
         ("can-you list pods", "error: unknown command \"can-you list pods\"\nSee 'kubectl auth -h' for help and examples\n"),
+        (
+            "whoami -o wide",
+            "error: unable to match a printer suitable for the output format \"wide\", allowed formats are: go-template,\
+             go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,templatefile,yaml\n",
+        ),
         ("whoami", "ATTRIBUTE   VALUE\nUsername    kubernetes-admin\nGroups      [system:masters system:authenticated]\n"),
     ];
     for (line, want) in cases {

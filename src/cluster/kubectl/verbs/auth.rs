@@ -8,7 +8,7 @@ use super::reconcile::reconcile;
 use crate::apiserver::request::{Body, Response, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::{rules, tabs};
 use crate::cluster::kubectl::usage;
 use crate::object::status::Reason;
@@ -171,6 +171,7 @@ fn rules_in(status: &Value) -> Vec<PolicyRule> {
 async fn whoami(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     const REFUSED: &str =
         "the selfsubjectreviews API is not enabled in the cluster or you do not have permission to call it";
+    plain_options("", args)?;
     let answered = ask(Kind::SelfSubjectReview, &json!({}), cx).await.map_err(|fault| match fault {
         Failure::Server { status, .. } if status.reason == Reason::Forbidden => Failure::text(REFUSED),
         other => other,
