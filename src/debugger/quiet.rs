@@ -16,6 +16,7 @@ use crate::object::{Kind, Object};
 
 use super::Session;
 use super::diff;
+use super::moves::MOST;
 
 /// So far ahead a move looks that waits for nothing in particular. A node that is silent is given up sooner.
 pub const SOON: Duration = crate::cluster::quiet::NOTICED;
@@ -36,9 +37,21 @@ impl Session {
         self.comes == 0
     }
 
-    /// The step at which something comes of the background within that time, found out by letting the cluster run. It is
-    /// brought back to where it stands.
+    /// The step at which something comes of the background within that time.
     pub fn comes_within(&mut self, within: Duration) -> Option<u64> {
+        self.first_within(within).map(|(step, _)| step.0)
+    }
+
+    /// When something comes of a cluster that is quiet, if that is in sight: a schedule's next time, the next start of a
+    /// container that crashes.
+    pub fn next_comes(&mut self) -> Option<Instant> {
+        let comes = if self.cluster.may_stir(MOST) { self.first_within(MOST) } else { None };
+        comes.map(|(_, at)| at)
+    }
+
+    /// The first step in which something comes of the background, and its time, found out by letting the cluster run. It is
+    /// brought back to where it stands.
+    fn first_within(&mut self, within: Duration) -> Option<(StepId, Instant)> {
         let (place, now, passed) = (self.place(), self.cluster.engine.now(), self.passed);
         let saved = self.cluster.save();
         let comes = self.look(now + within);
@@ -56,11 +69,11 @@ impl Session {
         comes
     }
 
-    fn look(&mut self, end: Instant) -> Option<u64> {
+    fn look(&mut self, end: Instant) -> Option<(StepId, Instant)> {
         let mut echo = Echo::default();
         while let Some(step) = self.cluster.step_due(end) {
             if self.has_a_choice() || !self.cluster.engine.take_crashes().is_empty() || echo.ends_with(&step) {
-                return Some(step.id.0);
+                return Some((step.id, step.time));
             }
         }
         None

@@ -80,7 +80,7 @@ pub const GROUP: Group = Group {
             usage: "run",
             about: "on until nothing is left to do",
             more: "Heartbeats, probes and looks round never end: it stops when nothing comes of them within a minute.\nA \
-                cluster that never comes to rest, as with a container that keeps crashing, gets ten minutes.\n",
+                cluster that never comes to rest, as with a CronJob of every minute, gets ten minutes.\n",
             run: Stops(|stepper, line| match line.arguments().is_empty() {
                 true => run_on(stepper, Goal::Quiet),
                 // `kubectl run` is a command too.
@@ -186,8 +186,8 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
     for _ in 0..times {
         match go(stepper, &mut Goal::Stop(stop)) {
             Advance::Quiet => {
-                let left = left(&stepper.session);
-                let text = format!("{left}: the cluster is quiet. Change something, or quit\n");
+                let text =
+                    format!("{}. Change something, or quit\n", left(&mut stepper.session, ": the cluster is quiet"));
                 return Ok(Answer { printed: stepper.printed(), ..Answer::says(text) });
             }
             Advance::Stopped => {}
@@ -228,10 +228,14 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     };
     // Whoever had enough is not kept waiting for a look ahead.
     let quiet = end == Advance::Quiet || (!stepper.interrupted && stepper.session.is_quiet(goal.horizon()));
+    let quiet = if quiet { format!("; {}", left(&mut stepper.session, "")) } else { String::new() };
     let session = &stepper.session;
-    let quiet = if quiet { format!("; {}", left(session)) } else { String::new() };
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
-    let ended = if stepper.interrupted { "; stopped on the way" } else { "" };
+    let ended = match (&goal, end) {
+        _ if stepper.interrupted => "; stopped on the way",
+        (Goal::Quiet, Advance::Limit) => "; that is ten minutes, run goes on",
+        _ => "",
+    };
     let events = if steps == 1 { "event" } else { "events" };
     let text = format!("{steps} {events}, now at {now}{next}{quiet}{ended}\n");
     let shown = stepper.interrupted || matches!(end, Advance::Breakpoint | Advance::Crashed);
@@ -257,12 +261,20 @@ fn ended(stepper: &mut Stepper, end: Advance, what: &str) -> Answer {
     Answer { printed: stepper.printed(), ..Answer::says(text) }
 }
 
-/// What a quiet cluster has left to do.
-fn left(session: &Session) -> String {
+/// What a quiet cluster has left to do; `for_good` is said of one of which nothing comes later either.
+fn left(session: &mut Session, for_good: &str) -> String {
     match session.cluster.engine.held().count() {
-        0 => "nothing is left to do".to_owned(),
-        1 => "nothing is left to do but 1 event that is held; release lets it go".to_owned(),
-        n => format!("nothing is left to do but {n} events that are held; release lets them go"),
+        0 => {}
+        1 => return format!("nothing is left to do but 1 event that is held; release lets it go{for_good}"),
+        n => return format!("nothing is left to do but {n} events that are held; release lets them go{for_good}"),
+    }
+    match session.next_comes() {
+        // Right before it, so that nothing of it is passed over.
+        Some(at) => {
+            let seconds = (at - session.cluster.engine.now()).as_secs();
+            format!("nothing is left to do before {}: wait {seconds}, then step", session.time(at))
+        }
+        None => format!("nothing is left to do{for_good}"),
     }
 }
 
