@@ -21,6 +21,8 @@ const FIELDS_SHOWN: usize = 8;
 const PENDING_SHOWN: usize = 4;
 /// Lines of code before and after the line that waits.
 const CODE_AROUND: u32 = 1;
+/// More causes that are alike than so many are counted, not shown.
+const ALIKE: usize = 3;
 /// The width of the column of section heads.
 const LABEL: usize = 9;
 
@@ -167,10 +169,21 @@ impl View {
     pub fn why_chain(&self, session: &Session, step: &Step) -> String {
         let mut out = String::new();
         let (chain, typed) = causes::chain(session, step.id);
-        for (depth, cause) in chain.iter().enumerate() {
-            let arrow = if depth == 0 { "  " } else { "← " };
-            let line = format!("{arrow}{:>6}{}", cause.id.to_string(), self.line(session, &cause.event));
-            let _ = writeln!(out, "{}", self.fit(&line));
+        let what = |step: &&Step| describe::headline(&session.cluster.engine, &step.event);
+        let mut arrow = "  ";
+        // A timer that sets itself again may have done so for hours.
+        for alike in chain.chunk_by(|a, b| what(a) == what(b)) {
+            let shown = if alike.len() > ALIKE { 1 } else { alike.len() };
+            for cause in &alike[..shown] {
+                let at = self.line(session, &cause.event);
+                let blank = if at.starts_with(' ') { "" } else { " " };
+                let _ = writeln!(out, "{}", self.fit(&format!("{arrow}{:>6}{blank}{at}", cause.id.to_string())));
+                arrow = "← ";
+            }
+            if let ([.., last], more @ 1..) = (alike, alike.len() - shown) {
+                let text = format!("←       … and {more} more of these, the first of them {}", last.id);
+                let _ = writeln!(out, "{}", self.fit(&text));
+            }
         }
         match typed {
             Some(line) => {
