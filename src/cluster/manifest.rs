@@ -12,6 +12,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::object::nearest::nearest;
 use crate::object::{Discovery, Kind};
 
 use super::workdir::{FILE_BYTES_MAX, Found, Listing, Unread, Workdir};
@@ -258,6 +259,8 @@ fn unknown_kind(source: &Source, api_version: &str, kind: &str) -> ManifestError
         format!("Kinds are written with their capitals: `kind: {}`.", info.kind)
     } else if let Some((group, _)) = api_version.split_once('/').filter(|(group, _)| is_of_somebody(group)) {
         format!("Nobody has defined {kind} in {group} here: apply its CustomResourceDefinition first, by itself.")
+    } else if let Some(meant) = nearest(kind, known.clone().map(|info| info.kind)) {
+        format!("Perhaps `kind: {meant}` is meant.")
     } else {
         let kinds: Vec<&str> = known.map(|info| info.kind).collect();
         format!("This cluster knows these kinds: {}.", kinds.join(", "))

@@ -77,6 +77,7 @@ fn mistakes_have_a_line_and_a_way_out() {
         ("apiVersion: v1\n", "kind not set", 1, "add `kind:`"),
         ("apiVersion: v1\nkind: pod\n", "no matches for kind \"pod\" in version \"v1\"", 1, "`kind: Pod`"),
         ("apiVersion: v1\nkind: Deployment\n", "no matches for kind \"Deployment\" in version \"v1\"", 1, "apps/v1"),
+        ("apiVersion: apps/v1\nkind: Deploymnet\n", "ensure CRDs are installed first", 1, "Perhaps `kind: Deployment`"),
         ("apiVersion: x/v1\nkind: Shirt\n", "ensure CRDs are installed first", 1, "knows these kinds"),
         ("# nothing\n---\n", "no objects passed to apply", 0, "no objects in it"),
     ];
