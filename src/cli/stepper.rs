@@ -221,6 +221,11 @@ impl Stepper {
         self.columns.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(80)
     }
 
+    /// How many columns a line may have before it is broken. What goes to a pipe may be as long as it likes.
+    pub fn room(&self) -> usize {
+        if self.columns.is_some() { usize::MAX } else { self.width() }
+    }
+
     /// A view of that width.
     pub fn view(&self) -> View {
         let rows = self.columns.is_none().then(|| Term::stdout().size_checked()).flatten();

@@ -19,7 +19,7 @@ pub const GROUP: Group = Group {
             usage: "help [COMMAND|GROUP|all]",
             about: "the names, or more",
             more: "",
-            run: Says(|_, line| help(line)),
+            run: Says(|stepper, line| help(line, stepper.room())),
         },
         Command {
             names: &["quit", "q", "exit"],
@@ -34,7 +34,9 @@ pub const GROUP: Group = Group {
     ],
 };
 
-fn help(line: &Line) -> Text {
+fn help(line: &Line, width: usize) -> Text {
+    let about = |command: &Command| folded(&joined(&about(command), width), width, 0);
+    let group = |known: &Group| folded(&group(known), width, GROUP_WIDTH + USAGE_WIDTH);
     match line.arguments().join(" ").as_str() {
         "" => Ok(overview()),
         "all" => Ok(GROUPS.iter().map(group).collect()),
@@ -80,4 +82,59 @@ fn group(group: &Group) -> String {
         out += &format!("{name:<GROUP_WIDTH$}{usage:<USAGE_WIDTH$}{gap}{}\n", command.about);
     }
     out
+}
+
+/// Sentences that go on in the next line, where lines have to be broken anyway.
+fn joined(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let is_sentence = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    for line in text.lines() {
+        match lines.last_mut() {
+            Some(last) if last.chars().count() > width && is_sentence(last) && is_sentence(line) => {
+                *last += " ";
+                *last += line;
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Lines of so many columns. What does not fit goes on below, as far in as its line is, or at least `indent`.
+fn folded(text: &str, width: usize, indent: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let blanks = line.chars().take_while(|sign| *sign == ' ').count();
+        let indent = blanks.max(indent).min(width / 2);
+        let mut column = 0;
+        for word in line.split(' ') {
+            let length = word.chars().count();
+            if column > indent && column + length > width {
+                out.truncate(out.trim_end_matches(' ').len());
+                out += &format!("\n{:indent$}", "");
+                column = indent;
+            }
+            out += word;
+            out.push(' ');
+            column += length + 1;
+        }
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{folded, joined};
+
+    #[test]
+    fn what_does_not_fit_goes_on_below() {
+        let text = "move  step [N]  to the next stop\n  two words\n\nshort\n";
+        assert_eq!(folded(text, 100, 0), text);
+        assert_eq!(folded(text, 20, 8), "move  step [N]  to\n        the next\n        stop\n  two words\n\nshort\n");
+        assert_eq!(joined("what is said\nand more\n  wait 5\n", 10), "what is said and more\n  wait 5\n");
+        assert_eq!(joined("what is said\nand more\n", 12), "what is said\nand more\n");
+        assert_eq!(folded("one-that-is-longer x\n", 10, 4), "one-that-is-longer\n    x\n");
+    }
 }
