@@ -1,4 +1,5 @@
-//! Two calls that come to the same: one patches an object, the other reads it, changes it and puts it back as a whole.
+//! Two ways that come to the same: one patches an object, the other reads it, changes it and puts it back as a whole; or leaves
+//! it as it is, if it has read that the patch would change nothing.
 
 use serde_json::Value;
 
@@ -19,16 +20,45 @@ pub(super) fn is_update_for_patch<'a>(said: &Say, would: &Say, known: impl Itera
         })
 }
 
+/// Whether somebody leaves as it is what another's patch would not change either, by the newest version that was read.
+pub(super) fn is_rest_for_patch<'a>(said: &Say, would: &Say, known: impl Iterator<Item = &'a Object>) -> bool {
+    let (Say::Done { result: Ok(_), .. }, Say::Call { request: patch, .. }) = (said, would) else { return false };
+    let newest = || known.filter(|one| is_of(one, patch)).max_by_key(|one| version_of(one));
+    patch.verb == "patch" && newest().is_some_and(|newest| is_as_said(&newest.to_json(), &patch.body))
+}
+
+/// Whether an object is as a patch says. A status does not say of what there are none.
+fn is_as_said(whole: &Value, patch: &Value) -> bool {
+    let before = &whole["status"];
+    let mut patch = patch.clone();
+    if let Some(fields) = patch.get_mut("status").and_then(Value::as_object_mut) {
+        fields.retain(|name, value| !before[name].is_null() || *value != 0);
+    }
+    says_all(whole, &patch)
+}
+
+/// Whether both list the objects of a kind, of which one leaves some out. Both go on with what one of them hears.
+pub(super) fn lists_others(said: &Say, would: &Say) -> bool {
+    let (Say::Call { request: one, .. }, Say::Call { request: other, .. }) = (said, would) else { return false };
+    [&one.verb, &other.verb] == ["list", "list"] && place(one) == place(other)
+}
+
+/// Whether a request is for this object.
+fn is_of(one: &Object, request: &Request) -> bool {
+    let meta = one.meta();
+    Some(one.kind()) == Kind::from_word(&request.kind)
+        && meta.name.as_ref() == Some(&request.name)
+        && meta.namespace() == request.namespace
+}
+
+fn version_of(one: &Object) -> u64 {
+    one.meta().resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
+}
+
 /// The version of the object that is written which its writer has read.
 fn read_before<'a>(whole: &Request, mut known: impl Iterator<Item = &'a Object>) -> Option<Value> {
     let version = whole.body.pointer("/metadata/resourceVersion")?.as_str()?;
-    let is_it = |one: &&Object| {
-        let meta = one.meta();
-        Some(one.kind()) == Kind::from_word(&whole.kind)
-            && meta.name.as_ref() == Some(&whole.name)
-            && meta.namespace() == whole.namespace
-            && meta.resource_version.as_deref() == Some(version)
-    };
+    let is_it = |one: &&Object| is_of(one, whole) && one.meta().resource_version.as_deref() == Some(version);
     known.find(is_it).map(|one| filled(&one.to_json()))
 }
 
@@ -108,5 +138,40 @@ mod tests {
         assert!(!alike(pod("7", &containers("c"), &json!({"labels": {"a": "b"}}))), "it says more");
         assert!(!alike(pod("7", &json!([{"name": "site", "image": "c"}]), &json!({}))), "a container is lost");
         assert!(!is_update_for_patch(&patch, &patch, before.iter()));
+    }
+
+    #[test]
+    fn two_lists_of_a_kind_may_leave_out_something_else() {
+        let list = |labels: &str| {
+            let Say::Call { mut request, at, memory } = call("list", Value::Null) else { unreachable!("it is a call") };
+            request.labels = labels.to_owned();
+            Say::Call { request, at, memory }
+        };
+        assert!(lists_others(&list("app=web"), &list("")));
+        assert!(!lists_others(&call("get", Value::Null), &list("")));
+    }
+
+    #[test]
+    fn to_leave_alone_what_is_as_it_should_be_is_as_good_as_to_patch_it() {
+        let version = |version: &str, labels: Value| {
+            Object::Pod(std::sync::Arc::new(read(pod(version, &json!([]), &json!({"labels": labels})))))
+        };
+        let known = [version("10", json!({"a": "new"})), version("9", json!({"a": "old", "b": "old"}))];
+        let rest = |result| Say::Done { result, memory: Value::Null };
+        let alike = |labels: Value| {
+            let patch = call("patch", json!({"metadata": {"labels": labels}}));
+            is_rest_for_patch(&rest(Ok(None)), &patch, known.iter())
+        };
+        assert!(alike(json!({"a": "new"})));
+        assert!(alike(json!({"a": "new", "b": null})), "there is no such label any more");
+        assert!(!alike(json!({"a": "old"})), "only an older version has it so");
+        assert!(!alike(json!({"a": null})), "it takes something away");
+        let patch = call("patch", json!({"metadata": {"labels": {"a": "new"}}}));
+        assert!(!is_rest_for_patch(&rest(Err("no".to_owned())), &patch, known.iter()), "it will be called again");
+        assert!(!is_rest_for_patch(&rest(Ok(None)), &patch, [].iter()), "nobody has read it");
+        let counts = |ready: u32| json!({"status": {"replicas": 2, "readyReplicas": ready}});
+        let whole = json!({"metadata": {"name": "web"}, "status": {"replicas": 2}});
+        assert!(is_as_said(&whole, &counts(0)), "none is ready, and none is said to be");
+        assert!(!is_as_said(&whole, &counts(1)));
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use super::Plan;
-use super::alike::is_update_for_patch;
+use super::alike::{is_rest_for_patch, is_update_for_patch, lists_others};
 use super::partner::Partner;
 use super::words;
 use crate::apiserver::request;
@@ -56,12 +56,13 @@ impl Findings {
     }
 
     /// A call of the learner's code breaks something. Whoever goes another way that is right as well parts sooner, and so the
-    /// parting that counts is that of the reconcile that calls. Gives which one this is.
-    pub fn choose(&mut self, breaks: Option<&request::Request>) -> usize {
+    /// parting that counts is that of the reconcile that calls; or that cannot go on (`panics`). Gives which one this is.
+    pub fn choose(&mut self, breaks: Option<&request::Request>, panics: bool) -> usize {
         let called = breaks.and_then(|request| self.calls.get(&name_of(request)));
         self.breaks = called.map(|called| called.at.clone());
         let first = || self.partings.iter().position(|parting| !parting.reads).unwrap_or(0);
-        self.chosen = called.and_then(|called| called.parting).unwrap_or_else(first);
+        let broken = self.partings.iter().rposition(|parting| parting.broken).filter(|_| panics);
+        self.chosen = broken.or(called.and_then(|called| called.parting)).unwrap_or_else(first);
         self.chosen
     }
 
@@ -79,10 +80,13 @@ impl Findings {
         (parted(nearest) < self.count()).then(|| plan.mistakes[*nearest].0)
     }
 
-    /// The mistakes that do the same at the parting that counts; or else at the first.
+    /// The mistakes that do the same at the parting that counts; or else at the first. That somebody reads something besides,
+    /// as a mistake does, says nothing.
     fn agree(&self) -> Option<&BTreeSet<usize>> {
         let of_chosen = self.parting().map(|parting| &parting.agree);
-        of_chosen.filter(|agree| !agree.is_empty()).or(self.partings.first().map(|parting| &parting.agree))
+        of_chosen
+            .filter(|agree| !agree.is_empty())
+            .or_else(|| self.partings.iter().find(|parting| !parting.reads).map(|parting| &parting.agree))
     }
 
     /// Which mistakes it may be.
@@ -112,6 +116,8 @@ pub struct Parting {
     pub right: String,
     /// Whether the learner's code has read something, where the right solution need not.
     reads: bool,
+    /// Whether it could not go on.
+    broken: bool,
     /// Which mistakes said the same as the learner's code.
     agree: BTreeSet<usize>,
 }
@@ -169,7 +175,16 @@ impl Compared {
     /// The objects of the kind that is written which the learner's code may have read: those of its cache, what it was called
     /// with, and what the API server answered last.
     fn known(&self, said: &Say, read: &Read) -> Vec<Object> {
-        let Say::Call { request, .. } = said else { return Vec::new() };
+        let request = match said {
+            Say::Call { request, .. } => request,
+            // Whoever is done may know all that it was told, and what its caches hold.
+            Say::Done { .. } => {
+                let duty = &self.plan.duty;
+                let cached = duty.others.iter().chain([&duty.kind]).flat_map(|kind| read(*kind));
+                return cached.chain(self.told.iter().cloned()).collect();
+            }
+            Say::Read { .. } | Say::Broken(_) => return Vec::new(),
+        };
         let kind = Kind::from_word(&request.kind).filter(|_| request.verb == "update");
         let of_kind =
             |kind| read(kind).into_iter().chain(self.told.iter().filter(move |one| one.kind() == kind).cloned());
@@ -221,7 +236,8 @@ impl Compared {
                 _ => self.last.as_ref().map(|at| format!("after {}", line(at))),
             };
             let (did, right) = words::apart(said, &would);
-            findings.partings.push(Parting { task, at, did, right, reads: is_read(said), agree });
+            let (reads, broken) = (is_read(said), matches!(said, Say::Broken(_)));
+            findings.partings.push(Parting { task, at, did, right, reads, broken, agree });
         }
         if let Say::Call { request, at: (file, line), .. } = said {
             let Request { verb, kind, subresource, namespace, name, .. } = &**request;
@@ -263,6 +279,13 @@ impl Other {
         };
         if gist(&would) == said.gist || is_update_for_patch(said.say, &would, said.known.iter()) {
             return None;
+        }
+        if is_rest_for_patch(said.say, &would, said.known.iter()) {
+            self.parted.insert(task);
+            return None;
+        }
+        if lists_others(said.say, &would) {
+            return Some(would);
         }
         // To read more does no harm.
         if is_read(said.say) && !matches!(would, Say::Broken(_)) {
@@ -330,5 +353,38 @@ fn gist(said: &Say) -> Value {
         Say::Done { result, .. } => serde_json::json!(result.as_ref().ok().map(Option::is_some)),
         Say::Broken(_) => "broken".into(),
         Say::Read { .. } => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::{Exercise, Judging};
+
+    fn parting(task: u64, reads: bool, broken: bool, agree: &[usize]) -> Parting {
+        let agree = agree.iter().copied().collect();
+        Parting { task, at: None, did: String::new(), right: String::new(), reads, broken, agree }
+    }
+
+    #[test]
+    fn who_reads_as_much_as_a_mistake_does_need_not_make_it() {
+        let Ok(Judging::Controller(plan)) = Exercise::find("replicaset").map(|exercise| &exercise.judging) else {
+            unreachable!("it is a controller")
+        };
+        let mistake = |partings: &[Parting]| {
+            let mut findings = Findings { partings: partings.to_vec(), ..Findings::default() };
+            findings.choose(None, false);
+            findings.mistake(plan)
+        };
+        let (reads, does) = (parting(1, true, false, &[3]), parting(1, false, false, &[]));
+        assert_eq!(mistake(&[reads.clone(), does]), None);
+        assert_eq!(mistake(&[reads, parting(1, false, false, &[4])]), Some(plan.mistakes[4].0));
+    }
+
+    #[test]
+    fn of_a_panic_the_reconcile_counts_that_panics() {
+        let partings = vec![parting(1, false, false, &[]), parting(2, false, true, &[])];
+        let mut findings = Findings { partings, ..Findings::default() };
+        assert_eq!([findings.choose(None, false), findings.choose(None, true)], [0, 1]);
     }
 }

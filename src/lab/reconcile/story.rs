@@ -101,7 +101,8 @@ fn run(plan: &Plan, scenario: Scenario, violation: &Violation, found: &Found) ->
     }
     let mut findings = found.lock().unwrap_or_else(PoisonError::into_inner);
     let breaks = session.history().last().and_then(|last| call_of(plan, last));
-    let step = steps.get(findings.choose(breaks)).copied();
+    let panics = matches!(violation.breach, Breach::Panic(_));
+    let step = steps.get(findings.choose(breaks, panics)).copied();
     let parted = findings.parting().cloned().zip(step);
     drop(findings);
     (session, parted)

@@ -97,8 +97,12 @@ fn said(said: &Say) -> String {
 /// All that is sent beside what [`said`] names.
 fn whole(request: &Request) -> Value {
     let mut body = plain(request);
-    if let (Value::Object(fields), false) = (&mut body, request.labels.is_empty()) {
-        fields.insert("labelSelector".to_owned(), request.labels.clone().into());
+    // A list sends nothing else.
+    if !request.labels.is_empty() || request.verb == "list" {
+        let fields = body.as_object().cloned().unwrap_or_default();
+        let labels = Some(&request.labels).filter(|labels| !labels.is_empty());
+        let selector = labels.map(|labels| ("labelSelector".to_owned(), labels.clone().into()));
+        body = fields.into_iter().chain(selector).collect();
     }
     body
 }
@@ -215,6 +219,18 @@ mod tests {
             right,
             "patch Pod in default: metadata.finalizers is [\"a\"]; metadata.finalizers (the whole list) is left out"
         );
+    }
+
+    #[test]
+    fn of_lists_it_is_said_what_they_leave_out() {
+        let list = |labels: &str| {
+            let Say::Call { mut request, at, memory } = call(Value::Null) else { unreachable!("it is a call") };
+            (request.verb, request.labels) = ("list".to_owned(), labels.to_owned());
+            Say::Call { request, at, memory }
+        };
+        let (did, right) = apart(&list("app=web"), &list(""));
+        assert_eq!(did, "list Pod in default: labelSelector is \"app=web\"");
+        assert_eq!(right, "list Pod in default: labelSelector is left out");
     }
 
     #[test]
