@@ -386,6 +386,36 @@ fn a_policy_that_nobody_enforces_is_said() {
     }
 }
 
+/// So it is with what nobody measures.
+#[test]
+fn what_nobody_measures_is_said() {
+    const SAID: &str = "nothing here measures what Pods use";
+    let typed = "kubectl top pods\nkubectl get pods top\n";
+    let said = printed(&run(&["step", "pod"], typed));
+    assert_eq!(said.matches(SAID).count(), 1, "{said}");
+    assert!(said.contains(&format!("error: Metrics API not available\n{SAID}")), "{said}");
+    assert!(printed(&run(&["step", "pod"], "kubectl autoscale deployment web --max=3\n")).contains(SAID));
+    assert!(!printed(&run(&["step", "playground"], typed)).contains(SAID));
+    let autoscaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: web\nspec:\n  maxReplicas: 2\n  \
+        scaleTargetRef:\n    apiVersion: apps/v1\n    kind: Deployment\n    name: web\n";
+    let file = std::env::temp_dir().join(format!("kubestep-autoscaler-{}.yaml", std::process::id()));
+    std::fs::write(&file, autoscaler).unwrap();
+    let said = printed(&run(&["step", "-f", file.to_str().unwrap()], typed));
+    std::fs::remove_file(&file).unwrap();
+    assert!(!said.contains(SAID), "{said}");
+}
+
+/// `auth` asks, but for its `reconcile`: that writes, and is stepped through.
+#[test]
+fn roles_are_reconciled_as_you_step() {
+    let typed = "cat > role.yaml <<EOF\napiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: reader\n  namespace: \
+        default\nrules:\n- apiGroups: ['']\n  resources: [pods]\n  verbs: [get]\nEOF\nrun\nkubectl auth reconcile -f role.yaml\nrun\n\
+        kubectl get role reader -o name\n";
+    let said = printed(&run(&["step", "pod"], typed));
+    assert!(said.contains("\nrole.rbac.authorization.k8s.io/reader reconciled\n"), "{said}");
+    assert!(said.contains("\nrole.rbac.authorization.k8s.io/reader\n"), "{said}");
+}
+
 /// Each command with each kind of nonsense behind it: a reply, never a panic.
 #[test]
 fn every_command_takes_nonsense() {

@@ -41,6 +41,11 @@ impl MetricsApi {
         self.installed = true;
     }
 
+    /// Whether it is there.
+    pub fn is_installed(&self) -> bool {
+        self.installed
+    }
+
     /// From now on these Pods use so much. It is an error if the load selects in a way that nobody understands.
     pub fn put_on(&mut self, load: Load, now: Instant) -> Result<(), String> {
         let selector = Selector::parse(&load.selector)?;

@@ -394,8 +394,10 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
         });
         scenario.files.extend(once.map(|text| (name.to_owned(), text)));
     }
-    // The agents that enforce policies listen to much: they are there where there is something to enforce.
-    scenario.policies = all.known.iter().any(|manifest| manifest.kind == Kind::NetworkPolicy);
+    // The agents that enforce policies listen to much: they are there where there is something to enforce. So it is with who
+    // measures for autoscalers.
+    let has = |kind| all.known.iter().any(|manifest| manifest.kind == kind);
+    (scenario.policies, scenario.metrics) = (has(Kind::NetworkPolicy), has(Kind::HorizontalPodAutoscaler));
     // kubectl applies what it can, and kinds may be defined on the way.
     if all.known.is_empty() {
         all.all()?;

@@ -170,6 +170,7 @@ pub fn change(stepper: &mut Stepper, line: &Line) -> Text {
 fn only_looks(words: &[String]) -> bool {
     match from_verb(words).iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["config", what, ..] => matches!(what, "view" | "current-context") || what.starts_with("get-"),
+        ["auth", "reconcile", ..] => false,
         [verb, ..] => matches!(
             verb,
             "get"
@@ -202,7 +203,11 @@ pub fn is_quick(line: &str) -> bool {
 /// What only looks takes no time, unless it is to go on looking.
 fn look(stepper: &mut Stepper, words: &[String]) -> Text {
     let goes_on = |word: &String| matches!(word.as_str(), "-w" | "--watch" | "--watch-only" | "--watch=true");
-    if words.iter().any(goes_on) { start(stepper, words) } else { Ok(stepper.session.read(words)) }
+    if words.iter().any(goes_on) {
+        return start(stepper, words);
+    }
+    let note = idle(stepper, &words.join(" "));
+    Ok(stepper.session.read(words) + note)
 }
 
 /// A command of the network becomes packets to step through.
@@ -223,7 +228,7 @@ fn start(stepper: &mut Stepper, words: &[String]) -> Text {
     {
         return Ok(said);
     }
-    let note = unenforced(stepper, &words.join(" "));
+    let note = idle(stepper, &words.join(" "));
     let shell = if asks_for_shell(words) { "run goes on until there is something to type into\n" } else { "" };
     Ok(stepper.session.choose(Choice::Kubectl(words.to_vec()))? + "\n" + shell + note)
 }
@@ -235,23 +240,31 @@ fn asks_for_shell(words: &[String]) -> bool {
     matches!(verb, "exec" | "run" | "attach" | "debug") && words.iter().take_while(|word| *word != "--").any(types)
 }
 
-/// What a line makes that nobody in this cluster acts on: here as there, the API server only keeps a NetworkPolicy.
-pub fn unenforced(stepper: &Stepper, line: &str) -> &'static str {
-    const NOTE: &str = "nothing here enforces NetworkPolicies; step playground has agents that do, and so has step -f with one \
-                        among its manifests\n";
+/// What is said of a line that makes something on which nobody in this cluster acts, or asks for what nobody measures: here as
+/// there, the API server only keeps a NetworkPolicy.
+pub fn idle(stepper: &Stepper, line: &str) -> &'static str {
+    const POLICIES: &str = "nothing here enforces NetworkPolicies; step playground has agents that do, and so has step -f with \
+                            one among its manifests\n";
+    const METRICS: &str = "nothing here measures what Pods use until you say what it is, such as: busy app=web cpu=100m; step \
+                           playground does\n";
     let cluster = &stepper.session.cluster;
-    let is_policy = |text: &str| text.contains("kind: NetworkPolicy");
     let words: Vec<&str> = line.split_whitespace().collect();
-    let makes = ["apply", "create", "replace"].iter().any(|verb| words.contains(verb));
-    let mut named = words.windows(2).filter_map(|pair| match pair {
+    let is = |verb| words.first() == Some(&verb) || words.windows(2).any(|pair| pair == ["kubectl", verb]);
+    let writes = ["apply", "create", "replace"].iter().any(|verb| words.contains(verb));
+    let aside = cluster.kubectl.aside(cluster.kubectl.client.clone());
+    let mut texts = vec![line.to_owned()];
+    let named = words.windows(2).filter_map(|pair| match pair {
         ["-f" | "--filename", path] => Some(*path),
         [_, word] => word.strip_prefix("-f=").or_else(|| word.strip_prefix("--filename=")),
         _ => None,
     });
-    let aside = cluster.kubectl.aside(cluster.kubectl.client.clone());
-    let in_file = |word: &str| aside.open_text(word).is_ok_and(|text| is_policy(&text));
-    let finds = makes && (is_policy(line) || named.any(in_file));
-    if finds && !cluster.enforces_policies() { NOTE } else { "" }
+    texts.extend(named.filter_map(|word| aside.open_text(word).ok()));
+    let makes = |kind: &str| writes && texts.iter().any(|text| text.contains(kind));
+    if !cluster.enforces_policies() && makes("kind: NetworkPolicy") {
+        return POLICIES;
+    }
+    let measured = is("top") || is("autoscale") || makes("kind: HorizontalPodAutoscaler");
+    if measured && !cluster.engine.api.metrics.is_installed() { METRICS } else { "" }
 }
 
 /// What a node prints. A file need not end its last line; the prompt comes on one of its own all the same.

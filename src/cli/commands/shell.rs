@@ -53,9 +53,9 @@ fn understood(line: String) -> Result<String, String> {
     timeline::check(&line).map(|()| line)
 }
 
-/// Types the line into the user's shell, and says if nobody in this cluster acts on what it makes.
+/// Types the line into the user's shell, and says if nobody in this cluster acts on it.
 pub fn start(stepper: &mut Stepper, line: String) -> Text {
-    let note = cluster::unenforced(stepper, &line);
+    let note = cluster::idle(stepper, &line);
     Ok(stepper.session.choose(Choice::Line(line))? + "\n" + note)
 }
 
