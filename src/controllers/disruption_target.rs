@@ -31,16 +31,39 @@ pub fn patch(pod: &Pod, phase: Option<&str>, disruption: Option<Disruption>, now
             status["observedGeneration"] = json!(pod.metadata.generation);
         }
     }
-    if let Some(Disruption { reason, message }) = disruption {
-        let others = conditions.iter().map(|c| c.type_.as_str()).filter(|type_| *type_ != DISRUPTION_TARGET);
-        let order: Vec<Value> = others.chain([DISRUPTION_TARGET]).map(|type_| json!({"type": type_})).collect();
+    if let Some(disruption) = disruption {
+        let there = conditions.iter().find(|there| there.type_ == DISRUPTION_TARGET);
+        let appended = there.is_none().then_some(DISRUPTION_TARGET);
+        let types = conditions.iter().map(|c| c.type_.as_str()).chain(appended);
+        let order: Vec<Value> = types.map(|type_| json!({"type": type_})).collect();
         status["$setElementOrder/conditions"] = json!(order);
-        status["conditions"] = json!([{
-            "type": DISRUPTION_TARGET, "status": "True", "reason": reason, "message": message,
-            "lastProbeTime": null, "lastTransitionTime": now.time(), "observedGeneration": pod.metadata.generation,
-        }]);
+        status["conditions"] = json!([written(there, disruption, pod.metadata.generation, now)]);
     }
     (status != json!({})).then(|| Patch::Strategic(json!({"metadata": {"uid": pod.metadata.uid}, "status": status})))
+}
+
+/// The condition as the patch has it: whole, or what is new of one that is there for another reason. That stays where it
+/// is in the list, and since when it holds, it has held.
+fn written(there: Option<&PodCondition>, disruption: Disruption, generation: Option<i64>, now: Instant) -> Value {
+    let Disruption { reason, message } = disruption;
+    let mut new = json!({
+        "type": DISRUPTION_TARGET, "status": "True", "reason": reason, "message": message,
+        "lastProbeTime": null, "lastTransitionTime": now.time(), "observedGeneration": generation,
+    });
+    if let (Some(there), Some(fields)) = (there, new.as_object_mut()) {
+        fields.remove("lastProbeTime");
+        if there.status == "True" {
+            fields.remove("status");
+            fields.remove("lastTransitionTime");
+        }
+        let same = [
+            ("reason", there.reason.as_deref() == Some(reason)),
+            ("message", there.message.as_deref() == Some(message)),
+            ("observedGeneration", there.observed_generation == generation),
+        ];
+        same.iter().filter(|(_, same)| *same).for_each(|(field, _)| _ = fields.remove(*field));
+    }
+    new
 }
 
 fn says(condition: &PodCondition, disruption: Disruption) -> bool {
@@ -94,6 +117,29 @@ mod tests {
                 panic!("a strategic merge patch")
             };
             assert_eq!(sent["status"]["observedGeneration"], expected, "{observed} {phase:?}");
+        }
+    }
+
+    #[test]
+    fn a_condition_that_is_there_for_another_reason_stays_where_it_is() {
+        let order = json!([{"type": DISRUPTION_TARGET}, {"type": "Ready"}]);
+        for (status, expected) in [
+            ("True", json!({"type": DISRUPTION_TARGET, "reason": "Because", "message": "so it is"})),
+            (
+                "False",
+                json!({"type": DISRUPTION_TARGET, "status": "True", "reason": "Because", "message": "so it is",
+                "lastTransitionTime": Instant(0).time()}),
+            ),
+        ] {
+            let other = json!({"type": DISRUPTION_TARGET, "status": status, "reason": "Other", "message": "it was",
+                "observedGeneration": 2});
+            let pod = json!({"metadata": {"uid": "u", "generation": 2},
+                "status": {"conditions": [other, {"type": "Ready", "status": "True"}]}});
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            let Some(Patch::Strategic(sent)) = patch(&pod, None, Some(WHY), Instant(0)) else {
+                panic!("a strategic merge patch")
+            };
+            assert_eq!(sent["status"], json!({"$setElementOrder/conditions": order, "conditions": [expected]}));
         }
     }
 }
