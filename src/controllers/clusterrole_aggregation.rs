@@ -3,7 +3,7 @@
 //!
 //! This is how `admin`, `edit` and `view` come to know kinds that users define: whoever brings a kind brings a small
 //! ClusterRole along, labelled `rbac.authorization.k8s.io/aggregate-to-edit: "true"`, and everybody who may edit may edit
-//! that too. What somebody writes into the rules of such a role by hand is lost at the next look.
+//! that too. What somebody writes into the rules of such a role by hand is lost at the next look that finds any rule.
 //!
 //! Any change of a ClusterRole may concern each that gathers, so all of those are looked at; there are few.
 //!
@@ -64,10 +64,14 @@ impl Controller for ClusterRoleAggregation {
         if role.aggregation_rule.is_none() || rules == has {
             return Ok(());
         }
-        let wanted = json!({
+        let mut wanted = json!({
             "apiVersion": Kind::ClusterRole.info().api_version, "kind": Kind::ClusterRole.info().kind,
-            "metadata": {"name": key.name()}, "rules": rules,
+            "metadata": {"name": key.name()},
         });
+        // With no rules it has no opinion: its own go, and those that somebody else wrote stay.
+        if !rules.is_empty() {
+            wanted["rules"] = json!(rules);
+        }
         self.client.apply::<ClusterRole>("", key.name(), wanted, REGISTRATION.name).await?;
         Ok(())
     }

@@ -282,6 +282,31 @@ rules: [{apiGroups: [lab.example], resources: [gizmos], verbs: [get, list, watch
     assert_eq!(rules(&mut shell, "sums"), before[0]);
 }
 
+/// It takes away what it wrote itself, and leaves what others wrote until it has something to write.
+#[test]
+fn a_role_that_gathers_nothing_keeps_the_rules_that_were_written_by_hand() {
+    let mut shell = Shell::new(Path::new("."), "gathering");
+    let role = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: sums}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {team: a}}]}
+rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]
+";
+    shell.cluster.kubectl.files = Rc::new(BTreeMap::from([("sums.yaml".to_owned(), role.to_owned())]));
+    let resources = |shell: &mut Shell| {
+        shell.line("sleep 1");
+        shell.line("kubectl get clusterrole sums -o jsonpath='{.rules[*].resources[*]}'")
+    };
+    shell.line("kubectl create -f sums.yaml");
+    assert_eq!(resources(&mut shell), "pods");
+    shell.line("kubectl create clusterrole part --verb=get --resource=secrets");
+    shell.line("kubectl label clusterrole part team=a");
+    assert_eq!(resources(&mut shell), "secrets");
+    shell.line("kubectl label clusterrole part team-");
+    assert_eq!(resources(&mut shell), "");
+}
+
 const WANTED: &str = "
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
