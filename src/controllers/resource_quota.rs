@@ -197,29 +197,27 @@ impl QuotaController {
         }
     }
 
-    /// Mirrors `DefaultUpdateFilter`.
-    fn frees(&self, old: &Object, new: &Object) -> bool {
-        let now = self.client.now();
-        match (old, new) {
-            (Object::Pod(old), Object::Pod(new)) => {
-                resources_changed(old, new)
-                    || quota::pod::is_terminating(old) != quota::pod::is_terminating(new)
-                    || quota::pod::is_charged(old, now) && !quota::pod::is_charged(new, now)
-            }
-            (Object::Service(old), Object::Service(new)) => type_of(old) != type_of(new),
-            (Object::PersistentVolumeClaim(old), Object::PersistentVolumeClaim(new)) => {
-                quota::claim::allocated(old) != quota::claim::allocated(new)
-            }
-            _ => false,
-        }
-    }
-
     fn quota_changed(&self, old: Option<&ResourceQuota>, new: &Arc<ResourceQuota>) {
         let wanted = |quota: &ResourceQuota| amounts(quota.spec.as_ref().and_then(|spec| spec.hard.as_ref()));
         if old.is_none_or(|old| wanted(old) != wanted(new)) {
             self.queue.add(Key::of_meta(&new.metadata));
         }
         self.expect_resync();
+    }
+}
+
+/// Whether an object may use less than it did, or count for other quotas. Mirrors `DefaultUpdateFilter`, which lets every
+/// change of a claim pass: it compares where amounts are kept, not what they are.
+fn frees(old: &Object, new: &Object, now: Instant) -> bool {
+    match (old, new) {
+        (Object::Pod(old), Object::Pod(new)) => {
+            resources_changed(old, new)
+                || quota::pod::is_terminating(old) != quota::pod::is_terminating(new)
+                || quota::pod::is_charged(old, now) && !quota::pod::is_charged(new, now)
+        }
+        (Object::Service(old), Object::Service(new)) => type_of(old) != type_of(new),
+        (Object::PersistentVolumeClaim(_), Object::PersistentVolumeClaim(_)) => true,
+        _ => false,
     }
 }
 
@@ -235,9 +233,10 @@ fn differ(old: Option<&[ContainerStatus]>, new: Option<&[ContainerStatus]>) -> b
     old.into_iter().flatten().any(|old| of(old.name.as_str()).is_some_and(|new| new.resources != old.resources))
 }
 
-/// The node ports and balancers of a Service come with its type.
+/// The node ports and balancers of a Service come with its type; none without. Mirrors `GetQuotaServiceType`.
 fn type_of(service: &Service) -> Option<&str> {
-    service.spec.as_ref().and_then(|spec| spec.type_.as_deref())
+    let type_ = service.spec.as_ref().and_then(|spec| spec.type_.as_deref());
+    type_.filter(|type_| matches!(*type_, "NodePort" | "LoadBalancer"))
 }
 
 impl Controller for QuotaController {
@@ -250,7 +249,9 @@ impl Controller for QuotaController {
             Change::Updated { old: Object::ResourceQuota(old), new: Object::ResourceQuota(new) } => {
                 self.quota_changed(Some(old), new);
             }
-            Change::Updated { old, new } if self.frees(old, new) => self.replenish(change.kind(), new.namespace()),
+            Change::Updated { old, new } if frees(old, new, self.client.now()) => {
+                self.replenish(change.kind(), new.namespace());
+            }
             Change::Deleted(object) => self.replenish(change.kind(), object.namespace()),
             _ => {}
         }
@@ -262,5 +263,31 @@ impl Controller for QuotaController {
             return Ok(());
         }
         self.sync(key).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn some_changes_are_counted_again() {
+        let service = |type_: &str| json!({"spec": {"type": type_}});
+        let claim = |class: &str| json!({"spec": {"volumeAttributesClassName": class}});
+        let pod = |phase: &str| json!({"spec": {"containers": []}, "status": {"phase": phase}});
+        for (kind, old, new, expected) in [
+            (Kind::Service, service("ClusterIP"), service("NodePort"), true),
+            (Kind::Service, service("LoadBalancer"), service("NodePort"), true),
+            (Kind::Service, service("ClusterIP"), service("ExternalName"), false),
+            (Kind::PersistentVolumeClaim, claim("gold"), claim("tin"), true),
+            (Kind::PersistentVolumeClaim, claim("gold"), claim("gold"), true),
+            (Kind::Pod, pod("Pending"), pod("Running"), false),
+            (Kind::Pod, pod("Running"), pod("Failed"), true),
+            (Kind::ConfigMap, json!({}), json!({"data": {"a": "b"}}), false),
+        ] {
+            let object = |value: &Value| kind.decode(value.clone()).expect("the object decodes");
+            assert_eq!(frees(&object(&old), &object(&new), Instant(0)), expected, "{old} {new}");
+        }
     }
 }

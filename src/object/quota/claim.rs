@@ -40,7 +40,7 @@ fn storage(claim: &PersistentVolumeClaim) -> Option<Amount> {
 }
 
 /// What is being given while the claim grows, and once it has grown.
-pub fn allocated(claim: &PersistentVolumeClaim) -> Option<Amount> {
+fn allocated(claim: &PersistentVolumeClaim) -> Option<Amount> {
     let allocated = claim.status.as_ref().and_then(|status| status.allocated_resources.as_ref());
     allocated.and_then(|list| list.get("storage")).map(Amount::of)
 }
