@@ -55,3 +55,23 @@ fn a_deadline_moves_a_pod_from_one_quota_to_another() {
                             used: pods=1, limited: pods=1\n";
     assert_eq!(shell.line(&end("b")), EXCEEDED);
 }
+
+/// A volume that failed to grow may be given more than its claim asks for by now; whoever writes that is charged for it.
+#[test]
+fn what_a_claim_is_being_given_is_charged() {
+    let mut shell = with("claims", &["few --hard=requests.storage=3Gi"], &[]);
+    let claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {storageClassName: none, \
+                 accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}";
+    shell.cluster.kubectl.files = Rc::new([("claim.yaml".to_owned(), claim.to_owned())].into());
+    shell.line("kubectl apply -f claim.yaml");
+    let give = |size: &str| {
+        format!(
+            r#"kubectl patch pvc data --subresource=status -p '{{"status":{{"allocatedResources":{{"storage":"{size}"}}}}}}'"#
+        )
+    };
+    assert_eq!(shell.line(&give("2Gi")), "persistentvolumeclaim/data patched\n");
+    assert_eq!(used(&mut shell, "few", "requests\\.storage"), "2Gi");
+    const EXCEEDED: &str = "Error from server (Forbidden): persistentvolumeclaims \"data\" is forbidden: exceeded quota: few, \
+                            requested: requests.storage=2Gi, used: requests.storage=2Gi, limited: requests.storage=3Gi\n";
+    assert_eq!(shell.line(&give("4Gi")), EXCEEDED);
+}

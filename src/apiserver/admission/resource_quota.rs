@@ -39,8 +39,7 @@ impl ApiServer {
         new: &Object,
     ) -> Result<(), Status> {
         let request = handling.request;
-        let resizes = request.subresource == Some(Subresource::Resize);
-        if !resizes && (request.subresource.is_some() || !is_charged(old, new)) {
+        if !is_charged(request.subresource, old, new) {
             return Ok(());
         }
         let quotas: Vec<Arc<ResourceQuota>> = Reader::list(&self.store, Kind::ResourceQuota, new.namespace())
@@ -62,11 +61,14 @@ impl ApiServer {
 }
 
 /// Whether the change can cost anything: a new object, one of the kinds that can grow, or a Pod that comes under other
-/// quotas. Mirrors `Evaluator.Handles`.
-fn is_charged(old: Option<&Object>, new: &Object) -> bool {
-    let costs_more = match (old, new) {
-        (None, _) | (_, Object::Service(_) | Object::PersistentVolumeClaim(_)) => true,
-        (Some(Object::Pod(old)), Object::Pod(new)) => {
+/// quotas. Of the parts of an object it is a Pod's size, and the status of a claim, whose volume may be given more than it
+/// asks for. Mirrors `Evaluator.Handles`.
+fn is_charged(part: Option<Subresource>, old: Option<&Object>, new: &Object) -> bool {
+    let costs_more = match (part, old, new) {
+        (Some(Subresource::Resize), _, _) => true,
+        (Some(part), _, new) => part == Subresource::Status && matches!(new, Object::PersistentVolumeClaim(_)),
+        (None, None, _) | (None, _, Object::Service(_) | Object::PersistentVolumeClaim(_)) => true,
+        (None, Some(Object::Pod(old)), Object::Pod(new)) => {
             quota::pod::is_terminating(old) != quota::pod::is_terminating(new)
         }
         _ => false,
