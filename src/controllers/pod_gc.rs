@@ -153,7 +153,7 @@ impl PodGc {
         for node in over {
             let gone = self.client.get::<Node>("", &node).await.is_err_and(|status| status.is_not_found());
             if !(gone && self.collect_all_of(&node).await) {
-                self.state.borrow_mut().missing.insert(node, None);
+                self.state.borrow_mut().missing.insert(node, Some(now + QUARANTINE));
             }
         }
     }

@@ -85,6 +85,27 @@ fn nobody_waits_for_a_node_that_never_was() {
     world.wait_until(60, |world| world.get(Kind::Pod, "default/web").is_none());
 }
 
+/// From the look at which it could not be taken.
+#[test]
+fn a_pod_that_cannot_be_taken_is_in_quarantine_again() {
+    let mut world = World::new(1);
+    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]});
+    world.apply(json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "keep"}, "spec": {"matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "false"}]}}));
+    world.apply(json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "keep"}, "spec": {"policyName": "keep", "validationActions": ["Deny"]}}));
+    world.create(Kind::Pod, "default/web", &[], pod(Some("node-9")));
+    let refused = |world: &World, times: usize| {
+        let is_refused = |write: &&String| write.starts_with("pod-garbage-collector delete pods web 4");
+        world.seen.writes.iter().filter(is_refused).count() == times
+    };
+    world.wait_until(81, |world| refused(world, 1));
+    world.run(39);
+    assert!(refused(&world, 1));
+    world.wait_until(10, |world| refused(world, 2));
+}
+
 /// A Pod without a node goes at once, unless a finalizer holds it: then it fails, and waits for that.
 #[test]
 fn unscheduled_pods_fail_and_go() {
