@@ -405,6 +405,35 @@ subsets: [{addresses: [{ip: 192.0.2.20}], notReadyAddresses: [{ip: 192.0.2.21}],
     assert!(destinations(&cluster, "node-2").contains("192.0.2.20:5432"));
 }
 
+/// Of one set of ports a thousand addresses are copied; of the others there is an Event.
+#[test]
+fn of_too_many_endpoints_made_by_hand_some_are_not_mirrored() {
+    let mut scenario = scenario::parsed("title: test");
+    let ips = |network: u8, count: usize| -> Vec<Value> {
+        (0..count).map(|n| json!({"ip": format!("192.0.{}.{}", usize::from(network) + n / 250, 1 + n % 250)})).collect()
+    };
+    let ports = json!([{"port": 5432}]);
+    let subsets = json!([{"addresses": ips(10, 600), "ports": ports}, {"addresses": ips(20, 402), "ports": ports}]);
+    let endpoints = json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "db"}, "subsets": subsets});
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "db"},
+        "spec": {"ports": [{"port": 5432}]}});
+    scenario.files.insert("db.yaml".into(), format!("{service}\n---\n{endpoints}\n"));
+    scenario.timeline = ["kubectl apply -f db.yaml", "sleep 3"].map(str::to_owned).to_vec();
+    let cluster = at_rest(scenario);
+    let slices = objects(&cluster, "endpointslices");
+    let copied = slices.iter().filter(|slice| slice["metadata"]["labels"]["kubernetes.io/service-name"] == "db");
+    let sizes: Vec<usize> = copied.map(|slice| slice["endpoints"].as_array().map_or(0, Vec::len)).collect();
+    assert_eq!(sizes, [1000]);
+    let events = objects(&cluster, "events");
+    let told = events.iter().find(|event| event["reason"] == "TooManyAddressesToMirror").expect("it is told");
+    let message =
+        "A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. 2 addresses were skipped";
+    assert_eq!(
+        (&told["type"], &told["involvedObject"]["name"], &told["message"]),
+        (&json!("Warning"), &json!("db"), &json!(message))
+    );
+}
+
 /// A Service with a selector is no business of who copies what was made by hand.
 #[test]
 fn the_mirroring_controller_looks_at_endpoints_of_selected_pods_only_when_they_change() {

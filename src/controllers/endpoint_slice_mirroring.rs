@@ -3,7 +3,7 @@
 //!
 //! Mirrors `pkg/controller/endpointslicemirroring`.
 //!
-//! Left out: IPv6; the Events about addresses that are no IPs, and about those that are too many.
+//! Left out: IPv6; the Event about addresses that are no IPs, of which the API server takes none.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort
 
 use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::well_known::{LAST_APPLIED, SERVICE_NAME};
 use crate::object::{Accessor, Key, Kind, Object};
@@ -25,6 +25,10 @@ use super::endpoint_slice::{
     BY_SERVICE, FIRST_RETRY, MANAGED_BY, index_by_service, index_value, slice, untouched, watch_slices, write,
 };
 use super::service_pods::LAST_CHANGE;
+
+mod repack;
+
+use repack::repack;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {
@@ -46,6 +50,7 @@ const ENDPOINTS_MAX: usize = 1000;
 /// Keys are Endpoints, and so Services.
 struct Mirroring {
     client: Client,
+    recorder: Recorder,
     queue: Queue,
     endpoints: Lister<Endpoints>,
     slices: Lister<EndpointSlice>,
@@ -59,6 +64,7 @@ impl Mirroring {
         context.queue.retry_from(FIRST_RETRY);
         Mirroring {
             client: context.client.clone(),
+            recorder: context.recorder.clone(),
             queue: context.queue.clone(),
             endpoints: context.lister(),
             slices: context.lister(),
@@ -105,7 +111,12 @@ impl Controller for Mirroring {
         if self.tracker.is_stale(&key, &slices) {
             return Err(Error::Other("EndpointSlice informer cache is out of date".to_owned()));
         }
-        let plan = plan(&endpoints, &slices);
+        let subsets = repack(endpoints.subsets.as_deref().unwrap_or_default());
+        self.tell_of_skipped(&endpoints, &subsets);
+        let mut plan = plan(&endpoints, &subsets, &slices);
+        if endpoints.metadata.deletion_timestamp.is_some() {
+            plan.create.clear();
+        }
         // Also those that were there before this controller: so it hears when they are deleted.
         untouched(&slices, &plan).iter().for_each(|slice| self.tracker.knows(&key, slice));
         // When the Endpoints last changed is not told of their copies.
@@ -114,6 +125,18 @@ impl Controller for Mirroring {
 }
 
 impl Mirroring {
+    /// Says so if there are more addresses than are copied.
+    fn tell_of_skipped(&self, endpoints: &Endpoints, subsets: &[EndpointSubset]) {
+        let skipped: usize = subsets.iter().map(|subset| addresses(subset).count().saturating_sub(ENDPOINTS_MAX)).sum();
+        if skipped > 0 {
+            let message = format!(
+                "A max of {ENDPOINTS_MAX} addresses can be mirrored to EndpointSlices per Endpoints subset. {skipped} \
+                 addresses were skipped"
+            );
+            self.recorder.event(endpoints, EventType::Warning, "TooManyAddressesToMirror", message);
+        }
+    }
+
     /// Deletes what nobody needs any more, as far as that goes. Mirrors `deleteEndpoints`.
     async fn delete(&self, slices: Vec<Arc<EndpointSlice>>) -> Result<(), Error> {
         let mut first_error = Ok(());
@@ -139,7 +162,7 @@ fn is_mirrored(endpoints: &Endpoints) -> bool {
 }
 
 /// One slice for each set of ports. Mirrors `reconcileByPortMapping`.
-fn plan(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>]) -> Plan {
+fn plan(endpoints: &Endpoints, subsets: &[EndpointSubset], slices: &[Arc<EndpointSlice>]) -> Plan {
     let name = endpoints.metadata.name();
     let mut labels: Labels = endpoints.metadata.labels.clone().unwrap_or_default();
     labels.extend([(SERVICE_NAME.to_owned(), name.to_owned()), (MANAGED_BY.to_owned(), ME.to_owned())]);
@@ -149,7 +172,7 @@ fn plan(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>]) -> Plan {
         existing.entry(ports).or_default().push(slice.clone());
     }
     let mut groups: BTreeMap<String, slice::Group> = BTreeMap::new();
-    for subset in endpoints.subsets.iter().flatten() {
+    for subset in subsets {
         let ports: Vec<EndpointPort> = subset.ports.iter().flatten().map(port).collect();
         let group =
             groups.entry(slice::ports_key(&ports)).or_insert_with(|| slice::Group { ports, ..Default::default() });
@@ -214,13 +237,15 @@ fn annotations(endpoints: &Endpoints) -> Option<Labels> {
     (!annotations.is_empty()).then_some(annotations)
 }
 
+/// The addresses of a subset, and whether each is ready.
+fn addresses(subset: &EndpointSubset) -> impl Iterator<Item = (&EndpointAddress, bool)> {
+    let ready = subset.addresses.iter().flatten().map(|address| (address, true));
+    ready.chain(subset.not_ready_addresses.iter().flatten().map(|address| (address, false)))
+}
+
 fn endpoints_of(subset: &EndpointSubset) -> Vec<Endpoint> {
-    let ready = subset.addresses.iter().flatten().map(|address| endpoint(address, true));
-    let waiting = subset.not_ready_addresses.iter().flatten().map(|address| endpoint(address, false));
-    let mut all: Vec<Endpoint> = ready.chain(waiting).collect();
-    all.retain(|endpoint| endpoint.addresses[0].parse::<std::net::Ipv4Addr>().is_ok());
-    all.truncate(ENDPOINTS_MAX);
-    all
+    let all = addresses(subset).take(ENDPOINTS_MAX).map(|(address, ready)| endpoint(address, ready));
+    all.filter(|endpoint| endpoint.addresses[0].parse::<std::net::Ipv4Addr>().is_ok()).collect()
 }
 
 fn endpoint(address: &EndpointAddress, ready: bool) -> Endpoint {
@@ -254,6 +279,10 @@ mod tests {
         serde_json::from_value(json!({"metadata": metadata, "subsets": subsets})).unwrap()
     }
 
+    fn planned(endpoints: &Endpoints, slices: &[Arc<EndpointSlice>]) -> Plan {
+        plan(endpoints, &repack(endpoints.subsets.as_deref().unwrap_or_default()), slices)
+    }
+
     #[test]
     fn a_copy_is_written_when_it_says_something_else() {
         let subset = |ips: &[&str]| {
@@ -261,7 +290,7 @@ mod tests {
             json!([{"addresses": addresses, "ports": [{"port": 80, "protocol": "TCP"}]}])
         };
         let two = subset(&["10.0.0.1", "10.0.0.2"]);
-        let first = plan(&endpoints(json!({"x": "y", LAST_CHANGE: "2026-01-01T00:00:00Z"}), two.clone()), &[]);
+        let first = planned(&endpoints(json!({"x": "y", LAST_CHANGE: "2026-01-01T00:00:00Z"}), two.clone()), &[]);
         let mut made = first.create[0].clone();
         assert_eq!(made.metadata.annotations, Some(BTreeMap::from([("x".to_owned(), "y".to_owned())])));
         made.metadata.name = Some("s-1".into());
@@ -273,13 +302,13 @@ mod tests {
             (json!({"x": "y"}), subset(&["10.0.0.1"]), (0, 1, 0)),
             (json!({"x": "y"}), subset(&[]), (0, 0, 1)),
         ] {
-            let plan = plan(&endpoints(annotations.clone(), subsets.clone()), &made);
+            let plan = planned(&endpoints(annotations.clone(), subsets.clone()), &made);
             let found = (plan.create.len(), plan.update.len(), plan.delete.len());
             assert_eq!(found, writes, "{annotations} {subsets}");
             assert!(plan.update.iter().all(|slice| slice.metadata.name.as_deref() == Some("s-1")));
         }
         let mut again = endpoints(json!({"x": "y"}), two);
         again.metadata.uid = Some("v".into());
-        assert_eq!(plan(&again, &made).update.len(), 1, "its owner is gone");
+        assert_eq!(planned(&again, &made).update.len(), 1, "its owner is gone");
     }
 }
