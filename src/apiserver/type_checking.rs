@@ -52,10 +52,18 @@ pub fn warnings(policy: &ValidatingAdmissionPolicy) -> Vec<ExpressionWarning> {
     warnings
 }
 
-/// The kinds that a policy names, by group and name. A rule with a `*` says nothing, but for one among its resources.
+/// The kinds that a policy names, by group and name. A rule with a `*` says nothing, but for one among its resources; and
+/// what comes after one that names too many is not looked at. Mirrors `typesToCheck`.
 fn kinds(spec: &ValidatingAdmissionPolicySpec) -> Vec<Kind> {
     let rules = spec.match_constraints.iter().flat_map(|constraints| constraints.resource_rules.iter().flatten());
-    let named: BTreeSet<Kind> = rules.flat_map(kinds_of).collect();
+    let mut named: BTreeSet<Kind> = BTreeSet::new();
+    for of_rule in rules.map(kinds_of) {
+        let is_full = of_rule.len() == KINDS_MAX;
+        named.extend(of_rule);
+        if is_full {
+            break;
+        }
+    }
     let mut named: Vec<Kind> = named.into_iter().collect();
     named.sort_by_key(|kind| (kind.info().group, kind.info().version, kind.info().kind));
     named
@@ -232,6 +240,22 @@ mod tests {
         assert!(of(json!([rule("*", &["deployments"])])).is_empty());
         assert!(of(json!([rule("example.com", &["things"])])).is_empty());
         assert_eq!(lines(of(json!([rule("apps", &["*", "deployments"])]))), ["apps/v1, Kind=Deployment"]);
+        let many = [
+            "bindings",
+            "configmaps",
+            "endpoints",
+            "events",
+            "limitranges",
+            "namespaces",
+            "nodes",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "pods",
+            "secrets",
+            "services",
+        ];
+        let full = lines(of(json!([rule("", &many), rule("apps", &["deployments"])])));
+        assert!(full.len() == KINDS_MAX && full.iter().all(|line| line.starts_with("/v1")), "{full:?}");
     }
 
     #[test]
