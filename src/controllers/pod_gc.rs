@@ -70,7 +70,7 @@ pub struct PodGc {
 /// The candidates.
 #[derive(Clone, Default)]
 struct State {
-    /// Since when it watches. A look has its time every 20 s from then on.
+    /// Since when its caches are filled. A look has its time then, and every 20 s from then on.
     started: Option<Instant>,
     /// Pods that have ended.
     ended: BTreeSet<Key>,
@@ -227,12 +227,15 @@ fn order(pod: &Pod) -> (bool, Option<Instant>, Option<&str>) {
 
 /// The handlers: they keep the candidates.
 impl PodGc {
-    /// There is something to look at, when the time for it comes.
+    /// There is something to look at, when the time for it comes: at once, if nobody has looked yet.
     fn expect_look(&self) {
         let now = self.client.now();
-        let started = self.state.borrow().started.unwrap_or(now);
-        let since = (now - started).as_nanos() % PERIOD.as_nanos();
-        self.queue.add_after(PodGc::look_key(), PERIOD - Duration::from_nanos(since as u64));
+        let since = self.state.borrow().started.map_or(0, |started| (now - started).as_nanos() % PERIOD.as_nanos());
+        if since == 0 {
+            self.queue.add(PodGc::look_key());
+        } else {
+            self.queue.add_after(PodGc::look_key(), PERIOD - Duration::from_nanos(since as u64));
+        }
     }
 
     fn pod_changed(&self, old: Option<&Arc<Pod>>, new: &Arc<Pod>) {
@@ -283,8 +286,9 @@ impl PodGc {
 
 impl Controller for PodGc {
     fn on_change(&self, change: &Change) {
-        let now = self.client.now();
-        self.state.borrow_mut().started.get_or_insert(now);
+        if self.pods.has_synced() && self.nodes.has_synced() {
+            self.state.borrow_mut().started.get_or_insert(self.client.now());
+        }
         match change {
             Change::Added(Object::Pod(pod)) => self.pod_changed(None, pod),
             Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_changed(Some(old), new),

@@ -123,6 +123,21 @@ fn unscheduled_pods_fail_and_go() {
     assert!(world.get(Kind::Pod, "default/web").is_none());
 }
 
+/// The first look is not waited for.
+#[test]
+fn who_has_just_started_looks_at_once() {
+    let mut world = World::new(0);
+    world.cluster.stop_process("kube-controller-manager").expect("it runs");
+    world.create(Kind::Pod, "default/web", &[], pod(None));
+    patch(&mut world, Kind::Pod, "default/web", json!({"metadata": {"finalizers": ["example.com/hold"]}}));
+    world.delete(Kind::Pod, "default/web", DeleteOptions::default());
+    world.run(5);
+    world.cluster.start_process("kube-controller-manager").expect("it was stopped");
+    let marked =
+        |world: &World| world.seen.writes.iter().any(|write| write == "pod-garbage-collector delete pods web 200");
+    world.wait_until(1, marked);
+}
+
 #[test]
 fn pods_of_a_node_out_of_service_need_no_kubelet_to_go() {
     let mut world = World::new(2);
