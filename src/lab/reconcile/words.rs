@@ -31,14 +31,14 @@ pub fn apart(did: &Say, right: &Say) -> (String, String) {
         (Say::Call { request: did, .. }, Say::Call { request: right, .. }) if one == other => {
             let (did, right) = (whole(did), whole(right));
             let mut found = Vec::new();
-            differences("", &did, &right, &mut found);
+            differences("", Some(&did), Some(&right), &mut found);
             listed((one, other), found)
         }
         (Say::Call { request: whole, .. }, Say::Call { request: patch, .. })
             if (&*whole.verb, &*patch.verb) == ("update", "patch") && place(whole) == place(patch) =>
         {
             let mut found = Vec::new();
-            not_said("", &filled(&whole.body), &filled(&patch.body), &mut found);
+            not_said("", Some(&filled(&whole.body)), &filled(&patch.body), &mut found);
             listed((one, other), found)
         }
         _ => (one, other),
@@ -52,23 +52,23 @@ pub fn place(request: &Request) -> [&str; 4] {
 }
 
 /// Where a whole object does not say what a patch of it says, and what is there in each.
-fn not_said(place: &str, whole: &Value, patch: &Value, found: &mut Vec<(String, String)>) {
+fn not_said(place: &str, whole: Option<&Value>, patch: &Value, found: &mut Vec<(String, String)>) {
     let name = |item: &Value| item.get("name").cloned();
     match (whole, patch) {
-        (Value::Object(whole), Value::Object(patch)) => {
+        (Some(Value::Object(whole)), Value::Object(patch)) => {
             for (field, patch) in patch {
                 let place = if place.is_empty() { field.clone() } else { format!("{place}.{field}") };
-                not_said(&place, whole.get(field).unwrap_or(&Value::Null), patch, found);
+                not_said(&place, whole.get(field), patch, found);
             }
         }
-        (Value::Array(whole), Value::Array(items)) if items.iter().all(|item| name(item).is_some()) => {
+        (Some(Value::Array(whole)), Value::Array(items)) if items.iter().all(|item| name(item).is_some()) => {
             for item in items {
-                let there = whole.iter().find(|there| name(there) == name(item)).unwrap_or(&Value::Null);
+                let there = whole.iter().find(|there| name(there) == name(item));
                 let name = item["name"].as_str().unwrap_or_default();
                 not_said(&format!("{place}[{name}]"), there, item, found);
             }
         }
-        _ => differences(place, whole, patch, found),
+        _ => differences(place, whole, Some(patch), found),
     }
 }
 
@@ -94,9 +94,9 @@ fn said(said: &Say) -> String {
     }
 }
 
-/// All that is sent beside what [`said`] names.
+/// All that is sent beside what [`said`] names, and of a patch what it takes away.
 fn whole(request: &Request) -> Value {
-    let mut body = plain(request);
+    let mut body = compared(request, request.verb == "patch");
     // A list sends nothing else.
     if !request.labels.is_empty() || request.verb == "list" {
         let fields = body.as_object().cloned().unwrap_or_default();
@@ -111,7 +111,11 @@ fn whole(request: &Request) -> Value {
 /// well says the same, and of the version that it was made from counts only that there is one. A list that a merge patch puts
 /// in the place of another, of which a strategic one would change items, is called so.
 pub fn plain(request: &Request) -> Value {
-    let mut body = filled(&request.body);
+    compared(request, false)
+}
+
+fn compared(request: &Request, with_nulls: bool) -> Value {
+    let mut body = without(&request.body, with_nulls);
     if let (Some(kind), "patch", "merge") = (Kind::from_word(&request.kind), &*request.verb, &*request.patch) {
         mark_lists(&FieldPath::root(kind), &mut body);
     }
@@ -126,7 +130,7 @@ fn mark_lists(place: &FieldPath, body: &mut Value) {
     let Value::Object(fields) = body else { return };
     for (name, mut value) in std::mem::take(fields) {
         let place = place.field(&name);
-        let is_whole = value.is_array() && place.lists() != Lists::Atomic;
+        let is_whole = (value.is_array() || value.is_null()) && place.lists() != Lists::Atomic;
         mark_lists(&place, &mut value);
         fields.insert(if is_whole { format!("{name} (the whole list)") } else { name.clone() }, value);
     }
@@ -134,41 +138,46 @@ fn mark_lists(place: &FieldPath, body: &mut Value) {
 
 /// A body without what is empty, and without the number of a version.
 pub fn filled(body: &Value) -> Value {
+    without(body, false)
+}
+
+fn without(body: &Value, with_nulls: bool) -> Value {
     let field = |(name, value): (&String, &Value)| {
-        let value = if name == "resourceVersion" { "as read".into() } else { filled(value) };
+        let value = if name == "resourceVersion" { "as read".into() } else { without(value, with_nulls) };
         (name.clone(), value)
     };
     match body {
         Value::Object(fields) => {
-            Value::Object(fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect())
+            Value::Object(fields.iter().filter(|(_, value)| with_nulls || !value.is_null()).map(field).collect())
         }
-        Value::Array(items) => items.iter().map(filled).collect(),
+        Value::Array(items) => items.iter().map(|item| without(item, with_nulls)).collect(),
         other => other.clone(),
     }
 }
 
 /// Where two bodies differ, and what is there in each.
-fn differences(place: &str, did: &Value, right: &Value, found: &mut Vec<(String, String)>) {
-    match (did, right) {
-        (Value::Object(one), Value::Object(other)) => {
+fn differences(place: &str, did: Option<&Value>, right: Option<&Value>, found: &mut Vec<(String, String)>) {
+    let there = |value: Option<&Value>| value.filter(|value| !value.is_null()).cloned();
+    match (there(did), there(right)) {
+        (Some(Value::Object(one)), Some(Value::Object(other))) => {
             let mut names: Vec<&String> = one.keys().chain(other.keys()).collect();
             names.sort();
             names.dedup();
             for name in names {
                 let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
-                let at = |fields: &serde_json::Map<String, Value>| fields.get(name).cloned().unwrap_or_default();
-                differences(&place, &at(one), &at(other), found);
+                differences(&place, one.get(name), other.get(name), found);
             }
         }
-        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
-            let each = one.iter().zip(other).enumerate();
-            each.for_each(|(n, (one, other))| differences(&format!("{place}[{n}]"), one, other, found));
+        (Some(Value::Array(one)), Some(Value::Array(other))) if one.len() == other.len() => {
+            let each = one.iter().zip(&other).enumerate();
+            each.for_each(|(n, (one, other))| differences(&format!("{place}[{n}]"), Some(one), Some(other), found));
         }
-        _ if did != right => {
-            let is = |value: &Value| match value {
-                Value::Null => format!("{place} is left out"),
-                Value::Array(items) if items.is_empty() => format!("{place} is empty"),
-                value => format!("{place} is {}", brief(value)),
+        (one, other) if one != other => {
+            let is = |value: Option<&Value>| match value {
+                None => format!("{place} is left out"),
+                Some(Value::Null) => format!("{place} is null"),
+                Some(Value::Array(items)) if items.is_empty() => format!("{place} is empty"),
+                Some(value) => format!("{place} is {}", brief(value)),
             };
             found.push((is(did), is(right)));
         }
@@ -219,6 +228,21 @@ mod tests {
             right,
             "patch Pod in default: metadata.finalizers is [\"a\"]; metadata.finalizers (the whole list) is left out"
         );
+    }
+
+    #[test]
+    fn what_a_patch_takes_away_is_said() {
+        let patch = |finalizers: Value| {
+            let Say::Call { mut request, at, memory } = call(json!({"metadata": finalizers})) else {
+                unreachable!("it is a call")
+            };
+            (request.verb, request.patch) = ("patch".to_owned(), "merge".to_owned());
+            Say::Call { request, at, memory }
+        };
+        let (did, right) =
+            apart(&patch(json!({"finalizers": null, "labels": null})), &patch(json!({"finalizers": ["a"]})));
+        assert_eq!(did, "patch Pod in default: metadata.finalizers (the whole list) is null");
+        assert_eq!(right, "patch Pod in default: metadata.finalizers (the whole list) is [\"a\"]");
     }
 
     #[test]
