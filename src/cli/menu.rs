@@ -9,7 +9,7 @@ const KEYS: [&str; 2] =
     ["type to search, \u{2191} \u{2193}, Enter; Esc leaves", "type to search, \u{2191} \u{2193}; Esc leaves"];
 
 /// Room for what is searched: a line that is broken would be drawn again at each key.
-const SEARCHED: usize = 24;
+const SEARCHED: usize = 20;
 
 /// Which of these lines somebody takes, by number; None: none. The cursor stands at one of them. What is typed ahead chooses
 /// nothing: in a menu that cannot be searched, letters and blanks are keys.
