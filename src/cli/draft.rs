@@ -6,6 +6,8 @@ use console::{Key, measure_text_width};
 const CTRL_D: char = '\u{4}';
 /// Deletes what is behind the cursor.
 const CTRL_K: char = '\u{b}';
+/// Clears the screen.
+const CTRL_L: char = '\u{c}';
 /// Deletes what is before it.
 const CTRL_U: char = '\u{15}';
 /// Deletes the word before it.
@@ -20,6 +22,8 @@ pub enum Typed {
     Line,
     /// It is to be completed.
     Complete,
+    /// The screen is to be cleared.
+    Clear,
     /// There will be no more lines.
     End,
 }
@@ -57,6 +61,7 @@ impl Draft {
             Key::UnknownEscSeq(begun) => self.unknown = Some(begun),
             Key::Enter => return Typed::Line,
             Key::Tab => return Typed::Complete,
+            Key::Char(CTRL_L) => return Typed::Clear,
             Key::Char(CTRL_D) if self.text.is_empty() => return Typed::End,
             Key::Char(CTRL_D) | Key::Del if self.at < self.text.len() => drop(self.text.remove(self.at)),
             Key::Backspace => self.delete_from(self.at.saturating_sub(1)),
@@ -191,6 +196,7 @@ mod tests {
         let mut draft = Draft::default();
         assert_eq!(draft.key(Key::Char(CTRL_D), &[]), Typed::End);
         assert_eq!(draft.key(Key::Tab, &[]), Typed::Complete);
+        assert_eq!(draft.key(Key::Char(CTRL_L), &[]), Typed::Clear);
         assert_eq!(draft.key(Key::Enter, &[]), Typed::Line);
     }
 

@@ -84,6 +84,7 @@ fn ask(prompt: &str, history: &[String], candidates: &dyn Fn(&str) -> Vec<String
                 let candidates = candidates(&draft.text());
                 complete(&term, &mut draft, &candidates)?;
             }
+            Typed::Clear => term.clear_screen()?,
             Typed::End => return term.write_line("").map(|()| None),
             Typed::Line => break,
         }

@@ -151,6 +151,10 @@ fn each(stepper: &mut Stepper, line: &Line, change: fn(&mut Breakpoint)) -> Text
 
 /// Takes breakpoints away.
 pub fn unbreak(stepper: &mut Stepper, line: &Line) -> Text {
+    // The name is gdb's; but whoever writes no more than that means the screen.
+    if line.name() == "clear" && line.arguments().is_empty() {
+        return Err("Ctrl-L clears the screen; unbreak takes all breakpoints away, unbreak 1 one of them".to_owned());
+    }
     for number in numbers(stepper, line)? {
         stepper.session.breakpoints.delete(number)?;
     }

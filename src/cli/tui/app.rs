@@ -247,7 +247,8 @@ impl App {
     /// A key of the line's, as at the prompt.
     fn type_key(&mut self, key: Key) {
         match self.input.key(key, &self.typed) {
-            Typed::More => {}
+            // There is nothing on this screen but what is drawn.
+            Typed::More | Typed::Clear => {}
             Typed::End => match self.stepper.ends_input() {
                 Some(key) => self.command(&key),
                 None => self.command("quit"),
