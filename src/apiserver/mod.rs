@@ -240,6 +240,7 @@ impl ApiServer {
         self.watchers.close(watch);
     }
 
+    /// In which flow it would wait, and whether it is allowed.
     fn authorize(&self, handling: &mut Handling) -> Result<(), Status> {
         if let (true, Some(flow)) = (handling.stages.is_some(), flow_control::classify(handling.request)) {
             handling.stage("priority and fairness", || flow.to_string());
