@@ -252,14 +252,13 @@ pub fn idle(stepper: &Stepper, line: &str) -> &'static str {
     let is = |verb| words.first() == Some(&verb) || words.windows(2).any(|pair| pair == ["kubectl", verb]);
     let writes = ["apply", "create", "replace"].iter().any(|verb| words.contains(verb));
     let aside = cluster.kubectl.aside(cluster.kubectl.client.clone());
-    let mut texts = vec![line.to_owned()];
-    let named = words.windows(2).filter_map(|pair| match pair {
+    let named = words.windows(2).filter(|_| writes).filter_map(|pair| match pair {
         ["-f" | "--filename", path] => Some(*path),
         [_, word] => word.strip_prefix("-f=").or_else(|| word.strip_prefix("--filename=")),
         _ => None,
     });
-    texts.extend(named.filter_map(|word| aside.open_text(word).ok()));
-    let makes = |kind: &str| writes && texts.iter().any(|text| text.contains(kind));
+    let files: Vec<String> = named.filter_map(|word| aside.open_text(word).ok()).collect();
+    let makes = |kind: &str| writes && (line.contains(kind) || files.iter().any(|text| text.contains(kind)));
     if !cluster.enforces_policies() && makes("kind: NetworkPolicy") {
         return POLICIES;
     }
