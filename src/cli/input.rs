@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 use console::{Term, measure_text_width};
 
 use super::draft::{Draft, Typed};
-use super::prompt::wrapped;
+use super::wrap::wrapped;
 
 /// So many lines are remembered.
 const HISTORY: usize = 500;

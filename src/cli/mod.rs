@@ -51,6 +51,7 @@ pub mod told;
 pub mod tui;
 pub mod view;
 pub mod watch;
+mod wrap;
 
 pub use course::Course;
 pub use stepper::Stepper;

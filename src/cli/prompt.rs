@@ -14,6 +14,7 @@ use super::palette;
 use super::signals::Signals;
 use super::view::View;
 use super::watch::Bar;
+use super::wrap::wrapped;
 
 /// The prompt, in the terminal and in transcripts.
 pub const PROMPT: &str = "(kubestep)";
@@ -155,22 +156,6 @@ fn question(question: &Question) -> String {
 /// What is told, set apart.
 fn narrated(text: &str, width: usize) -> String {
     if text.is_empty() { String::new() } else { format!("\n{}\n", palette::here().apply_to(wrapped(text, width))) }
-}
-
-/// A text in lines of so many columns, broken between words.
-pub fn wrapped(text: &str, width: usize) -> String {
-    let (mut out, mut column) = (String::new(), 0);
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if column > 0 {
-            let fits = column + 1 + length <= width;
-            out.push(if fits { ' ' } else { '\n' });
-            column = if fits { column + 1 } else { 0 };
-        }
-        out += word;
-        column += length;
-    }
-    out
 }
 
 fn print(text: &str) -> io::Result<()> {

@@ -11,7 +11,7 @@ use crate::debugger::file::File;
 use crate::debugger::quiz::Quiz;
 use crate::debugger::{Session, StopAt, tour};
 
-use super::{NAMES, StepArguments, Stepper, journal, json, menu, palette, prompt, resume, tui};
+use super::{NAMES, StepArguments, Stepper, journal, json, menu, palette, prompt, resume, tui, wrap};
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
@@ -87,7 +87,7 @@ fn is_interactive(arguments: &StepArguments) -> bool {
 /// them out by itself.
 fn laid_out(text: &str, stepper: &Stepper, arguments: &StepArguments) -> String {
     match is_interactive(arguments) && !arguments.tui {
-        true => prompt::wrapped(text, stepper.width()),
+        true => wrap::wrapped(text, stepper.width()),
         false => text.to_owned(),
     }
 }

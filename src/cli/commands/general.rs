@@ -2,6 +2,7 @@
 
 use crate::cluster::kubectl;
 
+use super::super::wrap::folded;
 use super::Run::Says;
 use super::{Command, GROUPS, Group, Line, Text};
 
@@ -100,41 +101,13 @@ fn joined(text: &str, width: usize) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Lines of so many columns. What does not fit goes on below, as far in as its line is, or at least `indent`.
-fn folded(text: &str, width: usize, indent: usize) -> String {
-    let mut out = String::new();
-    for line in text.lines() {
-        let blanks = line.chars().take_while(|sign| *sign == ' ').count();
-        let indent = blanks.max(indent).min(width / 2);
-        let mut column = 0;
-        for word in line.split(' ') {
-            let length = word.chars().count();
-            if column > indent && column + length > width {
-                out.truncate(out.trim_end_matches(' ').len());
-                out += &format!("\n{:indent$}", "");
-                column = indent;
-            }
-            out += word;
-            out.push(' ');
-            column += length + 1;
-        }
-        out.truncate(out.trim_end_matches(' ').len());
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{folded, joined};
+    use super::joined;
 
     #[test]
-    fn what_does_not_fit_goes_on_below() {
-        let text = "move  step [N]  to the next stop\n  two words\n\nshort\n";
-        assert_eq!(folded(text, 100, 0), text);
-        assert_eq!(folded(text, 20, 8), "move  step [N]  to\n        the next\n        stop\n  two words\n\nshort\n");
+    fn sentences_go_on_in_the_next_line() {
         assert_eq!(joined("what is said\nand more\n  wait 5\n", 10), "what is said and more\n  wait 5\n");
         assert_eq!(joined("what is said\nand more\n", 12), "what is said\nand more\n");
-        assert_eq!(folded("one-that-is-longer x\n", 10, 4), "one-that-is-longer\n    x\n");
     }
 }

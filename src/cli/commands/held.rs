@@ -9,7 +9,7 @@ use crate::object::Kind;
 use crate::scheduler::KubeScheduler;
 
 use super::super::Stepper;
-use super::super::prompt::wrapped;
+use super::super::wrap::wrapped;
 use super::{Line, Text};
 
 /// So many objects of a cache are named.

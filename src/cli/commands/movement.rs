@@ -10,7 +10,7 @@ use crate::debugger::{Advance, Goal, Session, StopAt, tour};
 use crate::engine::Note;
 
 use super::super::Stepper;
-use super::super::prompt::wrapped;
+use super::super::wrap::wrapped;
 use super::Run::Stops;
 use super::{Answer, Command, Group, Line, Reply};
 

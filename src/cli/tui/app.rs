@@ -10,7 +10,7 @@ use crate::debugger::Stop;
 
 use super::super::commands::{self, Answer};
 use super::super::draft::{Draft, Typed};
-use super::super::{Stepper, edit, palette, prompt};
+use super::super::{Stepper, edit, palette, prompt, wrap};
 use super::panes::{self, Row};
 
 /// The parts of the screen that show something.
@@ -261,7 +261,7 @@ impl App {
                 let candidates = self.stepper.candidates(&self.input.text());
                 let names = self.input.complete(&candidates).join("  ");
                 if !names.is_empty() {
-                    self.say(&prompt::wrapped(&names, self.size_of(Pane::Output).0.max(20)));
+                    self.say(&wrap::wrapped(&names, self.size_of(Pane::Output).0.max(20)));
                     self.refresh();
                 }
             }
