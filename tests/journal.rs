@@ -231,7 +231,15 @@ fn a_killed_session_is_offered_again() {
     terminal.keys("two", &["quit", "Enter"]);
     terminal.gone("two");
 
-    terminal.start("three", "pod");
+    // Who names another walk gets it by Enter; what was left stays.
+    terminal.start("other", "pod");
+    terminal.shows("other", "go on with deployment");
+    terminal.keys("other", &["Enter"]);
+    terminal.shows("other", "nodes are up");
+    terminal.keys("other", &["quit", "Enter"]);
+    terminal.gone("other");
+
+    terminal.start("three", "deployment");
     terminal.shows("three", "go on with deployment: 4 commands, at step 30, last: goto 30");
     terminal.keys("three", &["Enter"]);
     terminal.shows("three", "step 30");
@@ -252,7 +260,7 @@ fn a_killed_session_is_offered_again() {
     terminal.keys("none", &["C-c"]);
     terminal.gone("none");
 
-    terminal.start("four", "pod");
+    terminal.start("four", "deployment");
     terminal.shows("four", "7 commands, at step 31");
     terminal.keys("four", &["Enter"]);
     terminal.shows("four", "step 31");
@@ -289,15 +297,18 @@ fn what_cannot_be_repeated_is_kept_aside() {
     let text = fs::read_to_string(&file).expect("it is text");
     let digest = text.split("digest: '").last().expect("it has one").get(..16).expect("of 16 digits");
     let terminal = Terminal { socket: format!("kubestep-refused-{}", std::process::id()), state: &scratch.0 };
-    for (n, changed, says) in [
-        ("a", text.replace(digest, "0123456789abcdef"), "led to step 23 when it was typed, and leads to another"),
-        ("b", text.replace(env!("CARGO_PKG_VERSION"), "0.0.1"), "it was written by version 0.0.1"),
+    let other_digest = text.replace(digest, "0123456789abcdef");
+    let other_version = text.replace(env!("CARGO_PKG_VERSION"), "0.0.1");
+    for (n, changed, keys, says) in [
+        ("a", other_digest, &["Enter"][..], "led to step 23 when it was typed, and leads to another"),
+        // What cannot be read is of no walk: the first choice is to start.
+        ("b", other_version, &["Up", "Enter"], "it was written by version 0.0.1"),
     ] {
         fs::write(folder.join(format!("{n}.kubestep")), changed).expect("it can be written");
         fs::remove_file(&file).ok();
-        terminal.start(n, "pod");
+        terminal.start(n, "deployment");
         terminal.shows(n, "A session was not ended");
-        terminal.keys(n, &["Enter"]);
+        terminal.keys(n, keys);
         terminal.shows(n, says);
         terminal.shows(n, "nodes are up");
         terminal.keys(n, &["quit", "Enter"]);

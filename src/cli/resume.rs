@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::cluster::scenario::Scenario;
 use crate::debugger::file::Source;
 use crate::debugger::journal as journal_text;
 
@@ -10,8 +11,9 @@ use super::commands::typed::TYPE;
 use super::journal::{self, Left};
 use super::{Stepper, menu, palette, prompt};
 
-/// Asks what is to become of sessions that were left. None: nothing of them is wanted now.
-pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
+/// Asks what is to become of sessions that were left. None: nothing of them is wanted now. Where a walk is `named`, the
+/// first choice is the one that leads to it.
+pub(super) fn offer(folder: &Path, named: Option<&Scenario>) -> anyhow::Result<Option<Left>> {
     // A folder that cannot be read has nothing to offer.
     let (untouched, mut found): (Vec<Left>, Vec<Left>) =
         journal::left(folder).unwrap_or_default().into_iter().partition(is_untouched);
@@ -22,7 +24,8 @@ pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
     let mut items: Vec<String> = found.iter().map(|left| format!("go on with {}", about(left))).collect();
     items.push("start a new one, and be asked again next time".to_owned());
     items.push("throw away what was left".to_owned());
-    let chosen = menu::choose("A session was not ended", &items, 0)?;
+    let first = named.map_or(0, |scenario| found.iter().position(|left| is_of(left, scenario)).unwrap_or(found.len()));
+    let chosen = menu::choose("A session was not ended", &items, first)?;
     match chosen {
         Some(place) if place < found.len() => Ok(Some(found.swap_remove(place))),
         Some(place) if place > found.len() => {
@@ -37,6 +40,14 @@ pub(super) fn offer(folder: &Path) -> anyhow::Result<Option<Left>> {
 fn is_untouched(left: &Left) -> bool {
     journal_text::read(&left.text)
         .is_ok_and(|file| file.steps == 0 && file.commands.is_none_or(|typed| typed.is_empty()))
+}
+
+/// Whether it walks this.
+fn is_of(left: &Left, scenario: &Scenario) -> bool {
+    journal_text::read(&left.text).is_ok_and(|file| match &file.scenario {
+        Source::Shipped(name) => *name == scenario.name,
+        Source::Whole(walked) => walked.title == scenario.title,
+    })
 }
 
 /// A line that tells one session from another.

@@ -20,13 +20,14 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     if let Some(path) = &arguments.replay {
         return replay(path, &arguments, folder);
     }
+    let named = arguments.source.scenario()?;
     if let Some(folder) = folder.as_deref().filter(|_| interactive)
-        && let Some(left) = resume::offer(folder)?
+        && let Some(left) = resume::offer(folder, named.as_ref())?
         && let Some((stepper, greeting)) = resume::go_on(left)
     {
         return run(stepper, &arguments, &greeting, &greeting);
     }
-    let scenario = match arguments.source.scenario()? {
+    let scenario = match named {
         Some(scenario) => scenario,
         None => match choose(interactive)? {
             Some(scenario) => scenario,
