@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use crate::apiserver::request::{Request, User};
 use crate::controllers::TABLE;
 use crate::engine::Engine;
-use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Kind, Object};
 
@@ -25,7 +24,7 @@ pub(super) fn bootstrap(engine: &mut Engine) {
     // One object more or less here must not change the names of all that comes later.
     let apart = engine.api.fork_random();
     let later = engine.api.swap_random(apart);
-    write_as_server(engine, bootstrap_objects(engine.now()));
+    write_as_server(engine, bootstrap_objects());
     engine.api.swap_random(later);
 }
 
@@ -39,7 +38,7 @@ pub(super) fn write_as_server(engine: &mut Engine, objects: Vec<Object>) {
     }
 }
 
-fn bootstrap_objects(now: Instant) -> Vec<Object> {
+fn bootstrap_objects() -> Vec<Object> {
     let named = |name: &str| ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
     let namespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
     let namespaces = namespaces.map(|n| Namespace { metadata: named(n), ..Namespace::default() });
@@ -49,7 +48,7 @@ fn bootstrap_objects(now: Instant) -> Vec<Object> {
     let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
     objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
     objects.extend_from_slice(crate::apiserver::authorization::bootstrap::objects());
-    objects.extend(own_service(now));
+    objects.extend(own_service());
     objects.extend(accounts());
     objects
 }
@@ -66,19 +65,17 @@ fn accounts() -> impl Iterator<Item = Object> {
 }
 
 /// The API server as a Service, which Pods find as `kubernetes.default.svc`; the range that Services take their addresses
-/// from comes first, with the finalizer and the condition that its controller in kube-controller-manager gives it. Mirrors
+/// from comes first, with the finalizer that its controller in kube-controller-manager gives it. Mirrors
 /// `pkg/controlplane/controller/{defaultservicecidr,kubernetesservice}`, `pkg/controller/servicecidrs` and
 /// `pkg/controlplane/reconcilers`.
-fn own_service(now: Instant) -> Vec<Object> {
+fn own_service() -> Vec<Object> {
     let labels = json!({"component": "apiserver", "provider": "kubernetes"});
     let metadata = |labels: Value| json!({"name": "kubernetes", "namespace": "default", "labels": labels});
     let objects = [
         (
             Kind::ServiceCIDR,
             json!({"metadata": {"name": "kubernetes", "finalizers": ["networking.k8s.io/service-cidr-finalizer"]},
-                "spec": {"cidrs": ["10.96.0.0/16"]},
-                "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "",
-                    "message": "Kubernetes Service CIDR is ready", "lastTransitionTime": now.time()}]}}),
+                "spec": {"cidrs": ["10.96.0.0/16"]}}),
         ),
         (
             Kind::Service,
