@@ -14,6 +14,9 @@
 //! before validation, so what a plugin adds is checked like what the user wrote; a plugin run twice on its own result
 //! changes nothing more.
 //!
+//! Left out: plugins for kinds that are not here, such as requests for certificates, and `NodeDeclaredFeatureValidator`, which
+//! would have nothing to refuse: all nodes have the same kubelet.
+//!
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 
