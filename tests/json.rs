@@ -1,7 +1,7 @@
 //! `--json`: every line of a session fits the documented schema, and says what the prompt says.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -269,6 +269,8 @@ fn questions_and_narration_fit_too() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_a_long_move_and_not_the_session() {
+    use std::io::{BufRead, BufReader};
+
     let mut child = Command::new(env!("CARGO_BIN_EXE_kubestep"))
         .args(["step", "deployment", "--json"])
         .stdin(Stdio::piped())

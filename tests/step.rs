@@ -62,6 +62,11 @@ fn again(written: &str) -> String {
     format!("{head}\n{found}{end}{}", String::from_utf8_lossy(&output.stderr))
 }
 
+/// A line without what the operating system says of an error: each has words of its own.
+fn without_cause(line: &str) -> &str {
+    line.rsplit_once(": ").filter(|(_, cause)| cause.contains("(os error ")).map_or(line, |(error, _)| error)
+}
+
 #[test]
 fn transcripts_hold() {
     let bless = std::env::var_os("KUBESTEP_BLESS").is_some();
@@ -74,8 +79,9 @@ fn transcripts_hold() {
             expected.split_inclusive('\n').fold(Vec::new(), by_program).iter().map(|s| again(s)).collect();
         if bless {
             fs::write(&path, &found).expect("a transcript can be written");
-        } else if found != expected {
-            let differs = expected.lines().zip(found.lines()).position(|(a, b)| a != b).unwrap_or(0);
+        } else if !expected.lines().map(without_cause).eq(found.lines().map(without_cause)) {
+            let alike = |(a, b)| without_cause(a) == without_cause(b);
+            let differs = expected.lines().zip(found.lines()).position(|lines| !alike(lines)).unwrap_or(0);
             let (a, b) = (expected.lines().nth(differs), found.lines().nth(differs));
             panic!("{}:{}: expected {a:?}, found {b:?}", path.display(), differs + 1);
         }
@@ -449,7 +455,10 @@ fn every_command_takes_nonsense() {
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let script = format!("{} run rolling-update | head -n 1", env!("CARGO_BIN_EXE_kubestep"));
-    let output = Command::new("sh").args(["-c", &script]).output().expect("a shell runs");
+    let Ok(output) = Command::new("sh").args(["-c", &script]).output() else {
+        skip::skipped("sh");
+        return;
+    };
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

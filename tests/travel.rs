@@ -242,6 +242,11 @@ fn a_shell_is_left_and_entered_again() {
     }
 }
 
+/// A path as a shell's line has it, on any system.
+fn slashed(path: &std::path::Path) -> String {
+    path.display().to_string().replace('\\', "/")
+}
+
 /// What is in a file is no part of a run until it is read; from then on it is, whatever becomes of the file.
 #[test]
 fn what_was_read_is_read_again() {
@@ -255,9 +260,9 @@ fn what_was_read_is_read_again() {
     let mut session = session(&Scenario::find("pod").expect("it is shipped"));
     session.goto(20);
     let type_all = |session: &mut Session| {
-        session.act(&format!("type kubectl create configmap a --from-file={}", file.display())).expect("it is typed");
+        session.act(&format!("type kubectl create configmap a --from-file={}", slashed(&file))).expect("it is typed");
         session.go(&mut Goal::Quiet, 0);
-        session.act(&format!("type kubectl apply -k {}", base.display())).expect("it is typed");
+        session.act(&format!("type kubectl apply -k {}", slashed(&base))).expect("it is typed");
         session.go(&mut Goal::Quiet, 0);
         digests(session)
     };

@@ -9,7 +9,7 @@
 //! - [`course`]: `kubestep book`, the course.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
-//! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`journal`], [`resume`]: sessions that outlive their terminal.
+//! - [`input`]: where lines come from; [`draft`]: one as it is typed; [`paths`]: on Windows. [`journal`], [`resume`]: sessions that outlive their terminal.
 //!   [`menu`]: what is asked before a session begins.
 
 use std::io::{self, Write};
@@ -38,6 +38,7 @@ pub mod learn;
 mod menu;
 pub mod pack;
 mod palette;
+mod paths;
 pub mod progress;
 pub mod prompt;
 pub mod regrade;

@@ -9,6 +9,7 @@ use crate::node::runtime::terminal::{CTRL_C, CTRL_D};
 
 use super::super::Stepper;
 use super::super::complete::candidates;
+use super::super::paths::slashed;
 use super::super::prompt::PROMPT;
 use super::{Answer, Reply, movement};
 
@@ -70,7 +71,9 @@ impl Stepper {
         match escaped(line) {
             // Also where there is no need for it: while a line of the shell's runs, say.
             Some(command) => Some(command.to_owned()),
-            None if self.session.cluster.shell_waits() != Some(true) => Some(line.to_owned()),
+            None if self.session.cluster.shell_waits() != Some(true) => {
+                Some(if cfg!(windows) { slashed(line) } else { line.to_owned() })
+            }
             None if line.trim().is_empty() => None,
             None => Some(format!("{TYPE}{line}")),
         }
