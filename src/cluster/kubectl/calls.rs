@@ -45,6 +45,11 @@ impl Failure {
         Failure::Text(text.into())
     }
 
+    /// A command whose words make no sense, and where to read on. Mirrors `UsageErrorf`.
+    pub fn usage(command: &str, why: impl fmt::Display) -> Failure {
+        Failure::Text(format!("{why}\nSee 'kubectl {command} -h' for help and examples"))
+    }
+
     /// What went wrong with some of several objects; nothing, if that is nothing.
     pub fn all(mut faults: Vec<Failure>) -> Result<(), Failure> {
         match faults.len() {

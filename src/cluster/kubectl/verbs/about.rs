@@ -95,13 +95,12 @@ fn is_asked_for(kind: Kind, known: &Discovery, args: &Args) -> bool {
         && wanted("categories").all(|category| categories.contains(&category))
 }
 
-/// Mirrors `UsageErrorf` for a command whose words are all flags.
+/// Refuses the words of a command that takes only flags.
 fn no_arguments(command: &str, args: &Args) -> Result<(), Failure> {
     if args.words.is_empty() {
         return Ok(());
     }
-    let words = args.words.join(" ");
-    Err(Failure::text(format!("unexpected arguments: [{words}]\nSee 'kubectl {command} -h' for help and examples")))
+    Err(Failure::usage(command, format!("unexpected arguments: [{}]", args.words.join(" "))))
 }
 
 /// `kubectl api-versions`.

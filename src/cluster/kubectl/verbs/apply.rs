@@ -42,7 +42,7 @@ pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     // A flag that makes no sense is said before any object is looked at.
     write_options(MANAGER, args)?;
     if let Some(word) = args.words.first() {
-        return Err(Failure::text(format!("Unexpected args: [{word}]\nSee 'kubectl apply -h' for help and examples")));
+        return Err(Failure::usage("apply", format!("Unexpected args: [{word}]")));
     }
     let manifests = cx.some_manifests("apply", args).await?;
     let mut failed: Vec<Failure> = manifests.faults.into_iter().map(Failure::from).collect();

@@ -13,7 +13,6 @@ use super::attach::{open, way_back, welcome};
 use super::delete::delete_one;
 use super::logs;
 use super::pod_of::{containers, status_of};
-use super::run::usage;
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -38,7 +37,7 @@ pub(super) fn wanted(args: &Args) -> bool {
 /// A terminal is there to be typed into.
 pub(super) fn check_terminal(args: &Args) -> Result<(), Failure> {
     match args.is_on("tty") && !args.is_on("stdin") {
-        true => Err(usage("-i/--stdin is required for containers with -t/--tty=true")),
+        true => Err(Failure::usage("run", "-i/--stdin is required for containers with -t/--tty=true")),
         false => Ok(()),
     }
 }
@@ -52,7 +51,7 @@ pub(super) fn check(args: &Args) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(usage(why))
+    Err(Failure::usage("run", why))
 }
 
 /// Stays with a new Pod, and with `--rm` takes it away in the end, and its Service.

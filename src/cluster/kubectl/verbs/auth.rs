@@ -56,10 +56,7 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             cx.complain(usage::help("auth").trim_end());
             Err(Failure::Told)
         }
-        words => {
-            const HELP: &str = "See 'kubectl auth -h' for help and examples";
-            Err(Failure::text(format!("unknown command {:?}\n{HELP}", words.join(" "))))
-        }
+        words => Err(Failure::usage("auth", format!("unknown command {:?}", words.join(" ")))),
     }
 }
 

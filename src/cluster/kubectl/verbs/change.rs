@@ -109,7 +109,7 @@ pub(super) async fn nodes(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<V
         _ => None,
     };
     if let Some(wrong) = wrong {
-        return Err(Failure::text(format!("{wrong}\nSee 'kubectl {verb} -h' for help and examples")));
+        return Err(Failure::usage(verb, wrong));
     }
     let words: Vec<String> = std::iter::once("node".to_owned()).chain(args.words.iter().cloned()).collect();
     let (found, faults) = cx.objects_there(verb, &words, args).await?;

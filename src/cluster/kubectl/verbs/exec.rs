@@ -33,7 +33,7 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         ([word], command) => (word, command),
         _ => {
             let why = "exec [POD] [COMMAND] is not supported anymore. Use exec [POD] -- [COMMAND] instead";
-            return Err(Failure::text(format!("{why}\nSee 'kubectl exec -h' for help and examples")));
+            return Err(Failure::usage("exec", why));
         }
     };
     let asks = cx.is_at_terminal && reads_commands(command);

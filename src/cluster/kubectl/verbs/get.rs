@@ -22,9 +22,10 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     if args.words.is_empty() && !args.gives_manifests() {
         cx.complain(format!("You must specify the type of resource to get. {SUGGESTION}\n"));
-        return Err(Failure::text(
+        return Err(Failure::usage(
+            "get",
             "Required resource not specified.\nUse \"kubectl explain <resource>\" for a detailed description of that \
-             resource (e.g. kubectl explain pods).\nSee 'kubectl get -h' for help and examples",
+             resource (e.g. kubectl explain pods).",
         ));
     }
     let output = cx.output(args)?.without_titles(args.is_on("no-headers"));

@@ -20,8 +20,7 @@ use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 
 const USAGE: &str = "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\n\
-                     POD or TYPE/NAME is a required argument for the logs command\n\
-                     See 'kubectl logs -h' for help and examples";
+                     POD or TYPE/NAME is a required argument for the logs command";
 /// So many lines of each container, where Pods are chosen by their labels.
 const OF_MANY: i64 = 10;
 /// So many logs may be followed at once, unless `--max-log-requests` says more.
@@ -75,7 +74,7 @@ async fn chosen<'a>(args: &'a Args, cx: &Kubectl) -> Result<(Vec<Value>, &'a str
             return Err(Failure::text("only one of -c or an inline [CONTAINER] arg is allowed"));
         }
         [word, container] => (word, container.as_str()),
-        _ => return Err(Failure::text(USAGE)),
+        _ => return Err(Failure::usage("logs", USAGE)),
     };
     if args.is_on("all-pods") {
         let (kind, object) = object_of("logs", word, args, cx).await.map_err(|fault| missing(fault, args, cx))?;

@@ -25,8 +25,7 @@ use super::super::{Failure, Kubectl};
 use super::connect::{ask, connect};
 use super::pod_of::{Order, best_pod, object_of};
 
-const USAGE: &str = "TYPE/NAME and list of ports are required for port-forward\n\
-                     See 'kubectl port-forward -h' for help and examples";
+const USAGE: &str = "TYPE/NAME and list of ports are required for port-forward";
 
 /// A port of the user's machine, or 0 for any, and the port of the Pod that it becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +36,9 @@ struct Pair {
 
 /// `kubectl port-forward`.
 pub async fn port_forward(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let [word, ports @ ..] = args.words.as_slice() else { return Err(Failure::text(USAGE)) };
+    let [word, ports @ ..] = args.words.as_slice() else { return Err(Failure::usage("port-forward", USAGE)) };
     if ports.is_empty() {
-        return Err(Failure::text(USAGE));
+        return Err(Failure::usage("port-forward", USAGE));
     }
     let namespace = cx.namespace(args);
     let (kind, object) = object_of("port-forward", word, args, cx).await?;

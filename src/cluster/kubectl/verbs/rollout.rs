@@ -35,8 +35,7 @@ pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text("expected 'rollout status|history|undo|restart|pause|resume TYPE/NAME'"));
     };
     if !matches!(verb.as_str(), "status" | "history" | "undo" | "restart" | "pause" | "resume") {
-        let help = "See 'kubectl rollout -h' for help and examples";
-        return Err(Failure::text(format!("unknown command {verb:?}\n{help}")));
+        return Err(Failure::usage("rollout", format!("unknown command {verb:?}")));
     }
     if words.is_empty() && !args.gives_manifests() {
         return Err(Failure::text("required resource not specified"));

@@ -13,7 +13,7 @@ use crate::object::{Kind, patch};
 /// `kubectl run`.
 pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let [name, words @ ..] = args.words.as_slice() else {
-        return Err(Failure::text("NAME is required for run\nSee 'kubectl run -h' for help and examples"));
+        return Err(Failure::usage("run", "NAME is required for run"));
     };
     if args.value("image").is_empty() {
         return Err(Failure::text(match args.has("image") {
@@ -65,21 +65,16 @@ fn check(port: Option<i64>, args: &Args) -> Result<(), Failure> {
     }
     attached::check_terminal(args)?;
     if args.is_on("expose") && port.is_none() {
-        return Err(usage("--port must be set when exposing a service"));
+        return Err(Failure::usage("run", "--port must be set when exposing a service"));
     }
     if !matches!(restart, "" | "Always" | "OnFailure" | "Never") {
-        return Err(usage(&format!("invalid restart policy: {restart}")));
+        return Err(Failure::usage("run", format!("invalid restart policy: {restart}")));
     }
     attached::check(args)?;
     if !matches!(pull, "" | "Always" | "IfNotPresent" | "Never") {
-        return Err(usage(&format!("invalid image pull policy: {pull}")));
+        return Err(Failure::usage("run", format!("invalid image pull policy: {pull}")));
     }
     Ok(())
-}
-
-/// What is wrong with the words of a line, and where to read on.
-pub(super) fn usage(why: &str) -> Failure {
-    Failure::text(format!("{why}\nSee 'kubectl run -h' for help and examples"))
 }
 
 /// Creates the Service of `--expose`, and tells of it: the Pod is told of when all is done. Mirrors `generateService`.

@@ -75,6 +75,7 @@ struct Changes {
 impl Changes {
     /// Mirrors `parseTaints`, and what `Validate` says of both together.
     fn parse(words: &[String]) -> Result<Changes, Failure> {
+        let usage = |why: String| Failure::usage("taint", why);
         let mut changes = Changes { add: Vec::new(), remove: Vec::new() };
         for word in words {
             if let Some(gone) = word.strip_suffix('-') {
@@ -174,9 +175,4 @@ fn parse(word: &str) -> Result<Value, String> {
         taint["value"] = json!(value);
     }
     Ok(taint)
-}
-
-/// What is wrong with the words of a taint, and where to read on.
-fn usage(why: String) -> Failure {
-    Failure::text(format!("{why}\nSee 'kubectl taint -h' for help and examples"))
 }

@@ -29,10 +29,7 @@ pub async fn top(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     match kind {
         "pod" | "pods" | "po" => pods(name, args, cx).await,
         "node" | "nodes" | "no" => nodes(name, args, cx).await,
-        other => {
-            let help = "See 'kubectl top -h' for help and examples";
-            Err(Failure::text(format!("unknown command \"{other}\"\n{help}")))
-        }
+        other => Err(Failure::usage("top", format!("unknown command \"{other}\""))),
     }
 }
 

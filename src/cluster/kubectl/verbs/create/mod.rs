@@ -50,8 +50,7 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// What is said of words that name nothing which can be made.
 fn unexpected(args: &Args) -> Failure {
-    let words = args.words.join(" ");
-    Failure::text(format!("Unexpected args: [{words}]\nSee 'kubectl create -h' for help and examples"))
+    Failure::usage("create", format!("Unexpected args: [{}]", args.words.join(" ")))
 }
 
 /// Something that is made without a manifest.
@@ -139,9 +138,6 @@ fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Invocation<'a>, Failure> {
     let Some((word, names)) = args.words.split_first() else {
         return Err(Failure::text("must specify one of -f and -k"));
     };
-    let unknown = |word: &str, of: &str| {
-        Failure::text(format!("unknown command \"{word}\"\nSee 'kubectl create{of} -h' for help and examples"))
-    };
     let is_meant = |(_, command, aliases, _): &&Row| *command == word || aliases.contains(&word.as_str());
     let Some(&(made, command, _, subcommands)) = TABLE.iter().find(is_meant) else {
         return Err(unexpected(args));
@@ -153,7 +149,9 @@ fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Invocation<'a>, Failure> {
         Some((subcommand, names)) if subcommands.contains(&subcommand.as_str()) => {
             Ok(Invocation { made, command, subcommand: Some(subcommand), names })
         }
-        Some(_) => Err(unknown(&names.join(" "), &format!(" {command}"))),
+        Some(_) => {
+            Err(Failure::usage(&format!("create {command}"), format!("unknown command \"{}\"", names.join(" "))))
+        }
         None => {
             cx.complain(format!("Usage: kubectl create {command} {} NAME [flags]", subcommands.join("|")));
             Err(Failure::Told)
@@ -163,9 +161,8 @@ fn asked<'a>(args: &'a Args, cx: &Kubectl) -> Result<Invocation<'a>, Failure> {
 
 fn not_one_name(asked: &Invocation) -> Failure {
     let Invocation { command, subcommand, names, .. } = asked;
-    let path = subcommand.map_or_else(|| (*command).to_owned(), |subcommand| format!("{command} {subcommand}"));
-    let help = format!("See 'kubectl create {path} -h' for help and examples");
-    Failure::text(format!("exactly one NAME is required, got {}\n{help}", names.len()))
+    let path = ["create", command].into_iter().chain(*subcommand).collect::<Vec<_>>().join(" ");
+    Failure::usage(&path, format!("exactly one NAME is required, got {}", names.len()))
 }
 
 fn secret_of(subcommand: Option<&str>, name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
