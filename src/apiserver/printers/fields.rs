@@ -15,6 +15,11 @@ pub fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     at(value, path).as_str().unwrap_or_default()
 }
 
+/// The namespace and the name of an object; empty if it has none.
+pub fn namespace_and_name(object: &Value) -> (&str, &str) {
+    (text(object, "metadata.namespace"), text(object, "metadata.name"))
+}
+
 /// The text at `path`, or `<none>`.
 pub fn text_or_none(value: &Value, path: &str) -> String {
     or_none(text(value, path))

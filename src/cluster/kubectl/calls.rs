@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Kubectl;
 use super::args::{Args, Target, are_built_in, targets};
 use super::client::Stream;
-use super::print::fields::text;
+use super::print::fields::{namespace_and_name, text};
 use super::print::{FORMATS, Output, duration, json_text, kyaml, no_printer, print, qualified_name};
 use crate::apiserver::request::{
     Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
@@ -317,7 +317,7 @@ impl Kubectl {
 
     /// PUT.
     pub async fn put(&self, kind: Kind, object: &Value, manager: &str, args: &Args) -> Result<Value, Failure> {
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+        let (namespace, name) = namespace_and_name(object);
         must_be_named(name)?;
         let mut request = self.request(Verb::Update, kind, namespace, name, Body::Json(object.to_string()));
         let query = write_options(manager, args)?;
@@ -345,7 +345,7 @@ impl Kubectl {
                 Patch::Status(_) | Patch::Apply(_) | Patch::Unreadable { .. } => object.clone(),
             });
         }
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+        let (namespace, name) = namespace_and_name(object);
         must_be_named(name)?;
         let mut request = self.request(Verb::Patch, kind, namespace, name, Body::Patch(patch));
         request.subresource = subresource;

@@ -10,7 +10,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::config;
-use crate::cluster::kubectl::print::fields::{int, list, text};
+use crate::cluster::kubectl::print::fields::{int, list, namespace_and_name, text};
 use crate::cluster::kubectl::print::{json_text, kyaml, no_printer, tabs, yaml};
 use crate::object::go_types::Ordered;
 use crate::object::{Discovery, Kind, versions};
@@ -176,7 +176,7 @@ fn link(service: &Value, url: &str) -> String {
         let host = Some(text(ingress, "ip")).filter(|ip| !ip.is_empty()).unwrap_or(text(ingress, "hostname"));
         return ports.iter().map(|port| format!("http://{host}:{} ", int(port, "port"))).collect();
     }
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(service, path));
+    let (namespace, name) = namespace_and_name(service);
     let name = match ports.first().map(|port| (text(port, "name"), int(port, "port"))) {
         None => name.to_owned(),
         Some((port, number)) if port == "https" || number == 443 => format!("https:{name}:{port}"),

@@ -11,7 +11,7 @@ use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::fields::{map, text};
+use crate::cluster::kubectl::print::fields::{map, namespace_and_name, text};
 use crate::cluster::manifest::Manifest;
 use crate::object::patch::{three_way_merge, three_way_strategic};
 use crate::object::selector::Selector;
@@ -93,7 +93,7 @@ async fn apply_one(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Va
         return Ok((server_side::apply_one(manifest, args, cx).await?, "serverside-applied"));
     }
     let (kind, file) = (manifest.kind, &manifest.source.file);
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    let (namespace, name) = namespace_and_name(&manifest.object);
     let retrieving = format!("retrieving current configuration of:\n{}\nfrom server for:", what_it_is(manifest));
     let modified = annotated(&manifest.object);
     let mut tries = 0;
@@ -137,7 +137,7 @@ pub fn three_way(kind: Kind, last_applied: &Value, live: &Value, wanted: &Value)
 fn what_it_is(manifest: &Manifest) -> String {
     let info = manifest.kind.info();
     let version = format!("{}/{}", info.group, info.version);
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    let (namespace, name) = namespace_and_name(&manifest.object);
     format!(
         "Resource: \"{version}, Resource={}\", GroupVersionKind: \"{version}, Kind={}\"\nName: \"{name}\", Namespace: \"{namespace}\"",
         info.plural, info.kind

@@ -7,7 +7,7 @@ use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::fields::{at, text};
+use crate::cluster::kubectl::print::fields::{at, namespace_and_name, text};
 use crate::cluster::kubectl::print::yaml;
 use crate::object::well_known::LAST_APPLIED;
 
@@ -43,7 +43,7 @@ pub(super) async fn view(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 pub(super) async fn set(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut changed = Vec::new();
     for manifest in cx.manifests("apply", args).await? {
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+        let (namespace, name) = namespace_and_name(&manifest.object);
         let live = cx.get(manifest.kind, namespace, name).await?;
         if kept(&live).is_none() && !args.is_on("create-annotation") {
             const WAY_OUT: &str = "to create the annotation, run the command with --create-annotation";

@@ -15,7 +15,7 @@ use crate::node::kubelet::server::Attach;
 use crate::object::Key;
 
 use super::super::args::Args;
-use super::super::print::fields::{flag, list, text};
+use super::super::print::fields::{flag, list, namespace_and_name, text};
 use super::super::terminal::{Then, place_of};
 use super::super::{Failure, Kubectl};
 use super::attached;
@@ -84,7 +84,7 @@ pub(super) async fn open(
     stdin: bool,
     cx: &Kubectl,
 ) -> Result<(ActorId, CriResponse), Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, name) = namespace_and_name(pod);
     let body = Body::Attach { container: text(container, "name").to_owned() };
     let there = connect(Subresource::Attach, namespace, name, body, cx).await?;
     // Where the container has a terminal, kubectl has to have one too.
@@ -101,7 +101,7 @@ pub(super) fn way_back(pod: &Value, container: &Value, args: &Args) -> Option<St
     if args.is_on("quiet") || !args.is_on("stdin") || !flag(container, "tty") {
         return None;
     }
-    let [namespace, pod_name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, pod_name) = namespace_and_name(pod);
     let name = text(container, "name");
     let command = format!("'kubectl attach {pod_name} -c {name} -n {namespace} -i -t'");
     let is_ephemeral = list(pod, "spec.ephemeralContainers").iter().any(|there| text(there, "name") == name);

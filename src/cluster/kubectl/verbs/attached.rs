@@ -17,7 +17,7 @@ use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::print::fields::{at, int, list, text};
+use crate::cluster::kubectl::print::fields::{at, int, list, namespace_and_name, text};
 use crate::cluster::kubectl::terminal::{Ending, Run, Then, place_of};
 use crate::engine::ActorId;
 use crate::node::cri::{CriResponse, Stream};
@@ -94,7 +94,7 @@ async fn leave(
 ) -> Result<(), Failure> {
     if args.is_on("rm") && !matches!(end, Ok(End::RunsOn)) {
         for (kind, object) in std::iter::once((Kind::Pod, pod)).chain(services.iter().map(|it| (Kind::Service, it))) {
-            let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+            let (namespace, name) = namespace_and_name(object);
             delete_one(kind, namespace, name, args, cx).await?;
         }
     }
@@ -162,7 +162,7 @@ pub(super) async fn show(pod: &Value, container: &str, args: &Args, cx: &Kubectl
 /// Shows what a container prints from now on, until it ends or kubectl has stayed long enough.
 pub(super) async fn follow(pod: &Value, container: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let (name, since) = (text(container, "name"), cx.now());
-    let [namespace, pod_name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, pod_name) = namespace_and_name(pod);
     let run = |pod: &Value| status_of(pod, name).map(|status| text(status, "containerID").to_owned());
     let before = run(pod);
     let over = |now: &Value| run(now) != before || !is_running(now, name);
@@ -222,7 +222,7 @@ fn failure(pod: &Value) -> Option<String> {
     if text(pod, "status.phase") != "Failed" {
         return None;
     }
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, name) = namespace_and_name(pod);
     let ended = list(pod, "status.containerStatuses").first().map_or(&Value::Null, |it| at(it, "state.terminated"));
     if int(ended, "exitCode") == 0 {
         return Some(format!("error: pod {namespace}/{name} failed with unknown exit code"));
@@ -233,7 +233,7 @@ fn failure(pod: &Value) -> Option<String> {
 
 /// Waits until the Pod is so, and returns it as it is then.
 async fn until(pod: &Value, reached: impl Fn(&Value) -> bool, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, name) = namespace_and_name(pod);
     let limit = timeout(args, "pod-running-timeout")?.unwrap_or(TIMEOUT);
     let (listed, events) = cx.follow(Kind::Pod, namespace, name, Some(limit)).await?;
     let gone = || Failure::from(Status::not_found(Kind::Pod, name));

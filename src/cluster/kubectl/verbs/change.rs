@@ -8,7 +8,7 @@ use crate::apiserver::rest::body;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options};
-use crate::cluster::kubectl::print::fields::{flag, text};
+use crate::cluster::kubectl::print::fields::{flag, namespace_and_name};
 use crate::object::patch::{diff_merge, diff_strategic};
 use crate::object::status::Reason;
 use crate::object::{Kind, versions};
@@ -60,7 +60,7 @@ impl Kubectl {
             let all = self.some_manifests(verb, args).await?;
             let wrong: Vec<Failure> = all.faults.into_iter().map(Failure::from).collect();
             for m in all.known {
-                let (namespace, name) = (text(&m.object, "metadata.namespace"), text(&m.object, "metadata.name"));
+                let (namespace, name) = namespace_and_name(&m.object);
                 note(m.kind, self.get(m.kind, namespace, name).await.map(|object| vec![object]));
             }
             faults.extend(wrong);

@@ -6,7 +6,7 @@ use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
-use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::qualified_singular;
 use crate::object::Kind;
 
@@ -203,7 +203,7 @@ async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Vec<Failure>
             None if args.is_on("all") || args.has("selector") || args.has("field-selector") => {
                 match cx.select(kind, namespace, selection(args)).await {
                     Ok(listed) => victims.extend(listed.items.iter().map(|o| {
-                        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(o, path));
+                        let (namespace, name) = namespace_and_name(o);
                         (kind, namespace.to_owned(), name.to_owned())
                     })),
                     Err(fault) => failed.push(fault),

@@ -8,7 +8,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::describe::{Related, describe as page, has_events};
-use crate::cluster::kubectl::print::fields::{list, selector, text};
+use crate::cluster::kubectl::print::fields::{list, namespace_and_name, selector, text};
 use crate::cluster::kubectl::print::ingress;
 use crate::cluster::kubectl::print::service::ready_endpoints;
 use crate::object::Kind;
@@ -39,7 +39,8 @@ pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         };
         for object in objects {
             // The describer reads the object again, as a typed one.
-            let object = cx.get_once(kind, text(&object, "metadata.namespace"), text(&object, "metadata.name")).await?;
+            let (namespace, name) = namespace_and_name(&object);
+            let object = cx.get_once(kind, namespace, name).await?;
             let related = related(kind, &object, with_events, cx).await?;
             let page = page(kind, &object, &related, cx.now());
             let is_first = std::mem::take(&mut first);
@@ -152,7 +153,7 @@ fn told_uid(object: &Value) -> &str {
 
 /// The Events about what has this uid. Mirrors `searchEvents` and `EventExpansion.GetFieldSelector`.
 async fn events_about(kind: Kind, object: &Value, uid: &str, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
-    let [name, namespace] = ["metadata.name", "metadata.namespace"].map(|path| text(object, path));
+    let (namespace, name) = namespace_and_name(object);
     let mut parts = vec![format!("involvedObject.name={name}")];
     if !namespace.is_empty() {
         parts.push(format!("involvedObject.namespace={namespace}"));

@@ -10,7 +10,7 @@ use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, Query};
-use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::fields::namespace_and_name;
 use crate::cluster::kubectl::print::yaml;
 use crate::cluster::manifest::Manifest;
 use crate::object::Kind;
@@ -37,7 +37,7 @@ pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
         differs = true;
         let info = manifest.kind.info();
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+        let (namespace, name) = namespace_and_name(&manifest.object);
         let group = info.api_version.replace('/', ".");
         let file = format!("{group}.{}.{namespace}.{name}", info.kind);
         let at = cx.now().strftime("%Y-%m-%d %H:%M:%S.000000000 +0000").to_string();
@@ -51,7 +51,7 @@ pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 /// The object as it is, and as it would be.
 async fn versions(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Option<Value>, Option<Value>), Failure> {
     let kind = manifest.kind;
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    let (namespace, name) = namespace_and_name(&manifest.object);
     let live = match cx.get(kind, namespace, name).await {
         Err(fault) if fault.is_not_found() => None,
         live => Some(live?),

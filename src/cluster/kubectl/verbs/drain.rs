@@ -16,7 +16,7 @@ use crate::client::join_all;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
-use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::qualified_name;
 use crate::node::kubelet::backoff::go_duration;
 use crate::object::status::{Reason, aggregate};
@@ -153,7 +153,7 @@ impl Drain<'_> {
 
     /// Evicts one Pod and waits until it is gone. Mirrors the goroutine in `evictPods`.
     async fn evict(&self, pod: &Value) -> Result<(), String> {
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+        let (namespace, name) = namespace_and_name(pod);
         let mut newest = pod.clone();
         loop {
             self.tell_evicting(pod);
@@ -219,7 +219,7 @@ impl Drain<'_> {
     /// Deletes all Pods without asking any budget. Mirrors `deletePods`.
     async fn delete_all(&self, pods: &[Value]) -> Vec<String> {
         for pod in pods {
-            let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+            let (namespace, name) = namespace_and_name(pod);
             if let Err(fault) = self.delete(namespace, name).await
                 && !fault.is_not_found()
             {
@@ -240,7 +240,7 @@ impl Drain<'_> {
         loop {
             let mut left = Vec::new();
             for pod in pending {
-                let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+                let (namespace, name) = namespace_and_name(pod);
                 match self.cx.get_once(Kind::Pod, namespace, name).await {
                     Ok(there) if text(&there, "metadata.uid") != text(pod, "metadata.uid") => self.tell_gone(pod, how),
                     Ok(there) if self.is_skipped(&there) => {
@@ -265,7 +265,7 @@ impl Drain<'_> {
     }
 
     fn tell_evicting(&self, pod: &Value) {
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+        let (namespace, name) = namespace_and_name(pod);
         self.cx.line(format!("evicting pod {namespace}/{name}{}", dry_run_note(self.args)));
     }
 

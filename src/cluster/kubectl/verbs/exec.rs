@@ -16,7 +16,7 @@ use crate::node::runtime::script::reads_commands;
 use crate::object::Key;
 
 use super::super::args::Args;
-use super::super::print::fields::{list, text};
+use super::super::print::fields::{list, namespace_and_name, text};
 use super::super::terminal::{Then, place_of};
 use super::super::{Failure, Kubectl};
 use super::connect::{ask, connect};
@@ -57,7 +57,7 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// Begins a shell in a container of a Pod, for somebody who types.
 async fn shell_in(pod: &Value, container: String, command: &[String], tty: bool, cx: &Kubectl) -> Result<(), Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, name) = namespace_and_name(pod);
     let body = Body::Exec { container, command: command.to_vec() };
     let there = connect(Subresource::Exec, namespace, name, body, cx).await?;
     let place = place_of(pod, &there.container);
@@ -77,7 +77,7 @@ pub(super) async fn run_in(
     input: &str,
     cx: &Kubectl,
 ) -> Result<Ran, Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, name) = namespace_and_name(pod);
     let body = Body::Exec { container, command: command.to_vec() };
     let there = connect(Subresource::Exec, namespace, name, body, cx).await?;
     let (container, command, input) = (there.container, command.to_vec(), input.to_owned());

@@ -13,7 +13,7 @@ use crate::node::network::{Execute, Executed, Userland};
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 
-use super::super::print::fields::{list, text};
+use super::super::print::fields::{list, namespace_and_name, text};
 use super::super::{Failure, Kubectl};
 use super::exec::{finish, refuse_completed};
 
@@ -49,7 +49,7 @@ pub async fn from(words: &[String], from: &str, cx: &Kubectl) -> Result<(), Fail
 
 /// The node of a Pod, and whose network a command in it has. Refused before anything in it runs.
 fn place_of(pod: &Value) -> Result<(String, String), Failure> {
-    let (namespace, name) = (text(pod, "metadata.namespace"), text(pod, "metadata.name"));
+    let (namespace, name) = namespace_and_name(pod);
     refuse_completed(pod)?;
     let node = text(pod, "spec.nodeName");
     if node.is_empty() {

@@ -14,7 +14,7 @@ use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::print::fields::{flag, int, list, text};
+use crate::cluster::kubectl::print::fields::{flag, int, list, namespace_and_name, text};
 use crate::node::runtime::state::Log;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
@@ -196,7 +196,7 @@ impl Lines {
 
 /// Prints the log of one container of a Pod.
 async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<(), Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, name) = namespace_and_name(pod);
     let body = Body::Log { container: container.to_owned() };
     let mut request = cx.request(Verb::Get, Kind::Pod, namespace, name, body);
     request.subresource = Some(Subresource::Log);

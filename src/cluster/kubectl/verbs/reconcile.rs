@@ -10,7 +10,7 @@ use crate::apiserver::request::DeleteOptions;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options};
-use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::rules::go_list;
 use crate::cluster::manifest::Manifest;
 use crate::object::Kind;
@@ -99,7 +99,7 @@ impl Outcome {
 /// Looks what is there, and does what has to be done.
 async fn reconciled(manifest: &Manifest, query: &Query, args: &Args, cx: &Kubectl) -> Result<Outcome, Failure> {
     let (kind, expected) = (manifest.kind, &manifest.object);
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(expected, path));
+    let (namespace, name) = namespace_and_name(expected);
     let mut last = Failure::text("exceeded maximum attempts");
     for _ in 0..ATTEMPTS {
         let existing = match cx.get_once(kind, namespace, name).await {
@@ -137,7 +137,7 @@ async fn perform(
     cx: &Kubectl,
 ) -> Result<Value, Failure> {
     let object = &outcome.object;
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+    let (namespace, name) = namespace_and_name(object);
     match outcome.operation {
         Operation::None => return Ok(object.clone()),
         Operation::Update => return cx.put(kind, object, "", args).await,

@@ -6,7 +6,7 @@ use super::delete::delete_and_wait;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::fields::{at, text};
+use crate::cluster::kubectl::print::fields::{at, namespace_and_name, text};
 use crate::cluster::manifest::Manifest;
 
 /// `kubectl replace -f`. An object without a resourceVersion overwrites whatever is there.
@@ -28,7 +28,7 @@ async fn replace_one(mut manifest: Manifest, args: &Args, cx: &Kubectl) -> Resul
     let file = manifest.source.file.clone();
     let failed = |fault: Failure| fault.while_doing("replacing", &file);
     if text(&manifest.object, "metadata.resourceVersion").is_empty() {
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+        let (namespace, name) = namespace_and_name(&manifest.object);
         let live = cx.get_once(manifest.kind, namespace, name).await.map_err(failed)?;
         let version = at(&live, "metadata.resourceVersion").clone();
         let meta = manifest.object.get_mut("metadata").and_then(Value::as_object_mut);
@@ -41,7 +41,7 @@ async fn replace_one(mut manifest: Manifest, args: &Args, cx: &Kubectl) -> Resul
 /// `kubectl replace --force`: deletes what is there, waits until it is gone, and creates it anew. Mirrors `forceReplace`.
 async fn replace_by_force(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let (kind, file) = (manifest.kind, &manifest.source.file);
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&manifest.object, path));
+    let (namespace, name) = namespace_and_name(&manifest.object);
     delete_and_wait(kind, namespace, name, args, cx).await?;
     let created = cx.post(kind, namespace, &manifest.object, write_options("kubectl-replace", args)?).await;
     let created = created.map_err(|fault| fault.while_doing("replacing", file))?;

@@ -14,7 +14,7 @@ use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
 use crate::cluster::kubectl::client::Stream;
 use crate::cluster::kubectl::print::describe::{template_of, template_page};
-use crate::cluster::kubectl::print::fields::{at, flag, int, list, selector, text};
+use crate::cluster::kubectl::print::fields::{at, flag, int, list, namespace_and_name, selector, text};
 use crate::object::Kind;
 use crate::object::well_known::LAST_APPLIED;
 
@@ -93,7 +93,7 @@ fn unsupported(verb: &str, kind: Kind, name: &str) -> Option<String> {
 }
 
 async fn status(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+    let (namespace, name) = namespace_and_name(object);
     let limit = timeout(args, "timeout")?;
     let (listed, events) = cx.follow(kind, namespace, name, limit).await?;
     let Some(first) = listed.items.first() else {
@@ -171,7 +171,7 @@ fn progress_of(deployment: &Value) -> Result<(String, bool), String> {
 
 /// The Deployment read again, as a typed object, and its ReplicaSets by revision.
 pub(super) async fn revisions(deployment: &Value, cx: &Kubectl) -> Result<(Value, BTreeMap<i64, Value>), Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(deployment, path));
+    let (namespace, name) = namespace_and_name(deployment);
     let deployment = cx.get_once(Kind::Deployment, namespace, name).await?;
     let options = Options { label_selector: selector(&deployment, "spec.selector"), ..Options::default() };
     let sets = cx.list(Kind::ReplicaSet, namespace, options).await?.items;

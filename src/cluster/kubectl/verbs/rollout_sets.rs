@@ -10,7 +10,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::describe::template_page;
-use crate::cluster::kubectl::print::fields::{at, int, list, selector, text};
+use crate::cluster::kubectl::print::fields::{at, int, list, namespace_and_name, selector, text};
 use crate::object::Kind;
 
 const ONLY_ROLLING: &str = "rollout status is only available for RollingUpdate strategy type";
@@ -74,7 +74,7 @@ pub(super) fn stateful_set_progress(set: &Value) -> Result<(String, bool), Strin
 
 /// The DaemonSet or StatefulSet read again, and its ControllerRevisions by number.
 pub(super) async fn revisions(kind: Kind, set: &Value, cx: &Kubectl) -> Result<(Value, BTreeMap<i64, Value>), Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(set, path));
+    let (namespace, name) = namespace_and_name(set);
     let set = cx.get_once(kind, namespace, name).await?;
     let options = Options { label_selector: selector(&set, "spec.selector"), ..Options::default() };
     let all = cx.list(Kind::ControllerRevision, namespace, options).await?.items;

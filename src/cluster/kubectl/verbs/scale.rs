@@ -9,7 +9,7 @@ use crate::apiserver::request::{Body, Patch, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options, timeout};
-use crate::cluster::kubectl::print::fields::{int, text};
+use crate::cluster::kubectl::print::fields::{int, namespace_and_name, text};
 use crate::object::Kind;
 
 /// Between one look at the scale, or one try to change it, and the next.
@@ -103,7 +103,7 @@ async fn scale_if(
         let mut scale = scale_of(kind, object, cx).await?;
         precondition.check(&scale)?;
         scale["spec"]["replicas"] = json!(replicas);
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+        let (namespace, name) = namespace_and_name(object);
         let mut request = cx.request(Verb::Update, kind, namespace, name, Body::Json(scale.to_string()));
         request.subresource = Some(Subresource::Scale);
         request.options = query.options.clone();
@@ -142,7 +142,7 @@ async fn wait_for_pods(
 
 /// GET of the scale.
 async fn scale_of(kind: Kind, object: &Value, cx: &Kubectl) -> Result<Value, Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+    let (namespace, name) = namespace_and_name(object);
     let mut request = cx.request(Verb::Get, kind, namespace, name, Body::None);
     request.subresource = Some(Subresource::Scale);
     match cx.send(request).await? {

@@ -11,7 +11,7 @@ use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::manifest::Manifest;
 use crate::object::fields::{Set, Step};
 use crate::object::well_known::LAST_APPLIED;
@@ -101,7 +101,7 @@ async fn take_over(manifest: &Manifest, mut object: Value, args: &Args, cx: &Kub
         match cx.patch(manifest.kind, &manifest.object, Patch::Json(patch), None, query.clone()).await {
             Ok(_) => return send(manifest, &manifest.object, args, cx).await,
             Err(fault) if fault.is_conflict() => {
-                let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&object, path));
+                let (namespace, name) = namespace_and_name(&object);
                 object = cx.get(manifest.kind, namespace, name).await?;
             }
             Err(fault) => return Err(fault),

@@ -7,7 +7,7 @@ use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::text;
+use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::tabs;
 use crate::cluster::kubectl::verbs::get::selection;
 use crate::node::kubelet::backoff::go_duration;
@@ -85,7 +85,7 @@ async fn pods(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 async fn why_none(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let pods = cx.list(Kind::Pod, cx.namespace(args), selection(args)).await?.items;
     for pod in &pods {
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+        let (namespace, name) = namespace_and_name(pod);
         let made = text(pod, "metadata.creationTimestamp").parse::<jiff::Timestamp>();
         let age = made.ok().and_then(|made| Duration::try_from(cx.now().duration_since(made)).ok()).unwrap_or_default();
         if age > CREATION_DELAY {

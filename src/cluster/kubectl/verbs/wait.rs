@@ -11,7 +11,7 @@ use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::print::fields::{at, go_value, int, list, text};
+use crate::cluster::kubectl::print::fields::{at, go_value, int, list, namespace_and_name, text};
 use crate::cluster::kubectl::print::{jsonpath, qualified_singular};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
@@ -274,7 +274,7 @@ async fn wait_for(
     deadline: &Deadline,
     cx: &Kubectl,
 ) -> Result<Value, Failure> {
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(object, path));
+    let (namespace, name) = namespace_and_name(object);
     let deleted = matches!(goal, Goal::Deleted);
     if matches!(goal, Goal::Created) {
         return Ok(object.clone());

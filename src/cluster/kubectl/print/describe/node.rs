@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::cells::node_roles;
 use super::super::duration::age;
-use super::super::fields::{at, flag, list, long_time, map, plain, text};
+use super::super::fields::{at, flag, list, long_time, map, namespace_and_name, plain, text};
 use super::super::pod::is_finished;
 use super::{Page, Related};
 use crate::object::quantity::Amount;
@@ -118,7 +118,7 @@ fn describe_pods(page: &mut Page, node: &Value, pods: &[Value]) {
         }
         // There is no column for the disk.
         cells.truncate(4);
-        let (namespace, name) = (text(pod, "metadata.namespace"), text(pod, "metadata.name"));
+        let (namespace, name) = namespace_and_name(pod);
         let age = age(page.now, pod, "metadata.creationTimestamp");
         page.line(format!("  {namespace}\t{name}\t\t{}\t{age}", cells.join("\t")));
     }

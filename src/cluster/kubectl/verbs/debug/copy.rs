@@ -6,7 +6,7 @@ use crate::apiserver::request::DeleteOptions;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::fields::{at, list, text};
+use crate::cluster::kubectl::print::fields::{at, list, namespace_and_name, text};
 use crate::object::Kind;
 
 use super::profile::{Profile, Style};
@@ -15,7 +15,7 @@ use super::{Made, equip, name_for, new_container};
 /// Makes the copy, and takes the Pod away if it is replaced.
 pub(super) async fn visit(pod: &Value, profile: &Profile<'_>, args: &Args, cx: &Kubectl) -> Result<Made, Failure> {
     let (copy, container) = copy_of(pod, profile, args, cx)?;
-    let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(pod, path));
+    let (namespace, name) = namespace_and_name(pod);
     let query = plain_options("", args)?;
     let made = cx.post(Kind::Pod, namespace, &copy, query.clone()).await?;
     if args.is_on("replace") {
