@@ -299,19 +299,16 @@ impl Kubectl {
 
     /// POST.
     pub async fn post(&self, kind: Kind, namespace: &str, object: &Value, query: Query) -> Result<Value, Failure> {
-        let name = text(object, "metadata.name");
         if query.only_here {
             return Ok(object.clone());
         }
         let mut request = self.request(Verb::Create, kind, namespace, "", Body::Json(unversioned(object).to_string()));
         request.options = query.options;
-        match self.send(request).await? {
-            Response::Object(object) => Ok(object.printed()),
+        match self.send_for_object(request).await? {
             // A Binding changes a Pod, and is none itself.
-            Response::Success { .. } => Ok(json!({"apiVersion": "v1", "kind": "Status", "metadata": {},
+            Value::Null => Ok(json!({"apiVersion": "v1", "kind": "Status", "metadata": {},
                 "status": "Success", "code": 201})),
-            // A request that only tries leaves no object.
-            _ => Ok(json!({"metadata": {"name": name}})),
+            created => Ok(created),
         }
     }
 

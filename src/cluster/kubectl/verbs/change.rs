@@ -194,7 +194,7 @@ pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         match cx.patch(kind, &object, patch, subresource, query).await {
             Err(fault) => failed.push(not_supported(fault, kind)),
             Ok(new) => {
-                // A version of its own it has not if the patch let the object go.
+                // The answer to a patch of the scale is a Scale, and what is told of is the object.
                 let how = if new == object { "patched (no change)" } else { "patched" };
                 cx.tell(if new.is_null() { &object } else { &new }, how, args)?;
             }

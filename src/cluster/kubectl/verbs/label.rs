@@ -191,7 +191,7 @@ impl Marks {
             Marks::Labels => ("kubectl-label", self.done(object, changes)),
         };
         let sent = cx.patch(kind, object, Patch::Merge(patch), None, plain_options(manager, args)?).await?;
-        cx.tell(if text(&sent, "kind").is_empty() { &new } else { &sent }, how, args)
+        cx.tell(&sent, how, args)
     }
 
     /// `--list`: what there is, and would be.

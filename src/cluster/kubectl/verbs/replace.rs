@@ -45,5 +45,5 @@ async fn replace_by_force(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Res
     delete_and_wait(kind, namespace, name, args, cx).await?;
     let created = cx.post(kind, namespace, &manifest.object, write_options("kubectl-replace", args)?).await;
     let created = created.map_err(|fault| fault.while_doing("replacing", file))?;
-    cx.tell(if text(&created, "kind").is_empty() { &manifest.object } else { &created }, "replaced", args)
+    cx.tell(&created, "replaced", args)
 }

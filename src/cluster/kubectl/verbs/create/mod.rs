@@ -38,9 +38,7 @@ pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let object = if args.is_on("save-config") { annotated(&manifest.object) } else { manifest.object };
         let namespace = text(&object, "metadata.namespace");
         match cx.post(manifest.kind, namespace, &object, write_options("kubectl-create", args)?).await {
-            Ok(created) => {
-                cx.tell(if text(&created, "kind").is_empty() { &object } else { &created }, "created", args)?
-            }
+            Ok(created) => cx.tell(&created, "created", args)?,
             Err(fault) => failed.push(fault.while_doing("creating", &manifest.source.file)),
         }
     }
@@ -247,6 +245,5 @@ pub(super) async fn send(mut object: Value, manager: &str, args: &Args, cx: &Kub
     let only_here = options.only_here;
     let made = cx.post(kind, namespace, &object, options).await?;
     // What is not sent is shown without the namespace to which it would go.
-    let shown = if only_here && !args.has("namespace") { bare } else { made };
-    Ok(if text(&shown, "kind").is_empty() { object } else { shown })
+    Ok(if only_here && !args.has("namespace") { bare } else { made })
 }
