@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::get::selection;
+use super::wanted::{selects, wanted};
 use crate::apiserver::request::{Patch, Subresource};
 use crate::apiserver::rest::body;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
+use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options};
-use crate::cluster::kubectl::print::fields::{flag, namespace_and_name};
+use crate::cluster::kubectl::print::fields::flag;
 use crate::object::patch::{diff_merge, diff_strategic};
 use crate::object::status::Reason;
 use crate::object::{Kind, versions};
@@ -31,8 +31,7 @@ impl Kubectl {
 
     /// The same as far as they can be read: most verbs go on with the others.
     pub(super) async fn objects_there(&self, verb: &str, words: &[String], args: &Args) -> Result<Found, Failure> {
-        let all = args.is_on("all") || args.has("selector") || args.has("field-selector");
-        self.read_objects(verb, words, all, args).await
+        self.read_objects(verb, words, selects(args), args).await
     }
 
     /// The same, for a verb to which a kind without a name means all of the kind.
@@ -41,12 +40,6 @@ impl Kubectl {
     }
 
     async fn read_objects(&self, verb: &str, words: &[String], all: bool, args: &Args) -> Result<Found, Failure> {
-        let namespace = if args.is_on("all-namespaces") { "" } else { self.namespace(args) };
-        let (mut objects, mut faults) = (Vec::new(), Vec::new());
-        let mut note = |kind: Kind, read: Result<Vec<Value>, Failure>| match read {
-            Ok(read) => objects.extend(read.into_iter().map(|object| (kind, object))),
-            Err(fault) => faults.push(fault),
-        };
         if args.is_on("local") {
             // The cluster is not asked: what is changed is the manifest.
             if !args.gives_manifests() {
@@ -56,27 +49,11 @@ impl Kubectl {
             let faults = all.faults.into_iter().map(Failure::from).collect();
             return Ok((all.known.into_iter().map(|m| (m.kind, m.object)).collect(), faults));
         }
-        if args.gives_manifests() {
-            let all = self.some_manifests(verb, args).await?;
-            let wrong: Vec<Failure> = all.faults.into_iter().map(Failure::from).collect();
-            for m in all.known {
-                let (namespace, name) = namespace_and_name(&m.object);
-                note(m.kind, self.get(m.kind, namespace, name).await.map(|object| vec![object]));
-            }
-            faults.extend(wrong);
-            return Ok((objects, faults));
-        }
-        for Target { kind, name } in self.targets(verb, words).await? {
-            match name {
-                Some(_) if args.is_on("all-namespaces") && kind.info().namespaced => {
-                    return Err(Failure::text("a resource cannot be retrieved by name across all namespaces"));
-                }
-                Some(name) => note(kind, self.get(kind, namespace, &name).await.map(|object| vec![object])),
-                None if all => {
-                    let listed = self.select(kind, namespace, selection(args)).await;
-                    note(kind, listed.map(|listed| listed.items));
-                }
-                None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
+        let (mut objects, mut faults) = (Vec::new(), Vec::new());
+        for one in wanted(verb, words, all, args, self).await? {
+            match one.read(self).await {
+                Ok(object) => objects.push(object),
+                Err(fault) => faults.push(fault),
             }
         }
         Ok((objects, faults))

@@ -1,10 +1,10 @@
 //! `delete`: DELETE of each object, and then wait until each is gone.
 
-use super::get::{all_or_named, selection};
+use super::wanted::{Wanted, selects, wanted};
 use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
+use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
 use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::qualified_singular;
@@ -180,36 +180,15 @@ fn propagation(cascade: &str, cx: &Kubectl) -> Result<Propagation, Failure> {
 type Victim = (Kind, String, String);
 
 async fn victims(args: &Args, cx: &Kubectl) -> Result<(Vec<Victim>, Vec<Failure>), Failure> {
-    let namespace = cx.namespace(args);
-    if args.gives_manifests() {
-        let of = |m: &crate::cluster::manifest::Manifest| {
-            let [namespace, name] =
-                ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
-            (m.kind, namespace, name)
-        };
-        let manifests = cx.some_manifests("delete", args).await?;
-        return Ok((
-            manifests.known.iter().map(of).collect(),
-            manifests.faults.into_iter().map(Failure::from).collect(),
-        ));
-    }
-    let mut victims = Vec::new();
-    let mut failed = Vec::new();
-    let targets = cx.targets("delete", &args.words).await?;
-    all_or_named(&targets, args)?;
-    for Target { kind, name } in targets {
-        match name {
-            Some(name) => victims.push((kind, namespace.to_owned(), name)),
-            None if args.is_on("all") || args.has("selector") || args.has("field-selector") => {
-                match cx.select(kind, namespace, selection(args)).await {
-                    Ok(listed) => victims.extend(listed.items.iter().map(|o| {
-                        let (namespace, name) = namespace_and_name(o);
-                        (kind, namespace.to_owned(), name.to_owned())
-                    })),
-                    Err(fault) => failed.push(fault),
-                }
+    let (mut victims, mut failed) = (Vec::new(), Vec::new());
+    for one in wanted("delete", &args.words, selects(args), args, cx).await? {
+        match one {
+            Wanted::Named(kind, namespace, name) => victims.push((kind, namespace, name)),
+            Wanted::Listed(kind, object) => {
+                let (namespace, name) = namespace_and_name(&object);
+                victims.push((kind, namespace.to_owned(), name.to_owned()));
             }
-            None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
+            Wanted::Unlisted(fault) => failed.push(fault),
         }
     }
     Ok((victims, failed))

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::get::{SUGGESTION, fetch, wanted};
+use super::get::{SUGGESTION, fetch};
+use super::wanted::named;
 use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
@@ -23,7 +24,7 @@ pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let with_events = args.value("show-events") != "false";
     let mut first = true;
     let mut failed = Vec::new();
-    let (targets, faults) = wanted("describe", args, cx).await?;
+    let (targets, faults) = named("describe", &args.words, args, cx).await?;
     for (target, namespace) in targets {
         let kind = target.kind;
         let (fetched, by_prefix) = match fetch(&target, &namespace, args, cx).await {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::apiserver::request::Options;
+use super::wanted::{in_chunks, named};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
@@ -31,7 +31,7 @@ pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = cx.output(args)?.without_titles(args.is_on("no-headers"));
     let mut groups: Vec<(Kind, Vec<Value>)> = Vec::new();
     let mut failed = Vec::new();
-    let (targets, faults) = wanted("get", args, cx).await?;
+    let (targets, faults) = named("get", &args.words, args, cx).await?;
     for (target, namespace) in &targets {
         match fetch(target, namespace, args, cx).await {
             Ok(objects) => match groups.last_mut().filter(|(kind, _)| *kind == target.kind) {
@@ -66,47 +66,12 @@ fn is_one_file(args: &Args, cx: &Kubectl) -> bool {
     }
 }
 
-/// What is named, each with its namespace, and what is wrong with manifests that do not say it.
-type Wanted = (Vec<(Target, String)>, Vec<Failure>);
-
-/// What the words or the manifests of a command name, and in which namespace: that of a manifest is its own.
-pub(super) async fn wanted(verb: &str, args: &Args, cx: &Kubectl) -> Result<Wanted, Failure> {
-    if !args.gives_manifests() {
-        let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
-        let targets = cx.targets(verb, &args.words).await?;
-        all_or_named(&targets, args)?;
-        return Ok((targets.into_iter().map(|target| (target, namespace.to_owned())).collect(), Vec::new()));
-    }
-    let of = |m: &crate::cluster::manifest::Manifest| {
-        let [namespace, name] = ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
-        (Target { kind: m.kind, name: Some(name) }, namespace)
-    };
-    let manifests = cx.some_manifests(verb, args).await?;
-    Ok((manifests.known.iter().map(of).collect(), manifests.faults.into_iter().map(Failure::from).collect()))
-}
-
-/// Names and selectors do not go together. Mirrors `visitBySelector`.
-pub(super) fn all_or_named(targets: &[Target], args: &Args) -> Result<(), Failure> {
-    let selects = ["selector", "field-selector"].iter().any(|flag| !args.value(flag).trim().is_empty());
-    let selects = selects || args.is_on("all");
-    if !selects || targets.iter().all(|target| target.name.is_none()) {
-        return Ok(());
-    }
-    Err(Failure::text(match args.words.iter().any(|word| word.contains('/')) {
-        true => "selectors and the all flag cannot be used when passing resource/name arguments",
-        false => "name cannot be provided when a selector is specified",
-    }))
-}
-
 /// The objects of one target: GET of a name, LIST of all.
 pub(super) async fn fetch(target: &Target, namespace: &str, args: &Args, cx: &Kubectl) -> Result<Vec<Value>, Failure> {
     let part = args.value("subresource");
     match &target.name {
         Some(name) if !part.is_empty() => Ok(vec![part_of(target.kind, namespace, name, part, cx).await?]),
         None if !part.is_empty() => Err(Failure::text("subresource cannot be used when bulk resources are specified")),
-        Some(_) if args.is_on("all-namespaces") && target.kind.info().namespaced => {
-            Err(Failure::text("a resource cannot be retrieved by name across all namespaces"))
-        }
         Some(name) => Ok(vec![cx.get(target.kind, namespace, name).await?]),
         None => Ok(cx.select(target.kind, namespace, in_chunks(args)?).await?.items),
     }
@@ -120,25 +85,6 @@ async fn part_of(kind: Kind, namespace: &str, name: &str, part: &str, cx: &Kubec
     let path = format!("{root}/{}/{place}{}/{name}/{part}", info.api_version, info.plural);
     let body = super::raw::get(&path, cx).await?;
     serde_json::from_str(&body).map_err(|_| Failure::text(format!("{part} is no object; see kubectl get --raw {path}")))
-}
-
-/// The query of a LIST: in pages of 500, or all at once if they are to be sorted.
-pub fn selection(args: &Args) -> Options {
-    Options {
-        label_selector: args.value("selector").to_owned(),
-        field_selector: args.value("field-selector").to_owned(),
-        limit: if args.has("sort-by") { 0 } else { 500 },
-        ..Options::default()
-    }
-}
-
-/// The same in pages of `--chunk-size`.
-pub(super) fn in_chunks(args: &Args) -> Result<Options, Failure> {
-    let all = selection(args);
-    Ok(match args.number("chunk-size")? {
-        Some(size) if all.limit > 0 => Options { limit: u64::try_from(size).unwrap_or_default(), ..all },
-        _ => all,
-    })
 }
 
 /// Objects that lack the field come first; equal ones stay in the order of their names.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::rollout_history::CHANGE_CAUSE;
+use super::wanted::selects;
 use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -53,8 +54,7 @@ pub async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failur
         return Err(Failure::text(format!("at least one {word} update is required")));
     }
     let (objects, mut failed) = cx.objects_there(verb, words, args).await?;
-    let selected = args.is_on("all") || args.has("selector") || args.has("field-selector");
-    let single = objects.len() + failed.len() == 1 && !selected;
+    let single = objects.len() + failed.len() == 1 && !selects(args);
     if args.has("resource-version") && !single {
         return Err(Failure::text("--resource-version may only be used with a single resource"));
     }

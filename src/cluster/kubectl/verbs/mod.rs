@@ -42,6 +42,7 @@ pub mod set;
 pub mod taint;
 pub mod top;
 pub mod wait;
+mod wanted;
 mod watch;
 
 mod manifests;

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use super::wanted::selection;
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::tabs;
-use crate::cluster::kubectl::verbs::get::selection;
 use crate::node::kubelet::backoff::go_duration;
 use crate::object::metrics::{Metrics, Usage};
 use crate::object::quantity::Amount;

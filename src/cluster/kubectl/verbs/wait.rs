@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::get::selection;
+use super::wanted::{Wanted, selects, wanted};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
+use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{at, go_value, int, list, namespace_and_name, text};
 use crate::cluster::kubectl::print::{jsonpath, qualified_singular};
@@ -31,23 +31,6 @@ enum Goal {
     Created,
     Condition { kind: String, status: String },
     Value { path: String, value: Option<String> },
-}
-
-/// What the command line wants, in the order in which it is looked at: what is named is read when its turn comes.
-enum Wanted {
-    Named(Kind, String, String),
-    Listed(Kind, Value),
-    Unlisted(Failure),
-}
-
-impl Wanted {
-    async fn read(self, cx: &Kubectl) -> Result<(Kind, Value), Failure> {
-        match self {
-            Wanted::Named(kind, namespace, name) => Ok((kind, cx.get(kind, &namespace, &name).await?)),
-            Wanted::Listed(kind, object) => Ok((kind, object)),
-            Wanted::Unlisted(fault) => Err(fault),
-        }
-    }
 }
 
 /// `kubectl wait`.
@@ -99,32 +82,8 @@ impl Deadline {
     }
 }
 
-/// The objects that the command line names or selects.
 async fn find(args: &Args, cx: &Kubectl) -> Result<Vec<Wanted>, Failure> {
-    let namespace = if args.is_on("all-namespaces") { "" } else { cx.namespace(args) };
-    let mut wanted = Vec::new();
-    if args.gives_manifests() {
-        let manifests = cx.some_manifests("wait", args).await?;
-        for m in manifests.known {
-            let [namespace, name] =
-                ["metadata.namespace", "metadata.name"].map(|path| text(&m.object, path).to_owned());
-            wanted.push(Wanted::Named(m.kind, namespace, name));
-        }
-        wanted.extend(manifests.faults.into_iter().map(|fault| Wanted::Unlisted(fault.into())));
-        return Ok(wanted);
-    }
-    let selected = args.is_on("all") || args.has("selector") || args.has("field-selector");
-    for Target { kind, name } in cx.targets("wait", &args.words).await? {
-        match name {
-            Some(name) => wanted.push(Wanted::Named(kind, namespace.to_owned(), name)),
-            None if selected => match cx.select(kind, namespace, selection(args)).await {
-                Ok(listed) => wanted.extend(listed.items.into_iter().map(|object| Wanted::Listed(kind, object))),
-                Err(fault) => wanted.push(Wanted::Unlisted(fault)),
-            },
-            None => return Err(Failure::text("resource(s) were provided, but no name was specified")),
-        }
-    }
-    Ok(wanted)
+    wanted("wait", &args.words, selects(args), args, cx).await
 }
 
 /// Looks twice a second until all that is named is there, and something is. For one that is missing is waited; of more it is

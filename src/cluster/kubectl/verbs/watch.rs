@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::get::{in_chunks, look_of};
+use super::get::look_of;
+use super::wanted::{in_chunks, named};
 use crate::apiserver::request::{Body, Options, Verb};
 use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
@@ -31,17 +32,18 @@ pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 async fn watched(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = cx.output(args)?.without_titles(args.is_on("no-headers"));
-    let targets = cx.targets("get", &args.words).await?;
-    let target = match targets.as_slice() {
+    let (targets, faults) = named("get", &args.words, args, cx).await?;
+    Failure::all(faults)?;
+    let (target, namespace) = match targets.as_slice() {
         [target] => target,
-        [first, others @ ..] if others.iter().all(|other| other.kind == first.kind && other.name.is_some()) => {
+        [(first, _), others @ ..]
+            if others.iter().all(|(other, _)| other.kind == first.kind && other.name.is_some()) =>
+        {
             return several(&targets, output, args, cx).await;
         }
         _ => return Err(Failure::text("you may only specify a single resource type")),
     };
     let limit = if args.has("request-timeout") { timeout(args, "request-timeout")? } else { None };
-    let everywhere = args.is_on("all-namespaces");
-    let namespace = if everywhere { "" } else { cx.namespace(args) };
     let mut options = in_chunks(args)?;
     let (there, revision) = match &target.name {
         Some(name) => {
@@ -77,14 +79,14 @@ async fn watched(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 
 /// Objects of one kind by name are shown, and only then is it seen that a watch is of one. Mirrors `Result.Watch` of
 /// `cli-runtime`, which is asked last.
-async fn several(targets: &[Target], output: Output, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn several(targets: &[(Target, String)], output: Output, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut there = Vec::new();
-    for target in targets {
+    for (target, namespace) in targets {
         let name = target.name.as_deref().unwrap_or_default();
-        there.push(cx.get(target.kind, cx.namespace(args), name).await?);
+        there.push(cx.get(target.kind, namespace, name).await?);
     }
     if !args.is_on("watch-only") {
-        Screen::new(targets[0].kind, output, args).show("ADDED", &there, cx)?;
+        Screen::new(targets[0].0.kind, output, args).show("ADDED", &there, cx)?;
     }
     Err(Failure::text("you may only watch a single resource or type of resource at a time"))
 }
