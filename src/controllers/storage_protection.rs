@@ -18,6 +18,7 @@ use crate::engine::Memory;
 use crate::object::meta::has_finalizer;
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
+use crate::object::volume::phase_of_volume;
 use crate::object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 use crate::object::{Accessor, Key, Kind, Object, Pod};
 
@@ -193,15 +194,11 @@ impl Controller for Volumes {
     async fn reconcile(&self, key: Key) -> Result<(), Error> {
         let Some(volume) = self.volumes.get(&key) else { return Ok(()) };
         let Some(metadata) = wanted(&volume.metadata, VOLUME_PROTECTION) else { return Ok(()) };
-        if volume.metadata.deletion_timestamp.is_some() && is_bound(&volume) {
+        if volume.metadata.deletion_timestamp.is_some() && phase_of_volume(&volume) == "Bound" {
             return Ok(());
         }
         write(self.client.update(PersistentVolume { metadata, ..PersistentVolume::clone(&volume) }).await)
     }
-}
-
-fn is_bound(volume: &PersistentVolume) -> bool {
-    volume.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
 }
 
 /// The metadata that the object should have: with the finalizer while it lives, without when it is being deleted. None

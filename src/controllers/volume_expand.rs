@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::object::volume::{awaits_node_expansion, granted, is_promised_to, requested, volume_name};
+use crate::object::volume::{awaits_node_expansion, granted, is_promised_to, phase_of, requested, volume_name};
 use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
@@ -42,9 +42,7 @@ impl Expand {
 
 impl Controller for Expand {
     fn on_change(&self, change: &Change) {
-        let is_bound = |claim: &PersistentVolumeClaim| {
-            claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
-        };
+        let is_bound = |claim: &PersistentVolumeClaim| phase_of(claim) == "Bound";
         match change {
             Change::Added(Object::PersistentVolumeClaim(claim)) if is_bound(claim) => self.queue.add(change.key()),
             Change::Updated { old: Object::PersistentVolumeClaim(old), new: Object::PersistentVolumeClaim(new) }

@@ -100,6 +100,16 @@ pub fn class_of(claim: &PersistentVolumeClaim) -> &str {
     claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()).unwrap_or_default()
 }
 
+/// A volume's phase; empty before it has one.
+pub fn phase_of_volume(volume: &PersistentVolume) -> &str {
+    volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
+}
+
+/// A claim's phase; empty before it has one.
+pub fn phase_of(claim: &PersistentVolumeClaim) -> &str {
+    claim.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
+}
+
 /// How large a volume is.
 pub fn capacity(volume: &PersistentVolume) -> Amount {
     let capacity = volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref());

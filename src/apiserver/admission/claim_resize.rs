@@ -1,7 +1,7 @@
 //! PersistentVolumeClaimResize: a claim may only grow if its class says that its volumes can. Mirrors
 //! `plugin/pkg/admission/storage/persistentvolume/resize`.
 
-use crate::object::volume::{class_of, requested};
+use crate::object::volume::{class_of, phase_of, requested};
 use crate::object::{Kind, Object, Status};
 
 use super::{Attributes, forbidden};
@@ -16,7 +16,7 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
         return Ok(());
     }
     let refuse = |why: &str| Err(forbidden(attributes.request, Some(object), why));
-    if old.status.as_ref().and_then(|status| status.phase.as_deref()) != Some("Bound") {
+    if phase_of(old) != "Bound" {
         return refuse("Only bound persistent volume claims can be expanded");
     }
     match attributes.reader.get(Kind::StorageClass, "", class_of(old)) {

@@ -16,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::quantity::Amount;
 use crate::object::selector::names::{check_label_key, check_subdomain};
+use crate::object::volume::phase_of;
 
 use super::diff;
 use super::field::{Json, Path, Problems, Shown};
@@ -218,7 +219,7 @@ pub fn claim_update(problems: &mut Problems, new: &PersistentVolumeClaim, old: &
         // The class that a later default gives to a claim without one.
         allowed.storage_class_name = None;
     }
-    let bound = old.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound");
+    let bound = phase_of(old) == "Bound";
     let (size, size_before) = (requested(spec).map(Amount::of), requested(before).map(Amount::of));
     if bound || size == size_before {
         allowed.resources.clone_from(&before.resources);

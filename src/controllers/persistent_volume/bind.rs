@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Persis
 
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::annotation;
-use crate::object::volume::{BIND_COMPLETED, BOUND_BY_CONTROLLER, promised_to, volume_name};
+use crate::object::volume::{BIND_COMPLETED, BOUND_BY_CONTROLLER, phase_of, phase_of_volume, promised_to, volume_name};
 
 use super::{Binder, copy};
 
@@ -44,7 +44,7 @@ impl Binder {
         phase: &str,
         message: &str,
     ) -> Result<Arc<PersistentVolume>, Error> {
-        if volume.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase) {
+        if phase_of_volume(&volume) == phase {
             return Ok(volume);
         }
         let mut new = copy(&volume);
@@ -114,7 +114,7 @@ impl Binder {
         reason: &str,
         message: &str,
     ) -> Result<(), Error> {
-        if claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost") {
+        if phase_of(&claim) == "Lost" {
             return Ok(());
         }
         let lost = self.set_claim_status(claim, "Lost", None).await?;

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use crate::object::selector::selects;
 use crate::object::volume::{
     capacity, claim_key, claim_uid, class_of, class_of_volume, fits, is_promised_to, mode_of, mode_of_volume,
-    modes_cover, requested,
+    modes_cover, phase_of_volume, requested,
 };
 use crate::object::{Accessor, Key, Object};
 
@@ -47,8 +47,7 @@ pub fn best(
 ) -> Option<Arc<PersistentVolume>> {
     let selected = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     let is_free = |volume: &PersistentVolume| {
-        let available = volume.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Available");
-        available
+        phase_of_volume(volume) == "Available"
             && claim_key(volume).is_none()
             && claim_uid(volume).is_empty()
             && class_of_volume(volume) == class_of(claim)

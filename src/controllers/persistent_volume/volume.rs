@@ -9,7 +9,7 @@ use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::annotation;
 use crate::object::volume::{
-    BOUND_BY_CONTROLLER, PROVISIONED_BY, claim_key, claim_uid, mode_of, mode_of_volume, volume_name,
+    BOUND_BY_CONTROLLER, PROVISIONED_BY, claim_key, claim_uid, mode_of, mode_of_volume, phase_of_volume, volume_name,
 };
 use crate::object::{Accessor, Key};
 
@@ -53,7 +53,7 @@ impl Binder {
         let same = |claim: &Arc<PersistentVolumeClaim>| claim.metadata.uid.as_deref() == Some(claim_uid(volume));
         match self.claims.get(key) {
             Some(claim) if same(&claim) => return Ok(Some(claim)),
-            None if matches!(phase_of(volume), "Released" | "Failed") => return Ok(None),
+            None if matches!(phase_of_volume(volume), "Released" | "Failed") => return Ok(None),
             _ => {}
         }
         match self.client.get::<PersistentVolumeClaim>(key.namespace(), key.name()).await {
@@ -65,7 +65,7 @@ impl Binder {
 
     /// The claim is gone.
     async fn release(&self, volume: Arc<PersistentVolume>) -> Result<(), Error> {
-        let failed = phase_of(&volume) == "Failed";
+        let failed = phase_of_volume(&volume) == "Failed";
         let volume = if failed { volume } else { self.set_volume_phase(volume, "Released", "").await? };
         let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
         match policy {
@@ -164,8 +164,4 @@ impl Binder {
         self.volumes.put(&written);
         self.set_volume_phase(written, "Available", "").await.map(|_| ())
     }
-}
-
-fn phase_of(volume: &PersistentVolume) -> &str {
-    volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }

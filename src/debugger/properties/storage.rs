@@ -7,7 +7,7 @@ use super::{Property, stored};
 use crate::apiserver::admission::Reader;
 use crate::engine::{ActorId, Engine, Step, What};
 use crate::node::csi::CsiRequest;
-use crate::object::volume::{claim_uid, volume_name};
+use crate::object::volume::{claim_uid, phase_of, volume_name};
 use crate::object::{Accessor, Kind, Object};
 
 /// A volume that is not shared is shown to pods of one node only. What a node showed is gone when its power is.
@@ -83,6 +83,5 @@ impl Property for BoundBothWays {
 }
 
 fn is_bound(object: &Object) -> bool {
-    let Object::PersistentVolumeClaim(claim) = object else { return false };
-    claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
+    matches!(object, Object::PersistentVolumeClaim(claim) if phase_of(claim) == "Bound")
 }

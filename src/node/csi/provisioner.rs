@@ -30,7 +30,7 @@ use crate::object::patch::diff_strategic;
 use crate::object::quantity::Amount;
 use crate::object::time::Instant;
 use crate::object::volume::{
-    PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, class_of, reference_to, requested, volume_name,
+    PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, class_of, phase_of_volume, reference_to, requested, volume_name,
 };
 use crate::object::well_known::ZONE;
 use crate::object::{Accessor, Key, Kind, Object, Status};
@@ -277,7 +277,7 @@ fn is_held(volume: &PersistentVolume) -> bool {
 fn is_to_be_held(volume: &PersistentVolume) -> bool {
     let leaves = volume.metadata.deletion_timestamp.is_some();
     match policy_of(volume) {
-        "Delete" => is_held(volume) || !leaves && phase_of(volume) == "Bound",
+        "Delete" => is_held(volume) || !leaves && phase_of_volume(volume) == "Bound",
         "Retain" | "Recycle" => false,
         _ => is_held(volume),
     }
@@ -287,16 +287,12 @@ fn is_to_be_held(volume: &PersistentVolume) -> bool {
 /// finalizer. Mirrors `shouldDelete`.
 fn is_to_go(volume: &PersistentVolume) -> bool {
     let destroyed = !is_held(volume) && volume.metadata.deletion_timestamp.is_some();
-    !destroyed && phase_of(volume) == "Released" && policy_of(volume) == "Delete"
+    !destroyed && phase_of_volume(volume) == "Released" && policy_of(volume) == "Delete"
 }
 
 fn policy_of(volume: &PersistentVolume) -> &str {
     let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
     policy.unwrap_or_default()
-}
-
-fn phase_of(volume: &PersistentVolume) -> &str {
-    volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
 /// The PersistentVolume that stands for what CreateVolume has made.

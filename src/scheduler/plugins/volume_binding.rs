@@ -16,7 +16,8 @@ use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use crate::object::selector::nodes::any_term_matches;
 use crate::object::selector::selects;
 use crate::object::volume::{
-    NO_PROVISIONER, claims_behind, class_of, fits, is_bound, is_promised_to, made_for, requested, volume_name,
+    NO_PROVISIONER, claims_behind, class_of, fits, is_bound, is_promised_to, made_for, phase_of, phase_of_volume,
+    requested, volume_name,
 };
 use crate::object::{Key, Object};
 use crate::scheduler::events::{ClusterEvent, EventKind};
@@ -103,7 +104,7 @@ impl<'a> Wanted<'a> {
             let Some(claim) = storage.claim(&key) else {
                 return Err(if used.ephemeral { not_made_yet(&key) } else { not_found(&key) });
             };
-            if claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost") {
+            if phase_of(claim) == "Lost" {
                 let volume = volume_name(claim);
                 return Err(format!(
                     "persistentvolumeclaim {name:?} bound to non-existent persistentvolume {volume:?}"
@@ -190,9 +191,8 @@ impl<'a> Wanted<'a> {
         }
         let selector = claim.spec.as_ref().and_then(|spec| spec.selector.as_ref());
         let suits = |volume: &&Arc<PersistentVolume>| {
-            let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
             volume.spec.as_ref().is_none_or(|spec| spec.claim_ref.is_none())
-                && phase == Some("Available")
+                && phase_of_volume(volume) == "Available"
                 && reaches(volume, node)
                 && selector.is_none_or(|selector| selects(selector, volume.metadata.labels.as_ref()))
         };

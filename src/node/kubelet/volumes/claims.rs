@@ -29,7 +29,7 @@ use crate::node::csi::sidecar::Driver;
 use crate::node::csi::{CsiRequest, CsiResponse};
 use crate::node::kubelet::Shared;
 use crate::node::kubelet::workers::Stage;
-use crate::object::volume::{UsedClaim, attachment_name, is_bound, made_for, unique_name, volume_name};
+use crate::object::volume::{UsedClaim, attachment_name, is_bound, made_for, phase_of, unique_name, volume_name};
 use crate::object::{Accessor, Key, Pod, sha256};
 
 /// Why a volume is not there yet.
@@ -90,8 +90,7 @@ impl Shared {
         let why = |why: String| NotReady::Unprocessed(format!("error processing PVC {namespace}/{}: {why}", used.name));
         let found = self.client.get::<PersistentVolumeClaim>(namespace, &used.name).await;
         let claim = found.map_err(|status| why(format!("failed to fetch PVC from API server: {status}")))?;
-        let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
-        if phase != Some("Bound") || !is_bound(&claim) {
+        if phase_of(&claim) != "Bound" || !is_bound(&claim) {
             return Err(why("PVC is not bound".into()));
         }
         if used.ephemeral {
