@@ -19,6 +19,7 @@ use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
 use crate::engine::Memory;
+use crate::object::node::pod_cidrs;
 use crate::object::{Key, Kind, Object};
 
 /// The row of this controller.
@@ -160,10 +161,6 @@ impl RangeAllocator {
         };
         self.recorder.event_about(about, EventType::Normal, what, message);
     }
-}
-
-fn pod_cidrs(node: &Node) -> &[String] {
-    node.spec.as_ref().and_then(|spec| spec.pod_cidrs.as_deref()).unwrap_or_default()
 }
 
 #[cfg(test)]

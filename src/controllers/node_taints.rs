@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
 use crate::client::{Client, Error};
+use crate::object::node::taints_of;
 use crate::object::pod::assigned_node;
 use crate::object::well_known::OUT_OF_SERVICE;
 use crate::object::{Accessor, Object, Status};
@@ -33,11 +34,6 @@ pub fn taint(key: &str, effect: &str) -> Taint {
 /// Two taints of one key and effect are the same taint, whatever their values.
 pub fn same(a: &Taint, b: &Taint) -> bool {
     a.key == b.key && a.effect == b.effect
-}
-
-/// The node's taints.
-pub fn taints_of(node: &Node) -> &[Taint] {
-    node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }
 
 /// Whether somebody has sworn that the node is off and stays off.

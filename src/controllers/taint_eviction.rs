@@ -31,6 +31,7 @@ use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
 use crate::engine::Memory;
+use crate::object::node::taints_of;
 use crate::object::pod::assigned_node;
 use crate::object::taint::tolerates;
 use crate::object::time::Instant;
@@ -246,7 +247,7 @@ impl TaintEviction {
 }
 
 fn no_execute(node: &Node) -> Vec<Taint> {
-    node_taints::taints_of(node).iter().filter(|taint| taint.effect == "NoExecute").cloned().collect()
+    taints_of(node).iter().filter(|taint| taint.effect == "NoExecute").cloned().collect()
 }
 
 /// How long a Pod bears a node's taints.

@@ -14,6 +14,7 @@ use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
 use crate::exercise::fit::{Case, bytes, milli_cpu};
+use crate::object::node::is_cordoned;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "10_fit",
@@ -218,7 +219,7 @@ fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
     let most = if let Some(Slip::FewRun(most)) = slip { most } else { usize::MAX };
     let running: Vec<&Pod> = case.running.iter().filter(counts).collect();
     let mut reasons = Vec::new();
-    if is(Slip::Cordoned) && case.node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true)) {
+    if is(Slip::Cordoned) && is_cordoned(&case.node) {
         reasons.push("node(s) were unschedulable".to_owned());
     }
     let one = i64::from(slip != Some(Slip::CountsWithoutIt));

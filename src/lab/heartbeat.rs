@@ -13,9 +13,9 @@ use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
 use crate::controllers::node_lifecycle::health::GRACE;
-use crate::controllers::node_taints;
 use crate::exercise::heartbeat::{Case, Fate, Look, tolerates};
 use crate::object::Accessor;
+use crate::object::node::{is_cordoned, taints_of};
 use crate::object::well_known::{NOT_READY, UNREACHABLE};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -157,10 +157,10 @@ impl Function for Looking {
         let said = case.node.status.as_ref().and_then(|status| status.conditions.as_ref());
         let mut said = said.into_iter().flatten();
         let said = said.find(|one| one.type_ == "Ready").map_or("", |ready| &ready.status);
-        let taints: Value = node_taints::taints_of(&case.node).iter().map(|taint| taint_text(&json!(taint))).collect();
+        let taints: Value = taints_of(&case.node).iter().map(|taint| taint_text(&json!(taint))).collect();
         let mut text = format!("the node was heard of {} s ago and said: Ready is {said}\n", case.silent);
         text += &words::field("taints that it has from others", &taints);
-        if is_cordoned(case) {
+        if is_cordoned(&case.node) {
             text += "\nunschedulable: true";
         }
         for (n, pod) in case.pods.iter().enumerate() {
@@ -225,10 +225,6 @@ fn of_daemon_set() -> Vec<OwnerReference> {
 
 fn is_of_daemon_set(pod: &Pod) -> bool {
     pod.metadata.owner_references.iter().flatten().any(|owner| owner.kind == "DaemonSet")
-}
-
-fn is_cordoned(case: &Case) -> bool {
-    case.node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true))
 }
 
 /// None: nothing is said of them.
@@ -326,7 +322,7 @@ fn look(case: &Case, slip: Option<Slip>) -> Look {
     let ready = match silent && !is(Slip::Believes) {
         true if is(Slip::SilentIsFalse) => "False",
         true => "Unknown",
-        false if is(Slip::CordonedIsNotReady) && is_cordoned(case) => "False",
+        false if is(Slip::CordonedIsNotReady) && is_cordoned(&case.node) => "False",
         false => said,
     };
     let own = match ready {
@@ -335,10 +331,10 @@ fn look(case: &Case, slip: Option<Slip>) -> Look {
         "Unknown" if !is(Slip::OneTaint) => Some(UNREACHABLE),
         _ => Some(NOT_READY),
     };
-    let mut taints = node_taints::taints_of(&case.node).to_vec();
+    let mut taints = taints_of(&case.node).to_vec();
     taints.retain(|taint| (taint.effect == "NoExecute" || is(Slip::AllEffects)) && !is(Slip::OnlyOwn));
     let is_first = |taint: &Taint| {
-        let first = node_taints::taints_of(&case.node).iter().find(|one| one.key == taint.key);
+        let first = taints_of(&case.node).iter().find(|one| one.key == taint.key);
         first.is_none_or(|first| first.effect == taint.effect)
     };
     taints.retain(|taint| !is(Slip::OneOfAKey) || is_first(taint));
@@ -399,7 +395,7 @@ mod tests {
             let is_silent = health.is_silent(now + Duration::from_secs(case.silent));
             assert_eq!(right.ready == "Unknown", is_silent, "{}", Looking::show(&case));
             let own = right.taint.map(|key| Taint { key, effect: "NoExecute".to_owned(), ..Taint::default() });
-            let others = node_taints::taints_of(&case.node).iter().filter(|taint| taint.effect == "NoExecute");
+            let others = taints_of(&case.node).iter().filter(|taint| taint.effect == "NoExecute");
             let taints: Vec<Taint> = others.cloned().chain(own).collect();
             for (pod, fate) in case.pods.iter().zip(right.pods) {
                 let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.clone()).unwrap_or_default();

@@ -12,6 +12,7 @@ use super::labels::Labels;
 use super::pod_info::PodInfo;
 use super::resources::Resources;
 use crate::object::host_port::HostPort;
+use crate::object::node::taints_of;
 
 /// A node's place in the snapshot's table; free places are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,7 +106,7 @@ impl NodeInfo {
 
     /// `spec.taints`.
     pub fn taints(&self) -> &[Taint] {
-        self.node.as_ref().and_then(|node| node.spec.as_ref()?.taints.as_deref()).unwrap_or_default()
+        self.node.as_deref().map(taints_of).unwrap_or_default()
     }
 
     /// Whether the node was cordoned.

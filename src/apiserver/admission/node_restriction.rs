@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::Node;
 
 use crate::apiserver::authorization::node::{NODE_LEASES, node_of};
 use crate::apiserver::request::{Body, Request, Subresource};
+use crate::object::node::taints_of;
 use crate::object::pod::{MIRROR, assigned_node};
 use crate::object::well_known::{ARCH, HOSTNAME, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Accessor, Kind, Object, Pod, Status};
@@ -126,8 +127,7 @@ fn own_node(node: &str, new: &Node, old: Option<&Object>) -> Result<(), String> 
             foreign => Err(format!("node \"{node}\" is not allowed to set the following labels: {foreign}")),
         };
     };
-    let taints = |node: &Node| node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default();
-    if taints(new) != taints(old) {
+    if taints_of(new) != taints_of(old) {
         return Err(format!("node \"{node}\" is not allowed to modify taints"));
     }
     let (before, after) = (labels_of(&old.metadata.labels), labels_of(&new.metadata.labels));

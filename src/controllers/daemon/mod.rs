@@ -41,6 +41,7 @@ use crate::client::{
 };
 use crate::engine::Memory;
 use crate::object::meta::controller_of;
+use crate::object::node::taints_of;
 use crate::object::pod::{assigned_node, is_ready};
 use crate::object::selector::Selector;
 use crate::object::time::Instant;
@@ -49,7 +50,6 @@ use crate::object::{Accessor, Key, Kind, Object, Pod};
 use super::claim::Claimer;
 use super::consistency::Consistency;
 use super::expectations::Expectations;
-use super::node_taints::taints_of;
 use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_of, owned_by};
 
 mod manage;

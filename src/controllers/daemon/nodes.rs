@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use crate::controllers::history::REVISION_HASH;
-use crate::controllers::node_taints::taints_of;
+use crate::object::node::taints_of;
 use crate::object::pod::assigned_node;
 use crate::object::selector::nodes::Required;
 use crate::object::taint::tolerates;

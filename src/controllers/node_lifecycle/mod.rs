@@ -38,7 +38,7 @@ use k8s_openapi::api::core::v1::{Node, Taint};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
 use crate::engine::Memory;
-use crate::object::node::condition;
+use crate::object::node::{condition, is_cordoned, taints_of};
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::well_known::{
@@ -258,14 +258,13 @@ fn no_schedule_difference(node: &Node) -> (Vec<Taint>, Vec<Taint>) {
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     let bad = |condition: &str, status: &str| conditions.iter().any(|c| c.type_ == condition && c.status == status);
     let asked = CONDITION_TAINTS.iter().filter(|(condition, status, _)| bad(condition, status)).map(|(_, _, key)| *key);
-    let cordoned = node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true));
     let wanted: Vec<Taint> =
-        asked.chain(cordoned.then_some(UNSCHEDULABLE)).map(|key| taint(key, "NoSchedule")).collect();
+        asked.chain(is_cordoned(node).then_some(UNSCHEDULABLE)).map(|key| taint(key, "NoSchedule")).collect();
     let ours = |taint: &&Taint| {
         let key = taint.key.as_str();
         taint.effect == "NoSchedule" && (key == UNSCHEDULABLE || CONDITION_TAINTS.iter().any(|(_, _, k)| *k == key))
     };
-    let there: Vec<&Taint> = node_taints::taints_of(node).iter().filter(ours).collect();
+    let there: Vec<&Taint> = taints_of(node).iter().filter(ours).collect();
     let add = wanted.iter().filter(|taint| !there.iter().any(|t| node_taints::same(t, taint))).cloned().collect();
     let gone = |taint: &&&Taint| !wanted.iter().any(|t| node_taints::same(t, taint));
     (add, there.iter().filter(gone).map(|taint| (*taint).clone()).collect())

@@ -20,7 +20,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
 
-use super::node_status::{self, Health, is_cordoned};
+use super::node_status::{self, Health};
 use super::params::{
     LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, LEASE_TRIES, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD,
     PRESSURE_TRANSITION_PERIOD, REGISTER_PAUSE, REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
@@ -31,15 +31,12 @@ use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
 use crate::apiserver::request::{Patch, StatusPatch};
 use crate::client::recorder::EventType;
 use crate::node::host::Shortage;
+use crate::object::node::{is_cordoned, pod_cidrs};
 use crate::object::time::Instant;
 use crate::object::{Key, Status};
 
 /// The namespace of all node leases.
 const LEASES: &str = "kube-node-lease";
-
-fn pod_cidrs(node: &Node) -> &[String] {
-    node.spec.as_ref().and_then(|spec| spec.pod_cidrs.as_deref()).unwrap_or_default()
-}
 
 /// What the kubelet remembers about its node.
 #[derive(Clone, Debug, Default)]

@@ -171,11 +171,6 @@ pub fn is_doubted(config: &NodeConfig, health: &Health, said: Option<&NodeStatus
     !turned(said, health).is_empty() || allocatable != Some(&resources(config, said))
 }
 
-/// Whether no more Pods may come to the node.
-pub fn is_cordoned(node: &Node) -> bool {
-    node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true))
-}
-
 /// Feature gates that pods may depend on (`NodeDeclaredFeatures`).
 const DECLARED_FEATURES: [&str; 4] = [
     "ExtendWebSocketsToKubelet",

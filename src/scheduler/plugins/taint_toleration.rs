@@ -3,6 +3,7 @@
 
 use k8s_openapi::api::core::v1::{Node, Taint, Toleration};
 
+use crate::object::node::taints_of;
 use crate::object::taint;
 use crate::scheduler::events::{ClusterEvent, EventKind};
 use crate::scheduler::framework::{
@@ -34,10 +35,7 @@ impl Plugin for TaintToleration {
     /// Worth a try when the node was out of reach and no longer is.
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent, _snapshot: &Snapshot) -> Hint {
         let Some(new) = event.new_node() else { return Hint::queue_if(event.is_about(&pod.key)) };
-        let shut = |node: &Node| {
-            let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default();
-            untolerated(taints, tolerations(pod)).is_some()
-        };
+        let shut = |node: &Node| untolerated(taints_of(node), tolerations(pod)).is_some();
         let was_shut = event.old_node().is_none_or(|old| shut(old));
         Hint::queue_if(was_shut && !shut(new))
     }
