@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::object::patch::diff_merge;
+use crate::object::pod::containers;
 use crate::process;
 
 /// What the API server looks at beside the Pod.
@@ -46,10 +47,9 @@ pub struct Admitted {
 /// What is looked at of an admitted Pod, which was another one before.
 pub fn admitted(before: &Pod, pod: &Pod) -> Admitted {
     let spec = pod.spec.clone().unwrap_or_default();
-    let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
     let changed = diff_merge(&json!(all_else(before)), &json!(all_else(pod)));
     Admitted {
-        pull_policies: containers.map(|one| one.image_pull_policy.clone()).collect(),
+        pull_policies: containers(&spec).map(|one| one.image_pull_policy.clone()).collect(),
         account: spec.service_account_name,
         class: spec.priority_class_name,
         priority: spec.priority,

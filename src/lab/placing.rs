@@ -32,6 +32,7 @@ use crate::node::kubelet::runtime_pod::{RunState, RuntimePod};
 use crate::node::proxy::chooser::{Chooser, Chosen};
 use crate::node::proxy::portal::{Backend, Location, Portal};
 use crate::object::Pod as SharedPod;
+use crate::object::pod::containers;
 
 /// A cluster whose kubelets ask `sync` what to do to a Pod, if it is one of those that the exercise knows.
 pub(super) fn with_sync(program: &Path) -> Parts {
@@ -53,26 +54,25 @@ pub(super) fn with_sync(program: &Path) -> Parts {
 /// probes, a deletion, a container that the runtime has lost.
 fn seen(pod: &SharedPod, runtime: &RuntimePod, failed: &Failed) -> Option<Seen> {
     let spec = pod.spec.as_deref()?;
-    let all = || spec.init_containers.iter().flatten().chain(&spec.containers);
     let special = |one: &Container| one.restart_policy.is_some() || one.restart_policy_rules.is_some();
-    if pod.metadata.deletion_timestamp.is_some() || all().any(special) {
+    if pod.metadata.deletion_timestamp.is_some() || containers(spec).any(special) {
         return None;
     }
-    let mut containers = BTreeMap::new();
-    for last in all().filter_map(|one| runtime.container(&one.name)) {
+    let mut states = BTreeMap::new();
+    for last in containers(spec).filter_map(|one| runtime.container(&one.name)) {
         let state = match last.state {
             RunState::Running if (failed.probe)(&last.id).is_none() => State::Running,
             RunState::Exited => State::Exited(last.exit_code),
             _ => return None,
         };
-        containers.insert(last.name.to_string(), state);
+        states.insert(last.name.to_string(), state);
     }
     let sandbox = match runtime.sandbox_needed(spec.host_network == Some(true)) {
         None => Sandbox::Ready,
         Some(_) if runtime.sandboxes.is_empty() => Sandbox::None,
         Some(_) => Sandbox::Lost,
     };
-    Some(Seen { sandbox, containers })
+    Some(Seen { sandbox, containers: states })
 }
 
 /// The same in the kubelet's own words. Names that the Pod does not have are nothing to start.

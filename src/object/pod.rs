@@ -142,6 +142,16 @@ pub fn is_sidecar(init: &Container) -> bool {
     init.restart_policy.as_deref() == Some("Always")
 }
 
+/// The containers of a Pod in the order in which they run: init containers come first. Mirrors `podutil.ContainerIter`.
+pub fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
+    spec.init_containers.iter().flatten().chain(&spec.containers)
+}
+
+/// The Pod's container of that name.
+pub fn container<'a>(pod: &'a Pod, name: &str) -> Option<&'a Container> {
+    containers(pod.spec.as_ref()?).find(|container| container.name == name)
+}
+
 /// The number of a port that one of the Pod's containers has under this name, with this protocol (`TCP`).
 pub fn container_port(pod: &Pod, name: &str, protocol: &str) -> Option<i32> {
     let spec = pod.spec.as_ref()?;
@@ -171,8 +181,9 @@ pub fn restarts_all(container: &Container, exit_code: i32) -> bool {
 
 /// Whether any container's end may start all of them anew. Mirrors `AllContainersCouldRestart`.
 pub fn could_restart_all(spec: &PodSpec) -> bool {
-    let all = spec.containers.iter().chain(spec.init_containers.iter().flatten());
-    all.flat_map(|container| container.restart_policy_rules.iter().flatten()).any(|rule| rule.action == RESTART_ALL)
+    containers(spec)
+        .flat_map(|container| container.restart_policy_rules.iter().flatten())
+        .any(|rule| rule.action == RESTART_ALL)
 }
 
 /// What the first of a container's rules that is about this exit code says.

@@ -13,8 +13,8 @@ use k8s_openapi::api::core::v1::{
     VolumeProjection,
 };
 
-use crate::object::pod::MIRROR;
 use crate::object::pod::spec::TOKEN_VOLUME_PREFIX;
+use crate::object::pod::{MIRROR, containers};
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Pod, Status};
 
@@ -90,8 +90,7 @@ fn mount_token(spec: &mut PodSpec, random: &mut Random) {
     let volumes = spec.volumes.as_deref().unwrap_or_default();
     let there =
         volumes.iter().find(|volume| volume.name.starts_with(TOKEN_VOLUME_PREFIX)).map(|volume| volume.name.clone());
-    let containers = || spec.init_containers.iter().flatten().chain(&spec.containers);
-    if containers().all(has_mount) {
+    if containers(spec).all(has_mount) {
         return;
     }
     let name = there.clone().unwrap_or_else(|| format!("{TOKEN_VOLUME_PREFIX}{}", random.suffix()));

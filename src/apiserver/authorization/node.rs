@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
+use k8s_openapi::api::core::v1::{Container, Volume};
 
 use crate::apiserver::admission::Reader;
 use crate::apiserver::request::{Request, Subresource, User, Verb};
-use crate::object::pod::assigned_node;
+use crate::object::pod::{assigned_node, containers};
 use crate::object::volume::claims_behind;
 use crate::object::{Accessor, Kind, Object, Pod};
 
@@ -254,10 +254,6 @@ fn references_of(pod: &Pod) -> Vec<Reference> {
     names.sort_unstable();
     names.dedup();
     names.into_iter().map(|(kind, name)| (kind, namespace.to_owned(), name.into_owned())).collect()
-}
-
-fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
-    spec.init_containers.iter().flatten().chain(&spec.containers)
 }
 
 fn volume_names<'a>(volume: &'a Volume, names: &mut Vec<(Kind, &'a str)>) {

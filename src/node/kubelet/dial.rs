@@ -16,7 +16,7 @@ use super::backoff::go_duration;
 use crate::engine::RpcError;
 use crate::node::cri::{self, CriRequest, CriResponse};
 use crate::node::network::{self, ProbeTarget, Probed};
-use crate::object::{Accessor, Pod};
+use crate::object::{Accessor, Pod, pod};
 
 impl Shared {
     /// Whether the probe succeeded, and what came back; the error says why it could not be made.
@@ -118,8 +118,7 @@ fn target(pod: &Pod, name: &str, probe: &Probe) -> Result<Option<ProbeTarget>, S
 
 /// The container's port of that name; or what the name says, if it is a number.
 fn named(pod: &Pod, container: &str, port: &str) -> Result<i32, String> {
-    let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
-    let mut ports = containers.filter(|c| c.name == container).flat_map(|c| c.ports.iter().flatten());
+    let mut ports = pod::container(pod, container).into_iter().flat_map(|c| c.ports.iter().flatten());
     match ports.find(|there| there.name.as_deref() == Some(port)) {
         Some(there) => Ok(there.container_port),
         None => port.parse().map_err(|_| format!("strconv.Atoi: parsing {port:?}: invalid syntax")),

@@ -90,6 +90,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::object::pod::containers;
 
     const GIB: i64 = 1 << 30;
 
@@ -97,7 +98,7 @@ mod tests {
     fn told(spec: Value) -> LinuxContainerResources {
         let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "web"}, "spec": spec})).expect("a Pod");
         let spec = pod.spec.as_ref().expect("a spec");
-        let container = spec.init_containers.iter().flatten().chain(&spec.containers).next().expect("a container");
+        let container = containers(spec).next().expect("a container");
         resources(&pod, container, container.resources.as_ref(), 8 * GIB)
     }
 

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Container, Probe as Spec};
+use k8s_openapi::api::core::v1::Probe as Spec;
 
 use super::params::PROBE_TRIES;
 use super::probes::{Kind, Probe, Published, Step};
@@ -19,7 +19,7 @@ use super::{PROBE, Shared, restart_all};
 use crate::client::recorder::EventType;
 use crate::object::Pod;
 use crate::object::pod::status::ContainerStatus;
-use crate::object::pod::{could_restart_all, is_final};
+use crate::object::pod::{container, could_restart_all, is_final};
 
 impl Shared {
     /// `AddPod`: a worker for each probe that has none yet. Its first run finds no container; then its period begins.
@@ -87,7 +87,7 @@ impl Shared {
             return self.drop_probe(uid, name, kind);
         }
         let Some((pod, status)) = self.probed_container(uid, name) else { return };
-        let Some(container) = find(&pod, name) else { return };
+        let Some(container) = container(&pod, name) else { return };
         let Some(spec) = kind.of(container).cloned() else { return };
         let restarts =
             restarts_after(&pod, container, exit_code(&status).unwrap_or_default()) || self.restarts_all(uid, &pod);
@@ -216,10 +216,4 @@ impl super::State {
 /// That a container is alive is no news to anybody.
 fn leads_to_sync(kind: Kind, news: Published) -> bool {
     kind != Kind::Liveness || !news.success
-}
-
-/// The container of that name, or the init container.
-pub(super) fn find<'a>(pod: &'a Pod, name: &str) -> Option<&'a Container> {
-    let spec = pod.spec.as_ref()?;
-    spec.containers.iter().chain(spec.init_containers.iter().flatten()).find(|container| container.name == name)
 }

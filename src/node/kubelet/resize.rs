@@ -29,8 +29,8 @@ use super::status::conditions::{RESIZE_IN_PROGRESS, RESIZE_PENDING};
 use super::workers::{Stage, Worker};
 use super::{RESIZE, Shared, State};
 use crate::client::recorder::EventType;
-use crate::object::pod::qos_class;
 use crate::object::pod::status::PodCondition;
+use crate::object::pod::{container, qos_class};
 use crate::object::resources::{amounts, pod_requests};
 use crate::object::time::Instant;
 use crate::object::{Key, Pod};
@@ -123,7 +123,7 @@ impl Worker {
     fn follow_resize(&mut self) -> Option<i64> {
         let resize = self.resize.as_mut()?;
         let runs = |name: &str| self.runtime.container(name).is_some_and(|c| c.state == RunState::Running);
-        let of = |name: &str| containers(&self.pod).find(|c| c.name == name).and_then(|c| c.resources.as_ref());
+        let of = |name: &str| container(&self.pod, name).and_then(|c| c.resources.as_ref());
         resize.actual.retain(|name, actual| runs(name) && !same_amounts(Some(actual), of(name)));
         let ended = if resize.actual.is_empty() { resize.in_progress.take() } else { None };
         if resize.is_over() {
@@ -135,7 +135,7 @@ impl Worker {
     /// A running container has this size now, which need not be the one that is allocated by now.
     pub fn has_size(&mut self, name: &str, size: Option<&ResourceRequirements>) {
         let Some(resize) = &mut self.resize else { return };
-        let allocated = containers(&self.pod).find(|c| c.name == name).and_then(|c| c.resources.as_ref());
+        let allocated = container(&self.pod, name).and_then(|c| c.resources.as_ref());
         if same_amounts(size, allocated) {
             resize.actual.remove(name);
         } else {
@@ -268,7 +268,7 @@ impl Shared {
     pub(super) async fn resize_containers(&self, uid: &str, pod: &Pod, actions: &Actions) -> Result<(), ()> {
         for memory in [true, false] {
             for resized in actions.resize.iter().filter(|resized| if memory { resized.memory } else { resized.cpu }) {
-                let Some(container) = containers(pod).find(|c| c.name == resized.name) else { continue };
+                let Some(container) = container(pod, &resized.name) else { continue };
                 let size = self.next_size(uid, container, resized, memory);
                 if let Err(error) = self.update_container_resources(pod, container, &resized.id, size.as_ref()).await {
                     self.tell_failure(uid, pod, &error.to_string());

@@ -13,8 +13,8 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use super::runtime_pod::{RunState, RuntimePod};
 use super::status::conditions::ALL_RESTARTING;
 use super::status::containers::exit_code;
-use crate::object::pod::restarts_all;
 use crate::object::pod::status::{ContainerStatus, PodStatus};
+use crate::object::pod::{containers, restarts_all};
 use crate::object::text::Text;
 
 /// Why a container waits or has ended that was removed to be started anew.
@@ -48,7 +48,7 @@ pub fn is_due(spec: &PodSpec, runtime: Option<&RuntimePod>, old: &PodStatus) -> 
         let told = { statuses }.find(|status| status.name == container.name).and_then(exit_code);
         told.is_some_and(|code| restarts_all(container, code))
     };
-    has_begun(old) || all(spec).any(has_ended)
+    has_begun(old) || containers(spec).any(has_ended)
 }
 
 /// Whether a status says that all containers are being started anew.
@@ -59,7 +59,7 @@ pub fn has_begun(status: &PodStatus) -> bool {
 
 /// Whether the runtime has none of the containers any more.
 pub fn is_cleaned_up(spec: &PodSpec, runtime: &RuntimePod) -> bool {
-    all(spec).all(|container| runtime.container(&container.name).is_none())
+    containers(spec).all(|container| runtime.container(&container.name).is_none())
 }
 
 /// Whether a container waits, or waited until it was made again, to be started anew with all the others.
@@ -71,7 +71,7 @@ pub fn is_of(status: &ContainerStatus) -> bool {
 /// All that has to go. That which began it goes last: were the kubelet to stop in between, it would still find it.
 pub fn resets(spec: &PodSpec, runtime: &RuntimePod) -> Vec<Reset> {
     let (mut others, mut began) = (Vec::new(), Vec::new());
-    for container in all(spec) {
+    for container in containers(spec) {
         for there in runtime.containers.iter().filter(|there| there.name == container.name) {
             let kill = there.state != RunState::Exited;
             let list = if !kill && restarts_all(container, there.exit_code) { &mut began } else { &mut others };
@@ -80,10 +80,6 @@ pub fn resets(spec: &PodSpec, runtime: &RuntimePod) -> Vec<Reset> {
     }
     others.append(&mut began);
     others
-}
-
-fn all(spec: &PodSpec) -> impl Iterator<Item = &Container> {
-    spec.init_containers.iter().flatten().chain(&spec.containers)
 }
 
 #[cfg(test)]

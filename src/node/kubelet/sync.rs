@@ -15,7 +15,6 @@ use k8s_openapi::api::core::v1::Container;
 
 use super::actions::{self, Actions, Failed, Kill};
 use super::params::TRANSIENT_BACK_OFF;
-use super::prober::find;
 use super::probes::{Kind, is_adopted};
 use super::restart_all::Reset;
 use super::runtime_pod::{RuntimePod, RuntimeSandbox};
@@ -27,7 +26,7 @@ use super::workers::{End, Stage, Worker};
 use super::{Shared, active_deadline, resize, restart_all};
 use crate::client::recorder::EventType;
 use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
-use crate::object::pod::{could_restart_all, is_final, is_ready};
+use crate::object::pod::{container, could_restart_all, is_final, is_ready};
 use crate::object::time::Instant;
 use crate::object::{Accessor, Pod, ephemeral};
 
@@ -317,7 +316,7 @@ impl Worker {
     fn is_container_ready(&self, status: &ContainerStatus, kubelet_began: Instant) -> bool {
         let slot = self.probes.get(&(status.name.to_string(), Kind::Readiness));
         let known = slot.and_then(|slot| slot.probe.result(runtime_id(status)));
-        let has_probe = || find(&self.pod, &status.name).is_some_and(|c| c.readiness_probe.is_some());
+        let has_probe = || container(&self.pod, &status.name).is_some_and(|c| c.readiness_probe.is_some());
         let nobody_asks = slot.is_none();
         match known {
             Some(result) => result,

@@ -18,7 +18,7 @@ use super::workers::End;
 use crate::client::join_all;
 use crate::client::recorder::EventType;
 use crate::engine::RpcError;
-use crate::object::pod::is_sidecar;
+use crate::object::pod::{container, is_sidecar};
 use crate::object::text::Text;
 use crate::object::time::Instant;
 use crate::object::{Accessor, Pod};
@@ -141,8 +141,7 @@ impl Shared {
     ) -> Prepared {
         self.recorder.event_at(&**pod, &field_path(pod, name), EventType::Normal, "Killing", why);
         let began = self.hub.now();
-        let containers = pod.spec.iter().flat_map(|s| s.containers.iter().chain(s.init_containers.iter().flatten()));
-        let hook = { containers }.find(|c| c.name == name).and_then(|c| c.lifecycle.as_ref()?.pre_stop.clone());
+        let hook = container(pod, name).and_then(|c| c.lifecycle.as_ref()?.pre_stop.clone());
         let ran = match hook.filter(|_| grace > 0) {
             Some(hook) => self.run_hook(pod, name, id, &hook, grace).await,
             None => Ok(Hook::Done),

@@ -1,6 +1,7 @@
 //! ImageLocality: better where the images are already, but less so for an image that only few nodes have, lest all
 //! pods run to those. Mirrors `plugins/imagelocality/image_locality.go`.
 
+use crate::object::pod::containers;
 use crate::scheduler::framework::{MAX_NODE_SCORE, Plugin, Point, PreScore, Score};
 use crate::scheduler::node_info::{ImageId, NodeId, NodeInfo};
 use crate::scheduler::pod_info::PodInfo;
@@ -27,9 +28,8 @@ impl Plugin for ImageLocality {
     /// If no node has any of the images every score would be 0, and asking each node is saved.
     fn pre_score<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot, _feasible: &[NodeId]) -> PreScore<'a> {
         let Some(spec) = pod.spec() else { return PreScore::Skip };
-        let containers = || spec.init_containers.iter().flatten().chain(&spec.containers);
         let volumes = spec.volumes.iter().flatten().filter_map(|volume| volume.image.as_ref()?.reference.as_ref());
-        let names = containers().filter_map(|container| container.image.as_ref()).chain(volumes);
+        let names = containers(spec).filter_map(|container| container.image.as_ref()).chain(volumes);
         let images = names.filter_map(|name| {
             let (image, nodes) = snapshot.image(&with_tag(name))?;
             (nodes > 0).then(|| (image, f64::from(nodes) / snapshot.node_count() as f64))
@@ -38,7 +38,7 @@ impl Plugin for ImageLocality {
         if images.is_empty() {
             return PreScore::Skip;
         }
-        PreScore::Ask(Box::new(BytesThere { images, containers: containers().count() as i64 }))
+        PreScore::Ask(Box::new(BytesThere { images, containers: containers(spec).count() as i64 }))
     }
 }
 

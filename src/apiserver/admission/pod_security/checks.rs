@@ -3,6 +3,7 @@
 //!
 //! Left out: AppArmor and SELinux, whose fields nothing here acts on; hosts of probes; Windows.
 
+use crate::object::pod;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
@@ -107,9 +108,9 @@ fn containers(spec: &PodSpec) -> impl Iterator<Item = Judged<'_>> {
         let (security_context, ports) = (security_context.as_ref(), ports.as_deref().unwrap_or_default());
         Judged { name, security_context, ports }
     }
-    let own = spec.init_containers.iter().flatten().chain(&spec.containers);
     let ephemeral = spec.ephemeral_containers.iter().flatten();
-    own.map(|c| judged(&c.name, &c.security_context, &c.ports))
+    pod::containers(spec)
+        .map(|c| judged(&c.name, &c.security_context, &c.ports))
         .chain(ephemeral.map(|c| judged(&c.name, &c.security_context, &c.ports)))
 }
 

@@ -17,6 +17,7 @@ use k8s_openapi::api::core::v1::Container;
 
 use crate::apiserver::request::Subresource;
 use crate::object::meta::controller_of;
+use crate::object::pod::containers;
 use crate::object::status::Cause;
 use crate::object::{Kind, Object, Pod, Status, template};
 
@@ -142,7 +143,7 @@ fn namespace_of(attributes: &Attributes, object: &Object) -> Option<Object> {
 fn concerns(attributes: &Attributes, pod: &Pod) -> bool {
     let images = |pod: &Pod| -> Vec<String> {
         let spec = pod.spec.as_ref();
-        let containers = spec.into_iter().flat_map(|s| s.init_containers.iter().flatten().chain(&s.containers));
+        let containers = spec.into_iter().flat_map(|spec| containers(spec));
         let own = containers.map(|container: &Container| container.image.clone());
         let added = spec.into_iter().flat_map(|s| s.ephemeral_containers.iter().flatten());
         own.chain(added.map(|container| container.image.clone())).map(Option::unwrap_or_default).collect()

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 
-use crate::object::Pod;
 use crate::object::quantity::Amount;
 use crate::object::resources::amounts;
+use crate::object::{Pod, pod};
 
 /// Init containers, then the pod's own.
 pub(super) fn containers(pod: &Pod) -> impl Iterator<Item = &Container> {
-    let spec = pod.spec.as_deref();
-    let init = spec.and_then(|spec| spec.init_containers.as_ref()).into_iter().flatten();
-    init.chain(spec.into_iter().flat_map(|spec| &spec.containers))
+    pod.spec.iter().flat_map(|spec| pod::containers(spec))
 }
 
 /// Changes them all, in the same order.
@@ -26,7 +24,7 @@ pub(super) fn each_container(pod: &mut Pod, change: impl Fn(&mut Container)) {
 pub(super) fn as_large_as(new: &Pod, old: &Pod) -> Pod {
     let mut pod = new.clone();
     each_container(&mut pod, |container| {
-        if let Some(old) = containers(old).find(|old| old.name == container.name) {
+        if let Some(old) = pod::container(old, &container.name) {
             container.resources.clone_from(&old.resources);
         }
     });

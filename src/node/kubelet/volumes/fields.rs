@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ResourceFieldSelector};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::object::Pod;
 use crate::object::quantity::Amount;
 use crate::object::resources::{is_huge_page, is_pod_level, pod_level};
+use crate::object::{Pod, pod};
 
 /// The text behind a `fieldRef`, but for addresses, which only variables may tell. Labels and annotations are `key="value"`, one a line.
 pub fn field(pod: &Pod, path: &str) -> Result<String, String> {
@@ -69,11 +69,9 @@ pub fn resource(
     own: Option<&Container>,
     node: &BTreeMap<String, Quantity>,
 ) -> Result<String, String> {
-    let spec = pod.spec.as_ref();
-    let containers = spec.iter().flat_map(|spec| spec.containers.iter().chain(spec.init_containers.iter().flatten()));
     let container = match selector.container_name.as_deref() {
         None | Some("") => own,
-        Some(name) => { containers }.find(|container| container.name == name),
+        Some(name) => pod::container(pod, name),
     };
     let Some(container) = container else {
         return Err(format!("container {} not found", selector.container_name.as_deref().unwrap_or_default()));

@@ -30,8 +30,8 @@ use crate::client::recorder::EventType;
 use crate::client::{Informer, Selection};
 use crate::engine::CallId;
 use crate::node::disk::Tree;
-use crate::object::pod::Spec;
 use crate::object::pod::spec::PodVolume;
+use crate::object::pod::{Spec, containers};
 use crate::object::time::Instant;
 use crate::object::volume::{awaits_node_expansion, claim_behind};
 use crate::object::{Accessor, Key, Kind, Object, Pod, Shared as Part, ephemeral};
@@ -352,7 +352,7 @@ impl Shared {
         let Some(spec) = &pod.spec else { return };
         let volumes = volumes_of(pod).flat_map(|volume| sources::of_volume(volume.source()));
         let added: Vec<Container> = ephemeral::containers(spec).collect();
-        let containers = spec.init_containers.iter().flatten().chain(&spec.containers).chain(&added);
+        let containers = containers(spec).chain(&added);
         let variables = containers.flat_map(sources::of_variables);
         for source in volumes.chain(variables).chain(sources::of_pulls(spec)) {
             let key = Key::new(namespace, source.name);
