@@ -230,12 +230,8 @@ impl PodGc {
     /// There is something to look at, when the time for it comes: at once, if nobody has looked yet.
     fn expect_look(&self) {
         let now = self.client.now();
-        let since = self.state.borrow().started.map_or(0, |started| (now - started).as_nanos() % PERIOD.as_nanos());
-        if since == 0 {
-            self.queue.add(PodGc::look_key());
-        } else {
-            self.queue.add_after(PodGc::look_key(), PERIOD - Duration::from_nanos(since as u64));
-        }
+        let left = self.state.borrow().started.map_or(PERIOD, |started| now.until_round(started, PERIOD));
+        self.queue.add_after(PodGc::look_key(), if left == PERIOD { Duration::ZERO } else { left });
     }
 
     fn pod_changed(&self, old: Option<&Arc<Pod>>, new: &Arc<Pod>) {

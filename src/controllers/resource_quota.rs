@@ -146,9 +146,7 @@ impl QuotaController {
     fn expect_resync(&self) {
         let now = self.client.now();
         let started = *self.started.borrow_mut().get_or_insert(now);
-        let since = (now - started).as_nanos() % RESYNC.as_nanos();
-        let left = RESYNC - Duration::from_nanos(u64::try_from(since).unwrap_or(0));
-        self.queue.add_after_background(QuotaController::resync_key(), left);
+        self.queue.add_after_background(QuotaController::resync_key(), now.until_round(started, RESYNC));
     }
 
     /// Mirrors `syncResourceQuota`.

@@ -41,6 +41,12 @@ impl Instant {
         let since = time.0.as_nanosecond() - i128::from(EPOCH_SECONDS) * 1_000_000_000;
         Instant(u64::try_from(since.max(0)).unwrap_or(u64::MAX))
     }
+
+    /// How long it is until the next of the rounds that began at `start`, one each `period`: a whole one where one begins now.
+    pub fn until_round(self, start: Instant, period: Duration) -> Duration {
+        let since = (self - start).as_nanos() % period.as_nanos();
+        period - Duration::from_nanos(u64::try_from(since).unwrap_or(0))
+    }
 }
 
 impl Add<Duration> for Instant {

@@ -54,9 +54,7 @@ impl AttachDetach {
     }
 
     pub(super) fn write_in_next_round(&self, node: &str) {
-        let since = (self.client.now() - self.started).as_nanos() % ROUND.as_nanos();
-        let left = ROUND - Duration::from_nanos(u64::try_from(since).unwrap_or(0));
-        self.queue.add_after(Key::new("", node), left);
+        self.queue.add_after(Key::new("", node), self.client.now().until_round(self.started, ROUND));
     }
 
     /// Whether a node was told last that a volume is attached.

@@ -89,9 +89,7 @@ impl Binder {
     fn look_again(&self, key: Key) {
         let now = self.client.now();
         let started = *self.started.borrow_mut().get_or_insert(now);
-        let since = (now - started).as_nanos() % SYNC_PERIOD.as_nanos();
-        let left = SYNC_PERIOD - Duration::from_nanos(u64::try_from(since).unwrap_or(0));
-        self.queue.add_after_background(key, left);
+        self.queue.add_after_background(key, now.until_round(started, SYNC_PERIOD));
     }
 }
 
