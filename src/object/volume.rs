@@ -128,6 +128,12 @@ pub fn granted(claim: &PersistentVolumeClaim) -> Amount {
     capacity.and_then(|capacity| capacity.get("storage")).map(Amount::of).unwrap_or_default()
 }
 
+/// How much is being given to a claim while it grows, and was given last once it has grown.
+pub fn allocated(claim: &PersistentVolumeClaim) -> Option<Amount> {
+    let allocated = claim.status.as_ref().and_then(|status| status.allocated_resources.as_ref());
+    allocated.and_then(|allocated| allocated.get("storage")).map(Amount::of)
+}
+
 /// Whether a volume waits for the file system on it to grow.
 pub fn awaits_node_expansion(volume: &PersistentVolume) -> bool {
     volume.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(PRE_RESIZE_CAPACITY))

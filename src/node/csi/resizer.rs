@@ -29,8 +29,8 @@ use crate::object::patch::diff_strategic;
 use crate::object::quantity::Amount;
 use crate::object::time::Instant;
 use crate::object::volume::{
-    PRE_RESIZE_CAPACITY, awaits_node_expansion, capacity, granted, is_bound, is_promised_to, requested, volume_name,
-    with_resize_condition,
+    PRE_RESIZE_CAPACITY, allocated, awaits_node_expansion, capacity, granted, is_bound, is_promised_to, requested,
+    volume_name, with_resize_condition,
 };
 use crate::object::{Accessor, Key, Kind, Object, Resource, Status};
 
@@ -351,12 +351,6 @@ fn with_status(
     let mut new = claim.clone();
     change(new.status.get_or_insert_default());
     new
-}
-
-/// The size that was last tried.
-fn allocated(claim: &PersistentVolumeClaim) -> Option<Amount> {
-    let resources = claim.status.as_ref().and_then(|status| status.allocated_resources.as_ref())?;
-    resources.get("storage").map(Amount::of)
 }
 
 impl Controller for Resizer {

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use crate::object::quantity::Amount;
 use crate::object::resources::ResourceList;
-use crate::object::volume::class_of;
+use crate::object::volume::{allocated, class_of};
 
 const CLAIMS: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";
@@ -37,10 +37,4 @@ fn storage(claim: &PersistentVolumeClaim) -> Option<Amount> {
     let requests = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
     let requested = requests.and_then(|list| list.get("storage")).map(Amount::of);
     requested.max(allocated(claim)).map(Amount::rounded_up)
-}
-
-/// What is being given while the claim grows, and once it has grown.
-fn allocated(claim: &PersistentVolumeClaim) -> Option<Amount> {
-    let allocated = claim.status.as_ref().and_then(|status| status.allocated_resources.as_ref());
-    allocated.and_then(|list| list.get("storage")).map(Amount::of)
 }
