@@ -15,7 +15,7 @@ use crate::client::{Client, Error};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
-use crate::object::{Accessor, Key, Resource, Status};
+use crate::object::{Accessor, Key, Resource, Status, status};
 
 /// Claims objects for one owner during one sync.
 pub struct Claimer<'a, O> {
@@ -169,13 +169,8 @@ pub fn aggregate(mut errors: Vec<Error>) -> Option<Error> {
     if errors.len() < 2 {
         return errors.pop();
     }
-    let mut texts: Vec<String> = Vec::new();
-    for text in errors.iter().map(Error::to_string) {
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    Some(Error::Other(if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) }))
+    let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
+    Some(Error::Other(status::aggregate(&texts)))
 }
 
 #[cfg(test)]
