@@ -221,6 +221,12 @@ pub enum ScenarioError {
     },
 }
 
+/// The scenarios of a table, read.
+fn all_whole(table: &[(&str, &str)]) -> Vec<Scenario> {
+    let whole = |error: ScenarioError| -> Scenario { panic!("a shipped scenario is whole: {error}") };
+    table.iter().map(|(name, text)| Scenario::parse(name, text).unwrap_or_else(whole)).collect()
+}
+
 fn did_you_mean(meant: Option<&str>) -> String {
     meant.map_or(String::new(), |name| format!("did you mean {name}? "))
 }
@@ -228,18 +234,12 @@ fn did_you_mean(meant: Option<&str>) -> String {
 impl Scenario {
     /// All scenarios that come with the program.
     pub fn shipped() -> Vec<Scenario> {
-        let read = |(name, text): &(&str, &str)| {
-            Scenario::parse(name, text).unwrap_or_else(|error| panic!("a shipped scenario is whole: {error}"))
-        };
-        SHIPPED.iter().map(read).collect()
+        all_whole(SHIPPED)
     }
 
     /// All scenarios of bugs.
     pub fn bugs() -> Vec<Scenario> {
-        let read = |(name, text): &(&str, &str)| {
-            Scenario::parse(name, text).unwrap_or_else(|error| panic!("a shipped scenario is whole: {error}"))
-        };
-        BUGS.iter().map(read).collect()
+        all_whole(BUGS)
     }
 
     /// The same scenario with the bug that it shows mended. None if it shows none.
