@@ -48,6 +48,14 @@ pub fn between(session: &Session, from: StepId, to: StepId) -> Vec<Changed> {
     changes.into_values().filter(|changed| changed.old.is_some() || changed.new.is_some()).collect()
 }
 
+/// What a step changed in the store: the revision, and the object before and after.
+pub fn stored(step: &Step) -> impl Iterator<Item = (u64, Option<&Object>, Option<&Object>)> {
+    step.notes.iter().filter_map(|note| match note {
+        Note::Stored { revision, old, new, .. } => Some((*revision, old.as_ref(), new.as_ref())),
+        _ => None,
+    })
+}
+
 /// What one step changed: in the store, or in a cache.
 pub fn of_step(step: &Step) -> Vec<Changed> {
     let changes = step.notes.iter().filter_map(|note| match note {

@@ -12,6 +12,7 @@ use crate::cluster::fault::Fault;
 use crate::engine::{Engine, Note, Step, Table, What};
 use crate::object::{Kind, Object};
 
+use super::changes;
 use super::expression::Root;
 use super::expression::eval::Scope;
 
@@ -207,11 +208,7 @@ impl<'a> Facts<'a> {
 
 /// What the store changed.
 fn stored(step: &Step) -> Vec<Subject<'_>> {
-    let changes = step.notes.iter().filter_map(|note| match note {
-        Note::Stored { old, new, .. } => Subject::changed(old.as_ref(), new.as_ref()),
-        _ => None,
-    });
-    changes.collect()
+    changes::stored(step).filter_map(|(_, old, new)| Subject::changed(old, new)).collect()
 }
 
 /// What stood in the way of a write.

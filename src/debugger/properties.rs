@@ -12,6 +12,8 @@ use crate::node::runtime::Runtime;
 use crate::object::pod::{assigned_node, has_ended, is_final};
 use crate::object::{Kind, Object};
 
+use super::changes::stored;
+
 mod autoscaling;
 mod bugs;
 mod evictions;
@@ -150,14 +152,6 @@ fn live_address(object: &Object) -> Option<(String, String, String)> {
         return None;
     }
     Some((status.pod_ip.clone()?.into(), pod.metadata.uid.clone()?, pod.metadata.name.clone()?))
-}
-
-/// The versions of objects that a step stored.
-fn stored(step: &Step) -> impl Iterator<Item = (u64, Option<&Object>, Option<&Object>)> {
-    step.notes.iter().filter_map(|note| match note {
-        Note::Stored { revision, old, new, .. } => Some((*revision, old.as_ref(), new.as_ref())),
-        _ => None,
-    })
 }
 
 fn node_of(object: &Object) -> Option<&str> {

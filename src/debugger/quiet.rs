@@ -10,11 +10,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::engine::{Note, Step, StepId};
+use crate::engine::{Step, StepId};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 
 use super::Session;
+use super::changes::stored;
 use super::diff;
 use super::moves::MOST;
 
@@ -99,13 +100,11 @@ impl Echo {
     fn ends_with(&mut self, step: &Step) -> bool {
         let event = &step.event;
         let mut beats = self.0.contains(&event.cause) || (event.idle && !event.background);
-        for note in &step.notes {
-            if let Note::Stored { old, new, .. } = note {
-                match old.as_ref().or(new.as_ref()).map(Object::kind) {
-                    Some(Kind::Lease | Kind::Event) | None => {}
-                    _ if is_heartbeat(old.as_ref(), new.as_ref()) => beats = true,
-                    _ => return true,
-                }
+        for (_, old, new) in stored(step) {
+            match old.or(new).map(Object::kind) {
+                Some(Kind::Lease | Kind::Event) | None => {}
+                _ if is_heartbeat(old, new) => beats = true,
+                _ => return true,
             }
         }
         if beats {

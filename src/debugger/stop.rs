@@ -11,6 +11,7 @@ use crate::object::Object;
 use crate::object::time::Instant;
 
 use super::Session;
+use super::changes::stored;
 use super::diff::{self, FieldChange};
 use super::facts::Class;
 use super::{causes, describe};
@@ -216,7 +217,8 @@ fn why(session: &Session, step: &Step) -> Option<Why> {
 }
 
 fn change(step: &Step) -> Option<Change> {
-    let (old, new) = describe::cache_change(step).or_else(|| stored(step).nth(main_write(step)))?;
+    let (old, new) =
+        describe::cache_change(step).or_else(|| stored(step).nth(main_write(step)).map(|(_, old, new)| (old, new)))?;
     change_of(old, new)
 }
 
@@ -224,13 +226,14 @@ fn change(step: &Step) -> Option<Change> {
 fn also(step: &Step) -> Vec<Change> {
     let known = describe::cache_change(step).is_none().then(|| main_write(step));
     let others = stored(step).enumerate().filter(|(place, _)| Some(*place) != known);
-    others.filter_map(|(_, (old, new))| change_of(old, new)).collect()
+    others.filter_map(|(_, (_, old, new))| change_of(old, new)).collect()
 }
 
 /// Which of a step's writes is of the kind that was asked for; the API server may write others before it.
 fn main_write(step: &Step) -> usize {
     let What::Request { request, .. } = &step.event.what else { return 0 };
-    let is_it = |(old, new): (Option<&Object>, Option<&Object>)| new.or(old).map(Object::kind) == Some(request.kind);
+    let is_it =
+        |(_, old, new): (u64, Option<&Object>, Option<&Object>)| new.or(old).map(Object::kind) == Some(request.kind);
     stored(step).position(is_it).unwrap_or(0)
 }
 
@@ -240,14 +243,6 @@ fn change_of(old: Option<&Object>, new: Option<&Object>) -> Option<Change> {
         (None, Some(new)) => Change { object, how: How::Added, summary: summary(new), fields: Vec::new() },
         (Some(_), None) => Change { object, how: How::Deleted, summary: Vec::new(), fields: Vec::new() },
         _ => Change { object, how: How::Modified, summary: Vec::new(), fields: diff::fields(old, new) },
-    })
-}
-
-/// The versions that a step stored: before and after.
-fn stored(step: &Step) -> impl Iterator<Item = (Option<&Object>, Option<&Object>)> {
-    step.notes.iter().filter_map(|note| match note {
-        Note::Stored { old, new, .. } => Some((old.as_ref(), new.as_ref())),
-        _ => None,
     })
 }
 

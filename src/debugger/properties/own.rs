@@ -8,12 +8,12 @@ use crate::cluster::scenario::OwnProperty;
 use crate::debugger::expression::eval::Scope;
 use crate::debugger::expression::{Expression, Root, parse};
 use crate::debugger::facts::{Facts, Subject, View};
-use crate::engine::{Engine, Note, Step};
+use crate::engine::{Engine, Step};
 use crate::object::glob::matches;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 
-use super::{Make, Property, named};
+use super::{Make, Property, named, stored};
 
 /// A property of a scenario, understood.
 #[derive(Clone)]
@@ -176,10 +176,8 @@ impl Property for Own {
 
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         self.origin.get_or_insert(step.time);
-        for note in &step.notes {
-            if let Note::Stored { old, new, .. } = note {
-                self.changed(engine, step, old.as_ref(), new.as_ref())?;
-            }
+        for (_, old, new) in stored(step) {
+            self.changed(engine, step, old, new)?;
         }
         Ok(())
     }
