@@ -10,15 +10,12 @@ use crate::apiserver::validation::field::{Path, Problems};
 /// Under `anyOf` and the like a schema may only say what values are allowed, not what they are.
 pub fn nested(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
     let int_or_string = schema.x_kubernetes_int_or_string == Some(true);
-    for (field, list) in [("allOf", &schema.all_of), ("anyOf", &schema.any_of), ("oneOf", &schema.one_of)] {
-        let path = path.child(field);
-        for (i, of) in list.iter().flatten().enumerate() {
-            // `anyOf: [{type: integer}, {type: string}]`, as it was before there was a word for it.
-            if !(int_or_string && is_only_typed(of)) {
-                value_validation(problems, of, &path.index(i));
-            }
+    each_listed(schema, path, |of, path| {
+        // `anyOf: [{type: integer}, {type: string}]`, as it was before there was a word for it.
+        if !(int_or_string && is_only_typed(of)) {
+            value_validation(problems, of, path);
         }
-    }
+    });
     if let Some(of) = &schema.not {
         value_validation(problems, of, &path.child("not"));
     }
@@ -68,14 +65,12 @@ fn value_validation(problems: &mut Problems, schema: &JSONSchemaProps, path: &Pa
     }
 }
 
-/// The alternatives of a schema, with the names by which they go.
-fn alternatives(schema: &JSONSchemaProps) -> impl Iterator<Item = (&'static str, Option<usize>, &JSONSchemaProps)> {
-    let lists = [("allOf", &schema.all_of), ("anyOf", &schema.any_of), ("oneOf", &schema.one_of)];
-    let not = schema.not.as_deref().map(|of| ("not", None, of));
-    let all = lists
-        .into_iter()
-        .flat_map(|(field, list)| list.iter().flatten().enumerate().map(move |(i, of)| (field, Some(i), of)));
-    not.into_iter().chain(all)
+/// The schemas in the lists of alternatives of one that stands at `path`, each with where it stands.
+fn each_listed(schema: &JSONSchemaProps, path: &Path, mut each: impl FnMut(&JSONSchemaProps, &Path)) {
+    for (field, list) in [("allOf", &schema.all_of), ("anyOf", &schema.any_of), ("oneOf", &schema.one_of)] {
+        let path = path.child(field);
+        list.iter().flatten().enumerate().for_each(|(i, of)| each(of, &path.index(i)));
+    }
 }
 
 /// Whether everything that the alternatives at the root speak of is a field of the schema itself, which stands at `path`.
@@ -85,10 +80,10 @@ pub fn complete(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) 
 
 /// `of` stands at `here` and speaks of what `schema` describes at `path`.
 fn within(problems: &mut Problems, of: &JSONSchemaProps, schema: &JSONSchemaProps, path: &Path, here: &Path) {
-    for (field, i, of) in alternatives(of) {
-        let at = here.child(field);
-        one(problems, of, schema, path, &i.map_or_else(|| here.child(field), |i| at.index(i)));
+    if let Some(of) = &of.not {
+        one(problems, of, schema, path, &here.child("not"));
     }
+    each_listed(of, here, |of, here| one(problems, of, schema, path, here));
 }
 
 fn one(problems: &mut Problems, of: &JSONSchemaProps, schema: &JSONSchemaProps, path: &Path, here: &Path) {
