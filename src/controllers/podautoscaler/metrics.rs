@@ -149,8 +149,6 @@ impl Autoscalers {
         current: i32,
         pods: &(Selector, Vec<Arc<Pod>>),
     ) -> Result<Answer, Unreadable> {
-        const NO_CUSTOM: &str = "unable to fetch metrics from custom metrics API: no custom metrics API \
-                                 (custom.metrics.k8s.io) registered";
         if let Some(resource) = &metric.resource {
             let answer = self.ask_resource(key, hpa, (&resource.name, ""), &resource.target, current, pods).await;
             let (proposal, name) = answer.map_err(|why| Unreadable {
@@ -178,28 +176,7 @@ impl Autoscalers {
                 MetricStatus { type_: "ContainerResource".to_owned(), container_resource, ..MetricStatus::default() };
             return Ok(Answer { replicas: proposal.replicas, name, status });
         }
-        if let Some(pods) = &metric.pods {
-            let why = format!("unable to get metric {}: {NO_CUSTOM}", pods.metric.name);
-            let wanted = "failed to get pods metric value".to_owned();
-            return Err(Unreadable { reason: "FailedGetPodsMetric", why, wanted });
-        }
-        let namespace = key.namespace();
-        if let Some(object) = &metric.object {
-            let (name, of) = (&object.metric.name, &object.described_object);
-            let why = format!("unable to get metric {name}: {} on {namespace} {}/{NO_CUSTOM}", of.kind, of.name);
-            let wanted = "failed to get object metric value".to_owned();
-            return Err(Unreadable { reason: "FailedGetObjectMetric", why, wanted });
-        }
-        let external = metric.external.as_ref().map(|external| &external.metric);
-        let name = external.map_or("", |metric| metric.name.as_str());
-        let labels = external.and_then(|metric| metric.selector.as_ref());
-        let labels = labels.map_or_else(|| "nil".to_owned(), |labels| format_label_selector(Some(labels)));
-        let why = format!(
-            "unable to get external metric {namespace}/{name}/{labels}: unable to fetch metrics from external metrics API: \
-             the server could not find the requested resource (get {name}.external.metrics.k8s.io)"
-        );
-        let wanted = format!("failed to get {name} external metric value");
-        Err(Unreadable { reason: "FailedGetExternalMetric", why, wanted })
+        Err(unserved(key.namespace(), metric))
     }
 
     /// Mirrors `computeStatusForResourceMetricGeneric`.
@@ -242,6 +219,33 @@ impl Autoscalers {
         };
         Ok((proposal, name))
     }
+}
+
+/// Why a metric of another sort cannot be read: nobody serves the custom and the external metrics API.
+fn unserved(namespace: &str, metric: &MetricSpec) -> Unreadable {
+    const NO_CUSTOM: &str = "unable to fetch metrics from custom metrics API: no custom metrics API \
+                             (custom.metrics.k8s.io) registered";
+    if let Some(pods) = &metric.pods {
+        let why = format!("unable to get metric {}: {NO_CUSTOM}", pods.metric.name);
+        let wanted = "failed to get pods metric value".to_owned();
+        return Unreadable { reason: "FailedGetPodsMetric", why, wanted };
+    }
+    if let Some(object) = &metric.object {
+        let (name, of) = (&object.metric.name, &object.described_object);
+        let why = format!("unable to get metric {name}: {} on {namespace} {}/{NO_CUSTOM}", of.kind, of.name);
+        let wanted = "failed to get object metric value".to_owned();
+        return Unreadable { reason: "FailedGetObjectMetric", why, wanted };
+    }
+    let external = metric.external.as_ref().map(|external| &external.metric);
+    let name = external.map_or("", |metric| metric.name.as_str());
+    let labels = external.and_then(|metric| metric.selector.as_ref());
+    let labels = labels.map_or_else(|| "nil".to_owned(), |labels| format_label_selector(Some(labels)));
+    let why = format!(
+        "unable to get external metric {namespace}/{name}/{labels}: unable to fetch metrics from external metrics API: \
+         the server could not find the requested resource (get {name}.external.metrics.k8s.io)"
+    );
+    let wanted = format!("failed to get {name} external metric value");
+    Unreadable { reason: "FailedGetExternalMetric", why, wanted }
 }
 
 /// Memory is written as metrics-server writes it.
