@@ -71,12 +71,24 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     bar.finish_and_clear();
     let mut out = io::stdout().lock();
     writeln!(out, "{}", summary(&report, &bound, mode(arguments, &scenario)))?;
-    let Some(violation) = &report.violation else { return Ok(()) };
+    match &report.violation {
+        None => Ok(()),
+        Some(violation) => keep(violation, &scenario, arguments, &mut out),
+    }
+}
+
+/// Tells of a violation, and saves the run that ends in it. It is an error.
+fn keep(
+    violation: &Violation,
+    scenario: &Scenario,
+    arguments: &ExploreArguments,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     let session = file::of_run(scenario.clone(), violation.choices.clone(), violation.step);
     write!(out, "{}", story(&session, violation))?;
     let path = match &arguments.out {
         Some(path) => path.clone(),
-        None => found_file(&scenario)?,
+        None => found_file(scenario)?,
     };
     let text = file::save_found(&session, &violation.property, &violation.what);
     write(&path, &text)?;
