@@ -12,6 +12,7 @@ use crate::bugs;
 use crate::cluster::Cluster;
 use crate::cluster::quiet::NOTICED;
 use crate::debugger::record::{self, Record};
+use crate::engine::Step;
 
 use super::Source;
 
@@ -27,43 +28,29 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
         "say what to run: a scenario (cargo run -- scenarios lists them) or manifests (cargo run -- run -f web.yaml)",
     )?;
     let mut cluster = bugs::cluster(&scenario);
-    let origin = cluster.engine.now();
-    let mut record = Record::new(origin, &scenario.namespace);
+    let mut record = Record::new(cluster.engine.now(), &scenario.namespace);
     let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let (mut said, mut quiet_since, mut slept, mut crashed) = (0, None, Duration::ZERO, false);
-    let at_rest = loop {
-        let (now, asleep) = (cluster.engine.now(), cluster.is_asleep());
-        if now - origin >= AT_MOST + slept {
-            break false;
-        }
-        // A scenario says itself how long it takes.
-        if source.filename.is_empty() && cluster.has_ended() {
-            break true;
-        }
-        quiet_since = cluster.is_quiet().then(|| quiet_since.unwrap_or(cluster.engine.now()));
-        if quiet_since.is_some_and(|since| cluster.engine.now() - since >= REST || !cluster.may_stir(REST)) {
-            break true;
-        }
-        let Some(step) = cluster.step() else { break true };
-        if asleep {
-            slept += cluster.engine.now() - now;
-        }
+    let (mut said, mut crashed) = (0, false);
+    // A scenario says itself how long it takes.
+    let ends_itself = source.filename.is_empty();
+    let comes_to_rest = until_rest(&mut cluster, ends_itself, |cluster, step| {
         if out.is_some() {
-            record.add(&cluster.engine, &step);
+            record.add(&cluster.engine, step);
         }
         if step.id.0 % 1024 == 0 {
             bar.set_message(format!("{} events", step.id.0));
             bar.tick();
         }
-        say(&cluster, &mut said)?;
+        say(cluster, &mut said)?;
         for (_, task, message) in cluster.engine.take_crashes() {
             crashed = true;
             let _ = bar.suspend(|| writeln!(io::stderr(), "{task} panicked: {message}"));
         }
-    };
+        Ok(())
+    })?;
     bar.finish_and_clear();
     say(&cluster, &mut said)?;
-    if !at_rest {
+    if !comes_to_rest {
         let _ = writeln!(
             io::stderr(),
             "ended after an hour of virtual time, beside what the scenario slept: the cluster does not come to rest"
@@ -77,10 +64,37 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
     }
     anyhow::ensure!(!crashed, "a component has panicked: the lines above say which, and why");
     // A scenario may show a command that fails; manifests of one's own are meant to be applied.
-    if !source.filename.is_empty() && cluster.failures.get() > 0 {
+    if !ends_itself && cluster.failures.get() > 0 {
         anyhow::bail!("not everything could be applied; the lines above say what, and why");
     }
     Ok(())
+}
+
+/// Runs the cluster until it is at rest, or its scenario has ended where it `ends_itself`, and has each step looked at. False:
+/// it does not come to rest.
+fn until_rest(
+    cluster: &mut Cluster,
+    ends_itself: bool,
+    mut look: impl FnMut(&mut Cluster, &Step) -> io::Result<()>,
+) -> io::Result<bool> {
+    let origin = cluster.engine.now();
+    let (mut quiet_since, mut slept) = (None, Duration::ZERO);
+    loop {
+        let (now, asleep) = (cluster.engine.now(), cluster.is_asleep());
+        if now - origin >= AT_MOST + slept {
+            return Ok(false);
+        }
+        quiet_since = cluster.is_quiet().then(|| quiet_since.unwrap_or(now));
+        let is_at_rest = |since| now - since >= REST || !cluster.may_stir(REST);
+        if ends_itself && cluster.has_ended() || quiet_since.is_some_and(is_at_rest) {
+            return Ok(true);
+        }
+        let Some(step) = cluster.step() else { return Ok(true) };
+        if asleep {
+            slept += cluster.engine.now() - now;
+        }
+        look(cluster, &step)?;
+    }
 }
 
 fn say(cluster: &Cluster, said: &mut usize) -> io::Result<()> {
