@@ -8,20 +8,20 @@
 
 use serde_json::Value;
 
-use crate::apiserver::request::{Body, Subresource};
-use crate::engine::ActorId;
-use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::Attach;
-use crate::object::Key;
-
-use super::super::args::Args;
-use super::super::print::fields::{flag, list, namespace_and_name, text};
-use super::super::terminal::{Then, place_of};
-use super::super::{Failure, Kubectl};
 use super::attached;
 use super::connect::{ask, connect};
 use super::exec::{container_of, not_in};
 use super::pod_of::{Order, containers, pod_of};
+use crate::apiserver::request::{Body, Subresource};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::print::fields::{flag, list, namespace_and_name, text};
+use crate::cluster::kubectl::terminal::{Then, place_of};
+use crate::engine::ActorId;
+use crate::node::cri::CriResponse;
+use crate::node::kubelet::server::Attach;
+use crate::object::Key;
 
 /// What is said before anything is shown, unless `--quiet`.
 const WELCOME: &str = "All commands and output from this session will be recorded in container logs, including credentials and \

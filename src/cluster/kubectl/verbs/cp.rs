@@ -8,12 +8,12 @@
 
 use serde_json::Value;
 
+use super::exec::{container_of, refuse_completed, run_in};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::Failure;
 use crate::node::runtime::tar::{self, Entry};
 use crate::object::Kind;
-
-use super::super::args::Args;
-use super::super::{Failure, Kubectl};
-use super::exec::{container_of, refuse_completed, run_in};
 
 /// `[[NAMESPACE/]POD:]PATH`.
 struct Spec<'a> {

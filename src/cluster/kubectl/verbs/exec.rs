@@ -6,7 +6,14 @@
 
 use serde_json::Value;
 
+use super::connect::{ask, connect};
+use super::pod_of::{Order, all_names, containers, pod_of};
 use crate::apiserver::request::{Body, Subresource};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::print::fields::{list, namespace_and_name, text};
+use crate::cluster::kubectl::terminal::{Then, place_of};
 use crate::engine::RpcError;
 use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::{Exec, Shell};
@@ -14,13 +21,6 @@ use crate::node::runtime::exec::Ran;
 use crate::node::runtime::programs::HERE;
 use crate::node::runtime::script::reads_commands;
 use crate::object::Key;
-
-use super::super::args::Args;
-use super::super::print::fields::{list, namespace_and_name, text};
-use super::super::terminal::{Then, place_of};
-use super::super::{Failure, Kubectl};
-use super::connect::{ask, connect};
-use super::pod_of::{Order, all_names, containers, pod_of};
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";

@@ -9,13 +9,13 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::exec::{finish, refuse_completed};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::print::fields::{list, namespace_and_name, text};
 use crate::node::network::{Execute, Executed, Userland};
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
-
-use super::super::print::fields::{list, namespace_and_name, text};
-use super::super::{Failure, Kubectl};
-use super::exec::{finish, refuse_completed};
 
 /// The machine outside the cluster.
 const OUTSIDE: &str = "outside";

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::{Failure, Kubectl};
+use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kustomize;
 use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, Reading, of_values};
 use crate::cluster::workdir::{FILE_BYTES_MAX, Found, Unread};

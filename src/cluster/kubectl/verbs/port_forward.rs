@@ -11,19 +11,19 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::connect::{ask, connect};
+use super::pod_of::{Order, best_pod, object_of};
 use crate::apiserver::request::{Body, Subresource};
+use crate::cluster::kubectl::Kubectl;
+use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::calls::Failure;
+use crate::cluster::kubectl::forwards::Forward;
+use crate::cluster::kubectl::print::fields::{at, int, list, text};
 use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::PortForward;
 use crate::node::network::fabric::OUTSIDE;
 use crate::node::network::messages::{Listen, Listening};
 use crate::object::{Key, Kind};
-
-use super::super::args::Args;
-use super::super::forwards::Forward;
-use super::super::print::fields::{at, int, list, text};
-use super::super::{Failure, Kubectl};
-use super::connect::{ask, connect};
-use super::pod_of::{Order, best_pod, object_of};
 
 const USAGE: &str = "TYPE/NAME and list of ports are required for port-forward";
 
