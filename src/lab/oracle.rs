@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::function::Function;
-use super::process::{self, Asked};
+use super::process::{self, Running};
 use crate::exercise::process::ANSWER;
 
 /// So long may one answer take.
@@ -19,7 +19,7 @@ pub struct Oracle(Rc<Inner>);
 
 struct Inner {
     program: PathBuf,
-    process: RefCell<Option<Asked>>,
+    process: RefCell<Option<Running>>,
 }
 
 impl Oracle {
@@ -50,22 +50,22 @@ impl Oracle {
     #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
     fn answer_to(&self, question: &str) -> Result<String, String> {
         let mut process = self.0.process.borrow_mut();
-        let mut asked = match process.take() {
-            Some(asked) => asked,
-            None => Asked::start(&self.0.program, &[])?,
+        let mut running = match process.take() {
+            Some(running) => running,
+            None => Running::start(&self.0.program, &[])?,
         };
-        let told = asked.input.as_mut().is_some_and(|input| process::send_line(input, question));
+        let told = running.input.as_mut().is_some_and(|input| process::send_line(input, question));
         let answer = match told {
-            true => asked.output.line_with(ANSWER, Instant::now() + SECONDS),
+            true => running.output.line_with(ANSWER, Instant::now() + SECONDS),
             false => None,
         };
         match answer {
             Some(answer) => {
-                *process = Some(asked);
+                *process = Some(running);
                 Ok(answer)
             }
             None => {
-                let Asked { mut child, input, output, errors } = asked;
+                let Running { mut child, input, output, errors } = running;
                 drop(input);
                 let endless = || format!("it does not come to an end: no answer within {} s", SECONDS.as_secs());
                 Err(process::obituary(&mut child, output, errors, "").unwrap_or_else(endless))
@@ -76,10 +76,10 @@ impl Oracle {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if let Some(mut asked) = self.process.borrow_mut().take() {
-            drop(asked.child.kill());
-            process::end_group(&asked.child);
-            drop(asked.child.wait());
+        if let Some(mut running) = self.process.borrow_mut().take() {
+            drop(running.child.kill());
+            process::end_group(&running.child);
+            drop(running.child.wait());
         }
     }
 }

@@ -160,12 +160,12 @@ impl Silence {
 
 /// What a program prints when it is asked this alone, under a heading.
 fn printed_at(program: &Path, arguments: &[&str], question: &str) -> String {
-    let Ok(mut asked) = Asked::start(program, arguments) else { return String::new() };
-    asked.answers(&[question.to_owned()]);
-    ended_within(&mut asked.child, LAST_WORDS);
-    end_group(&asked.child);
-    let mut printed = asked.output.take_printed();
-    let last = asked.output.last_words() + &asked.errors.last_words();
+    let Ok(mut running) = Running::start(program, arguments) else { return String::new() };
+    running.answers(&[question.to_owned()]);
+    ended_within(&mut running.child, LAST_WORDS);
+    end_group(&running.child);
+    let mut printed = running.output.take_printed();
+    let last = running.output.last_words() + &running.errors.last_words();
     last.lines().filter(|line| !line.starts_with(ANSWER)).for_each(|line| printed.add(line));
     match printed.show() {
         none if none.is_empty() => none,
@@ -174,7 +174,7 @@ fn printed_at(program: &Path, arguments: &[&str], question: &str) -> String {
 }
 
 /// A program that runs and is asked.
-pub(super) struct Asked {
+pub(super) struct Running {
     pub child: Child,
     /// None: it is told nothing more.
     pub input: Option<ChildStdin>,
@@ -182,18 +182,18 @@ pub(super) struct Asked {
     pub errors: Pipe,
 }
 
-impl Asked {
+impl Running {
     /// Starts a program.
     ///
     /// # Errors
     /// Why it does not start.
-    pub fn start(program: &Path, arguments: &[&str]) -> Result<Asked, String> {
+    pub fn start(program: &Path, arguments: &[&str]) -> Result<Running, String> {
         let started = start(program, arguments);
         let mut child = started.map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
         let input = child.stdin.take();
         match (child.stdout.take(), child.stderr.take()) {
             (Some(output), Some(errors)) => {
-                Ok(Asked { child, input, output: pipe::follow(output), errors: pipe::read(errors) })
+                Ok(Running { child, input, output: pipe::follow(output), errors: pipe::read(errors) })
             }
             _ => Err("the process has no pipes".to_owned()),
         }
@@ -230,11 +230,11 @@ fn time_for(answered: usize) -> Duration {
 /// The way in which it did not answer them all.
 fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<String>, Silence> {
     let all = questions.len();
-    let mut asked = Asked::start(program, arguments).map_err(Silence::of)?;
-    let (answers, waited) = asked.answers(questions);
+    let mut running = Running::start(program, arguments).map_err(Silence::of)?;
+    let (answers, waited) = running.answers(questions);
     let answered = answers.len();
     let at = format!(" at question {} of {all}", answered + 1);
-    let Asked { mut child, output, errors, .. } = asked;
+    let Running { mut child, output, errors, .. } = running;
     if answered < all {
         let late = || match waited < SECONDS {
             true => format!("it takes too long: more than {} ms for each of {answered} answers", FOR_EACH.as_millis()),

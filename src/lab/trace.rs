@@ -40,7 +40,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
 };
 
 /// What there is to say to one of the [`QUESTIONS`].
-struct Asked {
+struct Remark {
     /// Where it is seen in `cargo run -- step deployment`.
     look: &'static str,
     /// What many believe instead.
@@ -50,57 +50,57 @@ struct Asked {
 }
 
 /// In their order.
-const ASKED: [Asked; QUESTIONS.len()] = [
+const REMARKS: [Remark; QUESTIONS.len()] = [
     // Who asks the API server to create the ReplicaSet?
-    Asked {
+    Remark {
         look: "until create replicasets request",
         believed: Answer::Who(Who::Kubectl),
         mistake: "kubectl makes the ReplicaSet; it only asks for the Deployment",
     },
     // Who asks it to create the Pods?
-    Asked {
+    Remark {
         look: "until create pods request",
         believed: Answer::Who(Who::DeploymentController),
         mistake: "the Deployment controller makes the Pods; it makes ReplicaSets only",
     },
     // Is any update refused because it was made from an old version of the object?
-    Asked {
+    Remark {
         look: "until deployment-controller 409",
         believed: Answer::Is(false),
         mistake: "no update is refused when nothing goes wrong; it is an everyday thing",
     },
     // Does any kubelet hear of a Pod while the Pod has no node?
-    Asked {
+    Remark {
         look: "until notification pod to=kubelet/*",
         believed: Answer::Is(true),
         mistake: "kubelets hear of Pods that have no node; each watches only its own",
     },
     // Who decides on which node a Pod runs, and asks to have that written into it?
-    Asked {
+    Remark {
         look: "until create pods/binding request",
         believed: Answer::Who(Who::Kubelet),
         mistake: "a kubelet takes Pods for itself; the scheduler gives them to it",
     },
     // Who asks to have a Pod's address written into its status?
-    Asked {
+    Remark {
         look: "until pods/status request if new.status.podIP",
         believed: Answer::Who(Who::ApiServer),
         mistake: "the API server hands out the addresses of Pods; it stores what the node has found out",
     },
     // Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?
-    Asked {
+    Remark {
         look: "until condition=Ready:True, then: until rs request if new.status.readyReplicas == 1",
         believed: Answer::Is(false),
         mistake: "a ReplicaSet counts a Pod as ready before the Pod is; it counts what is stored",
     },
     // Who asks to have it written into the Deployment's status that two Pods are ready?
-    Asked {
+    Remark {
         look: "until deploy request if new.status.readyReplicas == 2",
         believed: Answer::Who(Who::Kubelet),
         mistake: "the kubelet tells the Deployment that its Pods are ready; it speaks of Pods only",
     },
     // Does one of these six ever turn to another of them, past the API server?
-    Asked {
+    Remark {
         look: "tour, to its end; each line with an arrow says from whom and to whom",
         believed: Answer::Is(true),
         mistake: "the programs call one another; each talks to the API server only",
@@ -122,10 +122,10 @@ impl Function for Trace {
     type Slip = usize;
 
     const MISTAKES: &'static [(&'static str, usize)] = &{
-        let mut mistakes = [("", 0); ASKED.len()];
+        let mut mistakes = [("", 0); REMARKS.len()];
         let mut n = 0;
-        while n < ASKED.len() {
-            mistakes[n] = (ASKED[n].mistake, n);
+        while n < REMARKS.len() {
+            mistakes[n] = (REMARKS[n].mistake, n);
             n += 1;
         }
         mistakes
@@ -139,7 +139,7 @@ impl Function for Trace {
 
     fn rule(group: &usize, slip: Option<usize>) -> Vec<Answer> {
         let mut answers = HAPPENS.all();
-        slip.iter().for_each(|asked| answers[*asked] = ASKED[*asked].believed);
+        slip.iter().for_each(|asked| answers[*asked] = REMARKS[*asked].believed);
         answers[group * TOGETHER..][..TOGETHER].to_vec()
     }
 
@@ -148,14 +148,14 @@ impl Function for Trace {
     }
 
     fn show(group: &usize) -> String {
-        let asked = QUESTIONS.iter().zip(&ASKED).skip(group * TOGETHER).take(TOGETHER);
+        let asked = QUESTIONS.iter().zip(&REMARKS).skip(group * TOGETHER).take(TOGETHER);
         asked.fold("three answers together; to see what is so: cargo run -- step deployment".to_owned(), look_for)
     }
 }
 
 /// What is to be typed has a line of its own.
-fn look_for(text: String, (question, asked): (&&str, &Asked)) -> String {
-    let look = asked.look.replace(", then: ", "\n  ");
+fn look_for(text: String, (question, remark): (&&str, &Remark)) -> String {
+    let look = remark.look.replace(", then: ", "\n  ");
     format!("{text}\n{question}\n  {look}")
 }
 
@@ -341,7 +341,7 @@ mod tests {
     /// Each place to look at is one that a run comes to.
     #[test]
     fn a_run_comes_to_every_place_to_look_at() {
-        for asked in ASKED {
+        for asked in REMARKS {
             let mut session = Session::of(Scenario::find("deployment").unwrap());
             for until in asked.look.split(", then: ").filter_map(|move_to| move_to.strip_prefix("until ")) {
                 let mut condition = Breakpoints::default();

@@ -38,7 +38,7 @@ fn visit(from: From, protocol: &str, port: i32, node: &str) -> Visit {
 }
 
 /// From inside and from outside, for each of the ports.
-fn visits(ports: &[Asked], node: &str) -> impl Iterator<Item = Visit> {
+fn visits(ports: &[Ports], node: &str) -> impl Iterator<Item = Visit> {
     ports.iter().flat_map(move |(protocol, port, node_port)| {
         [visit(From::Inside, protocol, *port, node), visit(From::Outside, protocol, *node_port, node)]
     })
@@ -233,7 +233,7 @@ fn many_ports() -> Vec<Case> {
     let of_service: Vec<Value> = (0..5).map(|n| service_port(&named(n), "TCP", 80 + n, 30080 + n)).collect();
     let slices = [slice("m", "IPv4", &json!(ports), &json!([at(2, &ready, Some("node-1"))]))];
     let service = service(&json!(of_service), (false, false));
-    let asked: Vec<Asked> = (0..5).map(|n| ("TCP", 80 + n, 30080 + n)).collect();
+    let asked: Vec<Ports> = (0..5).map(|n| ("TCP", 80 + n, 30080 + n)).collect();
     visits(&asked, "node-1").map(|visit| case(&service, &slices, visit)).collect()
 }
 
@@ -263,10 +263,10 @@ fn says_more(spec: &mut ServiceSpec, n: usize) {
 }
 
 /// What a client may ask for: protocol, port and node port.
-type Asked = (&'static str, i32, i32);
+type Ports = (&'static str, i32, i32);
 
 /// Ports of Services, and what clients may ask them for.
-fn services() -> Vec<(Value, Vec<Asked>)> {
+fn services() -> Vec<(Value, Vec<Ports>)> {
     let (http, https) = (service_port("http", "TCP", 80, 30080), service_port("https", "TCP", 443, 30443));
     let dns = [service_port("http", "TCP", 53, 30053), service_port("dns", "UDP", 53, 30053)];
     vec![
