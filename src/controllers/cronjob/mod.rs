@@ -134,7 +134,7 @@ impl Controller for CronJobs {
 
 impl CronJobs {
     /// Notes what became of the Jobs and makes the next one if its time has come. Says when to look again. Mirrors
-    /// `syncCronJob`.
+    /// `syncCronJob`, with [`CronJobs::start_next`].
     ///
     /// Where the cache was found to be older than what this controller wrote, the newer CronJob is worked with; but
     /// the one from the cache is what gets written, is refused, and the next reconcile does it right.
@@ -153,9 +153,14 @@ impl CronJobs {
         }
         let cron_job = newer.as_mut().unwrap_or(cached);
         self.note_missing(cron_job, jobs, changed).await?;
-        if cron_job.metadata.deletion_timestamp.is_some() {
-            return Ok(None);
+        match cron_job.metadata.deletion_timestamp {
+            Some(_) => Ok(None),
+            None => self.start_next(cron_job, changed).await,
         }
+    }
+
+    /// Makes the next Job if its time has come, and notes that. Says when to look again.
+    async fn start_next(&self, cron_job: &mut CronJob, changed: &mut bool) -> Result<Option<Duration>, Error> {
         let Some((schedule, zone)) = self.schedule_of(cron_job) else { return Ok(None) };
         let now = self.client.now().timestamp();
         let look_again = |cron_job: &CronJob| Ok(next_look(cron_job, &schedule, &zone, now));
