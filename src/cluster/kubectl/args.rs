@@ -32,40 +32,13 @@ impl Args {
         let line: Vec<String> = line.iter().flat_map(|word| apart(verb, word)).collect();
         let mut words = line.iter();
         while let Some(word) = words.next() {
-            let (flag, value) = match word.strip_prefix("--") {
-                Some(long) => {
-                    let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v.to_owned())));
-                    let unknown = || match usage::is_left_out(verb, name) {
-                        true => Failure::text(format!(
-                            "--{name} is left out here: kubectl {verb} has it, and this one has not"
-                        )),
-                        false => wrong(verb, &format!("unknown flag: --{name}")),
-                    };
-                    (usage::flag(verb, name).ok_or_else(unknown)?, value)
-                }
-                None if OF_A_SHELL.contains(&word.as_str()) => {
-                    return Err(Failure::text(match word.as_str() {
-                        "|" => "a pipe goes only behind what looks, such as get: type one command a line".to_owned(),
-                        _ => format!("there is no shell here, and so no {word:?}: type one command a line"),
-                    }));
-                }
-                // A lone dash is standard input; `key-` is a label to remove.
-                None if word.len() < 2 || !word.starts_with('-') => {
-                    args.words.push(word.clone());
-                    continue;
-                }
-                None => short(verb, word)?,
-            };
-            let missing = || {
-                let given = match word.strip_prefix("--") {
-                    Some(_) => format!("--{}", flag.name),
-                    None => format!("{:?} in {word}", word.chars().nth(1).unwrap_or_default()),
-                };
-                wrong(verb, &format!("flag needs an argument: {given}"))
+            let Some((flag, value)) = flag_in(verb, word)? else {
+                args.words.push(word.clone());
+                continue;
             };
             let value = match value.or(flag.alone.map(str::to_owned)) {
                 Some(value) => value,
-                None => words.next().cloned().ok_or_else(missing)?,
+                None => words.next().cloned().ok_or_else(|| no_argument(verb, word, flag))?,
             };
             let value = if flag.alone == Some("true") { truth(verb, flag.name, value)? } else { value };
             args.flags.entry(flag.name).or_default().push(value);
@@ -128,6 +101,45 @@ impl Args {
     }
 }
 
+/// A flag, and its value, if that is in the same word.
+type Given = (&'static Flag, Option<String>);
+
+/// The flag that a word gives. None: it is no flag.
+fn flag_in(verb: &str, word: &str) -> Result<Option<Given>, Failure> {
+    if let Some(long) = word.strip_prefix("--") {
+        return long_flag(verb, long).map(Some);
+    }
+    if OF_A_SHELL.contains(&word) {
+        return Err(Failure::text(match word {
+            "|" => "a pipe goes only behind what looks, such as get: type one command a line".to_owned(),
+            _ => format!("there is no shell here, and so no {word:?}: type one command a line"),
+        }));
+    }
+    // A lone dash is standard input; `key-` is a label to remove.
+    if word.len() < 2 || !word.starts_with('-') {
+        return Ok(None);
+    }
+    short_flag(verb, word).map(Some)
+}
+
+fn long_flag(verb: &str, long: &str) -> Result<Given, Failure> {
+    let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value.to_owned())));
+    let unknown = || match usage::is_left_out(verb, name) {
+        true => Failure::text(format!("--{name} is left out here: kubectl {verb} has it, and this one has not")),
+        false => wrong(verb, &format!("unknown flag: --{name}")),
+    };
+    Ok((usage::flag(verb, name).ok_or_else(unknown)?, value))
+}
+
+/// What is said of a flag that is the last word and wants a value.
+fn no_argument(verb: &str, word: &str, flag: &Flag) -> Failure {
+    let given = match word.strip_prefix("--") {
+        Some(_) => format!("--{}", flag.name),
+        None => format!("{:?} in {word}", word.chars().nth(1).unwrap_or_default()),
+    };
+    wrong(verb, &format!("flag needs an argument: {given}"))
+}
+
 /// Where the verb stands: it is the first word that is neither a flag nor the value of one.
 pub fn verb_place(line: &[String]) -> Option<usize> {
     let mut place = 0;
@@ -147,7 +159,7 @@ fn apart(verb: &str, word: &str) -> Vec<String> {
     }
 }
 
-fn short(verb: &str, word: &str) -> Result<(&'static Flag, Option<String>), Failure> {
+fn short_flag(verb: &str, word: &str) -> Result<Given, Failure> {
     let letter = word.chars().nth(1).unwrap_or_default();
     let unknown = || wrong(verb, &format!("unknown shorthand flag: {letter:?} in {word}"));
     let flag = usage::flag_of(verb, letter).ok_or_else(unknown)?;
