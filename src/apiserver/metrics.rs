@@ -25,7 +25,7 @@ use super::request::{Response, Verb};
 use super::{ApiServer, Handling, Outcome};
 
 /// How often the kubelets are asked. `--metric-resolution`.
-pub const RESOLUTION: Duration = Duration::from_secs(15);
+const RESOLUTION: Duration = Duration::from_secs(15);
 
 /// Where the numbers come from.
 #[derive(Clone, Debug, Default)]

@@ -273,7 +273,7 @@ pub(super) fn check_place(sent: &ObjectMeta, name: &str, namespace: &str) -> Res
 }
 
 /// Why a write for another uid than the stored object's is refused.
-pub(super) fn wrong_uid(there: &Object, uid: &str) -> String {
+fn wrong_uid(there: &Object, uid: &str) -> String {
     wrong_meta(there, "UID", uid)
 }
 

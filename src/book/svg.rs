@@ -105,7 +105,7 @@ fn label(step: &Step) -> String {
 }
 
 /// The objects of a scene after its last step.
-pub fn objects_at_end(scene: &Scene) -> BTreeMap<String, Value> {
+fn objects_at_end(scene: &Scene) -> BTreeMap<String, Value> {
     let mut objects = scene.start.objects.clone();
     for change in scene.steps.iter().flat_map(|step| &step.changes) {
         match &change.patch {

@@ -124,7 +124,7 @@ fn deleting(facts: &Facts) -> bool {
 }
 
 /// The stage of a step by itself: its place among [`STAGES`]. The last that fits counts: a later stage says more.
-pub fn stage_of(engine: &Engine, step: &Step) -> Option<usize> {
+fn stage_of(engine: &Engine, step: &Step) -> Option<usize> {
     if step.event.background {
         return None;
     }

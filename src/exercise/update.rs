@@ -237,4 +237,4 @@ fn misplaced(meta: &ObjectMeta) -> Option<String> {
 }
 
 /// What the API server says when it cannot answer.
-pub const FAILS: &str = "etcdserver: request timed out";
+const FAILS: &str = "etcdserver: request timed out";

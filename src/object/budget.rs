@@ -13,7 +13,7 @@ use super::time::Instant;
 /// The condition of a Pod that is about to be ended by something that is not its own doing.
 pub const DISRUPTION_TARGET: &str = "DisruptionTarget";
 /// The condition of a budget: whether a Pod that it covers may be evicted now.
-pub const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
+const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
 /// Why it may not: the controller could not count.
 pub const SYNC_FAILED: &str = "SyncFailed";
 

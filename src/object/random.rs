@@ -44,7 +44,7 @@ impl Random {
     }
 
     /// `len` characters of the alphabet of generated names. Mirrors `rand.String`.
-    pub fn alphanums(&mut self, len: usize) -> String {
+    fn alphanums(&mut self, len: usize) -> String {
         (0..len).map(|_| char::from(ALPHANUMS[self.below(ALPHANUMS.len() as u64) as usize])).collect()
     }
 

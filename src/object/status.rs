@@ -240,7 +240,7 @@ impl Status {
     }
 
     /// Whether a cause of this type is among the details, as `apierrors.HasStatusCause` asks.
-    pub fn has_cause(&self, reason: &str) -> bool {
+    fn has_cause(&self, reason: &str) -> bool {
         self.details.as_ref().is_some_and(|d| d.causes.iter().any(|c| c.reason == reason))
     }
 

@@ -73,7 +73,7 @@ pub fn made_for(pod: &ObjectMeta, claim: &PersistentVolumeClaim) -> Result<(), S
 }
 
 /// How claims and volumes named their class before there was a field for it. It still comes first.
-pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 fn beta_class(meta: &ObjectMeta) -> Option<&str> {
     meta.annotations.as_ref()?.get(BETA_STORAGE_CLASS).map(String::as_str)

@@ -170,7 +170,7 @@ impl AffinityTerm {
     }
 
     /// Whether the term is about this namespace at all.
-    pub fn about_namespace(&self, namespace: &str, namespace_labels: &Labels) -> bool {
+    fn about_namespace(&self, namespace: &str, namespace_labels: &Labels) -> bool {
         self.namespaces.contains(namespace) || self.namespace_selector.matches(namespace_labels)
     }
 }

@@ -15,9 +15,9 @@ use crate::object::quantity::Amount;
 use crate::object::resources::is_pod_level;
 
 /// What a container without a CPU request counts as in scores: 100 m. `DefaultMilliCPURequest`.
-pub const DEFAULT_MILLI_CPU_REQUEST: i64 = 100;
+const DEFAULT_MILLI_CPU_REQUEST: i64 = 100;
 /// What a container without a memory request counts as in scores: 200 MiB. `DefaultMemoryRequest`.
-pub const DEFAULT_MEMORY_REQUEST: i64 = 200 * 1024 * 1024;
+const DEFAULT_MEMORY_REQUEST: i64 = 200 * 1024 * 1024;
 
 /// Amounts of each resource: what a node has, what its pods use, what a pod asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

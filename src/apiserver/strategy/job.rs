@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::batch::v1::Job;
 
 /// The Job's uid, on its Pods.
-pub const CONTROLLER_UID: &str = "batch.kubernetes.io/controller-uid";
+const CONTROLLER_UID: &str = "batch.kubernetes.io/controller-uid";
 /// The Job's name, on its Pods.
-pub const JOB_NAME: &str = "batch.kubernetes.io/job-name";
+const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 
 /// The same two labels as they were before labels had prefixes.
 const LEGACY: [&str; 2] = ["controller-uid", "job-name"];

@@ -14,7 +14,7 @@ use super::{Cached, Change, Code, Flight, How, Moved, Scene, Start, Step, words}
 /// So many steps at most may lie before the end of a scene.
 const STEPS_MAX: u64 = 100_000;
 /// So many steps at most may a scene have.
-pub const SCENE_MAX: usize = 1_500;
+const SCENE_MAX: usize = 1_500;
 
 /// What a scene is asked for.
 #[derive(Clone, Debug, Default)]

@@ -48,7 +48,7 @@ pub const KEYS: &[(&str, KeyCode, &str)] = &[
     ("F10", KeyCode::F(10), "quit"),
 ];
 /// What the bar calls the list of all commands.
-pub const MENU: &str = "menu";
+const MENU: &str = "menu";
 /// So many lines of output are kept.
 const OUTPUT_KEPT: usize = 2_000;
 /// The wheel moves so many lines.

@@ -384,7 +384,7 @@ fn unversioned(object: &Value) -> Value {
 }
 
 /// A request about one object names it, or is not sent. Mirrors `Request.Name` of `client-go`.
-pub fn must_be_named(name: &str) -> Result<(), Failure> {
+fn must_be_named(name: &str) -> Result<(), Failure> {
     if name.is_empty() { Err(Failure::text("resource name may not be empty")) } else { Ok(()) }
 }
 

@@ -41,7 +41,7 @@ pub use calls::Failure;
 pub use client::{Feeds, Kubectl, Output};
 
 /// How long a kubectl process takes from its start to its first request.
-pub const STARTUP: Duration = Duration::from_millis(100);
+const STARTUP: Duration = Duration::from_millis(100);
 
 /// Verbs whose words name objects, and nothing else.
 const TAKE_OBJECTS: &[&str] = &["delete", "describe", "get", "scale", "wait"];

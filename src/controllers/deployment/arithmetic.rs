@@ -52,7 +52,7 @@ pub fn strategy(d: &Deployment) -> &str {
 
 /// Surge rounds up and unavailability rounds down, so that a rollout can always move; if both come to zero, one Pod
 /// may be unavailable. Mirrors `ResolveFenceposts`.
-pub fn resolve_fenceposts(
+fn resolve_fenceposts(
     max_surge: Option<&IntOrString>,
     max_unavailable: Option<&IntOrString>,
     wanted: i32,

@@ -15,7 +15,7 @@ use crate::object::well_known::LAST_APPLIED;
 /// Which rollout of the Deployment this is, counted from 1; the Deployment carries its newest.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
 /// Earlier revisions that this ReplicaSet has been, separated by commas.
-pub const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
+const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
 /// The Deployment's `spec.replicas` when the ReplicaSet was last scaled.
 pub const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
 /// The same with the surge.

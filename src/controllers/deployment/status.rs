@@ -161,7 +161,7 @@ fn is_timed_out(deadline: Duration, status: &DeploymentStatus, now: Instant) -> 
 }
 
 /// The status with the condition Progressing, and the failures of ReplicaSets. Mirrors `syncRolloutStatus`.
-pub fn with_progress(d: &Deployment, sets: &Sets, now: Instant) -> DeploymentStatus {
+fn with_progress(d: &Deployment, sets: &Sets, now: Instant) -> DeploymentStatus {
     let mut status = calculate(d, sets, now);
     match progress_deadline(d) {
         None => remove(&mut status, PROGRESSING),

@@ -13,7 +13,7 @@ use crate::object::pod::is_ready;
 use crate::object::time::Instant;
 
 /// How long an evicted Pod may take until it is seen being deleted. `DeletionTimeout`.
-pub const DELETION_TIMEOUT: Duration = Duration::from_secs(120);
+const DELETION_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The Pods that the API server has evicted, by name, and since when.
 pub type Evicted = BTreeMap<String, Time>;

@@ -292,7 +292,7 @@ pub fn service_of(slice: &EndpointSlice) -> Option<Key> {
 }
 
 /// The controller that a slice says keeps it.
-pub fn manager_of(slice: &EndpointSlice) -> &str {
+fn manager_of(slice: &EndpointSlice) -> &str {
     slice.metadata.labels.as_ref().and_then(|labels| labels.get(MANAGED_BY)).map_or("", String::as_str)
 }
 

@@ -109,7 +109,7 @@ impl GarbageCollector {
 
     /// The object's foreground deletion ends when nothing blocks it. Mirrors `processDeletingDependentsItem`; what is
     /// being deleted already is not queued for nothing.
-    pub(super) async fn wait_for_dependents(&self, identity: &Identity) -> Result<(), Error> {
+    async fn wait_for_dependents(&self, identity: &Identity) -> Result<(), Error> {
         let is_blocked = self.graph.borrow().get(&identity.uid).is_some_and(|node| !node.is_unblocked());
         if !is_blocked {
             return self.remove_finalizer(identity, FOREGROUND).await;

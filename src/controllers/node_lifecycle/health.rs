@@ -12,7 +12,7 @@ use crate::object::time::Instant;
 /// `--node-monitor-grace-period`: so long a node may be silent.
 pub const GRACE: Duration = Duration::from_secs(50);
 /// `--node-startup-grace-period`: the same for a node that never told its condition.
-pub const STARTUP_GRACE: Duration = Duration::from_secs(60);
+const STARTUP_GRACE: Duration = Duration::from_secs(60);
 
 /// The conditions that nobody can vouch for when the kubelet is silent.
 const KUBELET_CONDITIONS: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];

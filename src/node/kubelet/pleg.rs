@@ -60,7 +60,7 @@ impl Pleg {
     }
 
     /// Takes one pod's list in.
-    pub fn take_pod(&mut self, uid: Text, record: Record) {
+    fn take_pod(&mut self, uid: Text, record: Record) {
         self.records.insert(uid, record);
     }
 

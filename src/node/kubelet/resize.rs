@@ -99,7 +99,7 @@ impl Worker {
     }
 
     /// Whether its containers are to have another size than is allocated.
-    pub fn is_to_be_resized(&self) -> bool {
+    fn is_to_be_resized(&self) -> bool {
         self.resize.as_ref().is_some_and(|resize| resize.wanted.is_some())
     }
 

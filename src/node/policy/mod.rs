@@ -47,7 +47,7 @@ use policies::Policies;
 /// Wake: it is time to write the rules.
 const SYNC: &str = "sync network policies";
 /// So long after the first change of several they are written together.
-pub const SYNC_DELAY: Duration = Duration::from_millis(100);
+const SYNC_DELAY: Duration = Duration::from_millis(100);
 /// The agent's account in kube-system.
 const ACCOUNT: &str = "network-policy-agent";
 

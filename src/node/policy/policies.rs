@@ -21,7 +21,7 @@ use crate::object::{Accessor, Key, Object, Pod};
 use super::rules::{self, Direction};
 
 /// The chain that all forwarded packets come through.
-pub const MAIN: &str = "KUBE-NETPOL";
+const MAIN: &str = "KUBE-NETPOL";
 /// With what the chains of Pods begin.
 const PREFIX: &str = "KUBE-NP-";
 /// Characters of a hash in a chain's name.

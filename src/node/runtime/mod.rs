@@ -61,12 +61,12 @@ use state::{Container, State};
 /// machine. RuntimeClasses name them; here nothing but the name is different.
 const HANDLERS: &[&str] = &["runc", "runsc", "kata"];
 /// Making a sandbox takes this long on the fastest nodes, the network included.
-pub const SANDBOX: Duration = Duration::from_millis(150);
+const SANDBOX: Duration = Duration::from_millis(150);
 /// And so much longer at each slower pace, of which there are [`PACES`]: no two machines are equally fast.
 const SLOWER: Duration = Duration::from_millis(10);
 const PACES: u32 = 8;
 /// Pulling an image takes this long.
-pub const PULL: Duration = Duration::from_millis(400);
+const PULL: Duration = Duration::from_millis(400);
 /// Every image is this large: the size that nginx 1.27 has.
 const IMAGE_BYTES: u64 = 75_497_472;
 /// Exit code of a process that was killed by SIGKILL.

@@ -110,7 +110,7 @@ pub(super) fn to_v1(kind: CustomKind, stored: &HorizontalPodAutoscaler) -> Custo
 }
 
 /// The object that a `v1` one shows. What its annotations say and nobody understands is lost.
-pub fn from_v1(mut metadata: ObjectMeta, content: &Value) -> Result<HorizontalPodAutoscaler, serde_json::Error> {
+fn from_v1(mut metadata: ObjectMeta, content: &Value) -> Result<HorizontalPodAutoscaler, serde_json::Error> {
     let mut kept = |name: &str| -> Value {
         let text = metadata.annotations.as_mut().and_then(|all| all.remove(&format!("{PREFIX}{name}")));
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()

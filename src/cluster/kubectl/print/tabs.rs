@@ -5,7 +5,7 @@
 //! lines line up with each other if nothing stands between them, and only then.
 
 /// Lays out `text`: every column at least `min_width` wide, with `padding` spaces after its widest cell.
-pub fn align(text: &str, min_width: usize, padding: usize) -> String {
+fn align(text: &str, min_width: usize, padding: usize) -> String {
     let lines: Vec<Vec<&str>> = text.split('\n').map(|line| line.split('\t').collect()).collect();
     let mut layout = Layout { lines: &lines, min_width, padding, widths: Vec::new(), out: String::new() };
     layout.format(0, lines.len());
