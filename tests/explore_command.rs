@@ -115,7 +115,8 @@ fn what_is_found_lies_in_the_users_folder() {
         .output()
         .expect("it can be run");
     let file = folder.join("state").join("kubestep").join("found").join("half-done.kubestep");
-    assert!(text(&found.stdout).contains(&format!("it is saved in {}", file.display())), "{}", text(&found.stdout));
+    let shown = file.display().to_string().replace('\\', "/");
+    assert!(text(&found.stdout).contains(&format!("it is saved in {shown}")), "{}", text(&found.stdout));
     assert!(file.is_file() && !folder.join("half-done.kubestep").exists());
 }
 

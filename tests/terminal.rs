@@ -14,6 +14,15 @@ fn sh(script: &str) -> Output {
     Command::new("sh").args(["-c", &script]).output().expect("a shell runs")
 }
 
+/// Windows has none.
+fn has_shell() -> bool {
+    let has = cfg!(unix);
+    if !has {
+        skip::skipped("sh");
+    }
+    has
+}
+
 fn calm(script: &str) -> Output {
     let output = sh(script);
     let error = String::from_utf8_lossy(&output.stderr);
@@ -23,6 +32,9 @@ fn calm(script: &str) -> Output {
 
 #[test]
 fn without_any_terminal() {
+    if !has_shell() {
+        return;
+    }
     for script in [
         "KUBESTEP step pod <&-",
         "KUBESTEP step <&-",
@@ -46,6 +58,9 @@ fn without_any_terminal() {
 
 #[test]
 fn a_reader_that_leaves_ends_it() {
+    if !has_shell() {
+        return;
+    }
     for face in ["", "--json"] {
         for lines in ["1", "2", "30"] {
             let script =

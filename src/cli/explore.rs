@@ -12,7 +12,7 @@ use crate::cluster::workdir;
 use crate::debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
 use crate::debugger::{Session, describe, file};
 
-use super::{ExploreArguments, journal};
+use super::{ExploreArguments, journal, paths};
 
 /// How many runs `--pct` makes unless `--random` says.
 const RUNS: u64 = 1_000;
@@ -92,7 +92,7 @@ fn keep(
     };
     let text = file::save_found(&session, &violation.property, &violation.what);
     write(&path, &text)?;
-    let shown = shell_words::quote(&path.to_string_lossy()).into_owned();
+    let shown = paths::quoted(&path);
     writeln!(
         out,
         "it is saved in {shown}; open it there with: cargo run -- step --replay {shown} --at {}",

@@ -4,7 +4,16 @@
 //! `apply -f manifests\web.yaml` nothing would be left that is a file. Windows takes a slash as well, so the line that
 //! is read, and kept in journals, has that.
 
-/// The line as it is read: outside of quotes, a backslash within a name becomes a slash.
+use std::path::Path;
+
+/// A path as a word of a command that is shown: whoever pastes it into a shell, or here, means that file.
+pub fn quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let path = if cfg!(windows) { slashed(&path) } else { path.into_owned() };
+    shell_words::quote(&path).into_owned()
+}
+
+/// A line that is typed, as it is read: outside of quotes, a backslash within a name becomes a slash.
 pub fn slashed(line: &str) -> String {
     let mut quote = None;
     let mut slashed = String::with_capacity(line.len());
