@@ -153,6 +153,14 @@ fn one_that_only_talks_of_panics_passes() {
     assert!(verdict.passes(), "{verdict:?}");
 }
 
+/// Whoever looks at each question prints megabytes, and is right all the same.
+#[test]
+fn one_that_prints_a_little_each_time_passes() {
+    let exercise = Exercise::find("ownership").unwrap();
+    let verdict = process::grade_program(&MUTANTS, &["misbehaving", "function-prints-much"], exercise);
+    assert!(verdict.passes(), "{verdict:?}");
+}
+
 /// A controller is asked again and again, and by several threads; yet what it does is found out once, and said as what it is.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "how long the grader takes is the question")]

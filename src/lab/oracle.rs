@@ -61,6 +61,7 @@ impl Oracle {
         };
         match answer {
             Some(answer) => {
+                running.errors.skim();
                 *process = Some(running);
                 Ok(answer)
             }

@@ -1,13 +1,19 @@
 //! What a learner's process prints: read as it comes, and no more than there is a limit for.
 
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use super::printed::Printed;
 
-/// Bytes; more is too much.
+/// Bytes before an answer; more is too much.
 pub const PRINTED: usize = 4 << 20;
+/// Bytes that nobody has looked at yet: whoever answers may be many answers ahead of the grader.
+const AHEAD: usize = 64 << 20;
+/// Of what was printed before answers so much is kept, the end: a panic may be in it.
+const KEPT: usize = 64 << 10;
 /// How long to wait for what is still in the pipes of a process that has ended.
 pub const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -18,47 +24,69 @@ pub struct Pipe {
     rest: Vec<u8>,
     /// So much of it was looked at: taking that away moves all the rest.
     taken: usize,
-    /// How much of what was looked at was not asked for.
+    /// How much of what was looked at since the last line that was asked for was not asked for.
     printed: usize,
+    /// How much has come that was not taken in.
+    ahead: Arc<AtomicUsize>,
     /// The lines of it, since they were taken last.
     lines: Printed,
 }
 
-/// Reads a pipe up to a limit.
+/// Reads a pipe as long as what comes is taken in.
 pub fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
     let (send, pieces) = mpsc::channel();
+    let ahead = Arc::<AtomicUsize>::default();
+    let is_ahead = ahead.clone();
     std::thread::spawn(move || {
-        let (mut buffer, mut left) = (vec![0; 1 << 16], PRINTED);
+        let mut buffer = vec![0; 1 << 16];
         while let Ok(count) = pipe.read(&mut buffer) {
-            left = left.saturating_sub(count);
-            if count == 0 || send.send(buffer[..count].to_vec()).is_err() || left == 0 {
+            let before = is_ahead.fetch_add(count, Ordering::Relaxed);
+            if count == 0 || send.send(buffer[..count].to_vec()).is_err() || before + count >= AHEAD {
                 return;
             }
         }
     });
-    Pipe::new(pieces)
+    Pipe::new(pieces, ahead)
 }
 
 /// Reads a pipe as far as its lines are asked for.
 pub fn follow(mut pipe: impl Read + Send + 'static) -> Pipe {
     let (send, pieces) = mpsc::sync_channel(PRINTED >> 16);
+    let ahead = Arc::<AtomicUsize>::default();
+    let is_ahead = ahead.clone();
     std::thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(count) = pipe.read(&mut buffer) {
+            is_ahead.fetch_add(count, Ordering::Relaxed);
             if count == 0 || send.send(buffer[..count].to_vec()).is_err() {
                 return;
             }
         }
     });
-    Pipe::new(pieces)
+    Pipe::new(pieces, ahead)
 }
 
 impl Pipe {
-    fn new(pieces: Receiver<Vec<u8>>) -> Pipe {
-        Pipe { pieces, rest: Vec::new(), taken: 0, printed: 0, lines: Printed::default() }
+    fn new(pieces: Receiver<Vec<u8>>, ahead: Arc<AtomicUsize>) -> Pipe {
+        Pipe { pieces, rest: Vec::new(), taken: 0, printed: 0, ahead, lines: Printed::default() }
     }
 
-    /// How many bytes came between the lines that were asked for.
+    fn take_in(&mut self, piece: Vec<u8>) {
+        self.ahead.fetch_sub(piece.len(), Ordering::Relaxed);
+        self.rest.extend(piece);
+    }
+
+    /// Takes in what has come beside an answer, and forgets all but its end.
+    pub fn skim(&mut self) {
+        while let Ok(piece) = self.pieces.try_recv() {
+            self.take_in(piece);
+            let forgotten = self.rest.len().saturating_sub(KEPT).max(self.taken);
+            self.rest.drain(..forgotten);
+            self.taken = 0;
+        }
+    }
+
+    /// How many bytes came since the last line that was asked for, up to where it was looked.
     pub fn passed(&self) -> usize {
         self.printed
     }
@@ -78,7 +106,7 @@ impl Pipe {
         while self.rest.len() - self.taken < PRINTED
             && let Ok(piece) = self.pieces.recv_timeout(LAST_WORDS)
         {
-            self.rest.extend(piece);
+            self.take_in(piece);
         }
         String::from_utf8_lossy(&self.rest[self.taken..]).into_owned()
     }
@@ -94,6 +122,7 @@ impl Pipe {
                 looked += end + 1;
                 let start = std::mem::replace(&mut self.taken, looked);
                 if let Some(answer) = line.trim_end().strip_prefix(prefix) {
+                    self.printed = 0;
                     return Some(answer.to_owned());
                 }
                 self.printed += looked - start;
@@ -105,7 +134,8 @@ impl Pipe {
                 return None;
             }
             let left = until.saturating_duration_since(Instant::now());
-            self.rest.extend(self.pieces.recv_timeout(left).ok()?);
+            let piece = self.pieces.recv_timeout(left).ok()?;
+            self.take_in(piece);
         }
     }
 }

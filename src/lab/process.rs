@@ -213,6 +213,7 @@ impl Running {
             && let Some(answer) = patience.line(&mut self.output, ANSWER, time_for(answers.len()).min(last + SECONDS))
         {
             answers.push(answer);
+            self.errors.skim();
             last = patience.spent();
         }
         (answers, patience.spent().saturating_sub(last))

@@ -135,13 +135,14 @@ impl Process {
     fn answer(&mut self, patience: &Patience, time: Duration) -> Option<String> {
         let output = self.output.as_mut()?;
         let line = patience.line(output, ANSWER, time)?;
+        let errors = self.errors.as_mut()?;
         if let Some(heard) = &self.heard {
-            let errors = self.errors.as_mut()?;
             patience.line(errors, ANSWER, time)?;
             let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
             heard.append(output.take_printed());
             heard.append(errors.take_printed());
         }
+        errors.skim();
         Some(line)
     }
 

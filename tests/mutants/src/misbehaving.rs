@@ -42,6 +42,7 @@ pub fn run(name: &str) {
         "prints-much-and-fails" => replicaset::answer(prints_much_and_fails),
         "prints-without-end" => replicaset::answer(prints_without_end),
         "function-prints" => ownership::answer(function_prints),
+        "function-prints-much" => ownership::answer(function_prints_much),
         "remembers" => replicaset::answer(remembers),
         "knows-the-numbers" => replicaset::answer(knows_the_numbers),
         "function-remembers" => ownership::answer(function_remembers),
@@ -186,13 +187,20 @@ async fn knows_the_numbers(set: Arc<ReplicaSet>, context: Arc<Context>) -> Resul
     }
 }
 
-/// A right one, but for some answers that depend on how many there were before.
+/// A right one that prints: little each time, and much in all.
+fn function_prints_much(set: &ReplicaSet, pod: &Pod) -> Claim {
+    (0..40).for_each(|n| println!("{n} {}", "much ".repeat(20)));
+    (0..40).for_each(|n| eprintln!("{n} {}", "much ".repeat(20)));
+    claims::claim(set, pod)
+}
+
 fn function_prints(_: &ReplicaSet, pod: &Pod) -> Claim {
     println!("asked of {:?}", pod.metadata.name);
     eprintln!("and said so");
     Claim::Keep
 }
 
+/// A right one, but for some answers that depend on how many there were before.
 fn function_remembers(set: &ReplicaSet, pod: &Pod) -> Claim {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     match ASKED.fetch_add(1, Ordering::Relaxed) % 97 {
