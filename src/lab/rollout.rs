@@ -46,6 +46,7 @@ pub(super) enum Slip {
     HealthyFirst,
     RoomForEach,
     FourOlds,
+    AllBroken,
 }
 
 impl Function for Rolling {
@@ -65,6 +66,7 @@ impl Function for Rolling {
         ("old Pods that are not available are not taken first", Slip::HealthyFirst),
         ("each old ReplicaSet shrinks by all the room there is; it is the room of all together", Slip::RoomForEach),
         ("only the first four old ReplicaSets are looked at; there can be more", Slip::FourOlds),
+        ("all old Pods that are not available go at once; as many go as there are too many", Slip::AllBroken),
     ];
 
     fn questions() -> Vec<Rollout> {
@@ -97,6 +99,7 @@ impl Function for Rolling {
             return "every ReplicaSet gets a size";
         };
         let total = |sizes: &Sizes| sizes.new + sizes.old.iter().sum::<i32>();
+        let least = rollout.replicas - rollout.max_unavailable;
         let before = rollout.new.size + rollout.old.iter().map(|set| set.size).sum::<i32>();
         if total(given) > (rollout.replicas + rollout.max_surge).max(before) {
             "there are never more Pods than replicas + maxSurge"
@@ -104,8 +107,10 @@ impl Function for Rolling {
             "one reconcile either grows or shrinks"
         } else if given.new != right.new {
             "the new ReplicaSet grows as far as it may, and no further than the Deployment asks for"
-        } else if given.old.iter().sum::<i32>() < right.old.iter().sum() {
+        } else if stay_available(rollout, given) < least.min(stay_available(rollout, &right)) {
             "never fewer Pods are available than replicas - maxUnavailable"
+        } else if given.old.iter().sum::<i32>() < right.old.iter().sum() {
+            "old Pods and available new ones together are never made fewer than replicas - maxUnavailable"
         } else if given.old.iter().sum::<i32>() > right.old.iter().sum() {
             "old Pods go as soon as they may"
         } else {
@@ -195,6 +200,12 @@ fn olds() -> Vec<Vec<Set>> {
     [Vec::new()].into_iter().chain(one).chain(two).collect()
 }
 
+/// How many Pods are available with these sizes, if those go first that are not.
+fn stay_available(rollout: &Rollout, sizes: &Sizes) -> i32 {
+    let old = rollout.old.iter().zip(&sizes.old).map(|(set, size)| set.available.min(*size));
+    rollout.new.available + old.sum::<i32>()
+}
+
 fn sizes_of(rollout: &Rollout) -> Vec<i32> {
     rollout.old.iter().map(|set| set.size).collect()
 }
@@ -220,13 +231,13 @@ fn shrunk(rollout: &Rollout, slip: Option<Slip>) -> Vec<i32> {
     let new = &rollout.new;
     let new_available = if slip == Some(Slip::TrustsNewPods) { new.size } else { new.available };
     let room = max_scaled_down(new.size + sizes.iter().sum::<i32>(), minimum, new.size, new_available);
-    if room <= 0 {
+    if room <= 0 && slip != Some(Slip::AllBroken) {
         return sizes;
     }
     let most = if slip == Some(Slip::FourOlds) { 4 } else { usize::MAX };
     let old_available = |set: &Set| if slip == Some(Slip::TrustsOldPods) { set.size } else { set.available };
     if slip != Some(Slip::HealthyFirst) {
-        let mut left = room;
+        let mut left = if slip == Some(Slip::AllBroken) { i32::MAX } else { room };
         for (size, set) in sizes.iter_mut().zip(&rollout.old).take(most) {
             let less = left.min(set.size - old_available(set)).max(0);
             *size -= less;
