@@ -67,6 +67,8 @@ pub(super) enum Slip {
     KeepsLong,
     FirstFew(usize),
     TriesFew(usize),
+    CountsOn,
+    FollowsLast,
 }
 
 impl Function for Cni {
@@ -118,6 +120,8 @@ impl Function for Cni {
         ("only the first few hundred addresses of a range are tried; it can be larger", Slip::FirstFew(254)),
         ("only the first few hundred addresses of a range are tried; it can be larger", Slip::FirstFew(256)),
         ("only the first few hundred addresses of a range are tried; it can be larger", Slip::TriesFew(256)),
+        ("where the address given last is not in the range, it is taken for one of it", Slip::CountsOn),
+        ("the address after the one given last is given, though it is not in the range", Slip::FollowsLast),
     ];
 
     fn questions() -> Vec<Case> {
@@ -284,7 +288,17 @@ fn round(range: &Range, last: Option<&String>, slip: Option<Slip>) -> Vec<Ipv4Ad
     if is(Slip::SkipsGatewayFirst) {
         all.retain(|address| *address != range.gateway);
     }
+    let given = last.and_then(|last| last.parse::<Ipv4Addr>().ok());
     let last = last.and_then(|last| all.iter().position(|address| address.to_string() == *last));
+    if let Some(given) = given.filter(|_| last.is_none() && is(Slip::CountsOn)) {
+        let ahead = i64::from(given.to_bits()) + 1 - i64::from(range.start.to_bits());
+        let places = all.len() as i64;
+        all.rotate_left(ahead.rem_euclid(places) as usize);
+    }
+    if let Some(given) = given.filter(|given| *given < range.start && is(Slip::FollowsLast)) {
+        let before = given.to_bits() + 1..range.start.to_bits();
+        all = before.map(Ipv4Addr::from_bits).chain(all).collect();
+    }
     if let Some(last) = last.filter(|_| !is(Slip::FromStart)) {
         let before: Vec<Ipv4Addr> = all.drain(..=last).collect();
         let again = if is(Slip::NoRound) { 0 } else { before.len() - usize::from(is(Slip::NotLast)) };

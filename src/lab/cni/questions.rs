@@ -145,6 +145,9 @@ fn starts() -> Vec<(Range, Files, usize)> {
         (usual, files(&[(LAST, "10.1.2.3")]), 2),
         (usual, files(&[(LAST, "10.1.2.1")]), 2),
         (usual, files(&[(LAST, "10.9.9.9")]), 2),
+        // The range was another one when it was given.
+        (range([10, 1, 2, 5], [10, 1, 2, 9], [10, 1, 2, 1]), files(&[(LAST, "10.1.2.10")]), 2),
+        (range([10, 1, 2, 5], [10, 1, 2, 9], [10, 1, 2, 1]), files(&[(LAST, "10.1.2.2")]), 2),
         (usual, files(&[("10.1.2.2", "gone\r\neth0"), (LAST, "10.1.2.2")]), 3),
         (usual, files(&[("10.1.2.3", "gone\r\neth0"), (LAST, "10.1.2.2")]), 2),
         (usual, files(&[("10.1.2.2", "c1\r\neth0"), ("10.1.2.3", "gone\r\neth0"), (LAST, "10.1.2.3")]), 3),
