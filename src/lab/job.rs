@@ -58,6 +58,7 @@ pub(super) enum Slip {
     OnlyTracked,
     OnlyCounted,
     TenAtMost,
+    EndsMore,
 }
 
 impl Function for Running {
@@ -92,6 +93,10 @@ impl Function for Running {
         ("Pods that have ended count only as long as they have the Job's finalizer", Slip::OnlyTracked),
         ("Pods that have ended count only once they have lost the Job's finalizer", Slip::OnlyCounted),
         ("more failures than ten are too many, whatever backoffLimit says", Slip::TenAtMost),
+        (
+            "without completions, Pods that run are deleted after a success, if parallelism allows fewer; they may go on",
+            Slip::EndsMore,
+        ),
     ];
 
     fn questions() -> Vec<Case> {
@@ -320,6 +325,7 @@ fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
         Some(completions) if is(Slip::IgnoresParallelism) => completions - succeeded,
         Some(completions) if is(Slip::KeepsCompletions) => parallelism.min(completions),
         Some(completions) => parallelism.min(completions - succeeded),
+        None if succeeded > 0 && is(Slip::EndsMore) => active.min(parallelism),
         None if succeeded > 0 && !is(Slip::BeginsMore) => active,
         None => parallelism,
     };
