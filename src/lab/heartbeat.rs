@@ -130,6 +130,10 @@ impl Function for Looking {
                 }
             }
         }
+        // What does not matter is in none of the first.
+        all.sort_by_key(|case| {
+            is_cordoned(case) || case.pods.iter().any(|pod| is_of_daemon_set(pod) || is_critical(pod))
+        });
         all
     }
 
@@ -144,7 +148,7 @@ impl Function for Looking {
             None => "every node gets an answer",
             Some(given) if given.ready != right.ready => "what nobody knows is Unknown, and only that",
             Some(given) if given.taint != right.taint => "a node has the taint that says why it is not ready",
-            Some(given) if given.pods.len() != right.pods.len() => "every Pod gets an answer",
+            Some(given) if given.pods.len() != right.pods.len() => "every Pod gets one answer",
             Some(given) if stays(given) < stays(&right) => "a Pod that tolerates all taints for ever stays",
             Some(given) if stays(given) > stays(&right) => {
                 "a Pod that does not tolerate a taint, or not for ever, goes"
