@@ -59,8 +59,11 @@ fn beside(name: &str, did: &Value, right: &Value) -> String {
 
 /// A thing by its name, with a line for each field that is there.
 pub fn object<'a>(name: &str, fields: impl IntoIterator<Item = (&'a str, Value)>) -> String {
-    let there = fields.into_iter().filter(|(_, value)| !value.is_null());
-    there.fold(format!("{name}:"), |text, (name, value)| text + "\n" + &indented(&block(name, &value, WIDTH - 2)))
+    let there: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    if there.is_empty() {
+        return format!("{name}: says nothing");
+    }
+    there.iter().fold(format!("{name}:"), |text, (name, value)| text + "\n" + &indented(&block(name, value, WIDTH - 2)))
 }
 
 /// `NAME: VALUE`: in one line if it fits, else with a line for each part.
@@ -203,6 +206,7 @@ mod tests {
         assert_eq!(field("a", &json!([long, name])), format!("a:\n  - {long}\n  - {name}"));
         assert_eq!(field("a", &json!({"one": long, "two": name})), format!("a:\n  one: {long}\n  two: {name}"));
         assert_eq!(object("Pod web", [("uid", json!("1")), ("left", Value::Null)]), "Pod web:\n  uid: 1");
+        assert_eq!(object("node", [("capacity", Value::Null)]), "node: says nothing");
     }
 
     #[test]
