@@ -262,6 +262,22 @@ fn a_file_that_does_not_compile_stops_nothing_but_its_own_verdict() {
     assert!(said.contains("FAILED: cargo fails before it comes to this file"), "{said}");
 }
 
+/// Its learner's file with one text in the place of another.
+fn solution_with(exercise: &Exercise, before: &str, after: &str) -> String {
+    let solution = shelf::read(&shelf::solution(root(), exercise)).unwrap();
+    assert!(solution.contains(before), "{solution}");
+    solution.replacen(before, after, 1)
+}
+
+#[test]
+fn a_call_that_is_not_awaited_is_told_by_the_compiler() {
+    let exercise = Exercise::find("operator").unwrap();
+    let (awaited, not_awaited) = ("&patch).await?;\n    }\n    Ok(", "&patch);\n    }\n    Ok(");
+    let _kept = Replaced::with(exercise, &solution_with(exercise, awaited, not_awaited));
+    let Verdict::DoesNotCompile(words) = process::grade(root(), exercise) else { panic!("it does not compile") };
+    assert!(words.contains("a call is made when it is awaited"), "{words}");
+}
+
 /// No run of [`run_with`] has more lines.
 const LONGEST: usize = 20_000;
 
