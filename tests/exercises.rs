@@ -278,6 +278,16 @@ fn a_call_that_is_not_awaited_is_told_by_the_compiler() {
     assert!(words.contains("a call is made when it is awaited"), "{words}");
 }
 
+#[test]
+fn one_that_sleeps_is_told_that_nobody_asks_for_it() {
+    let exercise = Exercise::find("update").unwrap();
+    let sleeps = "std::thread::sleep(std::time::Duration::from_secs(1));\n    for _ in 0..5";
+    let _kept = Replaced::with(exercise, &solution_with(exercise, "for _ in 0..5", sleeps));
+    let verdict = process::grade(root(), exercise);
+    let Verdict::Stopped(how) = &verdict else { panic!("{verdict:?}") };
+    assert!(how.starts_with("it takes too long: ") && how.contains("\nperhaps: it sleeps; "), "{how}");
+}
+
 /// No run of [`run_with`] has more lines.
 const LONGEST: usize = 20_000;
 

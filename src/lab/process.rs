@@ -27,6 +27,10 @@ const MEMORY_KIB: u32 = 4 << 20;
 /// What is most often wrong with a controller that has a static, whatever else breaks because of it.
 const STATIC: &str = "something is kept in a static; all orders are tried in one process, and what is kept there stays from \
                       one to the next. What a controller remembers goes through context.remember()";
+/// How a verdict begins on one that answers, but slowly.
+pub(super) const TOO_LONG: &str = "it takes too long";
+/// Why that is, of one that sleeps.
+const SLEEPS: &str = "it sleeps; no exercise asks for that, and the grader waits for each answer";
 /// What a process exits with whose main thread has panicked.
 const PANICKED: i32 = 101;
 /// Of what a panic says, so many characters are shown, in so many lines.
@@ -52,11 +56,28 @@ pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
             {
                 failure.mistake = Some(STATIC.into());
             }
+            if shelf::read(&shelf::file(root, exercise)).is_ok_and(|text| shelf::sleeps(&text)) {
+                verdict = with_sleep(verdict);
+            }
             match shelf::keep_run(root, exercise, &verdict) {
                 Ok(()) => verdict,
                 Err(error) => Verdict::Stopped(error),
             }
         }
+    }
+}
+
+/// The verdict on one that sleeps: if it takes too long, that is why.
+fn with_sleep(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Stopped(how) if how.starts_with(TOO_LONG) => {
+            let (how, rest) = how.split_once('\n').unwrap_or((&how, ""));
+            Verdict::Stopped(format!("{how}\nperhaps: {SLEEPS}\n{rest}"))
+        }
+        Verdict::Fails(failure) if failure.case.contains(TOO_LONG) => {
+            Verdict::Fails(Failure { mistake: Some(SLEEPS.into()), ..failure })
+        }
+        other => other,
     }
 }
 
@@ -238,7 +259,7 @@ fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<S
     let Running { mut child, output, errors, .. } = running;
     if answered < all {
         let late = || match waited < SECONDS {
-            true => format!("it takes too long: more than {} ms for each of {answered} answers", FOR_EACH.as_millis()),
+            true => format!("{TOO_LONG}: more than {} ms for each of {answered} answers", FOR_EACH.as_millis()),
             false => format!("it does not come to an end: no answer{at} within {} s", waited.as_secs()),
         };
         let how = obituary(&mut child, output, errors, &at).unwrap_or_else(late);

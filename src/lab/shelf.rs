@@ -115,6 +115,11 @@ pub fn keeps_statics(text: &str) -> bool {
     is_bare || statics.filter_map(|rest| rest.split(['=', ';']).next()).any(changes)
 }
 
+/// Whether a file lets time pass.
+pub fn sleeps(text: &str) -> bool {
+    code_of(text).contains("sleep(")
+}
+
 /// A Rust file without comments, and without what stands in strings. Of raw strings only those are known that have no `"`
 /// in them.
 fn code_of(text: &str) -> String {
@@ -247,6 +252,11 @@ mod tests {
         ] {
             assert_eq!(keeps_statics(text), keeps, "{text}");
         }
+    }
+
+    #[test]
+    fn only_code_sleeps() {
+        assert!(sleeps("fn f() { thread::sleep(A_WHILE) }") && !sleeps("// sleep(now)\nfn f() {}"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //!
 //! Every object carries `metadata.resourceVersion`, which changes with each write. An update is refused with
 //! `Refused::Conflict` if the object has another one by now: then all that you know of it is old. Read and write five times at
-//! most, then give that refusal to the caller; any other refusal at once.
+//! most, without a pause, then give that refusal to the caller; any other refusal at once.
 
 #![allow(unused_imports)]
 

@@ -154,7 +154,7 @@ impl Process {
             return Say::Broken("it has ended".to_owned());
         };
         let too_long = match waited < SECONDS {
-            true => format!("it takes too long: its answers together, more than {} s", SECONDS.as_secs()),
+            true => format!("{}: more than {} s for its answers together", process::TOO_LONG, SECONDS.as_secs()),
             false => format!("it does not come to an end: no answer within {} s", SECONDS.as_secs()),
         };
         let given_up = self.thought.lock().unwrap_or_else(PoisonError::into_inner).given_up.clone();
