@@ -89,10 +89,22 @@ fn says_no_more(before: &Value, whole: &Value, part: &Value, by_item: bool) -> b
             let parts = part.as_array().into_iter().flatten();
             before.iter().zip(whole).all(|(before, whole)| {
                 let is_said = |part| says_all(whole, part) && says_no_more(before, whole, part, by_item);
-                before == whole || parts.clone().any(is_said)
+                // One with another name is another item.
+                let is_same = !by_item || ["name", "uid"].iter().all(|key| before[key] == whole[key]);
+                before == whole || is_same && parts.clone().any(is_said)
             })
         }
-        (_, Value::Array(items)) if by_item && items.iter().any(Value::is_object) => false,
+        // Items that come are put behind those that are there.
+        (Value::Array(_) | Value::Null, Value::Array(items)) if by_item && items.iter().any(Value::is_object) => {
+            let (there, parts) = (before.as_array().map_or(&[][..], Vec::as_slice), part.as_array());
+            let comes = |item| parts.is_some_and(|parts| parts.contains(item)) && !there.contains(item);
+            items.len() > there.len()
+                && items[..there.len()] == *there
+                && items[there.len()..]
+                    .iter()
+                    .enumerate()
+                    .all(|(n, item)| comes(item) && !items[there.len()..][..n].contains(item))
+        }
         _ => whole == part,
     }
 }
@@ -138,6 +150,20 @@ mod tests {
         assert!(!alike(pod("7", &containers("c"), &json!({"labels": {"a": "b"}}))), "it says more");
         assert!(!alike(pod("7", &json!([{"name": "site", "image": "c"}]), &json!({}))), "a container is lost");
         assert!(!is_update_for_patch(&patch, &patch, before.iter()));
+        let owner = |name: &str| json!({"apiVersion": "v1", "kind": "Site", "name": name, "uid": name});
+        let patch = call("patch", json!({"metadata": {"ownerReferences": [owner("new")]}}));
+        let owned = |owners: &[&str], by: &[&str]| {
+            let pod = |owners: &[&str]| {
+                let owners: Vec<Value> = owners.iter().map(|name| owner(name)).collect();
+                let owners = if owners.is_empty() { Value::Null } else { json!(owners) };
+                pod("7", &containers("b"), &json!({"ownerReferences": owners}))
+            };
+            let before = [Object::Pod(std::sync::Arc::new(read(pod(owners))))];
+            is_update_for_patch(&call("update", pod(by)), &patch, before.iter())
+        };
+        assert!(owned(&["old"], &["old", "new"]) && owned(&[], &["new"]));
+        assert!(!owned(&["old"], &["new"]), "an owner is lost");
+        assert!(!owned(&["old"], &["old", "new", "more"]) && !owned(&["new"], &["new", "new"]), "it says more");
     }
 
     #[test]
