@@ -60,7 +60,8 @@ impl Findings {
     pub fn choose(&mut self, breaks: Option<&request::Request>, panics: bool) -> usize {
         let called = breaks.and_then(|request| self.calls.get(&name_of(request)));
         self.breaks = called.map(|called| called.at.clone());
-        let first = || self.partings.iter().position(|parting| !parting.reads).unwrap_or(0);
+        let waits = || self.partings.iter().position(|parting| parting.waits);
+        let first = || self.partings.iter().position(Parting::counts).or_else(waits).unwrap_or(0);
         let broken = self.partings.iter().rposition(|parting| parting.broken).filter(|_| panics);
         self.chosen = broken.or(called.and_then(|called| called.parting)).unwrap_or_else(first);
         self.chosen
@@ -77,7 +78,9 @@ impl Findings {
     pub fn mistake(&self, plan: &Plan) -> Option<&'static str> {
         let parted = |n: &usize| self.mistakes.get(n).copied().unwrap_or(0);
         let nearest = self.agree()?.iter().min_by_key(|n| parted(n))?;
-        (parted(nearest) < self.count()).then(|| plan.mistakes[*nearest].0)
+        // That somebody looks again, as no mistake does, says nothing either.
+        let count = self.partings.iter().filter(|parting| !parting.waits || !parting.agree.is_empty()).count();
+        (parted(nearest) < count).then(|| plan.mistakes[*nearest].0)
     }
 
     /// The mistakes that do the same at the parting that counts; or else at the first. That somebody reads something besides,
@@ -86,7 +89,7 @@ impl Findings {
         let of_chosen = self.parting().map(|parting| &parting.agree);
         of_chosen
             .filter(|agree| !agree.is_empty())
-            .or_else(|| self.partings.iter().find(|parting| !parting.reads).map(|parting| &parting.agree))
+            .or_else(|| self.partings.iter().find(|parting| parting.counts()).map(|parting| &parting.agree))
     }
 
     /// Which mistakes it may be.
@@ -116,10 +119,19 @@ pub struct Parting {
     pub right: String,
     /// Whether the learner's code has read something, where the right solution need not.
     reads: bool,
+    /// Whether it looks again after a while, where the right solution waits for a change. That alone does no harm.
+    waits: bool,
     /// Whether it could not go on.
-    broken: bool,
+    pub broken: bool,
     /// Which mistakes said the same as the learner's code.
     agree: BTreeSet<usize>,
+}
+
+impl Parting {
+    /// Whether it may be what breaks something.
+    fn counts(&self) -> bool {
+        !self.reads && !self.waits
+    }
 }
 
 /// A partner, and all who are compared with it.
@@ -219,13 +231,15 @@ impl Compared {
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
         let heard = Said { say: said, gist: gist(said), known: &known };
         let would = right.parts(ask, &heard);
-        let mut agree = BTreeSet::new();
+        // Those that say the same, and those that do, but for when to look again.
+        let (mut agree, mut nearly) = (BTreeSet::new(), BTreeSet::new());
         for (n, mistake) in mistakes {
             let is_told = mistake.hears(ask);
-            if mistake.parts(ask, &heard).is_some() {
-                *findings.mistakes.entry(*n).or_default() += 1;
-            } else if is_told {
-                agree.insert(*n);
+            match mistake.parts(ask, &heard) {
+                Some(would) if only_waits(said, &would) => drop(nearly.insert(*n)),
+                Some(_) => *findings.mistakes.entry(*n).or_default() += 1,
+                None if is_told => drop(agree.insert(*n)),
+                None => {}
             }
         }
         let task = task_of(ask);
@@ -236,8 +250,11 @@ impl Compared {
                 _ => self.last.as_ref().map(|at| format!("after {}", line(at))),
             };
             let (did, right) = words::apart(said, &would);
-            let (reads, broken) = (is_read(said), matches!(said, Say::Broken(_)));
-            findings.partings.push(Parting { task, at, did, right, reads, broken, agree });
+            let (reads, waits, broken) = (is_read(said), only_waits(said, &would), matches!(said, Say::Broken(_)));
+            if !waits {
+                agree.append(&mut nearly);
+            }
+            findings.partings.push(Parting { task, at, did, right, reads, waits, broken, agree });
         }
         if let Say::Call { request, at: (file, line), .. } = said {
             let Request { verb, kind, subresource, namespace, name, .. } = &**request;
@@ -328,6 +345,11 @@ fn is_read(said: &Say) -> bool {
     matches!(said, Say::Call { request, .. } if matches!(&*request.verb, "get" | "list"))
 }
 
+/// Whether it has done all that another has, and looks again after a while nevertheless.
+fn only_waits(said: &Say, would: &Say) -> bool {
+    matches!((said, would), (Say::Done { result: Ok(Some(_)), .. }, Say::Done { result: Ok(None), .. }))
+}
+
 /// Which reconcile is told something; 0: none.
 fn task_of(ask: &Ask<Object>) -> u64 {
     match ask {
@@ -363,7 +385,20 @@ mod tests {
 
     fn parting(task: u64, reads: bool, broken: bool, agree: &[usize]) -> Parting {
         let agree = agree.iter().copied().collect();
-        Parting { task, at: None, did: String::new(), right: String::new(), reads, broken, agree }
+        Parting { task, at: None, did: String::new(), right: String::new(), reads, waits: false, broken, agree }
+    }
+
+    #[test]
+    fn who_looks_again_after_a_while_has_parted_where_something_else_differs() {
+        let done = |after: Option<f64>| Say::Done { result: Ok(after), memory: Value::Null };
+        assert!(only_waits(&done(Some(60.0)), &done(None)) && !only_waits(&done(None), &done(Some(60.0))));
+        let waits = Parting { waits: true, ..parting(1, false, false, &[]) };
+        let chosen = |partings: &[Parting]| {
+            let mut findings = Findings { partings: partings.to_vec(), ..Findings::default() };
+            findings.choose(None, false)
+        };
+        assert_eq!(chosen(&[waits.clone(), parting(2, false, false, &[])]), 1);
+        assert_eq!(chosen(&[parting(1, true, false, &[]), waits]), 1, "that is all, so it may be that");
     }
 
     #[test]
