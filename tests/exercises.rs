@@ -182,6 +182,8 @@ fn a_controller_that_misbehaves_is_named_and_ends() {
         ("replicaset", "prints-without-end", "it prints without end"),
         ("replicaset", "remembers", "what is the same is answered the same, whatever came before"),
         ("replicaset", "knows-the-numbers", " Pods, and then for "),
+        ("endpointslice", "asks-again", "what is refused is not asked for again and again"),
+        ("operator", "panics-early", "FAILED: every reconcile comes to its end"),
         ("ownership", "function-remembers", "what is the same is answered the same, whatever came before"),
     ];
     let mut wrong = String::new();

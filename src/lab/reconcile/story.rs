@@ -16,7 +16,7 @@ use crate::cluster::scenario::Scenario;
 use crate::debugger::explore::{Bound, Breach, Subject, Violation, explore_here};
 use crate::debugger::facts::{Class, Facts};
 use crate::debugger::{Session, describe, file};
-use crate::engine::{Step, What};
+use crate::engine::{Note, Step, What};
 use crate::lab::{Failure, Replay};
 use crate::object::text;
 
@@ -53,13 +53,15 @@ pub(super) fn failure(
         take(&found)
     });
     others.into_iter().for_each(|other| findings.add(other));
-    let (property, then) = (property(plan, &session, violation), then(violation));
+    let is_broken = parted.as_ref().is_some_and(|(parting, _)| parting.broken);
+    let (property, then) = (property(plan, &session, violation, is_broken), then(violation));
     let mut case = format!("{}: {}\n", session.scenario().title, session.scenario().story);
     case += &story(plan, &session, violation, parted.as_ref().map(|(_, step)| *step));
     let line = findings.line().map_or(String::new(), |line| format!(" ({line})"));
     case += &format!("then: {then}{line}\n");
     if let Some((Parting { at, did, right, .. }, step)) = &parted {
         let at = at.as_ref().map_or(String::new(), |at| format!("{at}, "));
+        let did = if did == then { "that" } else { did };
         case += &format!("yours did: {did} ({at}step {step})\na right one would: {right}\n");
     }
     case += &printed.lock().unwrap_or_else(PoisonError::into_inner).show();
@@ -70,6 +72,9 @@ pub(super) fn failure(
         property,
     }
 }
+
+/// What a reconcile that cannot go on breaks.
+const ENDS: &str = "every reconcile comes to its end";
 
 /// Where a run's findings are noted.
 type Found = Arc<Mutex<Findings>>;
@@ -116,11 +121,12 @@ fn call_of<'a>(plan: &Plan, step: &'a Step) -> Option<&'a Request> {
     }
 }
 
-/// The property, in a learner's words.
-fn property(plan: &Plan, session: &Session, violation: &Violation) -> String {
+/// The property, in a learner's words. Where its code could not go on (`is_broken`) all else follows from that.
+fn property(plan: &Plan, session: &Session, violation: &Violation, is_broken: bool) -> String {
     match violation.breach {
+        Breach::Stated | Breach::Unrest if is_broken => ENDS.to_owned(),
         Breach::Stated => violation.property.clone(),
-        Breach::Panic(_) => "every reconcile comes to its end".to_owned(),
+        Breach::Panic(_) => ENDS.to_owned(),
         Breach::Unrest => unrest(plan, session).to_owned(),
     }
 }
@@ -134,8 +140,13 @@ fn unrest(plan: &Plan, session: &Session) -> &'static str {
         requests.filter(|facts| facts.from == plan.duty.name).filter_map(|facts| facts.verb).collect();
     let writes = verbs.iter().filter(|verb| !matches!(**verb, "get" | "list")).count();
     let creations = verbs.iter().filter(|verb| **verb == "create").count();
+    let of_its = |step: &&Step| call_of(plan, step).is_some();
+    let is_stored = |step: &Step| step.notes.iter().any(|note| matches!(note, Note::Stored { .. }));
     match writes {
         0 => "when nothing changes, it does not look again without end",
+        _ if !steps[steps.len() / 2..].iter().filter(of_its).any(is_stored) => {
+            "what is refused is not asked for again and again: each try waits longer than the one before"
+        }
         writes if creations > writes / 2 => "it does not make one object after another without end",
         _ => "when all is as asked for, nothing more is written",
     }

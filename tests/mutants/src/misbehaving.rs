@@ -7,17 +7,21 @@ use std::task::Poll;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubestep_exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
 use kubestep_exercise::ownership::Claim;
-use kubestep_exercise::{expectations, ownership, replicaset};
+use kubestep_exercise::{endpointslice, expectations, operator, ownership, replicaset};
 use serde_json::json;
 
 #[path = "../../../solutions/01_ownership/src/lib.rs"]
 mod claims;
 #[path = "../../../solutions/06_replicaset/src/lib.rs"]
 mod right;
+#[path = "../../../solutions/21_operator/src/lib.rs"]
+mod sites;
+#[path = "../../../solutions/15_endpointslice/src/lib.rs"]
+mod slices;
 
 type Result = std::result::Result<Action, Error>;
 
@@ -43,6 +47,8 @@ pub fn run(name: &str) {
         "prints-without-end" => replicaset::answer(prints_without_end),
         "function-prints" => ownership::answer(function_prints),
         "function-prints-much" => ownership::answer(function_prints_much),
+        "panics-early" => operator::answer(panics_early),
+        "asks-again" => endpointslice::answer(asks_again),
         "remembers" => replicaset::answer(remembers),
         "knows-the-numbers" => replicaset::answer(knows_the_numbers),
         "function-remembers" => ownership::answer(function_remembers),
@@ -207,4 +213,18 @@ fn function_remembers(set: &ReplicaSet, pod: &Pod) -> Claim {
         96 => Claim::Leave,
         _ => claims::claim(set, pod),
     }
+}
+
+/// What is there already it tries to make again soon, and always as soon.
+async fn asks_again(service: Arc<Service>, context: Arc<Context>) -> Result {
+    match slices::reconcile(service, context).await {
+        Err(error) if error.is_already_exists() => Ok(Action::requeue(Duration::from_millis(50))),
+        other => other,
+    }
+}
+
+/// A right one, if every ConfigMap had labels. There is one from the beginning that has none.
+async fn panics_early(site: Arc<ConfigMap>, context: Arc<Context>) -> Result {
+    assert!(site.metadata.labels.is_some(), "it has labels");
+    sites::reconcile(site, context).await
 }
