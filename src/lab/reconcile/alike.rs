@@ -56,7 +56,7 @@ fn version_of(one: &Object) -> u64 {
 }
 
 /// The version of the object that is written which its writer has read.
-fn read_before<'a>(whole: &Request, mut known: impl Iterator<Item = &'a Object>) -> Option<Value> {
+pub(super) fn read_before<'a>(whole: &Request, mut known: impl Iterator<Item = &'a Object>) -> Option<Value> {
     let version = whole.body.pointer("/metadata/resourceVersion")?.as_str()?;
     let is_it = |one: &&Object| is_of(one, whole) && one.meta().resource_version.as_deref() == Some(version);
     known.find(is_it).map(|one| filled(&one.to_json()))
@@ -110,7 +110,7 @@ fn says_no_more(before: &Value, whole: &Value, part: &Value, by_item: bool) -> b
 }
 
 /// Whether there is nothing in it. Some types write that, and others leave it out.
-fn is_empty(value: &Value) -> bool {
+pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(fields) => fields.values().all(is_empty),

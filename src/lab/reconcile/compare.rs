@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use super::Plan;
-use super::alike::{is_rest_for_patch, is_update_for_patch, lists_others};
+use super::alike::{is_rest_for_patch, is_update_for_patch, lists_others, read_before};
 use super::partner::Partner;
 use super::words;
 use crate::apiserver::request;
@@ -249,7 +249,11 @@ impl Compared {
                 Say::Call { at, .. } => Some(line(at)),
                 _ => self.last.as_ref().map(|at| format!("after {}", line(at))),
             };
-            let (did, right) = words::apart(said, &would);
+            let before = match said {
+                Say::Call { request, .. } => read_before(request, known.iter()),
+                _ => None,
+            };
+            let (did, right) = words::apart(said, &would, before.as_ref());
             let (reads, waits, broken) = (is_read(said), only_waits(said, &would), matches!(said, Say::Broken(_)));
             if !waits {
                 agree.append(&mut nearly);

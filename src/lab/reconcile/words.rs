@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use super::alike::is_empty;
 use crate::debugger::expression::words::brief;
 use crate::exercise::wire::{Request, Say};
-use crate::object::Kind;
 use crate::object::patch::schema::{FieldPath, Lists};
+use crate::object::{Kind, patch};
 
 /// More fields that differ are only counted.
 const MOST: usize = 3;
@@ -25,7 +26,8 @@ fn listed((one, other): (String, String), found: Vec<(String, String)>) -> (Stri
 }
 
 /// What was said, and what would have been right. Of two calls that differ in nothing but what they send: in which fields.
-pub fn apart(did: &Say, right: &Say) -> (String, String) {
+/// `before`: the object that is put back, as its writer has read it.
+pub fn apart(did: &Say, right: &Say, before: Option<&Value>) -> (String, String) {
     let (one, other) = (said(did), said(right));
     match (did, right) {
         (Say::Call { request: did, .. }, Say::Call { request: right, .. }) if one == other => {
@@ -38,10 +40,36 @@ pub fn apart(did: &Say, right: &Say) -> (String, String) {
             if (&*whole.verb, &*patch.verb) == ("update", "patch") && place(whole) == place(patch) =>
         {
             let mut found = Vec::new();
-            not_said("", Some(&filled(&whole.body)), &filled(&patch.body), &mut found);
+            let whole = filled(&whole.body);
+            not_said("", Some(&whole), &filled(&patch.body), &mut found);
+            if found.is_empty() {
+                let patched =
+                    before.and_then(|before| patched(before, patch)).map(|patched| said_in(&filled(&patched)));
+                patched.iter().for_each(|patched| differences("", Some(&said_in(&whole)), Some(patched), &mut found));
+            }
             listed((one, other), found)
         }
         _ => (one, other),
+    }
+}
+
+/// An object after a patch. None: it cannot be patched so.
+fn patched(before: &Value, patch: &Request) -> Option<Value> {
+    match &*patch.patch {
+        "merge" => Some(patch::merge(before.clone(), &patch.body)),
+        "strategic" => patch::strategic(Kind::from_word(&patch.kind)?, before.clone(), &patch.body).ok(),
+        _ => None,
+    }
+}
+
+/// An object without the fields that have nothing in them.
+fn said_in(object: &Value) -> Value {
+    match object {
+        Value::Object(fields) => {
+            let there = fields.iter().filter(|(_, value)| !is_empty(value));
+            Value::Object(there.map(|(name, value)| (name.clone(), said_in(value))).collect())
+        }
+        other => other.clone(),
     }
 }
 
@@ -204,7 +232,7 @@ mod tests {
         let owners = json!([{"kind": "ReplicaSet", "name": "web", "uid": "1"}]);
         let did = call(json!({"metadata": {"namespace": "default", "labels": {}}, "spec": {"a": 1}}));
         let right = call(json!({"metadata": {"ownerReferences": owners}, "spec": {"a": 1}}));
-        let (did, right) = apart(&did, &right);
+        let (did, right) = apart(&did, &right, None);
         assert_eq!(did, "create Pod in default: metadata.ownerReferences is left out");
         assert_eq!(right, "create Pod in default: metadata.ownerReferences is [ReplicaSet web]");
     }
@@ -220,7 +248,7 @@ mod tests {
             (request.verb, request.patch) = ("patch".to_owned(), sort.to_owned());
             Say::Call { request, at, memory }
         };
-        let (did, right) = apart(&patch("merge"), &patch("strategic"));
+        let (did, right) = apart(&patch("merge"), &patch("strategic"), None);
         assert_eq!(
             did,
             "patch Pod in default: metadata.finalizers is left out; metadata.finalizers (the whole list) is [\"a\"]"
@@ -241,7 +269,7 @@ mod tests {
             Say::Call { request, at, memory }
         };
         let (did, right) =
-            apart(&patch(json!({"finalizers": null, "labels": null})), &patch(json!({"finalizers": ["a"]})));
+            apart(&patch(json!({"finalizers": null, "labels": null})), &patch(json!({"finalizers": ["a"]})), None);
         assert_eq!(did, "patch Pod in default: metadata.finalizers (the whole list) is null");
         assert_eq!(right, "patch Pod in default: metadata.finalizers (the whole list) is [\"a\"]");
     }
@@ -253,14 +281,14 @@ mod tests {
             (request.verb, request.labels) = ("list".to_owned(), labels.to_owned());
             Say::Call { request, at, memory }
         };
-        let (did, right) = apart(&list("app=web"), &list(""));
+        let (did, right) = apart(&list("app=web"), &list(""), None);
         assert_eq!(did, "list Pod in default: labelSelector is \"app=web\"");
         assert_eq!(right, "list Pod in default: labelSelector is left out");
     }
 
     #[test]
     fn many_differences_are_counted() {
-        let (did, _) = apart(&call(json!({"a": 1, "b": 1, "c": [1], "d": 1})), &call(json!({"c": []})));
+        let (did, _) = apart(&call(json!({"a": 1, "b": 1, "c": [1], "d": 1})), &call(json!({"c": []})), None);
         assert_eq!(did, "create Pod in default: a is 1; b is 1; c is [1]; and 1 more");
     }
 
@@ -273,11 +301,16 @@ mod tests {
                 unreachable!("it is a call")
             };
             (request.verb, request.name) = (verb.to_owned(), "web".to_owned());
+            request.patch = "strategic".to_owned();
             Say::Call { request, at, memory }
         };
-        let (did, right) = apart(&of("update", 1), &of("patch", 2));
+        let (did, right) = apart(&of("update", 1), &of("patch", 2), None);
         assert_eq!(did, "update Pod default/web: spec.replicas is 1");
         assert_eq!(right, "patch Pod default/web: spec.replicas is 2");
-        assert_eq!(apart(&of("update", 1), &of("patch", 1)).0, "update Pod default/web");
+        assert_eq!(apart(&of("update", 1), &of("patch", 1), None).0, "update Pod default/web");
+        let before = json!({"spec": {"replicas": 3, "containers": [{"name": "c"}]}});
+        let (did, right) = apart(&of("update", 1), &of("patch", 1), Some(&before));
+        assert_eq!(did, "update Pod default/web: spec.containers is [a, b]");
+        assert_eq!(right, "patch Pod default/web: spec.containers is [a, b, c]");
     }
 }
