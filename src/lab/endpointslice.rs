@@ -133,6 +133,7 @@ static PLAN: Plan = Plan {
         slip!("it lists the slices from the API server, and does not read its cache", ListsSlices),
         slip!("a Pod is taken for ready only if its phase is Running", NeedsRunning),
         slip!("a Pod of which nobody knows how it is (phase Unknown) gets no endpoint", UnknownIsEnded),
+        slip!("only a Pod whose phase is Running gets an endpoint; any gets one that has not ended", OnlyRunning),
         slip!("it does nothing about a Service that has a long name", NoLongName),
         slip!("a port of a protocol besides TCP and UDP is left out", NoSctp),
         slip!("a Pod is taken for ready if its containers are; other things may have to be ready too", ReadyContainers),

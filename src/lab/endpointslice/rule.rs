@@ -88,6 +88,7 @@ pub(super) enum Slip {
     ListsSlices,
     NeedsRunning,
     UnknownIsEnded,
+    OnlyRunning,
     NoLongName,
     NoSctp,
     ReadyContainers,
@@ -207,7 +208,12 @@ fn has_ready_containers(pod: &Pod) -> Option<bool> {
 fn endpoint(pod: &Pod, slip: Option<Slip>) -> Option<Endpoint> {
     let is = |one| slip == Some(one);
     let is_kept = is(Slip::KeepsEnded) || is(Slip::KeepsFailed) && phase(pod) == "Failed";
-    if has_ended(pod) && !is_kept || phase(pod) == "Unknown" && is(Slip::UnknownIsEnded) {
+    let is_left_out = match phase(pod) {
+        "Unknown" if is(Slip::UnknownIsEnded) => true,
+        "Running" => false,
+        _ => is(Slip::OnlyRunning),
+    };
+    if has_ended(pod) && !is_kept || is_left_out {
         return None;
     }
     let address = pod.status.as_ref().and_then(|status| status.pod_ip.as_deref());
