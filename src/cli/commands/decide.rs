@@ -167,8 +167,9 @@ pub const FAULTS: Group = Group {
             names: &["fill"],
             usage: "fill POD SIZE [CONTAINER]",
             about: "it has written that much to its node's disk",
-            more: "Or volume=NAME instead of the container, for an emptyDir. More than the Pod's limits allow and it is evicted;\nmore \
-                than the node's disk holds, and its node says DiskPressure and evicts whoever takes most.\n  \
+            more: "Or volume=NAME instead of the container, for an emptyDir. More than the Pod's limits allow and it is evicted;\nso \
+                much that the node's disk is nearly full, and its node says DiskPressure and evicts whoever takes most\n\
+                beyond what it asked for.\n  \
                 fill web-1 90Gi\n  fill web-1 600Mi volume=cache\n",
             run: Stops(step),
         },
