@@ -1,8 +1,9 @@
 //! `metrics.k8s.io`: what Pods and nodes use.
 //!
 //! In a real cluster this is an aggregated API: the API server passes the request on to metrics-server, which asks every
-//! kubelet each 15 s what its containers have used, and keeps the last two answers. A Pod has metrics once it was asked
-//! about twice. Who may read them is decided like any other request, in the API group `metrics.k8s.io`.
+//! kubelet each 15 s (so says the manifest that it comes with) what its containers have used, and keeps the last two
+//! answers. A Pod has metrics once it was asked about twice. Who may read them is decided like any other request, in the
+//! API group `metrics.k8s.io`.
 //!
 //! Here nothing runs that could use a CPU. A scenario says what its Pods use ([`Load`]), and this module answers as
 //! metrics-server would: with what was so when it last asked, at every 15th second.

@@ -9,8 +9,8 @@
 //! A Job's name is the CronJob's and the minute of its time. That is what keeps two reconciles from making two Jobs for
 //! one time: the second is refused, for the name is taken.
 //!
-//! What happens while an earlier Job runs is the `concurrencyPolicy`: `Allow` makes another, `Forbid` skips this time,
-//! `Replace` deletes the earlier one first.
+//! What happens while an earlier Job runs is the `concurrencyPolicy`: `Allow` makes another, `Replace` deletes the earlier
+//! one first, `Forbid` makes none until that one has ended, and then one for the latest time.
 //!
 //! # Must hold
 //!
