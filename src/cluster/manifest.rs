@@ -246,7 +246,7 @@ fn unknown_kind(source: &Source, api_version: &str, kind: &str) -> ManifestError
     let advice = if let Some(info) = known.clone().find(|info| info.kind == kind) {
         let now = info.api_version;
         match (removed_in(api_version, kind), kind) {
-            (Some(release), "Deployment" | "ReplicaSet") => format!(
+            (Some(release), "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet") => format!(
                 "{api_version} is gone since Kubernetes {release}. Write `apiVersion: {now}`, and add spec.selector \
                  with the labels of spec.template.metadata.labels: {now} does not guess it."
             ),
@@ -275,12 +275,21 @@ fn is_of_somebody(group: &str) -> bool {
 
 /// The release that no longer served a kind in an old version.
 fn removed_in(api_version: &str, kind: &str) -> Option<&'static str> {
-    match (api_version, kind) {
-        ("apps/v1beta1" | "apps/v1beta2" | "extensions/v1beta1", _) => Some("1.16"),
-        ("rbac.authorization.k8s.io/v1beta1" | "rbac.authorization.k8s.io/v1alpha1", _) => Some("1.22"),
-        ("scheduling.k8s.io/v1beta1" | "coordination.k8s.io/v1beta1", _) => Some("1.22"),
-        _ => None,
-    }
+    Some(match (api_version, kind) {
+        ("extensions/v1beta1", "Ingress") => "1.22",
+        ("extensions/v1beta1" | "apps/v1beta1" | "apps/v1beta2", _) => "1.16",
+        ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration")
+        | ("apiextensions.k8s.io/v1beta1" | "rbac.authorization.k8s.io/v1beta1" | "scheduling.k8s.io/v1beta1", _)
+        | ("coordination.k8s.io/v1beta1", "Lease")
+        | ("networking.k8s.io/v1beta1", "Ingress" | "IngressClass")
+        | ("storage.k8s.io/v1beta1", "CSIDriver" | "CSINode" | "StorageClass" | "VolumeAttachment") => "1.22",
+        ("rbac.authorization.k8s.io/v1alpha1" | "scheduling.k8s.io/v1alpha1", _) => "1.23",
+        ("autoscaling/v2beta1" | "discovery.k8s.io/v1beta1" | "node.k8s.io/v1beta1" | "policy/v1beta1", _)
+        | ("batch/v1beta1", "CronJob") => "1.25",
+        ("autoscaling/v2beta2", _) => "1.26",
+        ("storage.k8s.io/v1beta1", "CSIStorageCapacity") => "1.27",
+        _ => return None,
+    })
 }
 
 fn whole(file: &str) -> Source {

@@ -90,6 +90,35 @@ fn mistakes_have_a_line_and_a_way_out() {
     }
 }
 
+/// Each kind was still served in its old version for a while after others had gone.
+#[test]
+fn an_old_version_is_told_with_the_release_that_dropped_it() {
+    let cases = [
+        ("extensions/v1beta1", "Deployment", "1.16. Write `apiVersion: apps/v1`, and add spec.selector"),
+        ("apps/v1beta1", "StatefulSet", "1.16. Write `apiVersion: apps/v1`, and add spec.selector"),
+        ("extensions/v1beta1", "NetworkPolicy", "1.16. Write `apiVersion: networking.k8s.io/v1`."),
+        ("extensions/v1beta1", "Ingress", "1.22. Write `apiVersion: networking.k8s.io/v1`."),
+        ("networking.k8s.io/v1beta1", "Ingress", "1.22. Write `apiVersion: networking.k8s.io/v1`."),
+        (
+            "apiextensions.k8s.io/v1beta1",
+            "CustomResourceDefinition",
+            "1.22. Write `apiVersion: apiextensions.k8s.io/v1`.",
+        ),
+        ("rbac.authorization.k8s.io/v1alpha1", "Role", "1.23. Write `apiVersion: rbac.authorization.k8s.io/v1`."),
+        ("batch/v1beta1", "CronJob", "1.25. Write `apiVersion: batch/v1`."),
+        ("policy/v1beta1", "PodDisruptionBudget", "1.25. Write `apiVersion: policy/v1`."),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "1.26. Write `apiVersion: autoscaling/v2`."),
+        ("storage.k8s.io/v1beta1", "CSIStorageCapacity", "1.27. Write `apiVersion: storage.k8s.io/v1`."),
+    ];
+    for (version, kind, advice) in cases {
+        let error = error(&format!("apiVersion: {version}\nkind: {kind}\n"));
+        let told = format!("{version} is gone since Kubernetes {advice}");
+        assert!(error.advice.starts_with(&told), "{version} {kind}: {}", error.advice);
+    }
+    let never = error("apiVersion: batch/v1beta1\nkind: Job\n");
+    assert_eq!(never.advice, "Job is in batch/v1. Write `apiVersion: batch/v1`.");
+}
+
 /// What kubectl takes of a file that begins no run.
 #[test]
 fn a_stream_is_read_up_to_what_is_broken() {
