@@ -5,8 +5,8 @@
 //! then on some Pods are listed twice, and whatever one of the slices says of them may be old.
 //!
 //! Right: to remember which slices one has written and not to plan on a cache without them
-//! ([`crate::controllers::endpoint_slice::tracker`], pull request #99345). A name that follows from the Service's would do
-//! too: the second creation would be refused.
+//! ([`crate::controllers::endpoint_slice::tracker`], pull requests #99345 and #100103). A name that follows from the
+//! Service's would do too: the second creation would be refused.
 
 use std::rc::Rc;
 use std::sync::LazyLock;

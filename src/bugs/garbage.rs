@@ -1,10 +1,15 @@
 //! Two small garbage collectors that are wrong, each in its own way.
 //!
-//! # The hasty one deletes live children (#65200, #88097)
+//! # The hasty one deletes live children (#88097, #65200)
 //!
 //! It deletes a Pod whose owner it does not know. But its two watches, of Pods and of their owners, have no order between
 //! them: it may hear of a Pod before it hears of the ReplicaSet that made it, above all when it has just started and its
-//! caches fill one after another. Living objects were deleted so in whole clusters, during upgrades.
+//! caches fill one after another. That was suspected when living objects were deleted in many namespaces, in an upgrade.
+//!
+//! The real collector asked the API server even then, but not always the right question. It looked for an owner where the
+//! first reference to its uid that it had heard of said; if that one was wrong, as one into another namespace is, nothing
+//! was there, and the uid counted as gone for all who named it. After a start the order is by chance. Since pull request
+//! #92743 the uid is not enough: kind, namespace and name belong to it.
 //!
 //! Right: to take "I do not know it" for a question, not for an answer, and to ask the API server before anything is
 //! deleted; and to compare the uid, since another object of the same name is another owner.

@@ -6,6 +6,9 @@
 //! the first write, the disk is right when it comes back, so it takes the work for done, and the server keeps the old size
 //! for ever.
 //!
+//! In the first of these it was the other way round: the StatefulSet was deleted, to be made again with the new size, and
+//! the crash came before the disks were resized. The new StatefulSet then looked as if all had been done.
+//!
 //! Right: to compare each thing that one keeps with what is asked for, whatever the order in which they are written. No
 //! state may mean "I have been here".
 

@@ -1,5 +1,5 @@
-//! Duplicate Pods from a stale cache (#41675, #88851; and ray-project/kuberay#715, ai-dynamo/grove#122, and most
-//! controllers in their first week).
+//! Duplicate Pods from a stale cache (ray-project/kuberay#715, ai-dynamo/grove#122, and most controllers in their first
+//! week; suspected in #41675 and #88851).
 //!
 //! A controller counts the Pods in its cache and creates what is missing. Its cache is fed by a watch, so it lags behind
 //! by some milliseconds, or by seconds when the API server is busy. If anything wakes the controller within that time,
