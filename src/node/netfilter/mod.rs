@@ -30,7 +30,7 @@
 //! refused change changes nothing. Chance (`-m statistic`, `--random-fully`) comes from the run's one generator.
 //!
 //! As in Linux the rules of a chain are asked one after another, so a node with 10,000 Services asks 10,000 rules for
-//! a packet that is for none of them: that is why nftables mode and IPVS exist.
+//! a packet that is for none of them: that is why nftables mode exists, and IPVS before it.
 //!
 //! Left out: IPv6, fragments, packet and byte counters (they print as 0), the security table, ipset, helpers and zones
 //! of conntrack, sequence numbers of TCP.
