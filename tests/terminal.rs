@@ -322,7 +322,9 @@ fn the_full_screen_is_lent_to_an_editor_and_taken_back() {
 
 #[test]
 fn a_quiz_asks_counts_and_is_gone_on_with() {
-    let Some(terminal) = Terminal::start("quiz", "KUBESTEP step deployment --quiz; KUBESTEP step deployment") else { return };
+    let Some(terminal) = Terminal::start("quiz", "KUBESTEP step deployment --quiz; KUBESTEP step deployment") else {
+        return;
+    };
     terminal.shows("--quiz=false would not");
     terminal.keys(&["Enter"]);
     terminal.shows("Type a number, or look around first.");

@@ -132,7 +132,7 @@ impl Function for Looking {
         }
         // What does not matter is in none of the first.
         all.sort_by_key(|case| {
-            is_cordoned(case) || case.pods.iter().any(|pod| is_of_daemon_set(pod) || is_critical(pod))
+            is_cordoned(&case.node) || case.pods.iter().any(|pod| is_of_daemon_set(pod) || is_critical(pod))
         });
         all
     }
