@@ -9,8 +9,8 @@
 //! - [`course`]: `kubestep book`, the course.
 //! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
 //! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
-//! - [`input`]: where lines come from; [`draft`]: one as it is typed; [`paths`]: on Windows. [`journal`], [`resume`]: sessions that outlive their terminal.
-//!   [`menu`]: what is asked before a session begins.
+//! - [`input`]: where lines come from; [`draft`]: one as it is typed; [`paths`]: on Windows. [`menu`]: what is asked before
+//!   a session begins. [`journal`], [`resume`]: sessions that outlive their terminal.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -10,8 +10,7 @@
 //! 2. asks `metrics.k8s.io` for what those Pods use, and works out for each metric how many there should be ([`replicas`]):
 //!    the ratio of what is used to what should be, times the Pods. Of several metrics the one that asks for most counts;
 //! 3. lets that pass through what is remembered, the rate, and the bounds ([`limits`]): a scale down waits until nothing
-//!    higher was recommended for five minutes, a scale up goes to the double at most,
-//!    or to four Pods;
+//!    higher was recommended for five minutes, a scale up goes to the double at most, or to four Pods;
 //! 4. PUTs the `scale` if it is another number, and the status with its three conditions.
 //!
 //! So it writes a number into somebody else's spec, and that is all it does. The Deployment's controller takes it from

@@ -3,12 +3,13 @@
 //!
 //! Left out: AppArmor and SELinux, whose fields nothing here acts on; hosts of probes; Windows.
 
-use crate::object::pod;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{
     Capabilities, ContainerPort, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Volume,
 };
+
+use crate::object::pod;
 
 use super::Level;
 
