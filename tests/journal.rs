@@ -197,6 +197,11 @@ impl Terminal<'_> {
         self.gone(session);
     }
 
+    fn quits(&self, session: &str) {
+        self.keys(session, &["quit", "Enter"]);
+        self.gone(session);
+    }
+
     fn gone(&self, session: &str) {
         until("the terminal closes", || !self.tmux(&["list-sessions"]).contains(&format!("{session}:")));
     }
@@ -228,16 +233,14 @@ fn a_killed_session_is_offered_again() {
     terminal.start("two", "pod");
     terminal.shows("two", "nodes are up");
     terminal.kill("one");
-    terminal.keys("two", &["quit", "Enter"]);
-    terminal.gone("two");
+    terminal.quits("two");
 
     // Who names another walk gets it by Enter; what was left stays.
     terminal.start("other", "pod");
     terminal.shows("other", "go on with deployment");
     terminal.keys("other", &["Enter"]);
     terminal.shows("other", "nodes are up");
-    terminal.keys("other", &["quit", "Enter"]);
-    terminal.gone("other");
+    terminal.quits("other");
 
     terminal.start("three", "deployment");
     terminal.shows("three", "go on with deployment: 4 commands, at step 30, last: goto 30");
@@ -264,8 +267,7 @@ fn a_killed_session_is_offered_again() {
     terminal.shows("four", "7 commands, at step 31");
     terminal.keys("four", &["Enter"]);
     terminal.shows("four", "step 31");
-    terminal.keys("four", &["quit", "Enter"]);
-    terminal.gone("four");
+    terminal.quits("four");
     assert!(inside.files("kubestep").is_empty(), "what is quit is not offered again");
 
     // One in which nothing was done is not worth a question.
@@ -274,8 +276,7 @@ fn a_killed_session_is_offered_again() {
     terminal.kill("five");
     terminal.start("six", "pod");
     terminal.shows("six", "nodes are up");
-    terminal.keys("six", &["quit", "Enter"]);
-    terminal.gone("six");
+    terminal.quits("six");
     assert!(inside.files("kubestep").is_empty(), "and is thrown away");
 }
 
@@ -311,8 +312,7 @@ fn what_cannot_be_repeated_is_kept_aside() {
         terminal.keys(n, keys);
         terminal.shows(n, says);
         terminal.shows(n, "nodes are up");
-        terminal.keys(n, &["quit", "Enter"]);
-        terminal.gone(n);
+        terminal.quits(n);
         assert!(inside.files("refused").iter().any(|file| file.ends_with(format!("{n}.refused"))), "it is kept aside");
         assert!(inside.files("kubestep").is_empty());
     }
