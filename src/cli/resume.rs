@@ -22,7 +22,8 @@ pub(super) fn offer(folder: &Path, named: Option<&Scenario>) -> anyhow::Result<O
         return Ok(None);
     }
     let mut items: Vec<String> = found.iter().map(|left| format!("go on with {}", about(left))).collect();
-    items.push("start a new one, and be asked again next time".to_owned());
+    let new = named.map_or("a new one", |scenario| &scenario.name);
+    items.push(format!("start {new}, and be asked again next time"));
     items.push("throw away what was left".to_owned());
     let first = named.map_or(0, |scenario| found.iter().position(|left| is_of(left, scenario)).unwrap_or(found.len()));
     let chosen = menu::choose("A session was not ended", &items, first)?;

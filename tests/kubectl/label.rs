@@ -101,6 +101,27 @@ fn a_taint_that_was_there_is_modified() {
             ("kubectl taint node node-1 c- d-", "node/node-1 untainted"),
         ],
     );
+    check(
+        &mut shell,
+        &[
+            ("kubectl taint node/node-1 x:NoExecute", "error: the server doesn't have a resource type \"node/node-1\""),
+            ("kubectl taint pods a x:NoExecute", "error: invalid resource type pods, only node types are supported"),
+            ("kubectl taint x:NoExecute", "error: one or more resources must be specified as <resource> <name>"),
+            (
+                "kubectl taint node x:NoExecute",
+                "error: at least one resource name must be specified since 'all' parameter is not set",
+            ),
+            (
+                "kubectl taint node --all -l a=b x:NoExecute",
+                "error: setting 'all' parameter with a non empty selector is prohibited",
+            ),
+            // Beside a selector names say nothing.
+            ("kubectl taint node node-9 -l kubernetes.io/hostname=node-1 x:NoExecute", "node/node-1 tainted"),
+            ("kubectl taint node node-9 --all x-", "node/node-1 untainted\ntaint \"x\" not found\ntaint \"x\" not found"),
+            ("kubectl taint node node/node-1 x:NoExecute", "node/node-1 tainted"),
+            ("kubectl taint node ns/default x:NoExecute", "error: unexpected type *v1.Namespace, expected Node"),
+        ],
+    );
     shell.line("kubectl taint node node-1 e=f:NoSchedule");
     shell.calls.clear();
     shell.line("kubectl taint node node-1 e=f:NoSchedule --overwrite");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
+use crate::cluster::kubectl::args::{Args, no_resource_type};
 use crate::cluster::kubectl::calls::{Failure, write_options};
 use crate::cluster::kubectl::print::fields::{list, text};
 use crate::object::Kind;
@@ -15,25 +15,56 @@ use crate::object::selector::names::{check_label_key, check_label_value};
 pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let is_change = |word: &String| word.contains([':', '=']) || (word.ends_with('-') && word.len() > 1);
     let first = args.words.iter().position(is_change).unwrap_or(args.words.len());
-    let (words, changes) = args.words.split_at(first);
+    let (resources, changes) = args.words.split_at(first);
     if let Some(stray) = changes.iter().find(|word| !is_change(word)) {
         return Err(Failure::text(format!("all resources must be specified before taint changes: {stray}")));
     }
+    let Some((type_, names)) = resources.split_first() else {
+        return Err(Failure::text("one or more resources must be specified as <resource> <name>"));
+    };
     if changes.is_empty() {
         return Err(Failure::text("at least one taint update is required"));
     }
     let changes = Changes::parse(changes)?;
-    if cx.targets("taint", words).await?.iter().any(|target| target.kind != Kind::Node) {
-        let word = words.first().and_then(|word| word.split('/').next()).unwrap_or_default().to_lowercase();
-        return Err(Failure::text(format!("invalid resource type {word}, only node types are supported")));
-    }
-    let (nodes, mut failed) = cx.objects_there("taint", words, args).await?;
-    for (_, node) in nodes {
-        if let Err(fault) = taint_one(&node, &changes, args, cx).await {
+    only_nodes(&type_.to_lowercase(), cx).await?;
+    let (nodes, mut failed) = cx.objects_there("taint", &meant(names, args)?, args).await?;
+    for (kind, node) in nodes {
+        if kind != Kind::Node {
+            let (version, kind) = (kind.info().version, kind.info().kind);
+            failed.push(Failure::text(format!("unexpected type *{version}.{kind}, expected Node")));
+        } else if let Err(fault) = taint_one(&node, &changes, args, cx).await {
             failed.push(fault);
         }
     }
     Failure::all(failed)
+}
+
+/// The first word names the kind, and nothing else: `node/node-1` is none.
+async fn only_nodes(type_: &str, cx: &Kubectl) -> Result<(), Failure> {
+    if type_.contains('/') {
+        return Err(no_resource_type(type_));
+    }
+    match cx.targets("taint", &[type_.to_owned()]).await?.iter().all(|target| target.kind == Kind::Node) {
+        true => Ok(()),
+        false => Err(Failure::text(format!("invalid resource type {type_}, only node types are supported"))),
+    }
+}
+
+/// The words for the nodes that are meant: those selected, whatever is named beside them, or those named.
+/// Mirrors `validateFlags` and what `Complete` hands to the builder.
+fn meant(names: &[String], args: &Args) -> Result<Vec<String>, Failure> {
+    let selected = !args.value("selector").is_empty();
+    if selected && args.is_on("all") {
+        return Err(Failure::text("setting 'all' parameter with a non empty selector is prohibited"));
+    }
+    if selected || args.is_on("all") {
+        return Ok(vec!["node".to_owned()]);
+    }
+    if names.is_empty() {
+        let why = "at least one resource name must be specified since 'all' parameter is not set";
+        return Err(Failure::text(why));
+    }
+    Ok(names.iter().map(|name| if name.contains('/') { name.clone() } else { format!("node/{name}") }).collect())
 }
 
 async fn taint_one(node: &Value, changes: &Changes, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
