@@ -68,6 +68,7 @@ pub(super) enum Slip {
     GoingIsGone,
     Neighbours,
     OneOfClient,
+    ByPrefix,
 }
 
 impl Function for Proxy {
@@ -111,6 +112,7 @@ impl Function for Proxy {
         ("a slice that is being deleted is left out; it is there until it is gone", Slip::GoingIsGone),
         ("an endpoint that is in two slices is chosen twice", Slip::Neighbours),
         ("sessionAffinity is looked at; which of them a client comes back to is decided later", Slip::OneOfClient),
+        ("an address is taken for another one that begins like it", Slip::ByPrefix),
     ];
 
     fn questions() -> Vec<Case> {
@@ -262,6 +264,7 @@ fn found(case: &Case, name: &str, instead: Option<i32>, slip: Option<Slip>) -> V
             let address = |one: &Backend| one.text.rsplit_once(':').map(|(address, _)| address.to_owned());
             let same = |other: &Backend| match slip {
                 Some(Slip::ByAddress) => address(other) == address(&one),
+                Some(Slip::ByPrefix) => address(&one).is_some_and(|address| other.text.starts_with(&address)),
                 _ => other.text == one.text,
             };
             let before = if is(Slip::Neighbours) { all.len().saturating_sub(1) } else { 0 };

@@ -180,8 +180,8 @@ fn unsaid() -> Vec<Case> {
     all
 }
 
-/// Endpoints of which some condition is not said, or an unusual one is; and many.
-fn that_say_less() -> [Value; 12] {
+/// Endpoints of which some condition is not said, or an unusual one is; many; and addresses that begin alike.
+fn that_say_less() -> [Value; 13] {
     let [ready, _, waiting, dying, _] = conditions();
     let unready = json!({"ready": false, "serving": true});
     let going = json!({"ready": true, "serving": true, "terminating": true});
@@ -201,6 +201,7 @@ fn that_say_less() -> [Value; 12] {
         json!([at(2, &json!({"ready": false, "terminating": true, "serving": false}))]),
         json!([at(2, &json!({"ready": false, "terminating": true}))]),
         json!(many),
+        json!([at(20, &ready), at(2, &ready), at(21, &waiting)]),
         Value::Null,
     ]
 }
