@@ -28,7 +28,6 @@ pub mod job;
 mod kinds;
 mod label_keys;
 mod pod_status;
-mod service_cidr;
 mod status;
 
 pub use kinds::{
@@ -88,7 +87,7 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
             Arc::make_mut(claim).status = Some(status);
         }
         Object::VolumeAttachment(attachment) => Arc::make_mut(attachment).status = Some(Default::default()),
-        Object::ServiceCIDR(range) => Arc::make_mut(range).status = service_cidr::status(range, now),
+        Object::ServiceCIDR(range) => Arc::make_mut(range).status = None,
         Object::ValidatingAdmissionPolicy(policy) => Arc::make_mut(policy).status = Some(Default::default()),
         Object::CustomResourceDefinition(defined) => definition::prepare_for_create(Arc::make_mut(defined)),
         Object::Custom(object) => {

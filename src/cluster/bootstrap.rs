@@ -9,10 +9,10 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Request, User};
+use crate::apiserver::request::{Body, Patch, Request, Subresource, User, Verb};
 use crate::controllers::TABLE;
 use crate::engine::Engine;
-use crate::object::well_known::SERVICE_NAME;
+use crate::object::well_known::{KUBERNETES, SERVICE_NAME};
 use crate::object::{Kind, Object};
 
 /// Where the API server listens, on the network of the nodes.
@@ -25,17 +25,22 @@ pub(super) fn bootstrap(engine: &mut Engine) {
     let apart = engine.api.fork_random();
     let later = engine.api.swap_random(apart);
     write_as_server(engine, bootstrap_objects());
+    write_as_server(engine, vec![service_addresses()]);
+    say_ready(engine);
+    write_as_server(engine, own_service().into_iter().chain(accounts()).collect());
     engine.api.swap_random(later);
 }
 
 /// Objects that are there before anything runs.
 pub(super) fn write_as_server(engine: &mut Engine, objects: Vec<Object>) {
-    let now = engine.now();
     for object in objects {
-        let request = Request::create(Rc::new(User::loopback()), object);
-        let answer = engine.api.handle(&request, None, now).answer;
-        assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
+        send(engine, &Request::create(Rc::new(User::loopback()), object));
     }
+}
+
+fn send(engine: &mut Engine, request: &Request) {
+    let answer = engine.api.handle(request, None, engine.now()).answer;
+    assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
 }
 
 fn bootstrap_objects() -> Vec<Object> {
@@ -48,8 +53,6 @@ fn bootstrap_objects() -> Vec<Object> {
     let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
     objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
     objects.extend_from_slice(crate::apiserver::authorization::bootstrap::objects());
-    objects.extend(own_service());
-    objects.extend(accounts());
     objects
 }
 
@@ -64,19 +67,33 @@ fn accounts() -> impl Iterator<Item = Object> {
     })
 }
 
-/// The API server as a Service, which Pods find as `kubernetes.default.svc`; the range that Services take their addresses
-/// from comes first, with the finalizer that its controller in kube-controller-manager gives it. Mirrors
-/// `pkg/controlplane/controller/{defaultservicecidr,kubernetesservice}`, `pkg/controller/servicecidrs` and
-/// `pkg/controlplane/reconcilers`.
+/// The range that Services take their addresses from, with the finalizer that its controller in kube-controller-manager gives
+/// it. Mirrors `pkg/controlplane/controller/defaultservicecidr` and `pkg/controller/servicecidrs`.
+fn service_addresses() -> Object {
+    let metadata = json!({"name": KUBERNETES, "finalizers": ["networking.k8s.io/service-cidr-finalizer"]});
+    decode(Kind::ServiceCIDR, json!({"metadata": metadata, "spec": {"cidrs": ["10.96.0.0/16"]}}))
+}
+
+/// The second write of the same controller: its range is ready. Mirrors `syncStatus`.
+fn say_ready(engine: &mut Engine) {
+    let ready = json!({"type": "Ready", "status": "True", "message": "Kubernetes default Service CIDR is ready",
+        "lastTransitionTime": engine.now().time()});
+    let range = json!({"apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR", "metadata": {"name": KUBERNETES},
+        "status": {"conditions": [ready]}});
+    let (user, body) = (Rc::new(User::loopback()), Body::Patch(Patch::Apply(range)));
+    let mut request = Request::new(user, Verb::Patch, Kind::ServiceCIDR, "", KUBERNETES, body);
+    request.subresource = Some(Subresource::Status);
+    request.options.field_manager = "kubernetes-service-cidr-controller".to_owned();
+    request.options.force = true;
+    send(engine, &request);
+}
+
+/// The API server as a Service, which Pods find as `kubernetes.default.svc`. Mirrors
+/// `pkg/controlplane/controller/kubernetesservice` and `pkg/controlplane/reconcilers`.
 fn own_service() -> Vec<Object> {
     let labels = json!({"component": "apiserver", "provider": "kubernetes"});
     let metadata = |labels: Value| json!({"name": "kubernetes", "namespace": "default", "labels": labels});
     let objects = [
-        (
-            Kind::ServiceCIDR,
-            json!({"metadata": {"name": "kubernetes", "finalizers": ["networking.k8s.io/service-cidr-finalizer"]},
-                "spec": {"cidrs": ["10.96.0.0/16"]}}),
-        ),
         (
             Kind::Service,
             json!({"metadata": metadata(labels), "spec": {"clusterIP": "10.96.0.1",
@@ -95,5 +112,9 @@ fn own_service() -> Vec<Object> {
                 "endpoints": [{"addresses": [API_SERVER_IP], "conditions": {"ready": true}}]}),
         ),
     ];
-    objects.into_iter().map(|(kind, value)| kind.decode(value).expect("a literal object is whole")).collect()
+    objects.into_iter().map(|(kind, value)| decode(kind, value)).collect()
+}
+
+fn decode(kind: Kind, object: Value) -> Object {
+    kind.decode(object).expect("a literal object is whole")
 }

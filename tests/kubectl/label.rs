@@ -117,7 +117,10 @@ fn a_taint_that_was_there_is_modified() {
             ),
             // Beside a selector names say nothing.
             ("kubectl taint node node-9 -l kubernetes.io/hostname=node-1 x:NoExecute", "node/node-1 tainted"),
-            ("kubectl taint node node-9 --all x-", "node/node-1 untainted\ntaint \"x\" not found\ntaint \"x\" not found"),
+            (
+                "kubectl taint node node-9 --all x-",
+                "node/node-1 untainted\ntaint \"x\" not found\ntaint \"x\" not found",
+            ),
             ("kubectl taint node node/node-1 x:NoExecute", "node/node-1 tainted"),
             ("kubectl taint node ns/default x:NoExecute", "error: unexpected type *v1.Namespace, expected Node"),
         ],
