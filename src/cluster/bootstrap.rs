@@ -118,3 +118,19 @@ fn own_service() -> Vec<Object> {
 fn decode(kind: Kind, object: Value) -> Object {
     kind.decode(object).expect("a literal object is whole")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::cluster::{Cluster, Config};
+
+    #[test]
+    fn the_range_of_services_is_ready_with_its_second_version() {
+        let cluster = Cluster::start(Config::default());
+        let range = cluster.engine.api.store.get("/registry/servicecidrs/kubernetes").unwrap();
+        assert_eq!((range.version, range.mod_revision), (2, range.create_revision + 1));
+        let status = &range.value.to_json()["status"];
+        assert_eq!(status["conditions"][0]["message"], json!("Kubernetes default Service CIDR is ready"));
+    }
+}
