@@ -92,7 +92,7 @@ fn say_ready(engine: &mut Engine) {
 /// `pkg/controlplane/controller/kubernetesservice` and `pkg/controlplane/reconcilers`.
 fn own_service() -> Vec<Object> {
     let labels = json!({"component": "apiserver", "provider": "kubernetes"});
-    let metadata = |labels: Value| json!({"name": "kubernetes", "namespace": "default", "labels": labels});
+    let metadata = |labels: Value| json!({"name": KUBERNETES, "namespace": "default", "labels": labels});
     let objects = [
         (
             Kind::Service,
@@ -107,7 +107,7 @@ fn own_service() -> Vec<Object> {
         ),
         (
             Kind::EndpointSlice,
-            json!({"metadata": metadata(json!({SERVICE_NAME: "kubernetes"})),
+            json!({"metadata": metadata(json!({SERVICE_NAME: KUBERNETES})),
                 "addressType": "IPv4", "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}],
                 "endpoints": [{"addresses": [API_SERVER_IP], "conditions": {"ready": true}}]}),
         ),

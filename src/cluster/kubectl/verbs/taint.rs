@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, no_resource_type};
+use crate::cluster::kubectl::args::{Args, Target, no_resource_type};
 use crate::cluster::kubectl::calls::{Failure, write_options};
 use crate::cluster::kubectl::print::fields::{list, text};
 use crate::object::Kind;
@@ -44,9 +44,9 @@ async fn only_nodes(type_: &str, cx: &Kubectl) -> Result<(), Failure> {
     if type_.contains('/') {
         return Err(no_resource_type(type_));
     }
-    match cx.targets("taint", &[type_.to_owned()]).await?.iter().all(|target| target.kind == Kind::Node) {
-        true => Ok(()),
-        false => Err(Failure::text(format!("invalid resource type {type_}, only node types are supported"))),
+    match cx.targets("taint", &[type_.to_owned()]).await?.as_slice() {
+        [Target { kind: Kind::Node, .. }] => Ok(()),
+        _ => Err(Failure::text(format!("invalid resource type {type_}, only node types are supported"))),
     }
 }
 
