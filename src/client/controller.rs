@@ -7,7 +7,7 @@ use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::{Key, Kind, Object, Resource, Status};
 
 use super::api::Client;
-use super::informer::{Change, Informer, Lister};
+use super::informer::{Change, Follower, Informer, Lister};
 use super::informers::Informers;
 use super::queue::Queue;
 use super::recorder::Recorder;
@@ -125,6 +125,11 @@ impl ControllerContext<'_> {
     /// Adds an index to the cache of one kind. Controllers of one process share indexes of one name.
     pub fn add_index<T: Resource>(&self, name: &'static str, of: fn(&Object) -> Vec<String>) {
         self.informer(T::kind()).add_index(name, of);
+    }
+
+    /// Adds a follower to the cache of one kind.
+    pub fn add_follower<T: Resource>(&self, follower: Follower) {
+        self.informer(T::kind()).add_follower(follower);
     }
 
     /// A new piece of the controller's state.

@@ -4,6 +4,7 @@
 //! indexer. Every watch event gives exactly one change; the cache is changed first.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -104,6 +105,10 @@ enum Reflector {
     Watching(WatchId),
 }
 
+/// What is kept up to date beside a cache, such as counts of its objects. It is told an object's key, and the object as the
+/// cache has it from now on; None: gone.
+pub type Follower = Rc<dyn Fn(&Key, Option<&Object>)>;
+
 /// One informer of one process. Clones share it.
 #[derive(Clone)]
 pub struct Informer {
@@ -115,6 +120,7 @@ pub struct Informer {
     backoff: Memory<Backoff>,
     cache: Memory<Indexer>,
     reads: Memory<u64>,
+    followers: Rc<RefCell<Vec<Follower>>>,
 }
 
 impl Informer {
@@ -122,7 +128,7 @@ impl Informer {
     pub fn new(hub: Hub, actor: ActorId, user: Rc<User>, selection: Selection) -> Informer {
         let (reflector, cache) = (hub.memory(Reflector::Idle), hub.memory(Indexer::default()));
         let (backoff, reads) = (hub.memory(Backoff::new(hub.now())), hub.memory(0));
-        Informer { hub, actor, user, selection, reflector, backoff, cache, reads }
+        Informer { hub, actor, user, selection, reflector, backoff, cache, reads, followers: Rc::default() }
     }
 
     /// The kind.
@@ -166,6 +172,11 @@ impl Informer {
     /// Adds an index to the cache: each object is found under the values that `of` gives.
     pub fn add_index(&self, name: &'static str, of: fn(&Object) -> Vec<String>) {
         self.cache.borrow_mut().add_index(name, of);
+    }
+
+    /// Adds a follower, which hears of every change of the cache before any handler does.
+    pub fn add_follower(&self, follower: Follower) {
+        self.followers.borrow_mut().push(follower);
     }
 
     /// Whether the cache has been filled once.
@@ -306,7 +317,12 @@ impl Informer {
         self.noted(Change::Deleted(object))
     }
 
+    /// Tells the followers, and the trace.
     fn noted(&self, change: Change) -> Change {
+        let now = (!matches!(change, Change::Deleted(_))).then(|| change.latest());
+        for follower in self.followers.borrow().iter() {
+            follower(&change.key(), now);
+        }
         self.hub.note(|| {
             let (old, new) = match &change {
                 Change::Added(new) => (None, Some(new.clone())),

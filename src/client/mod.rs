@@ -33,7 +33,7 @@ pub mod worker;
 
 pub use api::{Call, Client, List, join_all};
 pub use controller::{Controller, ControllerContext, Error, Make, Registration};
-pub use informer::{Change, Informer, Lister, Selection};
+pub use informer::{Change, Follower, Informer, Lister, Selection};
 pub use informers::Informers;
 pub use queue::Queue;
 pub use recorder::{EventType, Recorder};

@@ -1,18 +1,21 @@
 //! Counting a ReplicaSet's Pods without looking at each.
 //!
 //! Kubernetes walks through all Pods of a ReplicaSet whenever one of them changes (`syncReplicaSet`), which for
-//! thousands of Pods is thousands of steps an event. Here the handlers keep count: Pods of one owner that have the
-//! same labels are one group, so a reconcile asks its selector once a group. What comes out is the same.
+//! thousands of Pods is thousands of steps an event. Here the Pod cache keeps count: Pods of one owner that have the
+//! same labels are one group, so a reconcile asks its selector once a group. What comes out is the same. Only
+//! [`super::claimed`] reads these counts; the controller itself reads like the original.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::client::ControllerContext;
 use crate::controllers::pods::{is_active, is_terminating};
 use crate::engine::{Hub, Memory};
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
 use crate::object::selector::Labels;
-use crate::object::{Key, Kind, Pod};
+use crate::object::{Key, Kind, Object, Pod, Resource};
 
 /// How many Pods of one group are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +40,7 @@ impl Counts {
     }
 
     /// With `sign` 1 or -1 times the counts of `other`.
-    fn add(&mut self, other: Counts, sign: i32) {
+    pub(super) fn add(&mut self, other: Counts, sign: i32) {
         self.active += sign * other.active;
         self.ready += sign * other.ready;
         self.terminating += sign * other.terminating;
@@ -60,13 +63,21 @@ struct Inner {
 }
 
 impl Census {
-    /// Nothing has been counted. What counts are the Pods of `owners`.
-    pub fn new(hub: &Hub, owners: Kind) -> Census {
+    /// The counts of the Pods that objects of the kind `owners` own, kept beside the cache of Pods.
+    pub fn of_cache(context: &ControllerContext, owners: Kind) -> Census {
+        let census = Census::new(context.client.hub(), owners);
+        let counting = census.clone();
+        let pod = |now: Option<&Object>| now.and_then(Pod::from_object).cloned();
+        context.add_follower::<Pod>(Rc::new(move |key, now| counting.changed(key.clone(), pod(now).as_ref())));
+        census
+    }
+
+    fn new(hub: &Hub, owners: Kind) -> Census {
         Census { owners, inner: hub.memory(Inner::default()) }
     }
 
     /// The Pod came, changed (`pod` as it is now) or went (None).
-    pub fn changed(&self, key: Key, pod: Option<&Arc<Pod>>) {
+    fn changed(&self, key: Key, pod: Option<&Arc<Pod>>) {
         let pod = pod.filter(|pod| controller_of(&pod.metadata).is_some_and(|o| o.kind == self.owners.info().kind));
         let mut inner = self.inner.borrow_mut();
         let old = match pod {

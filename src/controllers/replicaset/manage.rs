@@ -13,9 +13,10 @@ use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
 use crate::object::{Accessor, Key, Kind, Pod};
 
+use super::ReplicaSets;
+use super::claimed::{ClaimedPods, keys_of};
 use super::rank::{Related, victims};
 use super::replicated::Replicated;
-use super::{ReplicaSets, Survey, keys_of};
 
 /// At most so many Pods are created or deleted in one reconcile.
 const BURST_REPLICAS: usize = 500;
@@ -34,18 +35,15 @@ impl<T: Replicated> ReplicaSets<T> {
         key: &Key,
         rs: &T,
         selector: &Selector,
-        survey: &Survey,
+        claimed: &ClaimedPods,
     ) -> Result<(), Error> {
-        let missing = rs.replicas() - survey.active;
+        let missing = rs.replicas() - claimed.counts.active;
         let count = BURST_REPLICAS.min(missing.unsigned_abs() as usize);
         match missing {
             0 => Ok(()),
             1.. => self.create_pods(key, rs, count).await,
             _ => {
-                let mut active = self.active_pods(rs, selector);
-                let cached = keys_of(&active);
-                let is_new = |pod: &&Arc<Pod>| !cached.contains(&Key::of_meta(&pod.metadata));
-                active.extend(survey.adopted.iter().filter(is_new).cloned());
+                let active = self.active_pods(rs, selector, claimed);
                 self.delete_pods(key, rs, &active, count).await
             }
         }

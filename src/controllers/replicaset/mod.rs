@@ -8,7 +8,7 @@
 //!
 //! 1. **Which Pods are mine?** From the cache, the ones with an owner reference to this ReplicaSet and the ones with
 //!    none. [Claiming](super::claim) adopts and releases. Pods that ended or are being deleted do not count
-//!    ([`census`]).
+//!    ([`claimed`]).
 //! 2. **Too few or too many?** The difference to `spec.replicas` is created in growing batches, or deleted
 //!    ([`manage`]); whom to delete is a question of [`rank`].
 //! 3. **What is there now?** The counts go into the status ([`status`]), as they were *before* step 2: what was just
@@ -31,34 +31,35 @@
 //!
 //! Mirrors `pkg/controller/replicaset/replica_set.go` and `replica_set_utils.go`, and `pkg/controller/replication`.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::{PodTemplateSpec, ReplicationController};
+use k8s_openapi::api::core::v1::ReplicationController;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::object::meta::controller_of;
 use crate::object::pod::is_ready;
-use crate::object::selector::{Labels, Selector};
+use crate::object::selector::Selector;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod};
 
-use super::claim::{self, Claimer};
+use super::claim;
 use super::consistency::Consistency;
 use super::expectations::Expectations;
-use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller, orphans_of, owned_by};
+use super::pods::{self, BY_CONTROLLER, PodControl, index_by_controller};
 use super::service_pods::{BY_LABEL, index_by_label};
 
-pub mod census;
+mod census;
+pub mod claimed;
 mod manage;
 pub mod rank;
 pub mod replicated;
 pub mod status;
 
-use census::{Census, Counts};
+use census::Census;
+use claimed::ClaimedPods;
 use replicated::Replicated;
 
 /// The row of the ReplicaSet controller.
@@ -90,7 +91,7 @@ pub struct ReplicaSets<T> {
     rule: Rc<Rule<T>>,
 }
 
-/// Whose a Pod is that is nobody's yet, or not selected any more.
+/// Decides, for each Pod, whether the ReplicaSet keeps, adopts, releases or ignores it.
 pub type Rule<T> = dyn Fn(&T, &Selector, &Pod) -> claim::Verdict;
 
 impl<T: Replicated> ReplicaSets<T> {
@@ -111,7 +112,7 @@ impl<T: Replicated> ReplicaSets<T> {
             queue: context.queue.clone(),
             replica_sets: context.lister(),
             pods: context.lister(),
-            census: Census::new(context.client.hub(), T::kind()),
+            census: Census::of_cache(context, T::kind()),
             expectations: Expectations::new(context.client.hub()),
             consistency: Consistency::new(context.client.hub()),
             rule,
@@ -121,13 +122,6 @@ impl<T: Replicated> ReplicaSets<T> {
 
 impl<T: Replicated> Controller for ReplicaSets<T> {
     fn on_change(&self, change: &Change) {
-        match change {
-            Change::Deleted(Object::Pod(_)) => self.census.changed(change.key(), None),
-            Change::Added(Object::Pod(pod)) | Change::Updated { new: Object::Pod(pod), .. } => {
-                self.census.changed(change.key(), Some(pod));
-            }
-            _ => {}
-        }
         match change {
             Change::Added(Object::Pod(pod)) => self.pod_added(pod),
             Change::Updated { old: Object::Pod(old), new: Object::Pod(new) } => self.pod_updated(old, new),
@@ -149,20 +143,19 @@ impl<T: Replicated> Controller for ReplicaSets<T> {
         // An invalid selector cannot be mended by trying again.
         let Ok(selector) = rs.selector() else { return Ok(()) };
 
-        let mut survey = self.survey(&key, &rs, &selector).await?;
+        let pods = self.claim_pods(&key, &rs, &selector).await?;
         let managed = if may_act && rs.metadata().deletion_timestamp.is_none() {
-            self.manage_replicas(&key, &rs, &selector, &survey).await
+            self.manage_replicas(&key, &rs, &selector, &pods).await
         } else {
             Ok(())
         };
 
         // Written even when managing failed, and even when it was not tried.
         let now = self.client.now();
-        survey.count_available(rs.min_ready_seconds(), now);
-        let status = status::calculate(&*rs, &survey, managed.as_ref().err(), now);
+        let status = status::calculate(&*rs, &pods, managed.as_ref().err(), now);
         let updated = self.update_status(&key, &rs, status).await?;
         managed?;
-        self.plan_availability_check(&key, &updated, &survey, now);
+        self.plan_availability_check(&key, &updated, &pods, now);
         Ok(())
     }
 }
@@ -175,102 +168,15 @@ impl<T: Replicated> ReplicaSets<T> {
         }
     }
 
-    /// Claims what is to be claimed, and counts.
-    async fn survey(&self, key: &Key, rs: &T, selector: &Selector) -> Result<Survey, Error> {
-        let groups = self.census.owned_by(rs.metadata().uid.as_deref());
-        let selected = |labels: &Labels| selector.matches(Some(labels));
-        let mut candidates = Vec::new();
-        if groups.iter().any(|(labels, _)| !selected(labels)) {
-            candidates = self.pods.by_index(BY_CONTROLLER, &owned_by(rs));
-            candidates.retain(|pod| !selector.matches(pod.metadata.labels.as_ref()));
-        }
-        candidates.extend(self.pods.by_index(BY_CONTROLLER, &orphans_of(key.namespace())));
-        candidates.retain(|pod| pods::is_active(pod));
-        let min_ready = rs.min_ready_seconds();
-        let waiting = if min_ready > 0 { self.active_pods(rs, selector) } else { Vec::new() };
-
-        let patched = |version: Option<&str>| self.wrote(key, Kind::Pod, version);
-        let claimer = Claimer { client: &self.client, owner: rs, selector, finalizers: &[], patched: &patched };
-        let adopted = claimer.claim_by(candidates, |pod| (self.rule)(rs, selector, pod)).await?;
-
-        let template = template_labels(rs.template());
-        let mut survey = Survey::default();
-        for (labels, counts) in groups.iter().filter(|(labels, _)| selected(labels)) {
-            survey.add(*counts, template.matches(Some(labels)));
-        }
-        for pod in &adopted {
-            survey.add(Counts::of(pod), template.matches(pod.metadata.labels.as_ref()));
-        }
-        if min_ready > 0 {
-            survey.waiting = waiting;
-            survey.waiting.extend(adopted.iter().cloned());
-        }
-        survey.adopted = adopted;
-        Ok(survey)
-    }
-
-    /// The Pods that count, one by one.
-    fn active_pods(&self, rs: &T, selector: &Selector) -> Vec<Arc<Pod>> {
-        let mut owned = self.pods.by_index(BY_CONTROLLER, &owned_by(rs));
-        owned.retain(|pod| pods::is_active(pod) && selector.matches(pod.metadata.labels.as_ref()));
-        owned
-    }
-
     /// A Pod that is ready becomes available by the mere passing of time, which no watch tells.
-    fn plan_availability_check(&self, key: &Key, rs: &T, survey: &Survey, counted: Instant) {
+    fn plan_availability_check(&self, key: &Key, rs: &T, claimed: &ClaimedPods, counted: Instant) {
         let min_ready = rs.min_ready_seconds();
         let Some(status) = rs.status() else { return };
         if min_ready > 0 && status.ready_replicas.unwrap_or(0) != status.available_replicas.unwrap_or(0) {
-            let next = pods::next_availability_check(&survey.waiting, min_ready, counted, self.client.now());
+            let next = pods::next_availability_check(&claimed.waiting, min_ready, counted, self.client.now());
             self.queue.add_after(key.clone(), next.unwrap_or(pods::seconds(min_ready)));
         }
     }
-}
-
-/// What there is of a ReplicaSet's Pods at the beginning of a reconcile.
-#[derive(Clone, Debug, Default)]
-pub struct Survey {
-    /// Those that count as replicas.
-    pub active: i32,
-    /// Those of them with all labels of the template.
-    pub fully_labeled: i32,
-    /// Those of them that are ready.
-    pub ready: i32,
-    /// Those of them that have been ready for `minReadySeconds`.
-    pub available: i32,
-    /// Those on their way out.
-    pub terminating: i32,
-    /// Those that this reconcile adopted.
-    pub adopted: Vec<Arc<Pod>>,
-    /// Those that count as replicas, one by one, where it takes time to be available.
-    pub waiting: Vec<Arc<Pod>>,
-}
-
-impl Survey {
-    /// Who is available by now, where that takes time.
-    fn count_available(&mut self, min_ready_seconds: i32, now: Instant) {
-        if min_ready_seconds > 0 {
-            let available = self.waiting.iter().filter(|pod| pods::is_available(pod, min_ready_seconds, now));
-            self.available = available.count() as i32;
-        }
-    }
-
-    /// Adds Pods with the same labels. Who is ready is available, unless that takes time.
-    fn add(&mut self, counts: Counts, fully_labeled: bool) {
-        self.active += counts.active;
-        self.ready += counts.ready;
-        self.available += counts.ready;
-        self.terminating += counts.terminating;
-        if fully_labeled {
-            self.fully_labeled += counts.active;
-        }
-    }
-}
-
-/// Selects Pods with all labels of the template.
-fn template_labels(template: Option<&PodTemplateSpec>) -> Selector {
-    let labels = template.and_then(|template| template.metadata.as_ref()?.labels.as_ref());
-    labels.map_or_else(Selector::everything, Selector::of_labels)
 }
 
 /// The handlers: they compute keys and touch expectations.
@@ -360,9 +266,4 @@ impl<T: Replicated> ReplicaSets<T> {
         let those = pods::selecting(&self.replica_sets, &pod.metadata, |rs, labels| rs.wants(labels));
         those.into_iter().for_each(|key| self.queue.add(key));
     }
-}
-
-/// `namespace/name` of each Pod.
-fn keys_of(pods: &[Arc<Pod>]) -> BTreeSet<Key> {
-    pods.iter().map(|pod| Key::of_meta(&pod.metadata)).collect()
 }

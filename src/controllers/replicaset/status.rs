@@ -8,8 +8,9 @@ use crate::client::Error;
 use crate::object::Key;
 use crate::object::time::Instant;
 
+use super::ReplicaSets;
+use super::claimed::ClaimedPods;
 use super::replicated::Replicated;
-use super::{ReplicaSets, Survey};
 
 /// Pods could not be created or deleted.
 const REPLICA_FAILURE: &str = "ReplicaFailure";
@@ -18,15 +19,15 @@ const REPLICA_FAILURE: &str = "ReplicaFailure";
 const STATUS_UPDATE_RETRIES: usize = 1;
 
 /// The status of `rs` with these Pods. `failure` is what went wrong when Pods were created or deleted.
-pub fn calculate<T: Replicated>(rs: &T, pods: &Survey, failure: Option<&Error>, now: Instant) -> ReplicaSetStatus {
+pub fn calculate<T: Replicated>(rs: &T, pods: &ClaimedPods, failure: Option<&Error>, now: Instant) -> ReplicaSetStatus {
     let old = rs.status().unwrap_or_default();
     ReplicaSetStatus {
-        replicas: pods.active,
+        replicas: pods.counts.active,
         fully_labeled_replicas: nonzero(pods.fully_labeled),
-        ready_replicas: nonzero(pods.ready),
-        available_replicas: nonzero(pods.available),
-        terminating_replicas: T::MODERN.then_some(pods.terminating),
-        conditions: conditions(old.conditions, pods.active - rs.replicas(), failure, now),
+        ready_replicas: nonzero(pods.counts.ready),
+        available_replicas: nonzero(pods.available(rs.min_ready_seconds(), now)),
+        terminating_replicas: T::MODERN.then_some(pods.counts.terminating),
+        conditions: conditions(old.conditions, pods.counts.active - rs.replicas(), failure, now),
         observed_generation: old.observed_generation,
     }
 }
@@ -97,6 +98,7 @@ mod tests {
     use k8s_openapi::api::apps::v1::ReplicaSet;
     use serde_json::{Value, json};
 
+    use super::super::census::Counts;
     use super::*;
 
     fn replica_set(status: Value) -> ReplicaSet {
@@ -108,7 +110,8 @@ mod tests {
     #[test]
     fn zero_is_left_out() {
         let rs = replica_set(json!({"replicas": 0, "observedGeneration": 1}));
-        let pods = Survey { active: 4, fully_labeled: 3, ready: 2, ..Survey::default() };
+        let counts = Counts { active: 4, ready: 2, terminating: 0 };
+        let pods = ClaimedPods { counts, fully_labeled: 3, ..ClaimedPods::default() };
         let status = calculate(&rs, &pods, None, Instant(0));
         let want = json!({"replicas": 4, "fullyLabeledReplicas": 3, "readyReplicas": 2, "terminatingReplicas": 0,
             "observedGeneration": 1});
@@ -119,13 +122,13 @@ mod tests {
     fn a_failure_is_told_once_and_taken_back() {
         let failure = |text: &str| Error::Other(text.into());
         let told =
-            calculate(&replica_set(json!({"replicas": 0})), &Survey::default(), Some(&failure("no")), Instant(0));
+            calculate(&replica_set(json!({"replicas": 0})), &ClaimedPods::default(), Some(&failure("no")), Instant(0));
         let condition = &told.conditions.as_ref().unwrap()[0];
         assert_eq!((condition.reason.as_deref(), condition.message.as_deref()), (Some("FailedCreate"), Some("no")));
 
         let rs = replica_set(serde_json::to_value(&told).unwrap());
-        let again = calculate(&rs, &Survey::default(), Some(&failure("still no")), Instant(5_000_000_000));
+        let again = calculate(&rs, &ClaimedPods::default(), Some(&failure("still no")), Instant(5_000_000_000));
         assert_eq!(again.conditions, told.conditions);
-        assert_eq!(calculate(&rs, &Survey::default(), None, Instant(0)).conditions, None);
+        assert_eq!(calculate(&rs, &ClaimedPods::default(), None, Instant(0)).conditions, None);
     }
 }
