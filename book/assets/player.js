@@ -3,8 +3,8 @@
 "use strict";
 (() => {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  // There if `kubestep book` serves the page, and nobody else has it.
-  const server = document.querySelector('meta[name="kubestep-live"]'), token = server?.content;
+  // There if `kubestep book` serves the page to a browser that may run sessions.
+  const server = document.querySelector('meta[name="kubestep-live"]');
   const PLAY_MS = 1400, TRAVEL_MS = 500;
 
   // ---- small tools
@@ -387,7 +387,7 @@
         button("next", "To the next informer notification (n)", "Notification", () => this.toNotification()),
         button("end", "Last step (End)", icon("M11 2h2v12h-2zM3 2l7 6-7 6z"), () => this.go(steps.length)),
         this.range, this.count);
-      if (token) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()), this.offer());
+      if (server) bar.append(button("live", "Take over: go on from here on your own, with commands", "Take over", () => this.takeOver()), this.offer());
       this.bar = bar;
       this.now = make("div", { "class": "ks-now", "aria-live": "polite" });
       this.detail = make("div", { "class": "ks-detail" });
@@ -639,7 +639,7 @@
       this.build();
       // With other code the run is another one: its steps have other numbers.
       const exercise = player.whose.value;
-      const query = new URLSearchParams({ token, scenario, seed, ...(exercise && { exercise }) });
+      const query = new URLSearchParams({ scenario, seed, ...(exercise && { exercise }) });
       if (exercise) this.say(`Your ${exercise} is compiled, and the run begins at its start with it.\n`);
       this.socket = new WebSocket(`ws://${location.host}/.kubestep/live?${query}`);
       this.socket.addEventListener("open", () => this.send(exercise ? "step" : `goto ${this.number}`));
@@ -801,7 +801,7 @@
       }
     }, { rootMargin: "400px" });
     document.querySelectorAll(".ks-scene").forEach((section) => players.observe(section));
-    if (token) followBuilds();
+    if (server) followBuilds();
     makeReachable();
     addEventListener("resize", makeReachable);
   }

@@ -35,14 +35,19 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
         return Ok(());
     };
     let (address, built) = (listener.local_addr()?.to_string(), Arc::new(Built::default()));
-    println!("The course is at http://{address}/, for this machine alone. Ctrl-C ends it.");
+    let token = token::new();
+    let url = serve::address_with_token(&address, &token);
+    let words =
+        "It is for this machine alone; a browser that has opened this address can run live sessions. Ctrl-C ends it.";
+    // A pipe that its reader has closed is no reason to end.
+    let _ = writeln!(io::stdout(), "The course is at {url}\n{words}");
     let again = (root, dest.clone(), program.clone());
     watch.start(built.clone(), move || build::build(&again.0, &again.1, &again.2));
     if !arguments.no_open {
-        open(&format!("http://{address}/"));
+        open(&url);
     }
     let (project, exercise) = (project.canonicalize()?, arguments.exercise.clone());
-    serve::run(listener, Site { folder: dest, project, exercise, program, token: token::new(), address, built })
+    serve::run(listener, Site { folder: dest, project, exercise, program, token, address, built })
 }
 
 /// Opens an address with whatever this system opens addresses with. One that has nothing shows it on the terminal already.

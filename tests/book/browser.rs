@@ -330,6 +330,7 @@ fn a_page_offers_to_run_with_a_learners_code() {
     let project = project(SCENE);
     crate::project::with_exercise(&project, "no Rust");
     let server = Server::start_with(&project, &["--exercise", "replicaset"]);
+    page.go(&server.url);
     page.go(&format!("http://{}/a.html", server.address));
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
     let offered = page.text("[...document.querySelector('.ks-whose').options].map((one) => one.value).join(' ')");
@@ -376,6 +377,7 @@ fn a_scene_is_taken_over_and_given_back() {
     let Some(mut page) = Page::open() else { return };
     let project = project(SCENE);
     let server = Server::start(&project);
+    page.go(&server.url);
     page.go(&format!("http://{}/a.html", server.address));
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
     page.eval("document.querySelector('.ks-bar .ks-next').click()");

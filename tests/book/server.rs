@@ -17,6 +17,10 @@ pub struct Server {
     child: Child,
     /// `127.0.0.1:41234`.
     pub address: String,
+    /// The address that it prints, with the token.
+    pub url: String,
+    /// The cookie that the token becomes.
+    cookie: String,
 }
 
 impl Server {
@@ -39,16 +43,25 @@ impl Server {
         let mut line = String::new();
         let output = child.stdout.take().expect("it is piped");
         BufReader::new(output).read_line(&mut line).expect("it says where it is");
-        let rest = line.split_once("http://").expect("it says an address").1;
+        let rest = line.trim().split_once("http://").expect("it says an address").1;
         let address = rest.split('/').next().unwrap_or_default().to_owned();
-        Server { child, address }
+        let mut server = Server { child, url: format!("http://{rest}"), address, cookie: String::new() };
+        let opened = server.get(&format!("/{}", rest.split_once('/').expect("it has a token").1));
+        let cookie = opened.split_once("Set-Cookie: ").expect("the token becomes a cookie").1;
+        server.cookie = cookie.split(';').next().unwrap_or_default().to_owned();
+        server
     }
 
     /// The whole answer to a GET that names `host`.
     pub fn get_as(&self, host: &str, path: &str) -> String {
+        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+    }
+
+    /// The whole answer to a request.
+    pub fn raw(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a limit can be set");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").expect("it reads");
+        stream.write_all(request.as_bytes()).expect("it reads");
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("it answers");
         String::from_utf8_lossy(&answer).into_owned()
@@ -58,19 +71,23 @@ impl Server {
         self.get_as(&self.address, path)
     }
 
-    /// The token that a page of it carries.
-    pub fn token(&self) -> String {
-        let page = self.get("/a.html");
-        let rest = page.split_once("name=\"kubestep-live\" content=\"").expect("pages carry it").1;
-        rest.split('"').next().unwrap_or_default().to_owned()
+    /// The cookie of a browser that has opened the printed address.
+    pub fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
+    /// The server's process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Asks for a session; the error is the HTTP status.
-    pub fn session(&self, origin: &str, token: &str, scenario: &str) -> Result<Live, String> {
+    pub fn session(&self, origin: &str, cookie: &str, scenario: &str) -> Result<Live, String> {
         let address = &self.address;
-        let url = format!("ws://{address}/.kubestep/live?token={token}&scenario={scenario}&seed=0");
+        let url = format!("ws://{address}/.kubestep/live?scenario={scenario}&seed=0");
         let mut request = url.into_client_request().expect("the address is one");
         request.headers_mut().insert("Origin", HeaderValue::from_str(origin).expect("it is a text"));
+        request.headers_mut().insert("Cookie", HeaderValue::from_str(cookie).expect("it is a text"));
         let stream = TcpStream::connect(address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a limit can be set");
         match client(request, stream) {
@@ -109,5 +126,21 @@ impl Live {
     /// A message.
     pub fn say(&mut self, message: &Value) {
         self.0.send(Message::text(message.to_string())).expect("the session goes on");
+    }
+
+    /// Says a message to a session that may have ended.
+    pub fn try_say(&mut self, message: &Value) -> bool {
+        self.0.send(Message::text(message.to_string())).is_ok()
+    }
+
+    /// The next line; None once the session has ended.
+    pub fn try_line(&mut self) -> Option<Value> {
+        loop {
+            match self.0.read().ok()? {
+                Message::Text(text) => return Some(serde_json::from_str(&text).expect("lines are JSON")),
+                Message::Close(_) => return None,
+                _ => {}
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a folder of pages and a WebSocket need: one GET a connection.
+//! As much of HTTP/1.1 as a folder of pages and a WebSocket need: one GET or HEAD a connection.
 
 use std::io;
 use std::time::Duration;
@@ -10,6 +10,8 @@ use tokio::net::TcpStream;
 const HEAD_MAX: usize = 16 * 1024;
 /// And take so long to come.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// An answer may take so long to be read by its client.
+const WRITE_TIME: Duration = Duration::from_secs(30);
 /// So many header fields are read.
 const FIELDS_MAX: usize = 64;
 
@@ -25,6 +27,9 @@ pub struct Head {
     pub origin: Option<String>,
     /// The key of a WebSocket that it wants to become.
     pub websocket: Option<String>,
+    /// Whether the client wants an answer's head alone (HEAD).
+    pub only_head: bool,
+    cookies: String,
 }
 
 impl Head {
@@ -32,6 +37,12 @@ impl Head {
     pub fn query(&self, name: &str) -> Option<String> {
         let fields = self.query.split('&').filter_map(|field| field.split_once('='));
         fields.filter(|(key, _)| *key == name).map(|(_, value)| decoded(value)).next()
+    }
+
+    /// The value of a cookie.
+    pub fn cookie(&self, name: &str) -> Option<&str> {
+        let pairs = self.cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next()
     }
 }
 
@@ -46,7 +57,7 @@ impl Status {
     pub const MOVED: Status = Status("302 Found");
     /// Not understood.
     pub const BAD: Status = Status("400 Bad Request");
-    /// Not for whoever asked.
+    /// Not for this client.
     pub const FORBIDDEN: Status = Status("403 Forbidden");
     /// Not there.
     pub const NOT_FOUND: Status = Status("404 Not Found");
@@ -54,7 +65,7 @@ impl Status {
     pub const BUSY: Status = Status("503 Service Unavailable");
 }
 
-/// Reads a request's head. None if it is no GET in HTTP/1, or too long, or does not come.
+/// Reads a request's head. None if it is no GET or HEAD in HTTP/1, or too long, or does not come.
 pub async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
     let mut bytes = Vec::new();
     let ended = |bytes: &[u8]| bytes.windows(4).any(|four| four == b"\r\n\r\n");
@@ -76,7 +87,7 @@ pub async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
 fn parse(bytes: &[u8]) -> Option<Head> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
-    if !request.parse(bytes).ok()?.is_complete() || request.method != Some("GET") {
+    if !request.parse(bytes).ok()?.is_complete() || !matches!(request.method, Some("GET" | "HEAD")) {
         return None;
     }
     let target = request.path?;
@@ -92,6 +103,8 @@ fn parse(bytes: &[u8]) -> Option<Head> {
         host: field("host").unwrap_or_default(),
         origin: field("origin"),
         websocket: field("sec-websocket-key").filter(|_| upgrade),
+        only_head: request.method == Some("HEAD"),
+        cookies: field("cookie").unwrap_or_default(),
     })
 }
 
@@ -115,30 +128,53 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Sends an answer and ends the connection.
-pub async fn send(stream: &mut TcpStream, status: Status, kind: &str, body: &[u8]) -> io::Result<()> {
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nX-Frame-Options: SAMEORIGIN\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
-        status.0
-    );
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body).await?;
-    stream.shutdown().await
+/// An answer: what a client gets to its request.
+pub struct Answer<'a> {
+    status: Status,
+    fields: Vec<String>,
+    body: &'a [u8],
 }
 
-/// Sends the reader to another page.
-pub async fn redirect(stream: &mut TcpStream, to: &str) -> io::Result<()> {
-    let head =
-        format!("HTTP/1.1 {}\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", Status::MOVED.0);
-    stream.write_all(head.as_bytes()).await?;
-    stream.shutdown().await
+impl<'a> Answer<'a> {
+    /// An answer with this body, of this media type.
+    pub fn new(status: Status, kind: &str, body: &'a [u8]) -> Answer<'a> {
+        Answer { status, fields: vec![format!("Content-Type: {kind}")], body }
+    }
+
+    /// Sends the reader to another address.
+    pub fn redirect(to: &str) -> Answer<'a> {
+        Answer { status: Status::MOVED, fields: vec![format!("Location: {to}")], body: b"" }
+    }
+
+    /// Adds a header field, `Name: value`.
+    pub fn with(mut self, field: String) -> Answer<'a> {
+        self.fields.push(field);
+        self
+    }
+
+    /// Sends it and ends the connection. A client that does not read within [`WRITE_TIME`] loses it.
+    pub async fn send(self, stream: &mut TcpStream, head: &Head) -> io::Result<()> {
+        let (length, fields) = (self.body.len(), self.fields.join("\r\n"));
+        let start = format!(
+            "HTTP/1.1 {}\r\n{fields}\r\nContent-Length: {length}\r\nCache-Control: no-store\r\n\
+             X-Content-Type-Options: nosniff\r\nX-Frame-Options: SAMEORIGIN\r\nReferrer-Policy: no-referrer\r\n\
+             Connection: close\r\n\r\n",
+            self.status.0
+        );
+        let whole = tokio::time::timeout(WRITE_TIME, async {
+            stream.write_all(start.as_bytes()).await?;
+            if !head.only_head {
+                stream.write_all(self.body).await?;
+            }
+            stream.shutdown().await
+        });
+        whole.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    }
 }
 
 /// Says no.
-pub async fn refuse(stream: &mut TcpStream, status: Status, why: &str) -> io::Result<()> {
-    send(stream, status, "text/plain; charset=utf-8", format!("{why}\n").as_bytes()).await
+pub async fn refuse(stream: &mut TcpStream, head: &Head, status: Status, why: &str) -> io::Result<()> {
+    Answer::new(status, "text/plain; charset=utf-8", format!("{why}\n").as_bytes()).send(stream, head).await
 }
 
 #[cfg(test)]
@@ -152,7 +188,13 @@ mod tests {
         let head = parse(text).expect("it is one");
         assert_eq!((head.path.as_str(), head.host.as_str()), ("/a b.html", "localhost:1"));
         assert_eq!((head.query("token").as_deref(), head.query("m")), (Some("x=y"), None));
-        assert_eq!(head.websocket, None);
+        assert_eq!((head.websocket, head.only_head), (None, false));
+    }
+
+    #[test]
+    fn cookies_are_told_apart() {
+        let head = parse(b"HEAD / HTTP/1.1\r\nCookie: a=1; kubestep-1=x=y\r\n\r\n").expect("it is one");
+        assert_eq!((head.cookie("kubestep-1"), head.cookie("kubestep"), head.only_head), (Some("x=y"), None, true));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The course over HTTP, to this machine alone, and live sessions over WebSockets.
 //!
-//! [`run`] serves a folder of pages. A page that it serves carries the run's token; with it the page may ask for a live
-//! session ([`live`]), which is a `kubestep step --json` of its own: commands go in as lines, each is answered by one line
-//! as `docs/json.md` says. So two tabs are two sessions, and one that hangs or dies takes no other with it.
+//! [`run`] serves a folder of pages to every client on this machine. Live sessions ([`live`]) are for the user who started
+//! the server: the address that it prints carries the run's token, which becomes a cookie when it is opened. A session is a
+//! `kubestep step --json` of its own: commands go in as lines, each is answered by one line as `docs/json.md` says. So two
+//! tabs are two sessions, and one that hangs or dies takes no other with it.
 //!
-//! Must hold: nobody but a page of ours gets a session. We listen on loopback only; a request must name us as its host,
-//! so that no foreign name can be pointed at us; a session's page must come from us and know the token.
+//! Must hold: only a browser that has opened the printed address gets a session. The server listens on loopback only; a
+//! request must name the server as its host, so that no foreign name can be pointed at it; no page carries the token; a
+//! session's page must come from this server.
 //!
 //! - [`http`]: what of HTTP is needed for that. [`pages`]: files. [`live`]: sessions. [`watch`]: builds again.
 //!
@@ -26,7 +28,7 @@ pub mod pages;
 pub mod token;
 pub mod watch;
 
-use http::{Head, Status};
+use http::{Answer, Head, Status};
 use watch::Built;
 
 /// What is served.
@@ -39,7 +41,7 @@ pub struct Site {
     pub exercise: Option<String>,
     /// This program, of which each live session is a run.
     pub program: PathBuf,
-    /// What only pages of this run know.
+    /// What only the printed address carries.
     pub token: String,
     /// `127.0.0.1:4180`.
     pub address: String,
@@ -77,7 +79,7 @@ pub fn run(listener: TcpListener, site: Site) -> anyhow::Result<()> {
     tokio::task::LocalSet::new().block_on(&runtime, async move {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         loop {
-            // Somebody who went away while he came in is no reason to end.
+            // A client that left while it was connecting is no reason to end.
             let Ok((stream, _)) = listener.accept().await else {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 continue;
@@ -92,27 +94,64 @@ pub fn run(listener: TcpListener, site: Site) -> anyhow::Result<()> {
 /// Answers the one request of a connection.
 async fn answer(mut stream: TcpStream, site: &Site) -> io::Result<()> {
     let Some(head) = http::read(&mut stream).await? else {
-        return http::refuse(&mut stream, Status::BAD, "This is no request that this server understands.").await;
+        let words = "This server answers GET and HEAD requests of HTTP/1.1.";
+        return http::refuse(&mut stream, &Head::default(), Status::BAD, words).await;
     };
     if !is_ours(&head.host, site) {
-        return http::refuse(&mut stream, Status::FORBIDDEN, "This server answers to its own address only.").await;
+        let words = "This server answers to its own address only.";
+        return http::refuse(&mut stream, &head, Status::FORBIDDEN, words).await;
+    }
+    if let Some(token) = head.query(TOKEN) {
+        return open(&mut stream, &head, site, &token).await;
     }
     match head.path.as_str() {
         "/.kubestep/live" => live::answer(stream, &head, site).await,
         "/.kubestep/build" => {
-            http::send(&mut stream, Status::OK, "application/json", site.built.json().as_bytes()).await
+            let build = site.built.json();
+            Answer::new(Status::OK, "application/json", build.as_bytes()).send(&mut stream, &head).await
         }
         _ => pages::answer(&mut stream, &head, site).await,
     }
 }
 
-fn is_ours(host: &str, site: &Site) -> bool {
-    let port = site.address.rsplit(':').next().unwrap_or_default();
-    host == site.address || host == format!("localhost:{port}")
+/// The field of an address that carries the token.
+const TOKEN: &str = "token";
+
+/// The address to print: opened in a browser, it gives this browser live sessions.
+pub fn address_with_token(address: &str, token: &str) -> String {
+    format!("http://{address}/?{TOKEN}={token}")
 }
 
-/// Whether a page that asks for a session is one of ours.
+/// Turns the token of an address into a cookie, so that it stands in no address, page or history from here on.
+async fn open(stream: &mut TcpStream, head: &Head, site: &Site, token: &str) -> io::Result<()> {
+    if token != site.token {
+        let words = "This address is from an earlier run of the server; open the one that it prints now.";
+        return http::refuse(stream, head, Status::FORBIDDEN, words).await;
+    }
+    let cookie = format!("Set-Cookie: {}={token}; Path=/; HttpOnly; SameSite=Strict", cookie_name(site));
+    Answer::redirect(&head.path).with(cookie).send(stream, head).await
+}
+
+/// Cookies know hosts and no ports, so the name has the port: two servers do not take each other's.
+fn cookie_name(site: &Site) -> String {
+    format!("kubestep-{}", port(site))
+}
+
+fn port(site: &Site) -> &str {
+    site.address.rsplit(':').next().unwrap_or_default()
+}
+
+fn is_ours(host: &str, site: &Site) -> bool {
+    host == site.address || host == format!("localhost:{}", port(site))
+}
+
+/// Whether a request's page is one of this server's.
 fn comes_from_us(head: &Head, site: &Site) -> bool {
     let origin = head.origin.as_deref().and_then(|origin| origin.strip_prefix("http://"));
-    origin == Some(head.host.as_str()) && head.query("token").as_deref() == Some(site.token.as_str())
+    origin == Some(head.host.as_str()) && is_ours(&head.host, site)
+}
+
+/// Whether the browser has opened the printed address.
+fn may_run_sessions(head: &Head, site: &Site) -> bool {
+    head.cookie(&cookie_name(site)) == Some(site.token.as_str())
 }

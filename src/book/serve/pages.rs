@@ -1,5 +1,5 @@
-//! Files of the built book. Pages get the run's token, which their live sessions need, and the names of the exercises that
-//! a session can run with.
+//! Files of the built book. Where a browser may run live sessions, pages say so, with the names of the exercises that a
+//! session can run with. A page runs its own scripts and no other: its Content-Security-Policy names each by its hash.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -7,26 +7,68 @@ use std::path::{Component, Path, PathBuf};
 use tokio::net::TcpStream;
 
 use crate::lab::plug;
+use crate::object::{base64, sha256};
 
-use super::Site;
-use super::http::{self, Head, Status};
+use super::http::{self, Answer, Head, Status};
+use super::{Site, may_run_sessions};
+
+/// The page for addresses that lead nowhere.
+const MISSING: &str = "404.html";
 
 /// Sends the file that a request names.
 pub async fn answer(stream: &mut TcpStream, head: &Head, site: &Site) -> io::Result<()> {
-    let Some(file) = file(&site.folder, &head.path) else {
-        return http::refuse(stream, Status::NOT_FOUND, "There is no such page.").await;
-    };
+    let Some(file) = file(&site.folder, &head.path) else { return missing(stream, head, site).await };
     if file.is_dir() {
         let to = if head.path.ends_with('/') { format!("{}index.html", head.path) } else { format!("{}/", head.path) };
-        return http::redirect(stream, &to).await;
+        return Answer::redirect(&to).send(stream, head).await;
     }
-    let Ok(bytes) = std::fs::read(&file) else {
-        return http::refuse(stream, Status::NOT_FOUND, "There is no such page.").await;
-    };
-    let kind = kind(&file);
-    let bytes =
-        if kind.starts_with("text/html") { with_token(bytes, &site.token, site.exercise.as_deref()) } else { bytes };
-    http::send(stream, Status::OK, kind, &bytes).await
+    match std::fs::read(&file) {
+        Ok(bytes) => page(stream, head, site, Status::OK, kind(&file), bytes).await,
+        Err(_) => missing(stream, head, site).await,
+    }
+}
+
+/// The book's own page for it, if there is one.
+async fn missing(stream: &mut TcpStream, head: &Head, site: &Site) -> io::Result<()> {
+    match std::fs::read(site.folder.join(MISSING)) {
+        Ok(bytes) => page(stream, head, site, Status::NOT_FOUND, "text/html; charset=utf-8", bytes).await,
+        Err(_) => http::refuse(stream, head, Status::NOT_FOUND, "There is no such page.").await,
+    }
+}
+
+async fn page(
+    stream: &mut TcpStream,
+    head: &Head,
+    site: &Site,
+    status: Status,
+    kind: &str,
+    bytes: Vec<u8>,
+) -> io::Result<()> {
+    if !kind.starts_with("text/html") {
+        return Answer::new(status, kind, &bytes).send(stream, head).await;
+    }
+    let live = may_run_sessions(head, site);
+    let text = String::from_utf8_lossy(&bytes);
+    let text = if live { with_sessions(&text, site.exercise.as_deref()) } else { text.into_owned() };
+    let policy = policy(&text, &head.host);
+    Answer::new(status, kind, text.as_bytes()).with(policy).send(stream, head).await
+}
+
+/// What a page may load and run: files of this server, and the scripts that stand in it.
+fn policy(page: &str, host: &str) -> String {
+    let hashes: String = inline_scripts(page)
+        .map(|script| format!(" 'sha256-{}'", base64::padded(&sha256::digest(script.as_bytes()))))
+        .collect();
+    format!(
+        "Content-Security-Policy: default-src 'self'; script-src 'self'{hashes}; style-src 'self' 'unsafe-inline'; \
+         img-src 'self' data:; connect-src 'self' ws://{host}; object-src 'none'; base-uri 'self'; form-action 'none'; \
+         frame-ancestors 'self'"
+    )
+}
+
+/// The text of each script that stands in a page, as it stands there.
+fn inline_scripts(page: &str) -> impl Iterator<Item = &str> {
+    page.split("<script>").skip(1).filter_map(|rest| rest.split_once("</script>")).map(|(script, _)| script)
 }
 
 /// The file within `folder` that a path names; none if it would lie elsewhere.
@@ -36,17 +78,12 @@ fn file(folder: &Path, path: &str) -> Option<PathBuf> {
     inside.then(|| folder.join(relative))
 }
 
-fn with_token(page: Vec<u8>, token: &str, exercise: Option<&str>) -> Vec<u8> {
-    match String::from_utf8(page) {
-        Ok(text) => {
-            let (exercises, chosen) = (plug::parts().join(" "), exercise.unwrap_or_default());
-            let meta = format!(
-                "<meta name=\"kubestep-live\" content=\"{token}\" data-exercises=\"{exercises}\" data-chosen=\"{chosen}\"></head>"
-            );
-            text.replacen("</head>", &meta, 1).into_bytes()
-        }
-        Err(bytes) => bytes.into_bytes(),
-    }
+fn with_sessions(page: &str, exercise: Option<&str>) -> String {
+    let (exercises, chosen) = (plug::parts().join(" "), exercise.unwrap_or_default());
+    let meta = format!(
+        "<meta name=\"kubestep-live\" content=\"yes\" data-exercises=\"{exercises}\" data-chosen=\"{chosen}\"></head>"
+    );
+    page.replacen("</head>", &meta, 1)
 }
 
 fn kind(file: &Path) -> &'static str {
@@ -78,15 +115,21 @@ mod tests {
     }
 
     #[test]
-    fn pages_know_the_token() {
-        let page = with_token(b"<head></head><body></head>".to_vec(), "t", Some("replicaset"));
-        let page = String::from_utf8(page).expect("it was text");
-        assert!(
-            page.starts_with(
-                "<head><meta name=\"kubestep-live\" content=\"t\" data-exercises=\"ownership admission replicaset "
-            ),
-            "{page}"
-        );
+    fn pages_say_that_sessions_may_run() {
+        let page = with_sessions("<head></head><body></head>", Some("replicaset"));
+        let start =
+            "<head><meta name=\"kubestep-live\" content=\"yes\" data-exercises=\"ownership admission replicaset ";
+        assert!(page.starts_with(start), "{page}");
         assert!(page.ends_with(" data-chosen=\"replicaset\"></head><body></head>"), "{page}");
+    }
+
+    #[test]
+    fn scripts_of_a_page_are_named_by_their_hash() {
+        let page =
+            "<script src=\"a.js\"></script><script>\nlet a;</script><script type=\"application/json\">{}</script>";
+        assert_eq!(inline_scripts(page).collect::<Vec<_>>(), ["\nlet a;"]);
+        // As `printf '\nlet a;' | openssl dgst -sha256 -binary | base64` says.
+        let hash = base64::padded(&sha256::digest(b"\nlet a;"));
+        assert!(policy(page, "localhost:1").contains(&format!("script-src 'self' 'sha256-{hash}';")));
     }
 }
