@@ -37,7 +37,22 @@ pub fn build(root: &Path, dest: &Path, program: &Path) -> anyhow::Result<()> {
     ensure_writable(&config.build.build_dir)?;
     let mut book = MDBook::load_with_config(root, config)?;
     book.with_preprocessor(Plugin::new(program.to_owned()));
-    book.build()
+    book.build()?;
+    add_skip_links(dest)
+}
+
+/// Begins each page with a link past the menus, for readers who go by keys. mdBook has none, and no place in its templates
+/// that comes before its own sidebar.
+fn add_skip_links(dest: &Path) -> anyhow::Result<()> {
+    const LINK: &str = "<body>\n<a class=\"ks-skip\" href=\"#mdbook-content\">Skip to the text</a>";
+    for entry in std::fs::read_dir(dest)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "html") {
+            let page = std::fs::read_to_string(&path)?;
+            std::fs::write(&path, page.replacen("<body>", LINK, 1))?;
+        }
+    }
+    Ok(())
 }
 
 /// Says at once that nothing can be written there, and what else can be done.

@@ -15,6 +15,7 @@ fn pages_are_for_this_machine_alone() {
     let server = Server::start(&project);
     let page = server.get("/a.html");
     assert!(page.starts_with("HTTP/1.1 200 OK") && page.contains("ks-scene"), "{page:.300}");
+    assert!(page.contains("href=\"#mdbook-content\">Skip") && page.contains("id=\"mdbook-content\""), "{page:.300}");
     assert!(server.get("/").contains("302 Found"));
     let port = server.address.rsplit(':').next().unwrap_or_default();
     assert!(server.get_as(&format!("localhost:{port}"), "/a.html").contains("200 OK"));
