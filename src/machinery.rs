@@ -6,6 +6,8 @@
 
 pub use kubestep_object as object;
 
+pub use kubestep_wire as wire;
+
 pub mod store;
 
 pub mod apiserver;

@@ -2,9 +2,9 @@ use serde_json::{Value as Json, json};
 
 use super::super::super::testing::object;
 use super::{Bench, deployment, of_scale};
-use crate::apiserver::request::{Body, DeleteOptions, Patch, Response, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+use crate::wire::{Body, DeleteOptions, Patch, Response, Verb};
 
 const POLICY: &str = "MutatingAdmissionPolicy";
 const BINDING: &str = "MutatingAdmissionPolicyBinding";
