@@ -85,7 +85,7 @@ fn waiting_for(engine: &Engine, event: &Pending) -> Option<String> {
 fn notification(event: &WatchEvent) -> String {
     match event {
         WatchEvent::Bookmark { kind, revision, .. } => format!("BOOKMARK {} at {revision}", kind.info().plural),
-        WatchEvent::Error(status) => format!("ERROR {}", status.message),
+        WatchEvent::Error(error) => format!("ERROR {error}"),
         other => other.object().map_or(String::new(), |o| format!("{} {}", other.type_str(), name(o))),
     }
 }

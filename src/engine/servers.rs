@@ -235,7 +235,7 @@ impl Engine {
         for watch in self.watches_at(server) {
             let of = self.api.watchers.iter().find(|(id, _)| *id == watch).map(|(_, watcher)| watcher.kind);
             if of.is_some_and(|of| self.api.kind_in_store(of) == kind) {
-                self.break_watch(watch, &expired);
+                self.break_watch(watch, expired.clone());
             }
         }
         self.end_waiting(server, kind);

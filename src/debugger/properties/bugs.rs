@@ -125,11 +125,11 @@ impl Property for NothingInvalid {
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         let What::Request { request, .. } = &step.event.what else { return Ok(()) };
         let refused = step.notes.iter().find_map(|note| match note {
-            Note::Answered { error: Some(error), .. } if error.reason == Reason::Invalid => Some(error),
+            Note::Answered { error: Some(error), .. } if error.reason() == Reason::Invalid => Some(error),
             _ => None,
         });
         match refused.filter(|_| engine.name(step.event.from) == "kube-controller-manager") {
-            Some(error) => Err(format!("{}: {}", request.line(), error.message)),
+            Some(error) => Err(format!("{}: {error}", request.line())),
             None => Ok(()),
         }
     }
