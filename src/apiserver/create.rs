@@ -2,10 +2,10 @@
 
 use crate::object::status::Reason;
 use crate::object::{Accessor, Object, Pod, Status};
+use crate::wire::{Body, Request, Response, Verb};
 
 use super::admission::{self, Attributes};
 use super::managed_fields::Written;
-use super::request::{Body, Request, Response, Verb};
 use super::{ApiServer, Handling, Outcome, apiextensions, authorization, decode, strategy, validation, warnings};
 
 /// How often a generated name may collide before the server gives up.

@@ -7,15 +7,13 @@ use crate::object::fields::History;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
 use crate::store::Change;
+use crate::wire::{Answer, Impersonated, Request, Response, User, WatchEvent, WatchId};
 
 use super::admission::webhook::{Call, Reviews, Waits};
 use super::apiextensions::Version;
 use super::cache::Cache;
-use super::impersonation::Impersonated;
 use super::leases::Lease;
 use super::registry;
-use super::request::{Answer, Request, Response, User};
-use super::watch::{WatchEvent, WatchId};
 
 /// What handling one request came to.
 #[derive(Debug)]
@@ -102,7 +100,7 @@ impl<'a> Handling<'a> {
         };
         let (code, result) = match result {
             Ok((code, response)) => (code, Ok(response)),
-            Err(status) => (status.code, Err(status)),
+            Err(status) => (status.code, Err(status.into())),
         };
         Handled {
             answer: Answer { code, result, warnings: self.warnings, wrote },

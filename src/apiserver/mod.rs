@@ -8,7 +8,7 @@
 //! [`ApiServer::handle`] is all of it: a plain function from a request to an answer and the watch events it caused.
 //! It does no I/O and knows no clock but the one handed in.
 //!
-//! - [`request`]: what can be asked and answered. [`handling`]: a request on its way. [`identity`]: who asks.
+//! - [`handling`]: a request ([`crate::wire`]) on its way. [`identity`]: who asks.
 //!   [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
 //!   [`reviews`], [`component_status`], [`non_resource`]: the handlers.
@@ -36,6 +36,7 @@ use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 use crate::store::{Change, Entry, Store};
+use crate::wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
 
 pub mod admission;
 pub mod apiextensions;
@@ -65,7 +66,6 @@ pub mod printers;
 mod read;
 mod recent;
 pub mod registry;
-pub mod request;
 pub mod rest;
 pub mod reviews;
 pub mod scale;
@@ -93,10 +93,9 @@ use cache::Cache;
 use leases::LeaseManager;
 use managed_fields::templates::Templates;
 use managed_fields::{Writers, Written};
-use request::{Body, Request, Subresource, Verb};
 use service_addresses::ServiceAddresses;
 use siblings::Siblings;
-use watch::{WatchEvent, WatchId, Watchers};
+use watch::Watchers;
 
 /// How many of the newest changes a watch or a list can still go back to. The real server has etcd compacted every
 /// five minutes; in virtual time a large cluster writes a million versions in less, and memory is real.
@@ -224,11 +223,11 @@ impl ApiServer {
     /// Says what came of it, to the caller and to the watches, in the version that each speaks.
     fn finish(&self, mut handling: Handling, outcome: Outcome) -> Handled {
         if let (Err(status), Some(watch)) = (&outcome, handling.watch) {
-            handling.fanout.push((watch, WatchEvent::Error(status.clone())));
+            handling.fanout.push((watch, WatchEvent::Error(status.clone().into())));
         }
         let result = outcome.map(|(code, mut response)| {
             self.show_managers(&mut handling, &mut response);
-            (code, response.in_version(handling.served))
+            (code, versions::answered_in(handling.served, response))
         });
         self.show_managers_in_events(&mut handling.fanout);
         self.tell_in_versions(&mut handling.fanout);

@@ -15,11 +15,11 @@ use crate::object::patch;
 use crate::object::selector::{Selector, format_label_selector};
 use crate::object::status::Cause;
 use crate::object::{Accessor, Kind, Object, Status};
+use crate::wire::{Body, FieldValidation, Patch, Request, Response, Subresource, Verb};
 
 use super::apiextensions::Version;
 use super::apiextensions::scale as custom;
 use super::decode::Patched;
-use super::request::{Body, FieldValidation, Patch, Request, Response, Subresource, Verb};
 use super::{ApiServer, Handling, Outcome, decode};
 
 impl ApiServer {

@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
 use crate::node::cri::StreamEnded;
 use crate::node::network::messages::Incoming;
 use crate::object::Status;
 use crate::object::status::Reason;
+use crate::wire::{WatchEvent, WatchId};
 
 use super::kubectl::terminal::{self, Ending};
 use super::kubectl::{self, Feeds, Kubectl};
@@ -70,7 +70,7 @@ impl Actor for UserActor {
             Delivery::Notification { watch, event } => self.feed(watch, event),
             Delivery::Wake { what: kubectl::client::TIMEOUT, key } => {
                 let over = Status::new(Reason::Timeout, "the time is over");
-                self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over));
+                self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over.into()));
             }
             Delivery::Wake { what: timeline::NEXT_LINE, key } => match &*key {
                 timeline::PROMPT => self.prompt.go_on(),

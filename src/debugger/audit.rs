@@ -12,12 +12,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, Request, Subresource, User, Verb};
 use crate::apiserver::rest::uri;
 use crate::cluster::API_SERVER_IP;
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Body, Error, Request, Subresource, User, Verb};
 
 /// Where people sit: the gateway of the nodes' network.
 const PERSON_IP: &str = "172.18.0.1";
@@ -29,9 +29,12 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
         return None;
     }
     let (code, name, error) = step.notes.iter().find_map(|note| match note {
-        Note::Answered { code, name, error, .. } => Some((*code, name, error.as_deref())),
+        Note::Answered { code, name, error, .. } => {
+            Some((*code, name, error.as_deref().cloned().map(Error::into_status)))
+        }
         _ => None,
     })?;
+    let error = error.as_ref();
     let stored = step.notes.iter().rev().find_map(|note| match note {
         Note::Stored { old, new, .. } => new.as_ref().or(old.as_ref()).filter(|object| object.kind() == request.kind),
         _ => None,

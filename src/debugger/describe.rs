@@ -3,12 +3,11 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::apiserver::request::Request;
-use crate::apiserver::watch::WatchEvent;
 use crate::engine::webhook::REVIEW;
 use crate::engine::{Engine, Note, Pending, Step, What};
 use crate::node::network::frame::Frame;
 use crate::object::{Key, Object};
+use crate::wire::{Request, WatchEvent};
 
 /// An event's parts, for faces to lay out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +85,7 @@ fn waiting_for(engine: &Engine, event: &Pending) -> Option<String> {
 fn notification(event: &WatchEvent) -> String {
     match event {
         WatchEvent::Bookmark { kind, revision, .. } => format!("BOOKMARK {} at {revision}", kind.info().plural),
-        WatchEvent::Error(status) => format!("ERROR {}", status.message),
+        WatchEvent::Error(error) => format!("ERROR {error}"),
         other => other.object().map_or(String::new(), |o| format!("{} {}", other.type_str(), name(o))),
     }
 }

@@ -11,15 +11,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::event::{ActorId, EventId, Pending, ReplyTo, What};
-use super::failing::{Failure, lost};
+use super::failing::Failure;
 use super::hub::Outgoing;
 use super::{Engine, Step, Stream};
-use crate::apiserver::request::{Answer, Request};
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::glob::matches;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+use crate::wire::{Answer, Error, Request, Transport, WatchEvent, WatchId};
 
 /// Which events are held back. Names of components are globs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,7 +203,7 @@ impl Engine {
         let event = self.take_pending((event.due, id));
         Ok(match event.what {
             What::Request { reply: ReplyTo::Watch(watch), .. } => {
-                self.refuse_watch(watch, &event, &lost());
+                self.refuse_watch(watch, &event, Transport::Lost);
                 "the watch was never opened; its client tries again".to_owned()
             }
             What::Request { reply: ReplyTo::Call(call), request } => {
@@ -228,7 +227,8 @@ impl Engine {
     }
 
     fn answer_lost(&mut self, server: ActorId, to: ActorId, call: super::CallId, about: &str) {
-        let answer = Box::new(Answer { code: 0, result: Err(lost()), warnings: Vec::new(), wrote: false });
+        let answer =
+            Box::new(Answer { code: 0, result: Err(Transport::Lost.into()), warnings: Vec::new(), wrote: false });
         self.send_now(server, to, What::Response { call, about: about.into(), answer });
     }
 
@@ -249,7 +249,7 @@ impl Engine {
         let of: Vec<(WatchId, ActorId)> =
             open.filter_map(whose).filter(|(_, actor)| matches(component, self.name(*actor))).collect();
         for (watch, _) in &of {
-            self.break_watch(*watch, &lost());
+            self.break_watch(*watch, Transport::Lost);
         }
         of.len()
     }
@@ -303,7 +303,7 @@ impl Engine {
             let Some(actor) = self.watches.get(watch).map(|stream| stream.actor) else { continue };
             match self.followed_by(actor, *watch) {
                 Some(kind) => self.list_anew(actor, kind),
-                None => self.break_watch(*watch, &expired),
+                None => self.break_watch(*watch, expired.clone()),
             }
         }
         watches.len()
@@ -315,7 +315,7 @@ impl Engine {
         self.controls.servers_down.insert(server);
         self.forget_server(server);
         for watch in self.watches_at(server) {
-            self.break_watch(watch, &lost());
+            self.break_watch(watch, Transport::Lost);
         }
         // Timers of one that speaks for etcd are etcd's.
         let with_server = |event: &Pending| match event.what {
@@ -338,7 +338,7 @@ impl Engine {
                 What::Request { reply: ReplyTo::Call(call), request } => {
                     self.answer_lost(server, event.from, call, &request.line());
                 }
-                What::Request { reply: ReplyTo::Watch(watch), .. } => self.refuse_watch(watch, &event, &lost()),
+                What::Request { reply: ReplyTo::Watch(watch), .. } => self.refuse_watch(watch, &event, Transport::Lost),
                 What::Response { call, about, .. } => self.answer_lost(server, event.to, call, &about),
                 _ => {}
             }
@@ -351,16 +351,16 @@ impl Engine {
     }
 
     /// Ends a watch: what was under way is lost, and its client is told why.
-    pub(super) fn break_watch(&mut self, watch: WatchId, why: &Status) {
+    pub(super) fn break_watch(&mut self, watch: WatchId, why: impl Into<Error>) {
         let Some(Stream { actor, server, .. }) = self.watches.get(&watch).cloned() else { return };
         self.close_watch(watch);
-        self.send_now(server, actor, What::Notification { watch, event: WatchEvent::Error(why.clone()) });
+        self.send_now(server, actor, What::Notification { watch, event: WatchEvent::Error(why.into()) });
     }
 
     /// The same with a watch that was about to be opened.
-    fn refuse_watch(&mut self, watch: WatchId, request: &Pending, why: &Status) {
+    fn refuse_watch(&mut self, watch: WatchId, request: &Pending, why: Transport) {
         let (server, actor) = (request.to, request.from);
-        self.send_now(server, actor, What::Notification { watch, event: WatchEvent::Error(why.clone()) });
+        self.send_now(server, actor, What::Notification { watch, event: WatchEvent::Error(why.into()) });
     }
 
     /// From now on hops vary as with this seed.

@@ -8,22 +8,10 @@ use super::event::{Pending, ReplyTo, What};
 use super::hub::Outgoing;
 use super::{Engine, Note};
 use crate::apiserver::registry;
-use crate::apiserver::request::{Answer, Body, Request};
-use crate::apiserver::watch::WatchEvent;
 use crate::object::glob::matches;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
-
-/// What a client says whose connection nobody takes.
-pub const REFUSED: &str = "connect: connection refused";
-
-/// What a client says whose connection breaks.
-const LOST: &str = "http2: client connection lost";
-
-/// Whether this is no answer of the API server's, but what Go's HTTP client says when there is none.
-pub fn is_unanswered(status: &Status) -> bool {
-    status.message.contains(REFUSED) || status.message.contains(LOST)
-}
+use crate::wire::{Answer, Body, Error, Request, Transport, WatchEvent};
 
 /// How a call is to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +79,7 @@ impl Engine {
         let answer = how.answer(request);
         self.hub.note(|| Note::Stage { name: "fault", detail: how.name().to_owned() });
         let what = match (reply, answer.result) {
-            (ReplyTo::Watch(watch), Err(status)) => What::Notification { watch, event: WatchEvent::Error(status) },
+            (ReplyTo::Watch(watch), Err(error)) => What::Notification { watch, event: WatchEvent::Error(error) },
             (ReplyTo::Call(call), result) => {
                 self.hub.note(|| super::serve::answered(&Answer { result: result.clone(), ..answer }));
                 self.note_conflict(answer.code, request);
@@ -138,14 +126,16 @@ impl Failing {
 
     /// The answer that the client gets. Where there is no connection there is no code.
     pub(super) fn answer(self, request: &Request) -> Answer {
-        let status = self.status(request);
-        let code = if matches!(self, Failing::Lost | Failing::LostAfter | Failing::Refused) { 0 } else { status.code };
-        Answer { code, result: Err(status), warnings: Vec::new(), wrote: false }
+        let error = self.error(request);
+        let code = error.status().map_or(0, |status| status.code);
+        Answer { code, result: Err(error), warnings: Vec::new(), wrote: false }
     }
 
-    fn status(self, request: &Request) -> Status {
+    fn error(self, request: &Request) -> Error {
         let (plural, name) = (request.kind.info().plural, &request.name);
-        match self {
+        let status = match self {
+            Failing::Lost | Failing::LostAfter => return Transport::Lost.into(),
+            Failing::Refused => return Transport::Refused.into(),
             Failing::Conflict => Status::new(
                 Reason::Conflict,
                 format!(
@@ -164,13 +154,7 @@ impl Failing {
             Failing::Unavailable => {
                 Status::new(Reason::ServiceUnavailable, "the server is currently unable to handle the request")
             }
-            Failing::Lost | Failing::LostAfter => lost(),
-            Failing::Refused => Status::new(Reason::Unknown, REFUSED),
-        }
+        };
+        status.into()
     }
-}
-
-/// What a client sees when its connection breaks. No status of the API server's: Go's HTTP client says it.
-pub(super) fn lost() -> Status {
-    Status::new(Reason::Unknown, LOST)
 }

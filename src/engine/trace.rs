@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use super::event::{ActorId, EventId, Pending, StepId};
 use super::place::Place;
-use crate::apiserver::impersonation::Impersonated;
-use crate::apiserver::request::User;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Status};
+use crate::object::{Key, Kind, Object};
+use crate::wire::{Error, Impersonated, User};
 
 /// One delivery and what came of it.
 #[derive(Debug)]
@@ -56,7 +55,7 @@ pub enum Note {
         /// The answer's resourceVersion; 0 if it has none.
         revision: u64,
         /// The error, if it is one.
-        error: Option<Box<Status>>,
+        error: Option<Box<Error>>,
     },
     /// The store changed.
     Stored {

@@ -18,8 +18,8 @@ use super::failing::Failing;
 use super::hub::Outgoing;
 use super::{Engine, Note};
 use crate::apiserver::admission::webhook::{AdmissionResponse, Call, Reviews, Said, Waits};
-use crate::apiserver::request::Request;
 use crate::object::time::Instant;
+use crate::wire::Request;
 
 /// What questions to webhooks and their answers are called.
 pub const REVIEW: &str = "AdmissionReview";

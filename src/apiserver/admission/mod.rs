@@ -22,8 +22,7 @@
 
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
-
-use super::request::{Binding, Request};
+use crate::wire::{Binding, Request};
 
 pub mod claim_resize;
 pub mod default_class;

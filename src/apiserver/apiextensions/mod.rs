@@ -30,9 +30,9 @@ use serde_json::{Map, Value};
 use crate::object::definition::{is_true, kind_of};
 use crate::object::status::Cause;
 use crate::object::{CustomKind, CustomObject, Kind, Object, Status};
+use crate::wire::{Request, Subresource};
 
 use super::admission;
-use super::request::{Request, Subresource};
 use super::validation::field::Problems;
 
 pub mod approval;

@@ -5,12 +5,11 @@ use serde_json::{Value, json};
 use super::{Call, Format};
 use crate::apiserver::non_resource;
 use crate::apiserver::printers::{META, View, partial, table};
-use crate::apiserver::request::{Answer, Request, Response, Verb};
-use crate::apiserver::watch::WatchEvent;
 use crate::object::go_types;
 use crate::object::metrics::{self, Metrics};
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Answer, Request, Response, Verb, WatchEvent};
 
 /// A raw answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,13 +109,13 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
         }
         // A watch of the forgotten past, or from a state that is not there yet, begins like any other, and its only event says
         // so. Mirrors `newErrWatcher`.
-        Err(status)
-            if call.request.verb == Verb::Watch && matches!(status.reason, Reason::Expired | Reason::Timeout) =>
+        Err(error)
+            if call.request.verb == Verb::Watch && matches!(error.reason(), Reason::Expired | Reason::Timeout) =>
         {
-            let event = watch_event(call, &WatchEvent::Error(status.clone()), true, view);
+            let event = watch_event(call, &WatchEvent::Error(error.clone()), true, view);
             HttpAnswer::value(200, &event, event_json(call, &event), Format::Json)
         }
-        Err(status) => HttpAnswer::status(status, call.format),
+        Err(error) => HttpAnswer::status(&error.clone().into_status(), call.format),
     };
     if let Ok(Response::Watching) = answer.result {
         http.body.clear();
@@ -237,7 +236,9 @@ pub(super) fn watch_event(call: &Call, event: &WatchEvent, first: bool, view: Vi
     let object = match event {
         WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => object.printed(),
         WatchEvent::Bookmark { kind, revision, initial_events_end } => bookmark(*kind, *revision, *initial_events_end),
-        WatchEvent::Error(status) => return json!({"type": event.type_str(), "object": status.to_json()}),
+        WatchEvent::Error(error) => {
+            return json!({"type": event.type_str(), "object": error.clone().into_status().to_json()});
+        }
     };
     let mut object = match as_asked(call, object, view) {
         Ok(object) => object,

@@ -30,15 +30,14 @@ use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
 use crate::object::cron::Schedule;
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Accessor, Key, Kind, Object, zone};
+use crate::wire::{DeleteOptions, Propagation};
 
 use super::job::conditions::{COMPLETE, FAILED, holding, is_finished};
 use super::pods::resolve;
@@ -348,7 +347,7 @@ impl CronJobs {
                 Ok(Some(job))
             }
             // Made before, and not written down: it is as good as a new one.
-            Err(status) if status.reason == Reason::AlreadyExists => {
+            Err(status) if status.is_already_exists() => {
                 let job = self.client.get::<Job>(key.namespace(), &name).await?;
                 let ours = controller_of(&job.metadata).map(|owner| &owner.uid) == cron_job.metadata.uid.as_ref();
                 let known = active(cron_job).iter().any(|there| there.uid == job.metadata.uid);

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
 use serde_json::json;
 
-use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::Error;
 use crate::controllers::claim::Claimer;
 use crate::controllers::history::{REVISION_HASH, holds, next_number, revision_of, sort};
 use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
 use crate::object::selector::Selector;
-use crate::object::status::Reason;
 use crate::object::template;
 use crate::object::{Accessor, Key, Pod};
+use crate::wire::{DeleteOptions, Patch};
 
 use super::{DaemonSets, Sync};
 
@@ -87,7 +86,7 @@ impl DaemonSets {
         let name = revision.metadata.name.clone().unwrap_or_default();
         let namespace = set.metadata.namespace();
         let refusal = match self.client.create(revision).await {
-            Err(status) if status.reason == Reason::AlreadyExists => status,
+            Err(status) if status.is_already_exists() => status,
             made => return Ok(made?),
         };
         let there = self.client.get::<ControllerRevision>(namespace, &name).await?;

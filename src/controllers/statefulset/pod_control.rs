@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
-use crate::object::status::Reason;
 use crate::object::{Accessor, Key, Kind, Pod};
+use crate::wire::DeleteOptions;
 
 use super::identity::{claims, has_claims, identify, is_itself, mount_claims};
 use super::{StatefulSets, Sync};
@@ -26,7 +25,7 @@ impl StatefulSets {
         }
         let created = match self.client.create(pod.clone()).await {
             // The cache did not show it yet.
-            Err(status) if status.reason == Reason::AlreadyExists => return Err(status.into()),
+            Err(status) if status.is_already_exists() => return Err(status.into()),
             created => created.map_err(Error::from),
         };
         if let Ok(created) = &created {

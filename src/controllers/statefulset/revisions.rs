@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet, StatefulSetSpec};
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::Error;
 use crate::controllers::claim::{Claimer, Verdict};
 use crate::controllers::history::{data_hash, holds, next_number, patch, revision_of, sort, template_of};
 use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
 use crate::object::meta::controller_of;
 use crate::object::selector::Selector;
-use crate::object::status::Reason;
 use crate::object::{Accessor, Key};
+use crate::wire::DeleteOptions;
 
 use super::{StatefulSets, Sync, identity};
 
@@ -115,7 +114,7 @@ impl StatefulSets {
             let revision = revision_of(&*context.set, template, number, (HASH, &hash));
             let name = name_of(&revision).to_owned();
             match self.client.create(revision).await {
-                Err(status) if status.reason == Reason::AlreadyExists => {}
+                Err(status) if status.is_already_exists() => {}
                 made => return Ok(made?),
             }
             let there = self.client.get::<ControllerRevision>(context.key.namespace(), &name).await?;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::apiserver::admission::Reader;
-use crate::apiserver::request::Verb;
 use crate::engine::{Engine, Note, Queued, Step, What};
 use crate::node::cri::ContainerState;
 use crate::node::netfilter::packet::{Payload, Unreachable};
@@ -16,6 +15,7 @@ use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object};
+use crate::wire::Verb;
 
 use super::{Property, node_of, stored};
 
@@ -125,11 +125,11 @@ impl Property for NothingInvalid {
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         let What::Request { request, .. } = &step.event.what else { return Ok(()) };
         let refused = step.notes.iter().find_map(|note| match note {
-            Note::Answered { error: Some(error), .. } if error.reason == Reason::Invalid => Some(error),
+            Note::Answered { error: Some(error), .. } if error.reason() == Reason::Invalid => Some(error),
             _ => None,
         });
         match refused.filter(|_| engine.name(step.event.from) == "kube-controller-manager") {
-            Some(error) => Err(format!("{}: {}", request.line(), error.message)),
+            Some(error) => Err(format!("{}: {error}", request.line())),
             None => Ok(()),
         }
     }

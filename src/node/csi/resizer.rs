@@ -22,7 +22,6 @@ use serde_json::json;
 
 use super::sidecar::{Driver, RETRY_MAX, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
-use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder};
 use crate::engine::{ActorId, Hub, Memory, RpcError};
 use crate::object::patch::diff_strategic;
@@ -32,7 +31,8 @@ use crate::object::volume::{
     PRE_RESIZE_CAPACITY, allocated, awaits_node_expansion, capacity, granted, is_bound, is_promised_to, requested,
     volume_name, with_resize_condition,
 };
-use crate::object::{Accessor, Key, Kind, Object, Resource, Status};
+use crate::object::{Accessor, Key, Kind, Object, Resource};
+use crate::wire::{self, Patch};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-resizer";
@@ -297,7 +297,7 @@ impl Resizer {
         self.recorder.event(claim, type_, reason, message);
     }
 
-    async fn patch_volume(&self, old: &PersistentVolume, new: &PersistentVolume) -> Result<(), Status> {
+    async fn patch_volume(&self, old: &PersistentVolume, new: &PersistentVolume) -> Result<(), wire::Error> {
         let patch = diff_strategic(Kind::PersistentVolume, &json!(old), &json!(new));
         let name = old.metadata.name();
         let patched = self.client.patch::<PersistentVolume>("", name, Patch::Strategic(patch)).await?;

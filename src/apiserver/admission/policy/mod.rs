@@ -25,8 +25,8 @@ use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicyBinding
 
 use crate::apiserver::cel::eval::{Activation, Budget};
 use crate::apiserver::cel::{Failure, Value};
-use crate::apiserver::request::Request;
 use crate::object::{Kind, Object};
+use crate::wire::Request;
 
 pub mod compiled;
 mod matching;

@@ -15,13 +15,13 @@ use crate::apiserver::cel::eval::{Activation, Budget};
 use crate::apiserver::cel::structs::{self, Struct};
 use crate::apiserver::decode;
 use crate::apiserver::managed_fields::typed;
-use crate::apiserver::request::FieldValidation;
 use crate::apiserver::scale;
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::fields::compare::set_of;
 use crate::object::fields::merge::merge;
 use crate::object::fields::{BuiltIn, List, Schema};
 use crate::object::{Kind, Object, Status, patch};
+use crate::wire::FieldValidation;
 
 use super::compiled::{Expression, Patch};
 use super::said;

@@ -9,10 +9,10 @@ use serde_json::{Value as Json, json};
 use crate::apiserver::apiextensions::Definitions;
 use crate::apiserver::cel::Value;
 use crate::apiserver::cel::eval::Activation;
-use crate::apiserver::request::{Request, Subresource, Verb};
 use crate::apiserver::scale;
 use crate::object::{Kind, Object};
 use crate::store::Store;
+use crate::wire::{Request, Subresource, Verb};
 
 use super::super::Reader;
 use super::compiled::Head;

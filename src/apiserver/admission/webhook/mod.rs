@@ -30,12 +30,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::apiserver::decode::{Patched, decode_patched};
-use crate::apiserver::request::{FieldValidation, Request, Subresource};
 use crate::apiserver::{ApiServer, Handling, scale};
 use crate::object::random::Random;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
+use crate::wire::{FieldValidation, Request, Subresource};
 
 use super::json_patch;
 use super::policy::question::Question;

@@ -3,9 +3,9 @@ use serde_json::{Value as Json, json};
 use super::super::testing::object;
 use super::{AdmissionResponse, Call, Said};
 use crate::apiserver::ApiServer;
-use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Body, DeleteOptions, Error, Patch, Request, Response, Subresource, User, Verb};
 
 /// A server with a Service that has an endpoint, and somebody who answers for webhooks.
 struct Bench {
@@ -77,7 +77,7 @@ impl Bench {
             }
             handled = self.server.resume(None, request, reviews);
         }
-        (handled.answer.result, handled.answer.warnings)
+        (handled.answer.result.map_err(Error::into_status), handled.answer.warnings)
     }
 
     fn request(verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::get::{SUGGESTION, fetch};
 use super::wanted::named;
-use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
@@ -15,6 +14,7 @@ use crate::cluster::kubectl::print::service::ready_endpoints;
 use crate::object::Kind;
 use crate::object::pod::MIRROR;
 use crate::object::well_known::SERVICE_NAME;
+use crate::wire::Options;
 
 /// `kubectl describe`.
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -128,7 +128,9 @@ async fn behind(backend: &Value, namespace: &str, cx: &Kubectl) -> Result<String
     let slices = cx.list(Kind::EndpointSlice, namespace, options).await?.items;
     let service = match cx.get_once(Kind::Service, namespace, name).await {
         Ok(service) => service,
-        Err(Failure::Server { status, .. }) => return Ok(format!("(<error: {}>)", status.message)),
+        Err(fault @ (Failure::Server { .. } | Failure::Unanswered { .. })) => {
+            return Ok(format!("(<error: {}>)", fault.message()));
+        }
         Err(other) => return Err(other),
     };
     let meant = &backend["service"]["port"];
