@@ -18,11 +18,11 @@
 //! | `replicaset/mod.rs:120`, `fn=put_status` | code that comes to wait there |
 
 use crate::apiserver::request::Subresource;
-use crate::debugger::expression::{self, Expression};
-use crate::debugger::facts::Class;
-use crate::debugger::source;
+use crate::expression::{self, Expression};
+use crate::facts::Class;
 use crate::object::Kind;
 use crate::object::selector::Selector;
+use crate::source;
 
 use super::filter::{Filter, Lines, Term};
 use super::meant;

@@ -6,14 +6,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::apiserver::watch::WatchEvent;
+use crate::choice::Choice;
 use crate::cluster::fault::Fault as Breaks;
 use crate::cluster::{Cluster, Saved};
-use crate::debugger::choice::Choice;
-use crate::debugger::properties::Property;
 use crate::engine::control::Hold;
 use crate::engine::{EventId, Pending, Step, What};
 use crate::object::Kind;
 use crate::object::time::Instant;
+use crate::properties::Property;
 
 use super::access::Access;
 use super::causality::digest;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::apiserver::watch::WatchId;
-use crate::debugger::choice::Choice;
+use crate::choice::Choice;
 use crate::object::time::Instant;
 
 use super::causality::{Causality, NEAR, digest};
