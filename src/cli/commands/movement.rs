@@ -63,8 +63,8 @@ pub const GROUP: Group = Group {
             more: "It stops when the scenario has typed its next command and nothing has come of that yet.\n",
             run: Stops(|stepper, line| {
                 line.nothing()?;
-                let (printed, first) = (stepper.session.cluster.kubectl.printed(), stepper.session.typed().is_empty());
-                run_on(stepper, Goal::NextLine { printed, first })
+                let first = stepper.session.typed().is_empty();
+                run_on(stepper, Goal::NextLine { first })
             }),
         },
         Command {
