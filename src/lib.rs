@@ -16,6 +16,8 @@ pub use kubestep_bugs as bugs;
 
 pub use kubestep_debugger as debugger;
 
+pub use kubestep_stepper as stepper;
+
 pub use kubestep_exercise as exercise;
 
 pub mod lab;

@@ -1,8 +1,6 @@
-//! `--json`: a session for programs. Commands are lines of standard input; each is answered by one line of JSON.
+//! Answers as lines of JSON, for programs and pages: one greets, each command is answered by one, and one ends.
 //!
 //! `docs/json.md` is the schema; `tests/json.rs` holds sessions against it.
-
-use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,17 +8,14 @@ use serde_json::Value;
 use crate::debugger::Stop;
 use crate::debugger::quiz::Question;
 
-use super::Stepper;
 use super::commands::Reply;
-use super::input::read_line;
-use super::signals::Signals;
 use super::told::told;
-use super::watch::Silent;
+use super::{Stepper, Typed};
 
 /// The version of what is written. It grows when a field goes or changes its meaning, not when one is added.
 const SCHEMA: u32 = 1;
 /// Texts that are laid out in columns are so wide.
-const COLUMNS: usize = 160;
+pub const COLUMNS: usize = 160;
 
 /// One line.
 #[derive(Debug, Serialize)]
@@ -78,13 +73,13 @@ enum Line<'a> {
     },
 }
 
-/// Takes commands until the end of the input or `quit`. `text` is said at first. SIGINT ends a long move, whose stop is told
-/// then; where none is under way it ends the program.
-pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
-    console::set_colors_enabled(false);
-    stepper.columns = Some(COLUMNS);
+/// The first line. `text` is anything else that a person would be told now.
+///
+/// # Errors
+/// None that can be had: see [`serde_json::to_string`].
+pub fn hello(stepper: &Stepper, text: &str) -> serde_json::Result<String> {
     let (session, scenario) = (&stepper.session, stepper.session.scenario());
-    print(&Line::Hello {
+    serde_json::to_string(&Line::Hello {
         schema: SCHEMA,
         kubestep: env!("CARGO_PKG_VERSION"),
         scenario: &scenario.name,
@@ -94,28 +89,31 @@ pub fn run(mut stepper: Stepper, text: &str) -> io::Result<()> {
         seed: scenario.seed,
         step: session.history().len() as u64,
         text,
-    })?;
-    while !stepper.done {
-        let Some(command) = read_line()? else { break };
-        let signals = Signals::listen()?;
-        stepper.watch = Some(Box::new(Silent(signals.clone())));
-        let mut reply = stepper.answer(&command);
-        signals.leave();
-        if let (Ok(answer), Some(place)) = (&mut reply, stepper.new_shell()) {
-            answer.text += &format!("a shell in {place} waits: type ls, or any other line; type exit leaves it\n");
-        }
-        let value = reply.as_ref().ok().and_then(|_| told(&mut stepper, &command));
-        print(&line(&command, &reply, value))?;
-        // It may have been told to while a long move was under way.
-        if signals.ended() {
-            return Ok(());
-        }
+    })
+}
+
+/// Carries out a command, and answers it.
+///
+/// # Errors
+/// As [`hello`].
+pub fn answer(stepper: &mut Stepper, command: &str) -> serde_json::Result<String> {
+    let typed = Typed::read(command);
+    let mut reply = stepper.carry_out(&typed);
+    if let (Ok(answer), Some(place)) = (&mut reply, stepper.new_shell()) {
+        answer.text += &format!("a shell in {place} waits: type ls, or any other line; type exit leaves it\n");
     }
+    let value = reply.as_ref().ok().and_then(|_| told(stepper, &typed));
+    serde_json::to_string(&line(command, &reply, value))
+}
+
+/// The last line.
+///
+/// # Errors
+/// As [`hello`].
+pub fn end(stepper: &Stepper) -> serde_json::Result<String> {
     let quiz = stepper.quiz.clone().unwrap_or_default();
     let step = stepper.session.history().len() as u64;
-    print(&Line::End { step, answered: quiz.answered, right: quiz.right })?;
-    stepper.end();
-    Ok(())
+    serde_json::to_string(&Line::End { step, answered: quiz.answered, right: quiz.right })
 }
 
 fn line<'a>(command: &'a str, reply: &'a Reply, value: Option<Value>) -> Line<'a> {
@@ -130,11 +128,4 @@ fn line<'a>(command: &'a str, reply: &'a Reply, value: Option<Value>) -> Line<'a
             }
         }
     }
-}
-
-fn print(line: &Line) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, line)?;
-    out.write_all(b"\n")?;
-    out.flush()
 }
