@@ -12,9 +12,11 @@ pub use kubestep_node::node;
 
 pub use kubestep_cluster::cluster;
 
-pub mod bugs;
+pub use kubestep_bugs as bugs;
 
-pub mod debugger;
+pub use kubestep_debugger as debugger;
+
+pub use kubestep_stepper as stepper;
 
 pub use kubestep_exercise as exercise;
 

@@ -17,6 +17,8 @@ const FLOORS: &[&[&str]] = &[
     &["cluster"],
     &["bugs"],
     &["debugger"],
+    // The session's language; the faces speak it.
+    &["stepper"],
     // What a learner's program has, and all that it has.
     &["exercise"],
     &["lab"],
@@ -113,22 +115,66 @@ const DEEP_STACK: &str = "src/apiserver/cel/parse.rs";
 
 #[test]
 fn the_core_has_no_threads_and_asks_no_environment() {
-    let mut wrong = Vec::new();
+    let words = ["std::thread", "thread::spawn", "thread::scope", "std::env"];
+    assert_absent(WITHOUT_THREADS, &words, &[DEEP_STACK], "the core knows no thread and no environment");
+}
+
+/// What a page runs too, compiled to WebAssembly, where there is none of this.
+const ON_A_PAGE: &[&str] = &["bugs", "debugger", "stepper"];
+const NOT_ON_A_PAGE: &[&str] = &[
+    "std::fs",
+    "std::thread",
+    "thread::s",
+    "std::process",
+    "std::net",
+    "std::env::",
+    "std::time::Instant",
+    "SystemTime",
+    "stdin()",
+    "stdout()",
+    "stderr()",
+    "io::stdin",
+    "io::stdout",
+    "io::stderr",
+    "crossterm",
+    "dialoguer",
+    "indicatif",
+    "ratatui",
+    "Term::",
+    "console::Term",
+];
+/// The lines of code beside a stop come from the disk: without one there are none. The explorer of delivery orders has as many
+/// threads as it is given, and with one it starts none.
+const WITH_A_DISK: &str = "src/debugger/source.rs";
+const WITH_THREADS: &str = "src/debugger/explore/workers.rs";
+
+#[test]
+fn what_runs_on_a_page_has_no_terminal_files_or_threads() {
+    assert_absent(ON_A_PAGE, NOT_ON_A_PAGE, &[WITH_A_DISK, WITH_THREADS], "a page has nothing of the kind");
+}
+
+/// That no code of these modules but their tests has one of these words, and that each file in `but_for` needs to be there.
+fn assert_absent(modules: &[&str], words: &[&str], but_for: &[&str], why: &str) {
+    let (mut wrong, mut needed) = (Vec::new(), Vec::new());
     for file in sources(Path::new("src")) {
         let Some((module, _)) = place_of(&file) else { continue };
-        let is_test = file.file_stem().is_some_and(|stem| stem == "tests");
-        if !WITHOUT_THREADS.contains(&module.as_str()) || is_test || file == Path::new(DEEP_STACK) {
+        if !modules.contains(&module.as_str()) || file.file_stem().is_some_and(|stem| stem == "tests") {
             continue;
         }
         let text = fs::read_to_string(&file).expect("a file just listed can be read");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (n, line) in (1..).zip(code.lines()).filter(|(_, line)| !line.trim_start().starts_with("//")) {
-            if ["std::thread", "thread::spawn", "thread::scope", "std::env"].iter().any(|word| line.contains(word)) {
-                wrong.push(format!("{}:{n}: the core knows no thread and no environment", file.display()));
+            if !words.iter().any(|word| line.contains(word)) {
+                continue;
+            }
+            match but_for.iter().find(|path| file == Path::new(path)) {
+                Some(path) => needed.push(*path),
+                None => wrong.push(format!("{}:{n}: {why}", file.display())),
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(but_for.iter().all(|path| needed.contains(path)), "an exception is a file that needs it: {needed:?}");
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

@@ -5,13 +5,12 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use kubestep::cli::commands;
 use kubestep::cli::tui::app::{App, Pane, Target};
 use kubestep::cli::tui::draw::draw;
-use kubestep::cli::{Stepper, prompt};
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::Session;
 use kubestep::object::random::Random;
+use kubestep::stepper::{Stepper, commands, lines};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -132,7 +131,7 @@ fn both_faces_show_the_same_facts() {
                 }
             }
             // And what the prompt says of the stop is among it: its heads are topics of facts.
-            let at_the_prompt = prompt::text(&lines.shown(), &lines.view());
+            let at_the_prompt = lines::text(&lines.shown(), &lines.view());
             assert!(at_the_prompt.contains("why "), "{at_the_prompt}");
         }
         assert!(stops >= 8, "only {stops} stops were compared");

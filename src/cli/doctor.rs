@@ -8,9 +8,9 @@ use std::process::Command;
 
 use anyhow::anyhow;
 
-use super::palette;
 use crate::lab::shelf;
 use crate::lab::twin::{self, Twin};
+use crate::stepper::palette;
 
 /// What the full screen and the transcripts of the course need.
 const COLUMNS: u16 = 80;

@@ -12,7 +12,9 @@ use crate::cluster::workdir;
 use crate::debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
 use crate::debugger::{Session, describe, file};
 
-use super::{ExploreArguments, journal, paths};
+use crate::stepper::paths;
+
+use super::{ExploreArguments, journal};
 
 /// How many runs `--pct` makes unless `--random` says.
 const RUNS: u64 = 1_000;

@@ -4,8 +4,9 @@ use std::io::{self, BufRead, Write};
 
 use console::{Term, measure_text_width};
 
+use crate::stepper::wrap::wrapped;
+
 use super::draft::{Draft, Typed};
-use super::wrap::wrapped;
 
 /// So many lines are remembered.
 const HISTORY: usize = 500;

@@ -11,6 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::debugger::journal;
+use crate::stepper::{Stepper, outside};
 
 /// How a journal's name ends, and that of one which cannot be used.
 const ENDING: &str = "kubestep";
@@ -85,18 +86,40 @@ impl Journal {
         self.file.write_all(text.as_bytes())
     }
 
-    /// A new journal in the same folder takes this one's place.
-    pub fn anew(self, head: &str) -> io::Result<Journal> {
-        let next = Journal::create(self.path.parent().unwrap_or(Path::new(".")), head)?;
-        self.end();
-        Ok(next)
-    }
-
-    /// The session came to its end: nothing is to be kept.
-    pub fn end(self) {
-        // Whoever cannot remove it is offered a session too many.
+    fn remove(&self) {
+        // If it cannot be removed, a session too many is offered.
         let _ = fs::remove_file(&self.path);
     }
+}
+
+impl outside::Journal for Journal {
+    fn add(&mut self, text: &str) -> Result<(), String> {
+        Journal::add(self, text).map_err(|error| error.to_string())
+    }
+
+    /// In the same folder.
+    fn anew(&mut self, head: &str) -> Result<(), String> {
+        let next = Journal::create(self.path.parent().unwrap_or(Path::new(".")), head);
+        std::mem::replace(self, next.map_err(|error| error.to_string())?).remove();
+        Ok(())
+    }
+
+    fn end(self: Box<Self>) {
+        self.remove();
+    }
+}
+
+/// Writes a session into a folder as it goes. Says so if that cannot be done.
+pub(super) fn keep_in(stepper: &mut Stepper, folder: Option<PathBuf>) -> String {
+    let Some(folder) = folder else { return String::new() };
+    let journal = Journal::create(&folder, &stepper.head());
+    keep(stepper, journal)
+}
+
+/// The same with a journal that is there.
+pub(super) fn keep(stepper: &mut Stepper, journal: io::Result<Journal>) -> String {
+    stepper
+        .keep(journal.map(|journal| Box::new(journal) as Box<dyn outside::Journal>).map_err(|error| error.to_string()))
 }
 
 impl Left {
@@ -110,7 +133,7 @@ impl Left {
 
     /// Throws it away.
     pub fn throw_away(self) {
-        self.journal.end();
+        self.journal.remove();
     }
 
     /// Keeps it aside, never to be offered again. Returns where it lies.

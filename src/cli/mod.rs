@@ -1,16 +1,15 @@
-//! The terminal: the program's commands, the stepper's prompt, and what a stop looks like.
+//! The terminal: the program's commands, and the faces of a session.
 //!
-//! - [`step`]: `kubestep step`; [`stepper`]: a session that takes commands. Its faces: [`prompt`], [`json`], [`tui`].
-//! - [`told`]: answers as values, for programs.
+//! - [`step`]: `kubestep step`; what can be typed in a session is [`crate::stepper`]'s. Its faces: [`prompt`], [`json`], [`tui`];
+//!   what they have around them: [`terminal`].
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`. [`regrade`]: `watch`.
 //!   [`progress`]: how long they took. [`doctor`], [`pack`]: before a class begins.
 //! - [`course`]: `kubestep book`, the course.
-//! - [`commands`]: what can be typed at its prompt, one file a group; [`complete`]: what Tab makes of it.
-//! - [`view`], [`palette`]: what a stop looks like; [`sequence`]: a timeline as a diagram. [`watch`]: long moves as they go.
-//! - [`input`]: where lines come from; [`draft`]: one as it is typed; [`paths`]: on Windows. [`menu`]: what is asked before
-//!   a session begins. [`journal`], [`resume`]: sessions that outlive their terminal.
+//! - [`watch`]: long moves as they go. [`editor`]: the user's own.
+//! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`menu`]: what is asked before a session begins.
+//!   [`journal`], [`resume`]: sessions that outlive their terminal.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,13 +22,12 @@ use crate::cluster::scenario::{Nodes, Scenario};
 use crate::cluster::workdir::{self, Workdir};
 use crate::lab::plug;
 use crate::object::{Discovery, Kind};
+use crate::stepper::palette;
 
-pub mod commands;
-pub mod complete;
 pub mod course;
 pub mod doctor;
 pub mod draft;
-pub mod edit;
+pub mod editor;
 mod explore;
 pub mod input;
 pub mod journal;
@@ -37,25 +35,18 @@ pub mod json;
 pub mod learn;
 mod menu;
 pub mod pack;
-mod palette;
-mod paths;
 pub mod progress;
 pub mod prompt;
 pub mod regrade;
 mod resume;
 mod run;
-pub mod sequence;
 pub mod signals;
 mod step;
-pub mod stepper;
-pub mod told;
+pub mod terminal;
 pub mod tui;
-pub mod view;
 pub mod watch;
-mod wrap;
 
 pub use course::Course;
-pub use stepper::Stepper;
 
 /// Kubernetes, one event at a time.
 #[derive(Debug, Parser)]

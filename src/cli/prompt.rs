@@ -2,22 +2,16 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use console::strip_ansi_codes;
+use crate::debugger::quiz::Quiz;
+use crate::stepper::edit::SENT;
+use crate::stepper::lines::text;
+use crate::stepper::wrap::wrapped;
+use crate::stepper::{Stepper, Typed, What, palette, shell};
 
-use crate::debugger::quiz::{Question, Quiz};
-
-use super::Stepper;
-use super::commands::{self, Answer};
-use super::edit;
+use super::editor;
 use super::input::Lines;
-use super::palette;
 use super::signals::Signals;
-use super::view::View;
 use super::watch::Bar;
-use super::wrap::wrapped;
-
-/// The prompt, in the terminal and in transcripts.
-pub const PROMPT: &str = "(kubestep)";
 
 /// The prompt for the rest of a line.
 const MORE: &str = ">";
@@ -74,13 +68,11 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
             print("\n")?;
             continue;
         };
-        if line.trim_start().starts_with('#') {
-            continue;
+        let typed = stepper.read(&line);
+        let typed = if somebody { edited(&mut stepper, typed)? } else { typed };
+        if !matches!(typed.what, What::Nothing) {
+            answer(&mut stepper, &typed, somebody)?;
         }
-        let Some(line) = stepper.meant(&line) else { continue };
-        let line = if somebody { edited(&mut stepper, line)? } else { Some(line) };
-        let Some(line) = line else { continue };
-        answer(&mut stepper, &line, somebody)?;
     }
     if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {
         print(&format!("{score}\n"))?;
@@ -91,7 +83,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
 
 /// The line with the lines in which it goes on; None: it was given up with Ctrl-C.
 fn continued(mut line: String, lines: &mut Lines) -> Option<String> {
-    while commands::shell::goes_on(&line) {
+    while shell::goes_on(&line) {
         let more = match lines.next(MORE, &|_| Vec::new()) {
             Ok(Some(more)) => more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return None,
@@ -106,23 +98,23 @@ fn continued(mut line: String, lines: &mut Lines) -> Option<String> {
 }
 
 /// The line; or, if it asks for an editor, what is sent instead, if anything.
-fn edited(stepper: &mut Stepper, line: String) -> io::Result<Option<String>> {
-    Ok(match edit::asks(&line).map(|words| edit::instead(stepper, &words)) {
-        None => Some(line),
-        Some(Ok(instead)) => {
-            print(&format!("{}{instead}\n", edit::SENT))?;
-            Some(instead)
+fn edited(stepper: &mut Stepper, typed: Typed) -> io::Result<Typed> {
+    let What::Edit(words) = &typed.what else { return Ok(typed) };
+    match editor::instead(stepper, words) {
+        Ok(instead) => {
+            print(&format!("{SENT}{instead}\n"))?;
+            Ok(Typed::read(&instead))
         }
-        Some(Err(why)) => {
+        Err(why) => {
             print(&format!("{why}\n"))?;
-            None
+            Ok(Typed { what: What::Nothing, ..typed })
         }
-    })
+    }
 }
 
 /// Does what a command says, and prints what comes of it.
-fn answer(stepper: &mut Stepper, command: &str, somebody: bool) -> io::Result<()> {
-    match stepper.answer(command) {
+fn answer(stepper: &mut Stepper, typed: &Typed, somebody: bool) -> io::Result<()> {
+    match stepper.carry_out(typed) {
         Ok(answer) => print(&text(&answer, &stepper.view())),
         Err(error) => {
             let width = stepper.width();
@@ -130,32 +122,6 @@ fn answer(stepper: &mut Stepper, command: &str, somebody: bool) -> io::Result<()
             print(&format!("{}\n", palette::error().apply_to(if somebody { wrap() } else { error })))
         }
     }
-}
-
-/// An answer in lines.
-pub fn text(answer: &Answer, view: &View) -> String {
-    let told = narrated(&answer.narration, view.width);
-    let asked = answer.question.as_ref().map_or(String::new(), question);
-    let stop = answer.stop.as_ref().map_or(String::new(), |stop| match answer.whole {
-        true => view.whole_stop(stop),
-        false => view.stop(stop, told.lines().count() + asked.lines().count()),
-    });
-    let text = format!("{}{}{stop}{told}{asked}", palette::here().apply_to(&answer.printed), answer.text);
-    // What kubectl prints need not end its last line; the prompt comes on one of its own all the same. Colours are no text.
-    let plain = strip_ansi_codes(&text);
-    let is_whole = plain.is_empty() || plain.ends_with('\n');
-    if is_whole { text } else { text + "\n" }
-}
-
-fn question(question: &Question) -> String {
-    let choices = (1..).zip(&question.choices).map(|(n, choice)| format!("  {n}  {choice}\n"));
-    let head = format!("{} Type a number, or look around first.\n", question.question);
-    palette::here().apply_to(head).to_string() + &choices.collect::<String>()
-}
-
-/// What is told, set apart.
-fn narrated(text: &str, width: usize) -> String {
-    if text.is_empty() { String::new() } else { format!("\n{}\n", palette::here().apply_to(wrapped(text, width))) }
 }
 
 fn print(text: &str) -> io::Result<()> {

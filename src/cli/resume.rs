@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::file::Source;
 use crate::debugger::journal as journal_text;
+use crate::stepper::{Stepper, Typed, lines, palette};
 
-use super::commands::typed::TYPE;
 use super::journal::{self, Left};
-use super::{Stepper, menu, palette, prompt};
+use super::{menu, terminal};
 
 /// Asks what is to become of sessions that were left. None: nothing of them is wanted now. Where a walk is `named`, the
 /// first choice is the one that leads to it.
@@ -70,7 +70,7 @@ fn about(left: &Left) -> String {
 /// Repeats what stands in a journal, and says where that led. What cannot be repeated is put aside, with the reason.
 pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
     let repeated = journal_text::read(&left.text).and_then(|file| {
-        let stepper = Stepper::of_file(&file, None)?;
+        let stepper = terminal::of_file(&file, None)?;
         Ok((stepper, file))
     });
     let (mut stepper, file) = match repeated {
@@ -84,13 +84,12 @@ pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
     };
     let mut greeting = format!("{}\n", palette::here().apply_to(&stepper.session.scenario().title));
     for typed in file.commands.iter().flatten() {
-        let line = typed.line.strip_prefix(TYPE).unwrap_or(&typed.line);
-        stepper.typed.push(line.to_owned());
+        stepper.typed.push(Typed::read(&typed.line).at_its_prompt().to_owned());
         if typed.came.is_none() {
             greeting += &format!("{:?} had not ended; type it again to see what it does\n", typed.line);
         }
     }
-    greeting += &stepper.keep(left.go_on());
-    greeting += &prompt::text(&stepper.shown(), &stepper.view());
+    greeting += &journal::keep(&mut stepper, left.go_on());
+    greeting += &lines::text(&stepper.shown(), &stepper.view());
     Some((stepper, greeting))
 }

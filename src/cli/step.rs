@@ -10,8 +10,9 @@ use crate::cluster::workdir;
 use crate::debugger::file::File;
 use crate::debugger::quiz::Quiz;
 use crate::debugger::{Session, StopAt, tour};
+use crate::stepper::{Stepper, lines, palette, wrap};
 
-use super::{NAMES, StepArguments, Stepper, journal, json, menu, palette, prompt, resume, tui, wrap};
+use super::{NAMES, StepArguments, journal, json, menu, prompt, resume, terminal, tui};
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
@@ -50,12 +51,12 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
         },
     );
     let story = scenario.story.trim().to_owned();
-    let mut stepper = Stepper::new(session, arguments.all);
+    let mut stepper = terminal::stepper(session, arguments.all);
     let told = [&story, &hint].into_iter().filter(|text| !text.is_empty());
     let told: String = told.map(|text| laid_out(text, &stepper, &arguments) + "\n").collect();
     let greeting = format!("{title}\n{told}");
     stepper.quiz = arguments.quiz.unwrap_or(stepper.session.scenario().quiz).then(Quiz::default);
-    let kept = stepper.keep_in(folder);
+    let kept = journal::keep_in(&mut stepper, folder);
     run(stepper, &arguments, &kept, &(greeting + &kept))
 }
 
@@ -64,16 +65,16 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     let text = workdir::text_in(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let refused = |error| anyhow::anyhow!("{}: {error}", path.display());
     let file = File::read(&text).map_err(refused)?;
-    let mut stepper = Stepper::of_file(&file, arguments.at).map_err(refused)?;
+    let mut stepper = terminal::of_file(&file, arguments.at).map_err(refused)?;
     if arguments.all {
         stepper.stop = StopAt::Anything;
     }
     if let Some(quiz) = arguments.quiz {
         stepper.quiz = quiz.then(|| stepper.quiz.unwrap_or_default());
     }
-    let kept = stepper.keep_in(folder);
+    let kept = journal::keep_in(&mut stepper, folder);
     let title = palette::here().apply_to(&stepper.session.scenario().title);
-    let shown = if arguments.tui { String::new() } else { prompt::text(&stepper.shown(), &stepper.view()) };
+    let shown = if arguments.tui { String::new() } else { lines::text(&stepper.shown(), &stepper.view()) };
     let breaks = file.breaks.map(|what| format!("at step {} breaks: {what}", file.steps));
     let breaks = breaks.map(|text| laid_out(&text, &stepper, arguments) + "\n").unwrap_or_default();
     let greeting = format!("{title}\n{breaks}{kept}{shown}");

@@ -15,6 +15,7 @@ use crate::object::{Kind, Object};
 
 use super::Cluster;
 use super::fault::Fault;
+use super::fault::processes::Process;
 
 const MANAGER: &str = "kube-controller-manager";
 const SCHEDULER: &str = "kube-scheduler";
@@ -68,7 +69,7 @@ impl Cluster {
         }
         let (of_process, process) = (hub.clone(), name.to_owned());
         // It ends as on `klog.FlushAndExit`; the kubelet of its machine starts it anew.
-        let end = Rc::new(move || of_process.fault(id, Rc::new(Fault::Crash(process.clone()))));
+        let end = Rc::new(move || of_process.fault(id, Rc::new(Fault::of(Process::crash(&process)))));
         let candidate = Candidate { component, process: name, host: &host_of(name) };
         self.engine.add(Rc::new(Elected::new(hub, id, &candidate, worker, end)));
     }

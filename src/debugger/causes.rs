@@ -53,7 +53,8 @@ pub fn chain(session: &Session, of: StepId) -> (Vec<&Step>, Option<String>) {
 /// has set this step off.
 fn typed_in(session: &Session, step: &Step) -> Option<String> {
     if let Some((_, line)) = session.typed().iter().find(|(at, _)| *at == step.id) {
-        return Some(line.clone());
+        // Of a line that goes on below, its beginning.
+        return Some(line.lines().next().unwrap_or_default().to_owned());
     }
     let (event, cause) = (&step.event, step.event.cause);
     let users = event.from == session.cluster.user.actor();

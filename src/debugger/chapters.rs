@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn the_book_has_these_chapters() {
-        let summary = std::fs::read_to_string("book/src/SUMMARY.md").expect("the book has a table of contents");
+        let summary = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/SUMMARY.md"))
+            .expect("the book has a table of contents");
         for (number, Chapter { file, title }) in CHAPTERS.iter().enumerate() {
             assert!(file.starts_with(&format!("{number:02}-")), "{file}");
             assert!(summary.contains(&format!("[{title}]({file})")), "{title}: {file}");

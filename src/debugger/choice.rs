@@ -7,8 +7,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::cluster::fault::Fault;
-use crate::cluster::fault::text::{self, event_id, seconds};
+use crate::cluster::fault::text::{event_id, seconds};
+use crate::cluster::fault::{self, Fault};
 use crate::cluster::timeline;
 use crate::engine::{EventId, Step};
 
@@ -144,7 +144,7 @@ impl fmt::Display for Choice {
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<&str> = USAGE.iter().chain(text::USAGE).map(|(name, _)| *name).collect();
+    let names: Vec<&str> = USAGE.iter().map(|(name, _)| *name).chain(fault::names()).collect();
     format!("{name:?} is no choice; there are {}", names.join(", "))
 }
 

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 
 use serde_json::{Value, json};
 
-use crate::cluster::fault::Fault;
+use crate::cluster::fault::{About, Fault};
 use crate::engine::{Engine, Note, Step, Table, What};
 use crate::object::{Kind, Object};
 use crate::wire::{Body, Request, Response};
@@ -230,15 +230,11 @@ fn cached(step: &Step) -> Vec<Subject<'_>> {
 
 /// The Pod or the node that a fault is about.
 fn broken(fault: &Fault) -> Option<Subject<'_>> {
-    match fault {
-        Fault::Kill { pod, .. } | Fault::File { pod, .. } | Fault::Answer { pod, .. } => {
-            Some(Subject { kind: Kind::Pod, namespace: pod.namespace(), name: pod.name(), old: None, new: None })
-        }
-        Fault::Full { node, .. } | Fault::Skew { node, .. } | Fault::OnNode { node, .. } => {
-            Some(Subject { kind: Kind::Node, namespace: "", name: node, old: None, new: None })
-        }
-        _ => None,
-    }
+    let (kind, namespace, name) = match fault.about()? {
+        About::Pod(pod) => (Kind::Pod, pod.namespace(), pod.name()),
+        About::Node(node) => (Kind::Node, "", node),
+    };
+    Some(Subject { kind, namespace, name, old: None, new: None })
 }
 
 /// What a request that changed nothing was about.

@@ -38,8 +38,6 @@ pub enum Goal {
     Time(Instant),
     /// When the scenario's next command is about to run.
     NextLine {
-        /// How much commands had printed before.
-        printed: usize,
         /// None has run yet: the first is on its way.
         first: bool,
     },
@@ -64,10 +62,8 @@ impl Goal {
             Goal::Stop(StopAt::Event) => !step.event.background,
             Goal::Stop(StopAt::Anything) => true,
             Goal::Quiet | Goal::Time(_) => false,
-            Goal::NextLine { printed, first } => {
-                let before = std::mem::replace(printed, cluster.kubectl.printed());
-                let typed = *printed != before
-                    && cluster.kubectl.printed_since(before).lines().any(|line| line.starts_with("$ "));
+            Goal::NextLine { first } => {
+                let typed = step.notes.iter().any(|note| matches!(note, Note::Typed { .. }));
                 typed && !std::mem::replace(first, false)
             }
             Goal::Reaction(reaction) => reaction.over(cluster, step),

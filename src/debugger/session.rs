@@ -1,10 +1,11 @@
 //! A session: a cluster, every step that ran, and where we stand.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::cluster::Cluster;
 use crate::cluster::scenario::Scenario;
-use crate::engine::{Step, StepId};
+use crate::engine::{Note, Step, StepId};
 use crate::object::time::Instant;
 
 use super::breakpoint::{Breakpoints, Context, Hit};
@@ -47,9 +48,7 @@ pub struct Session {
     pub(super) hits: Vec<Hit>,
     pub(super) crashes: Vec<String>,
     printed: Vec<String>,
-    typed: Vec<(StepId, String)>,
-    /// How much of what commands printed was looked through for lines that were typed.
-    heard: usize,
+    typed: Vec<(StepId, Rc<str>)>,
     /// As far as they were asked for.
     digests: Digests,
     scenario: Scenario,
@@ -62,7 +61,7 @@ impl Session {
         let origin = cluster.engine.now();
         let mut past = Past::default();
         past.keep(0, || cluster.save());
-        let mut session = Session {
+        Session {
             cluster,
             past,
             breakpoints: Breakpoints::default(),
@@ -75,12 +74,9 @@ impl Session {
             crashes: Vec::new(),
             printed: Vec::new(),
             typed: Vec::new(),
-            heard: 0,
             digests: Digests::default(),
             scenario,
-        };
-        session.hear();
-        session
+        }
     }
 
     /// The scenario that runs.
@@ -134,22 +130,18 @@ impl Session {
         std::mem::take(&mut self.printed)
     }
 
-    /// The lines of the scenario that were typed, each with the last step before it could act.
-    pub fn typed(&self) -> &[(StepId, String)] {
+    /// The lines of the scenario that were typed, each with its step.
+    pub fn typed(&self) -> &[(StepId, Rc<str>)] {
         &self.typed
     }
 
-    /// Notes the lines of the scenario that have been typed since this was last called.
-    pub(super) fn hear(&mut self) {
-        let printed = self.cluster.kubectl.printed();
-        if printed == self.heard {
-            return;
-        }
-        let text = self.cluster.kubectl.printed_since(self.heard);
-        let at = StepId(self.cluster.engine.steps());
-        let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
-        self.typed.extend(lines.map(|line| (at, line.to_owned())));
-        self.heard = printed;
+    /// Keeps the lines of the scenario that were typed in a step.
+    pub(super) fn hear(&mut self, step: &Step) {
+        let lines = step.notes.iter().filter_map(|note| match note {
+            Note::Typed { line } => Some((step.id, line.clone())),
+            _ => None,
+        });
+        self.typed.extend(lines);
     }
 
     /// What names mean something to breakpoints: the processes that run, and the controllers in them.
@@ -214,7 +206,7 @@ impl Session {
             self.printed.extend(found.printed);
             acts = found.acts;
         }
-        let crash = |(_, task, message): (_, std::rc::Rc<str>, String)| format!("{task} panicked: {message}");
+        let crash = |(_, task, message): (_, Rc<str>, String)| format!("{task} panicked: {message}");
         self.crashes.extend(self.cluster.engine.take_crashes().into_iter().map(crash));
         let reached = goal.reached(&self.cluster, &step, seconds);
         self.keep(step);
@@ -240,11 +232,6 @@ impl Session {
         (self.background, self.comes, self.passed) = (0, 0, Duration::ZERO);
         self.hits.clear();
         self.crashes.clear();
-    }
-
-    /// What commands have printed so far was heard on the way here before.
-    pub(super) fn heard_all(&mut self) {
-        self.heard = self.cluster.kubectl.printed();
     }
 
     /// Runs a kubectl command that only reads, at once: nobody is told, and time stands still.

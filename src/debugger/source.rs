@@ -29,10 +29,13 @@ pub fn lines(file: &str, line: u32, around: u32) -> Excerpt {
     Excerpt { file: file.to_owned(), line, lines }
 }
 
+/// Where the program was built.
+const BUILT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
 /// The file in the folder where the program was started, or else where it was built.
 fn find(file: &str) -> Option<PathBuf> {
     let here = PathBuf::from(file);
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let built = Path::new(BUILT).join(file);
     [here, built].into_iter().find(|path| path.is_file())
 }
 
@@ -105,8 +108,7 @@ pub fn functions(name: &str) -> Result<Vec<(String, u32, u32)>, String> {
 
 /// All source files, as the compiler names them.
 fn files() -> Vec<String> {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let here = [Path::new(""), built].into_iter().find(|folder| folder.join("src/debugger").is_dir());
+    let here = [Path::new(""), Path::new(BUILT)].into_iter().find(|folder| folder.join("src/debugger").is_dir());
     let Some(folder) = here else { return Vec::new() };
     let mut files = Vec::new();
     for root in ROOTS {

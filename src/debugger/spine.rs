@@ -162,8 +162,8 @@ pub fn progress(session: &Session) -> Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Choice;
     use crate::cluster::scenario::Scenario;
-    use crate::debugger::Choice;
 
     #[test]
     fn what_breaks_a_component_is_typed_and_not_its_work() {

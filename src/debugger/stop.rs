@@ -287,7 +287,7 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
         Note::Stands { object } => {
             say("stands", format!("{} at revision {}", describe::name(object), object.revision()))
         }
-        Note::Stored { .. } | Note::Waits { .. } => None,
+        Note::Stored { .. } | Note::Waits { .. } | Note::Typed { .. } => None,
     }
 }
 

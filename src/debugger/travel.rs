@@ -255,7 +255,6 @@ impl Session {
         self.past.next = self.past.choices.iter().filter(|chosen| chosen.after < from).count();
         self.forget_after(steps);
         while self.cluster.engine.steps() < steps && self.next_step().is_some() {}
-        self.heard_all();
     }
 
     /// One step. Choices that were made here before are made again first.
@@ -273,7 +272,7 @@ impl Session {
     pub(super) fn keep(&mut self, step: Step) {
         self.passed = Duration::ZERO;
         self.past.keep(step.id.0, || self.cluster.save());
-        self.hear();
+        self.hear(&step);
         self.history.push(step);
     }
 

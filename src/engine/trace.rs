@@ -113,6 +113,11 @@ pub enum Note {
         /// Which.
         task: Rc<str>,
     },
+    /// The user has typed a line: a scenario's, or one for the shell that runs those.
+    Typed {
+        /// The line; it may go on below, after `<<`.
+        line: Rc<str>,
+    },
     /// A table, as the scheduler's verdicts.
     Table(Rc<Table>),
     /// Anything else worth a line.

@@ -7,10 +7,12 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModif
 use ratatui::layout::{Position, Rect};
 
 use crate::debugger::Stop;
+use crate::stepper::commands::terminal::PROMPT;
+use crate::stepper::commands::{self, Answer};
+use crate::stepper::edit::SENT;
+use crate::stepper::{self, Stepper, What, lines, palette, wrap};
 
-use super::super::commands::{self, Answer};
 use super::super::draft::{Draft, Typed};
-use super::super::{Stepper, edit, palette, prompt, wrap};
 use super::panes::{self, Row};
 
 /// The parts of the screen that show something.
@@ -129,31 +131,31 @@ impl App {
 
     /// Does what a line says that is typed at the prompt, which may be that of a shell.
     pub fn line(&mut self, line: &str) {
-        let Some(command) = self.stepper.meant(line) else { return };
-        if command == line {
-            return self.command(line);
+        let typed = self.stepper.read(line);
+        match typed.what {
+            What::Nothing => {}
+            _ if typed.text == line => self.carry_out(PROMPT, line, &typed),
+            _ => self.carry_out(&self.stepper.prompt(), line, &typed),
         }
-        let prompt = self.stepper.prompt();
-        self.carry_out(&prompt, line, &command);
     }
 
     /// Does what a command says.
     pub fn command(&mut self, line: &str) {
-        self.carry_out(prompt::PROMPT, line, line);
+        self.carry_out(PROMPT, line, &stepper::Typed::read(line));
     }
 
     /// Does what a command says that stands there as a line behind a prompt.
-    fn carry_out(&mut self, prompt: &str, line: &str, command: &str) {
+    fn carry_out(&mut self, prompt: &str, line: &str, typed: &stepper::Typed) {
         self.say(&palette::label().apply_to(format!("{prompt} {line}")).to_string());
         if !line.trim().is_empty() && self.typed.last().is_none_or(|last| last != line) {
             self.typed.push(line.to_owned());
         }
-        self.editing = edit::asks(command);
-        if self.editing.is_some() {
+        if let What::Edit(words) = &typed.what {
+            self.editing = Some(words.clone());
             return;
         }
         self.stepper.columns = Some(self.size_of(Pane::Output).0.max(20));
-        match self.stepper.answer(command) {
+        match self.stepper.carry_out(typed) {
             Ok(answer) => self.show(answer),
             Err(error) => self.say(&palette::error().apply_to(error).to_string()),
         }
@@ -166,7 +168,7 @@ impl App {
     pub fn edited(&mut self, instead: Result<String, String>) {
         match instead {
             Ok(line) => {
-                self.say(&format!("{}{line}", edit::SENT));
+                self.say(&format!("{}{line}", SENT));
                 self.command(&line);
             }
             Err(why) => {
@@ -179,7 +181,7 @@ impl App {
     /// An answer's stop goes into the panes, the rest to the output.
     fn show(&mut self, answer: Answer) {
         let view = self.stepper.view();
-        let said = prompt::text(&Answer { stop: None, ..answer.clone() }, &view);
+        let said = lines::text(&Answer { stop: None, ..answer.clone() }, &view);
         self.say(&said);
         let here = self.stepper.session.current().map(|step| step.id.0);
         match answer.stop {
@@ -223,7 +225,7 @@ impl App {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         if is_control && key.code == KeyCode::Char('c') {
             return match self.stepper.interrupts() {
-                Some(key) => self.command(&key),
+                Some(key) => self.command(&key.text),
                 None => self.command("quit"),
             };
         }
@@ -250,7 +252,7 @@ impl App {
             // There is nothing on this screen but what is drawn.
             Typed::More | Typed::Clear => {}
             Typed::End => match self.stepper.ends_input() {
-                Some(key) => self.command(&key),
+                Some(key) => self.command(&key.text),
                 None => self.command("quit"),
             },
             Typed::Line => {

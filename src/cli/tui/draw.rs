@@ -8,8 +8,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use crate::object::time::Instant;
+use crate::stepper::{commands, palette};
 
-use super::super::{commands, palette};
 use super::ansi;
 use super::app::{App, KEYS, Pane, Target};
 

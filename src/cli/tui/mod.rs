@@ -13,9 +13,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::debugger::quiz::Quiz;
+use crate::stepper::Stepper;
 
+use super::editor;
 use super::signals::Signals;
-use super::{Stepper, edit};
 use app::App;
 use screen::{Moves, Screen};
 
@@ -66,7 +67,7 @@ fn show(app: &mut App, screen: &Rc<RefCell<Screen>>) -> io::Result<()> {
                 None => break,
             }
             if let Some(words) = app.editing.take() {
-                let instead = guard::without_terminal(|| edit::instead(&mut app.stepper, &words))?;
+                let instead = guard::without_terminal(|| editor::instead(&mut app.stepper, &words))?;
                 screen.borrow_mut().forget()?;
                 app.edited(instead);
             }

@@ -9,10 +9,8 @@ use crate::debugger::timeline::{self, About};
 use crate::debugger::{Session, Stop, describe, source};
 use crate::engine::Pending;
 use crate::object::time::Instant;
-
-use super::super::view::{self, View};
-use super::super::{Stepper, commands, palette, sequence};
-use super::ansi;
+use crate::stepper::view::{self, View};
+use crate::stepper::{Stepper, palette, sequence, wrap};
 
 /// So many messages of the past are drawn.
 const MESSAGES: usize = 200;
@@ -47,7 +45,7 @@ impl Row {
     /// In as many lines of `width` columns as it takes; those after the first stand in by two.
     fn wrapped(self, width: usize) -> Vec<Row> {
         let command = self.command;
-        ansi::wrapped(&self.text, width).into_iter().map(|text| Row { text, command: command.clone() }).collect()
+        wrap::hanging(&self.text, width).into_iter().map(|text| Row { text, command: command.clone() }).collect()
     }
 
     /// In one line of `width` columns.
@@ -153,7 +151,7 @@ pub fn beliefs(stepper: &mut Stepper, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for name in names {
         for what in ["queue", "cache"] {
-            let said = commands::run(stepper, &format!("{what} {name}")).map(|answer| answer.text).unwrap_or_default();
+            let said = stepper.aside(&format!("{what} {name}")).map(|answer| answer.text).unwrap_or_default();
             if !said.is_empty() {
                 rows.push(Row::text(format!("{what} of {}", palette::component(&name).apply_to(&name))));
                 rows.extend(said.lines().map(|line| Row::text(line).cut(width)));

@@ -15,8 +15,9 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
+use crate::stepper::outside::{Progress, Watch};
+
 use super::super::signals::Signals;
-use super::super::watch::{Progress, Watch};
 use super::app::App;
 use super::draw;
 

@@ -1,15 +1,113 @@
-//! Processes that stop and start, containers that die, nodes that are short of something.
+//! Processes that stop and start, and leaders that lose their office.
 
 use std::rc::Rc;
 
 use crate::engine::ActorId;
-use crate::node::host::Shortage;
-use crate::node::kubelet::eviction::usage::EphemeralStorage;
-use crate::node::kubelet::{Kubelet, Machine};
-use crate::object::Key;
-use crate::object::quantity::Amount;
+use crate::node::kubelet::Machine;
 
-use super::super::{Cluster, NodeConfig, Program};
+use super::super::{Cluster, Program};
+use super::{Breaks, Fault, Row};
+
+pub(super) const STOP: Row = Row {
+    names: &[
+        ("stop", "stop COMPONENT, as in: stop kube-scheduler"),
+        ("start", "start COMPONENT, as in: start kube-scheduler"),
+        ("crash", "crash COMPONENT, as in: crash kube-controller-manager"),
+    ],
+    read: |words| match (words.name, words.rest) {
+        ("stop", [name]) => Ok(Fault::of(Process { name: (*name).to_owned(), how: How::Stops })),
+        ("start", [name]) => Ok(Fault::of(Process { name: (*name).to_owned(), how: How::Starts })),
+        ("crash", [name]) => Ok(Fault::of(Process::crash(name))),
+        _ => words.wrong(),
+    },
+};
+
+/// `stop kube-scheduler`, `start kube-scheduler`; `crash kube-scheduler`: stop and start.
+#[derive(Clone, Debug)]
+pub struct Process {
+    name: String,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Stops,
+    Starts,
+    Crashes,
+}
+
+impl Process {
+    /// One that crashes.
+    pub fn crash(name: &str) -> Process {
+        Process { name: name.to_owned(), how: How::Crashes }
+    }
+}
+
+impl Breaks for Process {
+    fn name(&self) -> &'static str {
+        match self.how {
+            How::Stops => "stop",
+            How::Starts => "start",
+            How::Crashes => "crash",
+        }
+    }
+
+    fn words(&self) -> String {
+        self.name.clone()
+    }
+
+    fn perform(&self, cluster: &mut Cluster) -> Result<String, String> {
+        let name = &self.name;
+        match self.how {
+            How::Stops => cluster.stop_process(name),
+            How::Starts => cluster.start_process(name),
+            How::Crashes => {
+                cluster.stop_process(name)?;
+                cluster.start_process(name)?;
+                Ok(format!("{name} has crashed and starts again: what it knew is lost"))
+            }
+        }
+    }
+
+    fn concerned(&self, cluster: &Cluster) -> Option<ActorId> {
+        cluster.process_of(&self.name)
+    }
+
+    fn in_full(&self, cluster: &Cluster) -> Option<Fault> {
+        Some(Fault::of(Process { name: cluster.full_name_to_stop(&self.name), how: self.how }))
+    }
+}
+
+pub(super) const LEADER_CHANGE: Row = Row {
+    names: &[("leader-change", "leader-change [COMPONENT], as in: leader-change kube-scheduler")],
+    read: |words| match words.rest {
+        [] => Ok(Fault::of(LeaderChange("kube-controller-manager".to_owned()))),
+        [component] => Ok(Fault::of(LeaderChange((*component).to_owned()))),
+        _ => words.wrong(),
+    },
+};
+
+/// `leader-change`, `leader-change kube-scheduler`: the leader's renewals get lost.
+#[derive(Clone, Debug)]
+struct LeaderChange(String);
+
+impl Breaks for LeaderChange {
+    fn name(&self) -> &'static str {
+        "leader-change"
+    }
+
+    fn words(&self) -> String {
+        self.0.clone()
+    }
+
+    fn perform(&self, cluster: &mut Cluster) -> Result<String, String> {
+        cluster.change_leader(&self.0)
+    }
+
+    fn concerned(&self, cluster: &Cluster) -> Option<ActorId> {
+        cluster.process_of(&format!("{}*", self.0))
+    }
+}
 
 impl Cluster {
     /// Stops a process as a crash does: caches and queues are lost, its watches break, calls under way are forgotten.
@@ -73,12 +171,6 @@ impl Cluster {
         Ok(())
     }
 
-    pub(super) fn node_config(&self, name: &str) -> NodeConfig {
-        let of_scenario = self.config.nodes.iter().find(|node| node.name == name).cloned();
-        let number = name.rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(1);
-        of_scenario.unwrap_or_else(|| NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number) })
-    }
-
     /// The process of this name beside those of Kubernetes.
     fn program(&self, name: &str) -> Option<&'static Program> {
         self.config.parts.programs.iter().find(|program| program.name == name)
@@ -112,66 +204,5 @@ impl Cluster {
         let can = can.join(", ");
         let instead = self.instead(name);
         Err(format!("{name:?} cannot be stopped or started by itself{why}; what can is {can}, kubelet/NODE{instead}"))
-    }
-
-    /// Kills the process of a Pod's container, or lets the kernel do it for its memory. False if none runs.
-    pub fn kill_container(&mut self, pod: &Key, container: &str, oom: bool) -> bool {
-        let Some(runtime) = self.runtime_of(pod) else { return false };
-        let kill = |runtime: &crate::node::runtime::Runtime| match oom {
-            true => runtime.oom(pod, container),
-            false => runtime.kill(pod, container),
-        };
-        self.with_runtime(runtime, kill).unwrap_or(false)
-    }
-
-    /// A node runs out of memory, disk or process numbers; none: it has enough again.
-    pub fn shorten(&mut self, node: &str, shortage: Option<Shortage>) -> Result<String, String> {
-        self.with_kubelet(node, |kubelet| kubelet.be_short_of(shortage))?;
-        Ok(match shortage {
-            Some(Shortage::Memory) => {
-                format!("something on {node} has taken its memory: it will say so, and evict a Pod every ten seconds")
-            }
-            Some(Shortage::Disk) => {
-                format!("something has filled the disk of {node}: it will say so, and evict a Pod every ten seconds")
-            }
-            Some(Shortage::Pids) => format!("{node} can start no process more: it takes no Pod, and will say so"),
-            None => format!("{node} has enough of everything again"),
-        })
-    }
-
-    /// A Pod has written so much to the disk of its node.
-    pub(super) fn fill(&mut self, pod: &Key, bytes: u64, storage: &EphemeralStorage) -> Result<String, String> {
-        let node = self.node_of(pod).ok_or_else(|| self.runs_nowhere(pod))?;
-        self.with_kubelet(&node, |kubelet| kubelet.fill(pod, storage, bytes))??;
-        let what = match storage {
-            EphemeralStorage::Container(_) => "has written".to_owned(),
-            EphemeralStorage::Volume(name) => format!("has in its volume {name}"),
-        };
-        let size = Amount::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
-        Ok(format!("{pod} {what} {size}; its kubelet will see that at its next look, every ten seconds"))
-    }
-
-    /// A node's clock goes wrong.
-    pub fn skew_clock(&mut self, node: &str, seconds: f64) -> Result<String, String> {
-        self.with_kubelet(node, |kubelet| kubelet.skew_clock((seconds * 1e9) as i64))?;
-        let follows = match seconds < 0.0 {
-            true => {
-                "a Lease counts as renewed only if its time has grown, so a node that goes back by more than 50 s is doubted"
-            }
-            false => {
-                "nothing follows: the node-lifecycle controller measures by its own clock how long a Lease stays as it is"
-            }
-        };
-        Ok(format!("the clock of {node} is {seconds} s off, which its Lease will say; {follows}"))
-    }
-
-    pub(in crate::cluster) fn with_kubelet<T>(
-        &mut self,
-        node: &str,
-        change: impl FnOnce(&Kubelet) -> T,
-    ) -> Result<T, String> {
-        let id = self.engine.find(&format!("kubelet/{node}")).ok_or_else(|| format!("no kubelet runs on {node:?}"))?;
-        let done = self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Kubelet>().map(change)).flatten();
-        done.ok_or_else(|| format!("no kubelet runs on {node:?}"))
     }
 }

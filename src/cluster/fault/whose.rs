@@ -1,13 +1,15 @@
 //! Whose fault it is to be: components as a user names them, by a part of their names too.
 
-use crate::engine::control::{Hold, Stale};
-use crate::engine::failing::Failure;
+use crate::client::Informer;
+use crate::controllers::{ControllerManager, apiextensions};
+use crate::node::kubelet::Kubelet;
+use crate::node::proxy::KubeProxy;
 use crate::object::glob::matches;
 use crate::object::nearest::nearest;
 use crate::object::{Key, Kind};
+use crate::scheduler::KubeScheduler;
 
 use super::super::Cluster;
-use super::Fault;
 
 /// So many names are listed where none fits.
 const LISTED: usize = 12;
@@ -58,20 +60,60 @@ pub fn listed(names: impl Iterator<Item = String>) -> String {
 }
 
 impl Cluster {
-    /// A fault as it was typed, with the component's full name where a part of it stands for one alone.
-    pub fn in_full(&self, mut fault: Fault) -> Fault {
-        let names = match &fault {
-            // A machine is none of the processes on it.
-            Fault::Stop(name) | Fault::Start(name) | Fault::Crash(name) if self.is_machine(name) => return fault,
-            Fault::Stop(_) | Fault::Start(_) | Fault::Crash(_) => self.that_stop(),
-            _ => self.component_names(),
-        };
-        for word in whose(&mut fault) {
-            if let Some(name) = one(word, &names) {
-                *word = name;
+    /// The full name of a component that a word is short for; else the word.
+    pub(super) fn full_name(&self, word: &str) -> String {
+        one(word, &self.component_names()).unwrap_or_else(|| word.to_owned())
+    }
+
+    /// The same of a process that can be stopped and started. A machine is none of the processes on it.
+    pub(super) fn full_name_to_stop(&self, word: &str) -> String {
+        let process = (!self.is_machine(word)).then(|| one(word, &self.that_stop())).flatten();
+        process.unwrap_or_else(|| word.to_owned())
+    }
+
+    /// The processes that run, and the controllers in them by name and by account.
+    pub fn component_names(&self) -> Vec<String> {
+        let processes = self.engine.actors().map(|(_, actor)| actor.name().to_owned());
+        let controllers = self.config.parts.controllers.iter().chain(apiextensions::TABLE);
+        let controllers = controllers.flat_map(|row| [row.name, row.account.unwrap_or(row.name)]).map(str::to_owned);
+        let servers = self.engine.servers().map(|(_, name)| name.to_owned());
+        let mut names: Vec<String> = servers.chain(processes).collect();
+        for name in controllers {
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
-        fault
+        names
+    }
+
+    /// A process's informers; none if it is none whose informers are known.
+    pub fn informers(&self, process: &str) -> Option<Vec<Informer>> {
+        let any = self.engine.actor(self.engine.find(process)?)?.as_any();
+        if let Some(kubelet) = any.downcast_ref::<Kubelet>() {
+            return Some(kubelet.informers().into_iter().cloned().collect());
+        }
+        let of_proxy = || Some(any.downcast_ref::<KubeProxy>()?.informers().to_vec());
+        let of_scheduler = || Some(any.downcast_ref::<KubeScheduler>()?.informers().to_vec());
+        let of_manager = || Some(any.downcast_ref::<ControllerManager>()?.informers());
+        of_manager().or_else(of_scheduler).or_else(of_proxy)
+    }
+
+    /// That a name is a component's, so that a slip does not hold nothing.
+    pub(super) fn check_component(&self, glob: &str) -> Result<(), String> {
+        let names = self.component_names();
+        if names.iter().any(|name| matches(glob, name)) {
+            return Ok(());
+        }
+        Err(self.no_component(glob))
+    }
+
+    /// That a node of this name is on.
+    pub(super) fn check_node(&self, name: &str) -> Result<(), String> {
+        let nodes: Vec<&str> = self.machines().collect();
+        if nodes.contains(&name) {
+            return Ok(());
+        }
+        Err(format!("there is no node {name:?} that is on; there are {}", nodes.join(", ")))
     }
 
     /// What a name is told that is no component's.
@@ -153,22 +195,6 @@ fn one(word: &str, names: &[String]) -> Option<String> {
     match short_for(word, names.iter().map(String::as_str)).as_slice() {
         [name] => Some((*name).to_owned()),
         _ => None,
-    }
-}
-
-/// The components that a fault names.
-fn whose(fault: &mut Fault) -> Vec<&mut String> {
-    match fault {
-        Fault::Hold(Hold::Link(a, b)) | Fault::Release(Some(Hold::Link(a, b))) => vec![a, b],
-        Fault::Hold(Hold::Component(name) | Hold::Watch(name, _))
-        | Fault::Release(Some(Hold::Component(name) | Hold::Watch(name, _)))
-        | Fault::Disconnect(name, _)
-        | Fault::Stale(Stale { component: name, .. })
-        | Fault::Fail(Failure { component: name, .. })
-        | Fault::Stop(name)
-        | Fault::Start(name)
-        | Fault::Crash(name) => vec![name],
-        _ => Vec::new(),
     }
 }
 

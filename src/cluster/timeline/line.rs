@@ -78,7 +78,7 @@ pub(super) fn not_understood(line: &str) -> String {
 }
 
 fn unknown(name: &str) -> String {
-    let faults: Vec<&str> = fault::text::USAGE.iter().map(|(name, _)| *name).collect();
+    let faults: Vec<&str> = fault::names().collect();
     let programs: Vec<&str> = programs::plain_names().collect();
     format!(
         "{name:?} is not understood; a line is a kubectl command, sleep SECONDS, NAME=$(kubectl …), \

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::fault::Fault;
 use super::kubectl::{self, Kubectl};
-use crate::engine::{CallId, Memory, unless};
+use crate::engine::{CallId, Memory, Note, unless};
 use crate::node::runtime::exec::Ran;
 use crate::node::runtime::script::Program;
 use crate::node::runtime::script::run::{self, Shell, Sink, Turn, Write};
@@ -171,7 +171,9 @@ impl Runner {
         self.script.borrow_mut().running = line.is_some();
         let Some(text) = line else { return };
         let kubectl = self.kubectl();
-        kubectl.print(&format!("$ {}\n", text.trim_end()));
+        let typed = text.trim_end();
+        kubectl.print(&format!("$ {typed}\n"));
+        kubectl.client.hub().note(|| Note::Typed { line: typed.into() });
         match line::read(&text) {
             Ok(program) => {
                 self.script.borrow_mut().begin(text, program);

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::debugger::expression::matches_glob;
-use crate::debugger::facts::{Class, Facts, Subject};
 use crate::engine::Note;
+use crate::expression::matches_glob;
+use crate::facts::{Class, Facts, Subject};
 use crate::object::selector::Selector;
 use crate::object::{Kind, Object};
 

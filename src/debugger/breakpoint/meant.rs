@@ -1,7 +1,7 @@
 //! What was probably meant by a word that is no term of a breakpoint.
 
 use crate::cluster::fault::whose::{self, short_for, slip};
-use crate::debugger::facts::Class;
+use crate::facts::Class;
 use crate::object::Kind;
 
 use super::parse::{Context, VERBS};
@@ -44,9 +44,7 @@ const OTHERWISE: &[(&str, &str)] = &[
 /// The component that a word is short for, or the glob of them all; none if it is no part of a name.
 pub fn component(word: &str, context: &Context) -> Option<Result<String, String>> {
     let fitting = short_for(word, context.components.iter().map(String::as_str));
-    let all = |glob: String| {
-        fitting.iter().all(|name| crate::debugger::expression::matches_glob(&glob, name)).then_some(glob)
-    };
+    let all = |glob: String| fitting.iter().all(|name| crate::expression::matches_glob(&glob, name)).then_some(glob);
     match fitting.as_slice() {
         [] => None,
         [one] => Some(Ok((*one).to_owned())),

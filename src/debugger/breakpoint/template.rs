@@ -1,7 +1,7 @@
 //! What a logpoint prints: text with expressions in braces.
 
-use crate::debugger::expression::eval::Scope;
-use crate::debugger::expression::{self, Expression};
+use crate::expression::eval::Scope;
+use crate::expression::{self, Expression};
 
 /// A template, parsed.
 #[derive(Clone, Debug)]

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Cluster;
 use crate::cluster::fault::Fault as Breaks;
+use crate::cluster::fault::delivery::{Disconnect, Drop};
+use crate::cluster::fault::processes::Process;
 use crate::engine::control::{Hold, Stale};
 use crate::engine::failing::{Failing, Failure};
 use crate::engine::{Engine, Note, Pending, ReplyTo, Step, What};
@@ -230,20 +232,20 @@ impl Fault {
     pub fn breaks(&self, cluster: &Cluster, event: &Pending) -> Vec<Breaks> {
         let stale = |name: &String, plural, revision| {
             let (component, kind) = (name.clone(), Kind::from_word(plural)?);
-            Some(Breaks::Stale(Stale { component, kind, revision }))
+            Some(Breaks::of(Stale { component, kind, revision }))
         };
         let first = match self {
             Fault::Hold(component, plural) => {
                 let hold = Kind::from_word(plural).map(|kind| Hold::Watch(component.clone(), kind));
-                hold.filter(|hold| !cluster.engine.controls().holds.contains(hold)).map(Breaks::Hold)
+                hold.filter(|hold| !cluster.engine.controls().holds.contains(hold)).map(Breaks::of)
             }
-            Fault::Drop => Some(Breaks::Drop(event.id)),
+            Fault::Drop => Some(Breaks::of(Drop(event.id))),
             Fault::Disconnect(component, plural) => {
-                Kind::from_word(plural).map(|kind| Breaks::Disconnect(component.clone(), kind))
+                Kind::from_word(plural).map(|kind| Breaks::of(Disconnect(component.clone(), kind)))
             }
-            Fault::Crash(name) | Fault::Rewind(name, ..) => Some(Breaks::Crash(name.clone())),
+            Fault::Crash(name) | Fault::Rewind(name, ..) => Some(Breaks::of(Process::crash(name))),
             Fault::Stale(name, plural, revision) => stale(name, plural, *revision),
-            Fault::Fail(how) => failure(how, event).map(Breaks::Fail),
+            Fault::Fail(how) => failure(how, event).map(Breaks::of),
         };
         let second = match self {
             Fault::Rewind(name, plural, revision) => stale(name, plural, *revision),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::{Cluster, Saved};
-use crate::debugger::properties::Property;
+use crate::properties::Property;
 
 use super::run::{Course, Running, Schedule};
 use super::trace::Trace;

@@ -68,7 +68,7 @@ use fault::{FaultKind, Where};
 use run::{Repeat, Runner, Schedule};
 use trace::Next;
 use walk::Walk;
-use workers::{Job, Outcome, Workers};
+use workers::{Job, Outcome};
 
 /// How far the explorer looks.
 #[derive(Clone, Debug)]
@@ -218,18 +218,15 @@ impl Search {
 
     /// Goes on until all was run, something broke, so many schedules were run, or `progress` says no.
     pub fn go(&mut self, subject: &Subject, bound: &Bound, threads: usize, mut progress: impl FnMut(&Search) -> bool) {
-        let mut workers = Workers::default();
-        std::thread::scope(|scope| {
-            workers.start(scope, subject, bound, threads.max(1));
+        workers::on(subject, bound, threads, |run| {
             while self.report.violation.is_none() && self.report.schedules < bound.schedules && progress(self) {
                 let batch = self.batch(bound);
                 if batch.is_empty() {
                     break;
                 }
                 let jobs: Vec<Job> = batch.into_iter().map(Job::Schedule).collect();
-                workers.run(&jobs).into_iter().for_each(|outcome| self.learn(outcome));
+                run(&jobs).into_iter().for_each(|outcome| self.learn(outcome));
             }
-            workers.stop();
         });
         self.report.exhausted = self.waiting() == 0 && self.report.violation.is_none();
     }
@@ -304,15 +301,13 @@ fn walks(
     let usual = runner.run(&mut Repeat::new(&Schedule::new()));
     let length = usual.events();
     let mut found = None;
-    let mut workers = Workers::default();
-    std::thread::scope(|scope| {
-        workers.start(scope, subject, bound, threads.max(1));
+    workers::on(subject, bound, threads, |run| {
         let mut next = 0;
         while next < runs && found.is_none() && progress(search) {
             let end = runs.min(next + BATCH as u64);
             let walk = |run| Job::Walk(Walk { seed: seed.wrapping_mul(1_000_003).wrapping_add(run), depth, length });
             let jobs: Vec<Job> = (next..end).map(walk).collect();
-            for outcome in workers.run(&jobs) {
+            for outcome in run(&jobs) {
                 if found.is_none() {
                     found = outcome.violation.clone().map(|(_, schedule)| schedule);
                     search.learn(outcome);
@@ -320,7 +315,6 @@ fn walks(
             }
             next = end;
         }
-        workers.stop();
     });
     if let Some(schedule) = found {
         search.report.violation = shortened(&mut runner, schedule);

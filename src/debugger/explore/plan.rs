@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::cluster::Cluster;
 use crate::cluster::scenario::{Exploration, Scenario};
-use crate::debugger::properties::own::{Stated, read};
-use crate::debugger::properties::{SHARED, named};
+use crate::properties::own::{Stated, read};
+use crate::properties::{SHARED, named};
 
 use super::Bound;
 use super::fault::{FaultKind, Where};

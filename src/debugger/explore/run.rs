@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice::Choice;
 use crate::cluster::fault::Fault as Breaks;
+use crate::cluster::fault::delivery::Release;
 use crate::cluster::{Cluster, Saved};
-use crate::debugger::choice::Choice;
-use crate::debugger::properties::Property;
-use crate::engine::control::Hold;
+use crate::engine::control::{Hold, Stale};
 use crate::engine::{EventId, Pending, Step, What};
 use crate::object::Kind;
 use crate::object::time::Instant;
+use crate::properties::Property;
 use crate::wire::WatchEvent;
 
 use super::access::Access;
@@ -215,7 +216,7 @@ impl Course {
     fn release(&mut self, cluster: &mut Cluster) -> bool {
         let held: Vec<Hold> = cluster.engine.controls().holds.clone();
         for hold in &held {
-            self.do_fault(cluster, Breaks::Release(Some(hold.clone())));
+            self.do_fault(cluster, Breaks::of(Release(Some(hold.clone()))));
             self.names.adopt(cluster, digest(&"release"), self.trace.steps.len());
         }
         !held.is_empty()
@@ -235,10 +236,11 @@ impl Course {
         if cluster.fault(fault.clone()).is_err() {
             return false;
         }
-        match &fault {
-            Breaks::Stale(stale) => self.frozen.push((stale.component.clone(), stale.kind)),
-            Breaks::Hold(_) => self.held_since = cluster.engine.now(),
-            _ => {}
+        if let Some(stale) = fault.is::<Stale>() {
+            self.frozen.push((stale.component.clone(), stale.kind));
+        }
+        if fault.is::<Hold>().is_some() {
+            self.held_since = cluster.engine.now();
         }
         self.trace.choices.push((after, Choice::Fault(fault)));
         true
@@ -369,7 +371,7 @@ impl Course {
         if let Some(at) = self.frozen.iter().position(|frozen| *frozen == (name.clone(), *kind)) {
             self.frozen.remove(at);
             let hold = Hold::Watch(name, *kind);
-            self.do_fault(cluster, Breaks::Hold(hold));
+            self.do_fault(cluster, Breaks::of(hold));
             self.names.adopt(cluster, digest(&"freeze"), self.trace.steps.len());
         }
     }

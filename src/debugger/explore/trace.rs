@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::debugger::choice::Choice;
+use crate::choice::Choice;
 use crate::object::time::Instant;
 use crate::wire::WatchId;
 

@@ -50,52 +50,54 @@ impl Outcome {
     }
 }
 
-/// Threads that run jobs.
-#[derive(Default)]
-pub struct Workers {
-    to: Vec<Sender<Vec<Job>>>,
-    from: Vec<Receiver<Vec<Outcome>>>,
+/// Has `search` done with a way to run a batch of jobs, on so many threads; what comes back is in the batch's order. One is
+/// the caller's own, and none is started then.
+pub fn on<T>(
+    subject: &Subject,
+    bound: &Bound,
+    threads: usize,
+    search: impl FnOnce(&mut dyn FnMut(&[Job]) -> Vec<Outcome>) -> T,
+) -> T {
+    if threads <= 1 {
+        let mut runner = Runner::new(subject, bound);
+        return search(&mut |batch| batch.iter().map(|job| job.run(&mut runner, bound)).collect());
+    }
+    std::thread::scope(|scope| {
+        let workers: Vec<Worker> = (0..threads).map(|_| Worker::start(scope, subject, bound)).collect();
+        search(&mut |batch| run(&workers, batch))
+    })
 }
 
-impl Workers {
-    /// Starts so many.
-    pub fn start<'s, 'e>(
-        &mut self,
-        scope: &'s Scope<'s, 'e>,
-        subject: &'e Subject<'e>,
-        bound: &'e Bound,
-        threads: usize,
-    ) {
-        for _ in 0..threads {
-            let (to, work) = channel::<Vec<Job>>();
-            let (done, from) = channel();
-            scope.spawn(move || {
-                let mut runner = Runner::new(subject, bound);
-                for jobs in work {
-                    let outcomes: Vec<Outcome> = jobs.iter().map(|job| job.run(&mut runner, bound)).collect();
-                    if done.send(outcomes).is_err() {
-                        return;
-                    }
+/// A thread that runs jobs until there is nothing left that could send it one.
+struct Worker {
+    to: Sender<Vec<Job>>,
+    from: Receiver<Vec<Outcome>>,
+}
+
+impl Worker {
+    fn start<'s, 'e>(scope: &'s Scope<'s, 'e>, subject: &'e Subject<'e>, bound: &'e Bound) -> Worker {
+        let (to, work) = channel::<Vec<Job>>();
+        let (done, from) = channel();
+        scope.spawn(move || {
+            let mut runner = Runner::new(subject, bound);
+            for jobs in work {
+                let outcomes: Vec<Outcome> = jobs.iter().map(|job| job.run(&mut runner, bound)).collect();
+                if done.send(outcomes).is_err() {
+                    return;
                 }
-            });
-            self.to.push(to);
-            self.from.push(from);
-        }
+            }
+        });
+        Worker { to, from }
     }
+}
 
-    /// Runs a batch. What comes back is in its order.
-    pub fn run(&mut self, batch: &[Job]) -> Vec<Outcome> {
-        let share = batch.len().div_ceil(self.to.len()).max(1);
-        let shares: Vec<&[Job]> = batch.chunks(share).collect();
-        for (to, share) in self.to.iter().zip(&shares) {
-            // A worker that is gone has panicked; the scope passes that on.
-            let _ = to.send(share.to_vec());
-        }
-        self.from.iter().zip(&shares).flat_map(|(from, _)| from.recv().unwrap_or_default()).collect()
+/// Runs a batch, a share on each thread.
+fn run(workers: &[Worker], batch: &[Job]) -> Vec<Outcome> {
+    let share = batch.len().div_ceil(workers.len()).max(1);
+    let shares: Vec<&[Job]> = batch.chunks(share).collect();
+    for (worker, share) in workers.iter().zip(&shares) {
+        // A worker that is gone has panicked; the scope passes that on.
+        let _ = worker.to.send(share.to_vec());
     }
-
-    /// Ends the threads: each stops when there is nobody left to send it a job.
-    pub fn stop(&mut self) {
-        self.to.clear();
-    }
+    workers.iter().zip(&shares).flat_map(|(worker, _)| worker.from.recv().unwrap_or_default()).collect()
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::cluster::scenario::OwnProperty;
-use crate::debugger::expression::eval::Scope;
-use crate::debugger::expression::{Expression, Root, parse};
-use crate::debugger::facts::{Facts, Subject, View};
 use crate::engine::{Engine, Step};
+use crate::expression::eval::Scope;
+use crate::expression::{Expression, Root, parse};
+use crate::facts::{Facts, Subject, View};
 use crate::object::glob::matches;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};

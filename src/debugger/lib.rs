@@ -21,6 +21,12 @@
 //!
 //! Must hold: looking changes nothing; the same commands on the same scenario give the same stops.
 
+use kubestep_bugs as bugs;
+use kubestep_cluster::cluster;
+use kubestep_controllers::controllers;
+use kubestep_machinery::{apiserver, client, engine, object, store, wire};
+use kubestep_node::node;
+
 pub mod audit;
 pub mod breakpoint;
 pub mod causes;

@@ -1,4 +1,4 @@
-//! `edit` at a terminal: the object in the user's editor, and what was changed in it as a patch.
+//! `edit`: the object in an editor, which the face opens, and what was changed in it as a patch.
 //!
 //! As kubectl does it: what is invalid is opened again with the reason on top; what is unchanged or empty is given up; what
 //! cannot be saved is kept in its file. What comes of it is a line that is typed in `edit`'s place, so that a journal has what
@@ -9,17 +9,12 @@
 //!
 //! Left out: files with several objects, `--subresource`, `-o json`, `--windows-line-endings`.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use serde_json::{Value, json};
 
-use super::Stepper;
-use super::commands::Line;
 use crate::object::Kind;
 use crate::object::patch::{diff_merge, diff_strategic};
+
+use super::Stepper;
 
 /// What stands above the object.
 const HEAD: &str = "# Please edit the object below. Lines beginning with a '#' will be ignored,\n\
@@ -29,54 +24,84 @@ const HEAD: &str = "# Please edit the object below. Lines beginning with a '#' w
 /// What is said before the line that is typed instead.
 pub const SENT: &str = "what was changed is sent as: ";
 
-/// The words after `edit`, if the line edits.
-pub fn asks(line: &str) -> Option<Vec<String>> {
-    match Line::read(line).ok()?.words() {
-        [edit, words @ ..] if edit == "edit" => Some(words.to_vec()),
-        [kubectl, edit, words @ ..] if (kubectl == "kubectl" || kubectl == "k") && edit == "edit" => {
-            Some(words.to_vec())
-        }
-        _ => None,
-    }
+/// What was changed in an object that is being edited.
+pub struct Edit {
+    /// The words after `edit`.
+    words: Vec<String>,
+    before: Value,
+    /// What the editor opens.
+    pub text: String,
+    /// Whether something was refused.
+    refused: bool,
 }
 
-/// The line to type instead of `edit` with these words, once the editor is left; or why nothing is to be done.
-pub fn instead(stepper: &mut Stepper, words: &[String]) -> Result<String, String> {
-    if words.is_empty() {
-        return Err("write for example: edit deployment web".to_owned());
+/// What comes of a text when its editor is left.
+pub enum Edited {
+    /// It is opened again, with the reason on top.
+    Again(Edit),
+    /// This line is typed instead of `edit`.
+    Instead(String),
+    /// It is given up: why.
+    Left(String),
+    /// It is given up, and the face keeps the text: what is said before the place is named, and after.
+    Kept {
+        /// Before it.
+        before: Option<String>,
+        /// After it.
+        after: Option<String>,
+    },
+}
+
+impl Edit {
+    /// The object that `edit` with these words opens.
+    ///
+    /// # Errors
+    /// Why nothing is to be done.
+    pub fn begin(stepper: &mut Stepper, words: &[String]) -> Result<Edit, String> {
+        if words.is_empty() {
+            return Err("write for example: edit deployment web".to_owned());
+        }
+        let asked = [&["get".to_owned()][..], words, &["-o".to_owned(), "yaml".to_owned()]].concat();
+        let shown = stepper.session.read(&asked);
+        let before = object(&shown).map_err(|_| shown.trim_end().to_owned())?;
+        Ok(Edit { words: words.to_vec(), before, text: format!("{HEAD}{shown}"), refused: false })
     }
-    let asked = [&["get".to_owned()][..], words, &["-o".to_owned(), "yaml".to_owned()]].concat();
-    let shown = stepper.session.read(&asked);
-    let before = object(&shown).map_err(|_| shown.trim_end().to_owned())?;
-    let mut file = Scratch::new().map_err(|error| format!("no file can be made to edit: {error}"))?;
-    let mut text = format!("{HEAD}{shown}");
-    let mut refused = false;
-    loop {
-        let after = file.edit(&text)?;
-        if without_comments(&after) == without_comments(&text) {
-            return Err(match refused {
-                true => format!("{}\nEdit cancelled, no valid changes were saved.", file.keep()),
-                false => "Edit cancelled, no changes made.".to_owned(),
-            });
+
+    /// The editor was left with this text.
+    pub fn left(self, stepper: &mut Stepper, after: &str) -> Edited {
+        if without_comments(after) == without_comments(&self.text) {
+            return match self.refused {
+                true => kept(None, Some("Edit cancelled, no valid changes were saved.")),
+                false => Edited::Left("Edit cancelled, no changes made.".to_owned()),
+            };
         }
-        if without_comments(&after).trim().is_empty() {
-            return Err("Edit cancelled, saved file was empty.".to_owned());
+        if without_comments(after).trim().is_empty() {
+            return Edited::Left("Edit cancelled, saved file was empty.".to_owned());
         }
-        let reason = match object(&after) {
-            Ok(after) => {
-                let change = patch(&before, &after).map_err(|why| format!("{}\n{why}", file.keep()))?;
-                let Some(change) = change else { return Err(format!("{} skipped", named(&before))) };
-                let typed = [&["patch".to_owned()][..], words, &change.flags()].concat();
+        let reason = match object(after) {
+            Ok(object) => {
+                let change = match patch(&self.before, &object) {
+                    Ok(Some(change)) => change,
+                    Ok(None) => return Edited::Left(format!("{} skipped", named(&self.before))),
+                    Err(why) => return kept(None, Some(&why)),
+                };
+                let typed = [&["patch".to_owned()][..], &self.words, &change.flags()].concat();
                 match stepper.session.rehearse(&typed) {
-                    Ok(_) => return Ok(format!("kubectl {}", shell_words::join(typed))),
-                    Err(why) => invalid(&before, &why).ok_or_else(|| format!("{}\n{}", why.trim_end(), file.keep()))?,
+                    Ok(_) => return Edited::Instead(format!("kubectl {}", shell_words::join(typed))),
+                    Err(why) => match invalid(&self.before, &why) {
+                        Some(reason) => reason,
+                        None => return kept(Some(why.trim_end()), None),
+                    },
                 }
             }
             Err(why) => format!("# The edited file had a syntax error: {}\n", why.replace('\n', "\n# ")),
         };
-        refused = true;
-        text = format!("{HEAD}{reason}#\n{}", without_comments(&after));
+        Edited::Again(Edit { text: format!("{HEAD}{reason}#\n{}", without_comments(after)), refused: true, ..self })
     }
+}
+
+fn kept(before: Option<&str>, after: Option<&str>) -> Edited {
+    Edited::Kept { before: before.map(str::to_owned), after: after.map(str::to_owned) }
 }
 
 fn object(text: &str) -> Result<Value, String> {
@@ -146,69 +171,6 @@ fn without_comments(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
 }
 
-/// A file that goes with the value, unless it is kept.
-struct Scratch {
-    path: PathBuf,
-    kept: bool,
-}
-
-impl Scratch {
-    fn new() -> io::Result<Scratch> {
-        for number in 1.. {
-            let path = std::env::temp_dir().join(format!("kubestep-edit-{}-{number}.yaml", std::process::id()));
-            match File::create_new(&path) {
-                Ok(_) => return Ok(Scratch { path, kept: false }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::other("there are too many"))
-    }
-
-    /// What an editor makes of a text.
-    fn edit(&self, text: &str) -> Result<String, String> {
-        let failed = |error: io::Error| format!("{} cannot be edited: {error}", self.path.display());
-        fs::write(&self.path, text).map_err(failed)?;
-        run_editor(&self.path)?;
-        fs::read_to_string(&self.path).map_err(failed)
-    }
-
-    /// Leaves it where it is, and says where: nobody's work is lost.
-    fn keep(&mut self) -> String {
-        self.kept = true;
-        format!("A copy of your changes has been stored to {:?}", self.path.display().to_string())
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Whoever cannot remove it leaves a file too many.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Opens the editor that the user has named, or vi, and waits for its end.
-fn run_editor(path: &Path) -> Result<(), String> {
-    let named = |variable: &str| std::env::var(variable).ok().filter(|editor| !editor.trim().is_empty());
-    let usual = if cfg!(windows) { "notepad" } else { "vi" };
-    let editor = ["KUBE_EDITOR", "EDITOR"].into_iter().find_map(named).unwrap_or_else(|| usual.to_owned());
-    let words = shell_words::split(&editor).map_err(|_| format!("{editor:?} has a quote that is not closed"))?;
-    let [program, arguments @ ..] = words.as_slice() else { return Err("no editor is named".to_owned()) };
-    // What is not written out now would stand in the middle of the editor's screen.
-    let _ = io::stdout().flush();
-    let status = Command::new(program).args(arguments).arg(path).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("there was a problem with the editor {editor:?}: {status}; nothing was changed")),
-        Err(error) => Err(format!(
-            "unable to launch the editor {editor:?}: {error}; set KUBE_EDITOR or EDITOR to another before kubestep \
-             starts, or use patch"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,20 +219,6 @@ mod tests {
             ("Error from server (Forbidden): no\n", None),
         ] {
             assert_eq!(invalid(&web, said).as_deref(), shown, "{said}");
-        }
-    }
-
-    #[test]
-    fn lines_that_edit() {
-        for (line, words) in [
-            ("edit deployment web", Some(vec!["deployment", "web"])),
-            ("kubectl edit deploy/web -n a", Some(vec!["deploy/web", "-n", "a"])),
-            ("k edit", Some(vec![])),
-            ("kubectl get edit", None),
-            ("editor", None),
-        ] {
-            let words = words.map(|words| words.into_iter().map(str::to_owned).collect::<Vec<_>>());
-            assert_eq!(asks(line), words, "{line}");
         }
     }
 }

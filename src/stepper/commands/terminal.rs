@@ -1,34 +1,25 @@
 //! What is typed into a shell in a container, which `kubectl exec -it`, `run -it` and their like have opened.
 //!
-//! While that shell waits for a line the prompt is its own. Faces make `type ls` of `ls` then, and a line that begins with a
-//! colon is the stepper's: see [`Stepper::meant`]. So whatever is typed is a command of the stepper's, in a journal too.
+//! While that shell waits for a line the prompt is its own. `ls` is `type ls` then, and a line that begins with a colon is the
+//! stepper's: see [`Stepper::read`]. So all that is typed is a command of the stepper's, in a journal too.
 
 use crate::cluster::kubectl::terminal::State;
 use crate::debugger::{Advance, Choice, Goal};
 use crate::node::runtime::terminal::{CTRL_C, CTRL_D};
 
-use super::super::Stepper;
 use super::super::complete::candidates;
-use super::super::paths::slashed;
-use super::super::prompt::PROMPT;
+use super::super::typed::{ESCAPE, escaped};
+use super::super::{Stepper, Typed};
 use super::{Answer, Reply, movement};
 
-/// The command, with the space behind it.
-pub const TYPE: &str = "type ";
-
-/// What stands before a line that is the stepper's, where another's prompt is shown.
-const ESCAPE: char = ':';
+/// The stepper's prompt.
+pub const PROMPT: &str = "(kubestep)";
 
 /// What a shell without a prompt has.
 const NO_PROMPT: &str = ">";
 
-/// What is to be typed, if the line says so.
-pub fn asks(line: &str) -> Option<&str> {
-    line.trim_start().strip_prefix(TYPE).filter(|text| !text.trim().is_empty())
-}
-
 /// Types a line or a key, and goes on until the shell waits for the next.
-pub fn into_shell(stepper: &mut Stepper, text: &str) -> Reply {
+pub(super) fn into_shell(stepper: &mut Stepper, text: &str) -> Reply {
     stepper.session.choose(Choice::Typed(text.trim_end().to_owned()))?;
     let end = movement::go(stepper, &mut Goal::Quiet);
     let works = matches!(stepper.session.cluster.shell(), Some(shell) if shell.state == State::Works);
@@ -51,9 +42,11 @@ fn unknown(text: &str, printed: &str) -> Option<String> {
 }
 
 /// What is said, beside that there is no such command, while a shell waits: to programs, which have no other prompt.
-pub fn instead(stepper: &Stepper, text: &str) -> String {
+pub(super) fn instead(stepper: &Stepper, text: &str) -> String {
     let shell = stepper.session.cluster.shell().filter(|shell| shell.prompt().is_some());
-    shell.map(|shell| format!("; the shell in {} gets it by: {TYPE}{}", shell.place, text.trim())).unwrap_or_default()
+    shell
+        .map(|shell| format!("; the shell in {} gets it by: {}", shell.place, Typed::into_shell(text.trim()).text))
+        .unwrap_or_default()
 }
 
 impl Stepper {
@@ -66,27 +59,14 @@ impl Stepper {
         }
     }
 
-    /// The command that a line is at this prompt; none if it does nothing there.
-    pub fn meant(&self, line: &str) -> Option<String> {
-        match escaped(line) {
-            // Also where there is no need for it: while a line of the shell's runs, say.
-            Some(command) => Some(command.to_owned()),
-            None if self.session.cluster.shell_waits() != Some(true) => {
-                Some(if cfg!(windows) { slashed(line) } else { line.to_owned() })
-            }
-            None if line.trim().is_empty() => None,
-            None => Some(format!("{TYPE}{line}")),
-        }
-    }
-
     /// The command that Ctrl-C is; none without a shell.
-    pub fn interrupts(&self) -> Option<String> {
-        self.session.cluster.shell_waits().map(|_| format!("{TYPE}{CTRL_C}"))
+    pub fn interrupts(&self) -> Option<Typed> {
+        self.session.cluster.shell_waits().map(|_| Typed::into_shell(CTRL_C))
     }
 
     /// The command that Ctrl-D is on an empty line; none unless a shell waits.
-    pub fn ends_input(&self) -> Option<String> {
-        self.session.cluster.shell_waits().filter(|waits| *waits).map(|_| format!("{TYPE}{CTRL_D}"))
+    pub fn ends_input(&self) -> Option<Typed> {
+        self.session.cluster.shell_waits().filter(|waits| *waits).map(|_| Typed::into_shell(CTRL_D))
     }
 
     /// What is said when the prompt becomes a shell's.
@@ -123,10 +103,4 @@ impl Stepper {
             _ => candidates(&self.session, input),
         }
     }
-}
-
-/// The stepper's command in a line for a shell: `:` before a blank is the shell's own.
-fn escaped(line: &str) -> Option<&str> {
-    let command = line.trim().strip_prefix(ESCAPE)?;
-    command.chars().next().is_none_or(|c| c.is_ascii_alphanumeric() || c == '?').then_some(command)
 }

@@ -63,8 +63,8 @@ pub const GROUP: Group = Group {
             more: "It stops when the scenario has typed its next command and nothing has come of that yet.\n",
             run: Stops(|stepper, line| {
                 line.nothing()?;
-                let (printed, first) = (stepper.session.cluster.kubectl.printed(), stepper.session.typed().is_empty());
-                run_on(stepper, Goal::NextLine { printed, first })
+                let first = stepper.session.typed().is_empty();
+                run_on(stepper, Goal::NextLine { first })
             }),
         },
         Command {
@@ -120,9 +120,8 @@ fn ask_or_advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
     told(stepper, stop, times, skipped)
 }
 
-/// What comes of a line that answers the open question; none if it does not.
-pub fn predicted(stepper: &mut Stepper, line: &Line) -> Option<Reply> {
-    let number = line.words().first().filter(|_| line.words().len() == 1)?.parse().ok()?;
+/// What comes of a number that answers the open question; none if no question is open.
+pub(super) fn predicted(stepper: &mut Stepper, number: usize) -> Option<Reply> {
     let quiz = stepper.quiz.as_mut()?;
     let stop = quiz.open.as_ref()?.1;
     match quiz.take(number) {

@@ -13,7 +13,7 @@ use crate::engine::{Pending, Step, Table};
 use crate::object::time::Instant;
 
 use super::palette;
-use super::tui::ansi;
+use super::wrap::hanging;
 
 /// So many changed fields are shown; `why` and `get -o yaml` show the rest.
 const FIELDS_SHOWN: usize = 8;
@@ -297,7 +297,7 @@ impl View {
     }
 
     fn fact(&self, out: &mut String, fact: &Fact, most: usize) {
-        let lines = ansi::wrapped(&fact.text, self.width - head_width(&fact.topic));
+        let lines = hanging(&fact.text, self.width - head_width(&fact.topic));
         let more = if lines.len() > most { "…" } else { "" };
         for (number, line) in (1..).zip(lines.iter().take(most)) {
             let text = if number == most { format!("{line}{more}") } else { line.clone() };
@@ -355,7 +355,7 @@ impl View {
 
     /// The same in as many lines as it takes: of why and of who waits nothing is left out.
     fn wrapped(&self, out: &mut String, label: &str, text: &str) {
-        for line in ansi::wrapped(text, self.width - head_width(label)) {
+        for line in hanging(text, self.width - head_width(label)) {
             self.section(out, label, &line);
         }
     }

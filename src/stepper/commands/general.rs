@@ -42,10 +42,10 @@ fn help(line: &Line, width: usize) -> Text {
         "" => Ok(overview()),
         "all" => Ok(GROUPS.iter().map(group).collect()),
         word => match (GROUPS.iter().find(|group| group.name == word), super::find(word)) {
-            (None, Some(command)) => Ok(about(command)),
+            (None, Some((_, command))) => Ok(about(command)),
             (Some(known), None) => Ok(group(known)),
             // `stop` is a command and a group.
-            (Some(known), Some(command)) => Ok(format!("{}\nthe group {word}:\n{}", about(command), group(known))),
+            (Some(known), Some((_, command))) => Ok(format!("{}\nthe group {word}:\n{}", about(command), group(known))),
             (None, None) if kubectl::knows(word) => Ok(format!("{word} is kubectl's: {word} --help\n")),
             (None, None) => Err(super::unknown(word)),
         },

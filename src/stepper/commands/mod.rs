@@ -11,18 +11,16 @@
 //! - [`ask`], about what was: causes, effects, changes.
 //! - [`look`], at what is; [`held`], in caches and queues.
 //! - [`decide`], what comes next, and what breaks.
-//! - [`cluster`], kubectl and the world outside. [`mod@shell`], lines that a shell has to read; [`typed`], those for a shell in a
-//!   container.
+//! - [`cluster`], kubectl and the world outside. [`terminal`], the shell in a container that a command has opened.
 //! - [`keep`], sessions as files.
 //! - [`general`], help and the end.
 
-use crate::cluster::kubectl;
 use crate::debugger::Stop;
 use crate::debugger::quiz::Question;
 use crate::object::Kind;
 use crate::object::nearest::nearest;
 
-use super::Stepper;
+use super::{Stepper, Typed, What};
 
 pub mod ask;
 pub mod back;
@@ -34,9 +32,8 @@ pub mod keep;
 pub mod line;
 pub mod look;
 pub mod movement;
-pub mod shell;
 pub mod stop;
-pub mod typed;
+pub mod terminal;
 
 pub use line::Line;
 
@@ -71,6 +68,7 @@ impl Answer {
 }
 
 /// How a command is done.
+#[derive(Debug)]
 pub enum Run {
     /// It says something.
     Says(fn(&mut Stepper, &Line) -> Text),
@@ -79,6 +77,7 @@ pub enum Run {
 }
 
 /// A command of the prompt: a row in the table of its group.
+#[derive(Debug)]
 pub struct Command {
     /// Its name, then its short names.
     pub names: &'static [&'static str],
@@ -93,6 +92,7 @@ pub struct Command {
 }
 
 /// Commands that belong together.
+#[derive(Debug)]
 pub struct Group {
     /// `move`, `look` …
     pub name: &'static str,
@@ -126,40 +126,36 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     all().flat_map(|command| command.names).copied()
 }
 
-/// The command that a word names.
-pub fn find(word: &str) -> Option<&'static Command> {
-    all().find(|command| command.names.contains(&word))
+/// The command that a word names, and its group.
+pub fn find(word: &str) -> Option<(&'static Group, &'static Command)> {
+    let of =
+        |group: &'static Group| Some((group, group.commands.iter().find(|command| command.names.contains(&word))?));
+    GROUPS.iter().find_map(of)
 }
 
-/// Whether a line as it was typed would change anything: whoever repeats a session can leave the others out.
-pub fn acts(text: &str) -> bool {
-    let name = read(text).map(|line| line.name().to_owned()).unwrap_or_default();
-    let looks = |group: &Group| !group.acts && group.commands.iter().any(|c| c.names.contains(&name.as_str()));
-    !GROUPS.iter().any(looks)
+/// Does what a line says.
+pub(super) fn run(stepper: &mut Stepper, typed: &Typed) -> Reply {
+    match &typed.what {
+        What::Nothing => Ok(Answer::default()),
+        What::Command { command: Command { run: Run::Says(run), .. }, line, .. } => {
+            run(stepper, line).map(Answer::says)
+        }
+        What::Command { command: Command { run: Run::Stops(run), .. }, line, .. } => run(stepper, line),
+        What::Kubectl(line) => cluster::kubectl(stepper, line.words()).map(Answer::says),
+        What::Edit(_) => Err(cluster::NO_EDITOR.to_owned()),
+        What::Shell(line) => cluster::start_shell(stepper, line).map(Answer::says),
+        What::IntoShell(text) => terminal::into_shell(stepper, text),
+        What::Number(number, line) => {
+            movement::predicted(stepper, *number).unwrap_or_else(|| Err(nothing_like(stepper, line)))
+        }
+        What::Unknown(line) => Err(nothing_like(stepper, line)),
+        What::Wrong(why) => Err(why.clone()),
+    }
 }
 
-fn read(text: &str) -> Result<Line, String> {
-    Line::read(if text.trim().is_empty() { "step" } else { text })
-}
-
-/// Runs a line as it was typed. An empty one is `step`.
-pub fn run(stepper: &mut Stepper, text: &str) -> Reply {
-    if let Some(text) = typed::asks(text) {
-        return typed::into_shell(stepper, text);
-    }
-    if let Some(line) = shell::line(text) {
-        return shell::start(stepper, line?).map(Answer::says);
-    }
-    let line = read(text)?;
-    if let Some(answer) = movement::predicted(stepper, &line) {
-        return answer;
-    }
-    match find(line.name()).map(|command| &command.run) {
-        Some(Run::Says(run)) => run(stepper, &line).map(Answer::says),
-        Some(Run::Stops(run)) => run(stepper, &line),
-        None if kubectl::knows(line.name()) => cluster::kubectl(stepper, line.words()).map(Answer::says),
-        None => Err(unknown(line.name()) + &typed::instead(stepper, text)),
-    }
+/// What is said of a line that is nothing here; to programs, which have no other prompt, also how a shell gets it.
+fn nothing_like(stepper: &Stepper, line: &Line) -> String {
+    unknown(line.name()) + &terminal::instead(stepper, line.text())
 }
 
 /// Commands of other programs, and what does the like here.

@@ -14,9 +14,9 @@ use crate::debugger::{Session, causes, chapters, describe, explain, timeline};
 use crate::engine::{Pending, Step};
 use crate::object::explain::Field;
 
-use super::Stepper;
 use super::commands::held::{self, Queues};
-use super::commands::{self, Line, ask, back};
+use super::commands::{Line, ask, back};
+use super::{Stepper, Typed, What};
 
 /// So many effects are told.
 const EFFECTS: usize = 1_000;
@@ -24,26 +24,26 @@ const EFFECTS: usize = 1_000;
 type Told = Result<Value, String>;
 
 /// The value of a command that has just been carried out; none if all it says is its text.
-pub fn told(stepper: &mut Stepper, text: &str) -> Option<Value> {
-    let line = Line::read(text).ok()?;
+pub fn told(stepper: &mut Stepper, typed: &Typed) -> Option<Value> {
+    let What::Command { command, line, .. } = &typed.what else { return None };
     let session = &stepper.session;
-    let value = match commands::find(line.name())?.names[0] {
-        "why" => why(session, &line),
-        "effects" => effects(session, &line),
-        "timeline" => messages(session, &line),
-        "diff" => diff(session, &line),
-        "history" => history(session, &line),
-        "who" => who(session, &line),
-        "explain" => explained(session, &line),
+    let value = match command.names[0] {
+        "why" => why(session, line),
+        "effects" => effects(session, line),
+        "timeline" => messages(session, line),
+        "diff" => diff(session, line),
+        "history" => history(session, line),
+        "who" => who(session, line),
+        "explain" => explained(session, line),
         "where" => Ok(place(session)),
         "pending" => Ok(pending(session, line.flag("--all").unwrap_or(false))),
         "stack" => Ok(json!({"topic": "stack", "tasks": stop::all_waiting(session)})),
-        "cache" => cache(session, &line),
-        "queue" => queue(session, &line),
+        "cache" => cache(session, line),
+        "queue" => queue(session, line),
         "breakpoints" => Ok(breakpoints(session)),
         "choices" => Ok(choices(session)),
         "branches" => Ok(branches(session)),
-        "compare" => compare(stepper, &line),
+        "compare" => compare(stepper, line),
         _ => return None,
     };
     value.ok()

@@ -1,9 +1,5 @@
 //! Sessions as files.
 
-use std::io;
-use std::path::Path;
-
-use crate::cluster::workdir;
 use crate::debugger::file::{self, File};
 
 use super::super::Stepper;
@@ -28,33 +24,20 @@ pub const GROUP: Group = Group {
 
 fn save(stepper: &Stepper, line: &Line) -> Text {
     let path = line.one("save web.kubestep")?;
-    let text = file::save(&stepper.session);
-    let there = Path::new(path);
-    if there.exists() && !(there.is_file() && is_session(there)) {
-        return Err(format!("{path} is there, and is no saved session: take another name"));
-    }
-    write_whole(there, &text).map_err(|error| format!("{path} cannot be written: {error}"))?;
+    stepper.outside.save(path, &file::save(&stepper.session))?;
     let (steps, choices) = (stepper.session.history().len(), stepper.session.choices().len());
     let noun = if choices == 1 { "choice" } else { "choices" };
     Ok(format!("{steps} steps and {choices} {noun} are in {path}\n"))
 }
 
 /// Whether what is in a file may give way to a session.
-fn is_session(path: &Path) -> bool {
-    workdir::text_in(path).is_ok_and(|text| text.is_empty() || File::read(&text).is_ok())
-}
-
-/// Writes a file, or leaves what is there as it is.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
-    written.inspect_err(|_| drop(std::fs::remove_file(&beside)))
+pub fn is_session(text: &str) -> bool {
+    text.is_empty() || File::read(text).is_ok()
 }
 
 fn load(stepper: &mut Stepper, line: &Line) -> Reply {
     let path = line.one("load web.kubestep")?;
-    let text = workdir::text_in(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text = stepper.outside.load(path)?;
     let file = File::read(&text).map_err(|error| format!("{path}: {error}"))?;
     stepper.open(&file).map_err(|error| format!("{path}: {error}"))?;
     Ok(stepper.shown())

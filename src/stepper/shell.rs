@@ -4,13 +4,11 @@
 //! They go to the shell that runs the lines of a scenario, as one choice. What it writes into files is kept for later
 //! commands, and nothing is written to the disk.
 //!
-//! A pipe behind what only looks is no such line: that is answered at once, see [`super::cluster`].
+//! A pipe behind what only looks is no such line: that is answered at once, see [`commands::cluster`].
 
 use crate::cluster::{kubectl, timeline};
-use crate::debugger::Choice;
 
-use super::super::Stepper;
-use super::{Text, cluster};
+use super::commands::{self, Group, cluster};
 
 /// Words that a line of a shell begins with, and no command of the stepper's.
 const BEGIN: &[&str] = &["cat", "echo", "export", "for", "while"];
@@ -45,18 +43,12 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
 
 /// Whether a word at the beginning of a line is kubectl's, and not the stepper's: that one's `run` has nothing behind it.
 fn is_kubectls(verb: &str, rest: &str) -> bool {
-    let here = |group: &super::Group| group.commands.iter().any(|command| command.names.contains(&verb));
-    here(&cluster::GROUP) || !super::GROUPS.iter().any(here) || (verb == "run" && rest.contains("--image"))
+    let here = |group: &Group| group.commands.iter().any(|command| command.names.contains(&verb));
+    here(&cluster::GROUP) || !commands::GROUPS.iter().any(here) || (verb == "run" && rest.contains("--image"))
 }
 
 fn understood(line: String) -> Result<String, String> {
     timeline::check(&line).map(|()| line)
-}
-
-/// Types the line into the user's shell, and says if nobody in this cluster acts on it.
-pub fn start(stepper: &mut Stepper, line: String) -> Text {
-    let note = cluster::idle(stepper, &line);
-    Ok(stepper.session.choose(Choice::Line(line))? + "\n" + note)
 }
 
 /// The signs in a line that are a shell's, outside quotes.

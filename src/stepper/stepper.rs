@@ -1,10 +1,4 @@
-//! A session with a command language: lines go in, answers come out, and all of it is written down as it goes. It has no
-//! face; the prompt, `--json` and the full screen are three.
-
-use std::io::{self, IsTerminal};
-use std::path::PathBuf;
-
-use console::Term;
+//! A session that takes lines, and writes down as it goes what was typed and where it led.
 
 use crate::cluster::workdir::Readings;
 use crate::debugger::file::{File, Source};
@@ -12,16 +6,15 @@ use crate::debugger::journal::{self as text, Came};
 use crate::debugger::quiz::Quiz;
 use crate::debugger::tour::Tour;
 use crate::debugger::{Session, StopAt};
-use crate::lab::plug;
 use crate::object::time::Instant;
 
+use super::Typed;
 use super::commands::{self, Answer, Reply};
-use super::journal::Journal;
+use super::outside::{Journal, Nothing, Outside, Progress, UpTo, Watch};
 use super::view::View;
-use super::watch::{Progress, UpTo, Watch};
 
-/// What nobody sees is so wide.
-const PIPED: usize = 100;
+/// Texts are so wide unless the face says otherwise.
+const WIDTH: usize = 100;
 
 /// A session that takes commands.
 pub struct Stepper {
@@ -33,7 +26,7 @@ pub struct Stepper {
     pub done: bool,
     /// Lines that were typed before, where somebody goes on with a session.
     pub typed: Vec<String>,
-    /// How wide texts may be; none: as wide as the terminal.
+    /// How wide texts may be; none: as wide as the screen.
     pub columns: Option<usize>,
     /// Where it is asked what happens next.
     pub quiz: Option<Quiz>,
@@ -41,14 +34,16 @@ pub struct Stepper {
     pub tour: Tour,
     /// Who watches long moves.
     pub watch: Option<Box<dyn Watch>>,
-    /// Whoever watches has ended the last move.
+    /// The last move was ended by its watcher.
     pub interrupted: bool,
+    /// What the face has around it.
+    pub outside: Box<dyn Outside>,
     /// Where the shell is whose prompt was shown last.
     pub(super) shell: Option<String>,
     /// How much of what commands printed has been shown.
     said: usize,
     /// Where the session is written as it goes.
-    journal: Option<Journal>,
+    journal: Option<Box<dyn Journal>>,
     /// Another session was opened, which the journal does not tell of yet.
     opened: bool,
 }
@@ -57,18 +52,32 @@ impl Stepper {
     /// A stepper over `session`. With `all` it stops at background traffic too.
     pub fn new(session: Session, all: bool) -> Stepper {
         let stop = if all { StopAt::Anything } else { StopAt::Notification };
-        let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
-        let (typed, columns) = (Vec::new(), (!watched).then_some(PIPED));
-        let (quiz, tour, watch, journal) = (None, Tour::default(), None, None);
-        let (done, interrupted, opened, shell, said) = (false, false, false, None, 0);
-        Stepper { session, stop, done, typed, columns, quiz, tour, watch, interrupted, shell, said, journal, opened }
+        Stepper {
+            session,
+            stop,
+            done: false,
+            typed: Vec::new(),
+            columns: Some(WIDTH),
+            quiz: None,
+            tour: Tour::default(),
+            watch: None,
+            interrupted: false,
+            outside: Box::new(Nothing),
+            shell: None,
+            said: 0,
+            journal: None,
+            opened: false,
+        }
     }
 
     /// A stepper over a saved session, with all that was typed in it since.
-    pub(super) fn of_file(file: &File, at: Option<u64>) -> Result<Stepper, String> {
-        let file = &plugged(file)?;
+    ///
+    /// # Errors
+    /// Why it cannot be opened, or has become another one.
+    pub fn of_file(file: &File, at: Option<u64>, outside: Box<dyn Outside>) -> Result<Stepper, String> {
+        let file = &plugged(file, &*outside)?;
         let typed = file.commands.as_ref().is_some_and(|commands| !commands.is_empty());
-        let mut stepper = Stepper::new(file.open(at.filter(|_| !typed))?, file.all);
+        let mut stepper = Stepper { outside, ..Stepper::new(file.open(at.filter(|_| !typed))?, file.all) };
         stepper.quiz = file.quiz.then(Quiz::default);
         stepper.retype(file)?;
         if let Some(step) = at.filter(|_| typed) {
@@ -79,8 +88,8 @@ impl Stepper {
     }
 
     /// Goes on with a saved session instead of this one.
-    pub fn open(&mut self, file: &File) -> Result<(), String> {
-        let file = &plugged(file)?;
+    pub(super) fn open(&mut self, file: &File) -> Result<(), String> {
+        let file = &plugged(file, &*self.outside)?;
         let before = std::mem::replace(&mut self.session, file.open(None)?);
         // The story is told anew, as it is to whoever opens the file in another program.
         let told = std::mem::take(&mut self.tour);
@@ -97,11 +106,12 @@ impl Stepper {
     fn retype(&mut self, file: &File) -> Result<(), String> {
         for typed in file.commands.iter().flatten() {
             let Some(came) = &typed.came else { break };
-            if commands::acts(&typed.line) {
+            let line = Typed::read(&typed.line);
+            if line.acts() {
                 let watch = self.watch.replace(Box::new(UpTo(came.step, Instant(came.time))));
                 self.session.cluster.kubectl.workdir.expect(Readings::of(&typed.files));
                 // What was refused then is refused again.
-                let _ = commands::run(self, &typed.line);
+                let _ = commands::run(self, &line);
                 self.watch = watch;
             }
             let now = Came::of(&mut self.session);
@@ -115,20 +125,13 @@ impl Stepper {
         Ok(())
     }
 
-    /// Writes the session into a folder as it goes. Says so if that cannot be done.
-    pub(super) fn keep_in(&mut self, folder: Option<PathBuf>) -> String {
-        let Some(folder) = folder else { return String::new() };
-        let head = self.head();
-        self.keep(Journal::create(&folder, &head))
-    }
-
     /// What a journal of this session begins with.
-    fn head(&self) -> String {
+    pub fn head(&self) -> String {
         text::begin(&self.session, self.stop == StopAt::Anything, self.quiz.is_some())
     }
 
-    /// The same with a journal that is there.
-    pub(super) fn keep(&mut self, journal: io::Result<Journal>) -> String {
+    /// Writes the session into this journal as it goes. Says so if that cannot be done.
+    pub fn keep(&mut self, journal: Result<Box<dyn Journal>, String>) -> String {
         match journal {
             Ok(journal) => {
                 self.journal = Some(journal);
@@ -138,17 +141,28 @@ impl Stepper {
         }
     }
 
-    /// Does what a line says, and writes down that it was typed and where it led.
+    /// Does what a line says that is the stepper's own.
+    ///
+    /// # Errors
+    /// What was wrong with it, and the way out.
     pub fn answer(&mut self, line: &str) -> Reply {
+        self.carry_out(&Typed::read(line))
+    }
+
+    /// Does what a line says, and writes down that it was typed and where it led.
+    ///
+    /// # Errors
+    /// What was wrong with it, and the way out.
+    pub fn carry_out(&mut self, typed: &Typed) -> Reply {
         let mut kept = Ok(());
         if let Some(journal) = &mut self.journal {
-            kept = journal.add(&text::typed(line));
+            kept = journal.add(&text::typed(&typed.text));
         }
         self.interrupted = false;
         let workdir = &self.session.cluster.kubectl.workdir;
         let before = workdir.readings();
         workdir.expect(Readings::default());
-        let reply = commands::run(self, line);
+        let reply = commands::run(self, typed);
         if let Some(watch) = &mut self.watch {
             watch.over();
         }
@@ -157,6 +171,14 @@ impl Stepper {
             return reply.map(|answer| Answer { text: answer.text + &not_kept(&error), ..answer });
         }
         reply
+    }
+
+    /// What a line says that only looks, beside what is typed: no journal has it.
+    ///
+    /// # Errors
+    /// What was wrong with it, and the way out.
+    pub fn aside(&mut self, line: &str) -> Reply {
+        commands::run(self, &Typed::read(line))
     }
 
     /// The session came to its end: nothing needs to be offered again.
@@ -168,10 +190,10 @@ impl Stepper {
 
     /// Adds to the journal where the last command led, and what was read that was not read `before`. Another session that
     /// was opened has one of its own.
-    fn note_where(&mut self, before: &Readings) -> io::Result<()> {
+    fn note_where(&mut self, before: &Readings) -> Result<(), String> {
         let Some(mut journal) = self.journal.take() else { return Ok(()) };
         if std::mem::take(&mut self.opened) {
-            journal = journal.anew(&self.head())?;
+            journal.anew(&self.head())?;
         } else {
             let read = self.session.cluster.kubectl.workdir.read_since(before);
             journal.add(&text::done(&Came::of(&mut self.session), &read))?;
@@ -206,7 +228,7 @@ impl Stepper {
         Answer { printed: self.printed(), ..self.shown() }
     }
 
-    /// Whether a long move goes on, as far as whoever watches it is concerned.
+    /// Whether a long move goes on, as far as its watcher is concerned.
     pub fn goes_on(&mut self) -> bool {
         let session = &self.session;
         let progress =
@@ -215,10 +237,10 @@ impl Stepper {
         !self.interrupted
     }
 
-    /// How many columns there are. A terminal that does not know has eighty.
+    /// How many columns there are. A screen that does not know has eighty.
     pub fn width(&self) -> usize {
-        let terminal = || Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-        self.columns.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(80)
+        let screen = || self.outside.screen().map(|(columns, _)| columns);
+        self.columns.or_else(screen).filter(|columns| *columns > 0).unwrap_or(80)
     }
 
     /// How many columns a line may have before it is broken. What goes to a pipe may be as long as it likes.
@@ -228,20 +250,20 @@ impl Stepper {
 
     /// A view of that width.
     pub fn view(&self) -> View {
-        let rows = self.columns.is_none().then(|| Term::stdout().size_checked()).flatten();
-        rows.map_or(View::new(self.width()), |(rows, _)| View::on_screen(self.width(), rows.into()))
+        let screen = self.columns.is_none().then(|| self.outside.screen()).flatten();
+        screen.map_or(View::new(self.width()), |(_, rows)| View::on_screen(self.width(), rows))
     }
 }
 
-fn not_kept(error: &io::Error) -> String {
+fn not_kept(error: &str) -> String {
     format!("this session is not written as it goes: {error}\n")
 }
 
 /// A file whose scenario has the learner's part in it, if it names one.
-fn plugged(file: &File) -> Result<File, String> {
+fn plugged(file: &File, outside: &dyn Outside) -> Result<File, String> {
     let mut file = file.clone();
     if let Source::Whole(scenario) = &mut file.scenario {
-        plug::plug(scenario)?;
+        outside.plug(scenario)?;
     }
     Ok(file)
 }

@@ -11,7 +11,7 @@ const NODE: &str = "write: node NODE COMMAND, as in: node node-1 ip addr; nodes 
     help node says what one knows";
 
 /// What is said where no editor can be opened.
-const NO_EDITOR: &str = "edit opens an editor, which it can at a terminal only. Here write what is to change: \
+pub(super) const NO_EDITOR: &str = "edit opens an editor, which it can at a terminal only. Here write what is to change: \
     patch deployment web -p '{\"spec\":{\"replicas\":5}}', or scale, set image, label, or apply -f with a changed file";
 
 /// Commands of kubectl's. The word `kubectl` may be left out.
@@ -240,9 +240,15 @@ fn asks_for_shell(words: &[String]) -> bool {
     matches!(verb, "exec" | "run" | "attach" | "debug") && words.iter().take_while(|word| *word != "--").any(types)
 }
 
+/// Types a line into the user's shell, and says if nothing in this cluster acts on it.
+pub(super) fn start_shell(stepper: &mut Stepper, line: &str) -> Text {
+    let note = idle(stepper, line);
+    Ok(stepper.session.choose(Choice::Line(line.to_owned()))? + "\n" + note)
+}
+
 /// What is said of a line that makes something on which nobody in this cluster acts, or asks for what nobody measures: here as
 /// there, the API server only keeps a NetworkPolicy.
-pub fn idle(stepper: &Stepper, line: &str) -> &'static str {
+fn idle(stepper: &Stepper, line: &str) -> &'static str {
     const POLICIES: &str = "nothing here enforces NetworkPolicies; step playground has agents that do, and so has step -f with \
                             one among its manifests\n";
     const METRICS: &str = "nothing here measures what Pods use until you say what it is, such as: busy app=web cpu=100m; step \

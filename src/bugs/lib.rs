@@ -27,10 +27,13 @@
 
 use std::sync::LazyLock;
 
+use kubestep_cluster::cluster;
+use kubestep_controllers::controllers;
+use kubestep_machinery::{client, engine, object, wire};
+
 use crate::client::Registration;
 use crate::cluster::scenario::Scenario;
 use crate::cluster::{Cluster, Parts};
-use crate::controllers;
 
 /// A program that runs controllers as an operator does, as the only one beside Kubernetes' own.
 macro_rules! operator {

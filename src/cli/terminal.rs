@@ -1,0 +1,69 @@
+//! What a session has around it in a terminal: a screen, files, and the learner's own parts.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use console::Term;
+
+use crate::cluster::scenario::Scenario;
+use crate::cluster::workdir;
+use crate::debugger::Session;
+use crate::debugger::file::File;
+use crate::lab::plug;
+use crate::stepper::Stepper;
+use crate::stepper::commands::keep::is_session;
+use crate::stepper::outside::Outside;
+
+/// The terminal, or a pipe in its place.
+struct Terminal;
+
+/// A stepper over a session, with all that a terminal has. With `all` it stops at background traffic too.
+pub fn stepper(session: Session, all: bool) -> Stepper {
+    let mut stepper = Stepper::new(session, all);
+    stepper.outside = Box::new(Terminal);
+    on_screen(stepper)
+}
+
+/// The same over a saved session.
+pub(super) fn of_file(file: &File, at: Option<u64>) -> Result<Stepper, String> {
+    Stepper::of_file(file, at, Box::new(Terminal)).map(on_screen)
+}
+
+/// Where a person looks, texts are as wide as the screen.
+fn on_screen(mut stepper: Stepper) -> Stepper {
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        stepper.columns = None;
+    }
+    stepper
+}
+
+impl Outside for Terminal {
+    fn screen(&self) -> Option<(usize, usize)> {
+        Term::stdout().size_checked().map(|(rows, columns)| (columns.into(), rows.into()))
+    }
+
+    fn load(&self, name: &str) -> Result<String, String> {
+        workdir::text_in(name).map_err(|error| format!("{name} cannot be read: {error}"))
+    }
+
+    fn save(&self, name: &str, text: &str) -> Result<(), String> {
+        let there = Path::new(name);
+        let may_go = || there.is_file() && workdir::text_in(there).is_ok_and(|text| is_session(&text));
+        if there.exists() && !may_go() {
+            return Err(format!("{name} is there, and is no saved session: take another name"));
+        }
+        write_whole(there, text).map_err(|error| format!("{name} cannot be written: {error}"))
+    }
+
+    fn plug(&self, scenario: &mut Scenario) -> Result<(), String> {
+        plug::plug(scenario)
+    }
+}
+
+/// Writes a file, or leaves what is there as it is.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    written.inspect_err(|_| drop(std::fs::remove_file(&beside)))
+}

@@ -1,0 +1,170 @@
+//! A line as it was typed: what it is, read once. Everything after goes by this value.
+
+use crate::cluster::kubectl;
+
+use super::commands::{self, Command, Group, Line};
+use super::{Stepper, paths, shell};
+
+/// How a line for a shell in a container begins, with the space behind it.
+const TYPE: &str = "type ";
+
+/// What stands before a line that is the stepper's, where a shell's prompt is shown.
+pub const ESCAPE: char = ':';
+
+/// A line, and what it is.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    /// The command, as a journal keeps it: what is typed into a shell has `type` before it there.
+    pub text: String,
+    /// What it is.
+    pub what: What,
+}
+
+/// What a line is.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A comment, or an empty line where a shell waits: nothing comes of it.
+    Nothing,
+    /// A command of the stepper's.
+    Command {
+        /// Its group.
+        group: &'static Group,
+        /// Its row.
+        command: &'static Command,
+        /// What was typed.
+        line: Line,
+    },
+    /// A command of kubectl's that the stepper has no row for, without the word `kubectl`.
+    Kubectl(Line),
+    /// `edit`, with the words behind it: a face that can opens an editor.
+    Edit(Vec<String>),
+    /// A line that a shell has to read.
+    Shell(String),
+    /// A line, or a key, for the shell in a container that waits for one.
+    IntoShell(String),
+    /// A number: it answers the open question, if there is one.
+    Number(usize, Line),
+    /// It begins with no command there is.
+    Unknown(Line),
+    /// It cannot be read: why, and the way out.
+    Wrong(String),
+}
+
+impl Typed {
+    /// Reads a line as the stepper's own. An empty one is `step`.
+    pub fn read(text: &str) -> Typed {
+        Typed { text: text.to_owned(), what: What::of(text).unwrap_or_else(What::Wrong) }
+    }
+
+    /// A line, or a key, for the shell in a container.
+    pub fn into_shell(text: &str) -> Typed {
+        Typed::read(&format!("{TYPE}{text}"))
+    }
+
+    /// The line as it stood at its prompt, which may have been a shell's.
+    pub fn at_its_prompt(&self) -> &str {
+        match &self.what {
+            What::IntoShell(text) => text,
+            _ => &self.text,
+        }
+    }
+
+    /// Whether it would change anything: a session that is repeated can leave the others out.
+    pub fn acts(&self) -> bool {
+        match &self.what {
+            What::Command { group, .. } => group.acts,
+            _ => true,
+        }
+    }
+}
+
+impl What {
+    fn of(text: &str) -> Result<What, String> {
+        if let Some(text) = text.trim_start().strip_prefix(TYPE).filter(|text| !text.trim().is_empty()) {
+            return Ok(What::IntoShell(text.to_owned()));
+        }
+        if let Some(line) = shell::line(text) {
+            return line.map(What::Shell);
+        }
+        let line = Line::read(if text.trim().is_empty() { "step" } else { text })?;
+        Ok(match line.words() {
+            [edit, words @ ..] if edit == "edit" => What::Edit(words.to_vec()),
+            [kubectl, edit, words @ ..] if (kubectl == "kubectl" || kubectl == "k") && edit == "edit" => {
+                What::Edit(words.to_vec())
+            }
+            words => match (words, words[0].parse::<usize>(), commands::find(&words[0])) {
+                ([_], Ok(number), _) => What::Number(number, line),
+                (_, _, Some((group, command))) => What::Command { group, command, line },
+                _ if kubectl::knows(line.name()) => What::Kubectl(line),
+                _ => What::Unknown(line),
+            },
+        })
+    }
+}
+
+impl Stepper {
+    /// What a line is at this prompt, which may be that of a shell in a container.
+    pub fn read(&self, line: &str) -> Typed {
+        let waits = self.session.cluster.shell_waits() == Some(true);
+        match escaped(line) {
+            _ if line.trim_start().starts_with('#') || (waits && line.trim().is_empty()) => {
+                Typed { text: line.to_owned(), what: What::Nothing }
+            }
+            // Also where there is no need for it: while a line of the shell's runs, say.
+            Some(command) => Typed::read(command),
+            None if waits => Typed::into_shell(line),
+            None if cfg!(windows) => Typed::read(&paths::slashed(line)),
+            None => Typed::read(line),
+        }
+    }
+}
+
+/// The stepper's command in a line for a shell: `:` before a blank is the shell's own.
+pub fn escaped(line: &str) -> Option<&str> {
+    let command = line.trim().strip_prefix(ESCAPE)?;
+    command.chars().next().is_none_or(|c| c.is_ascii_alphanumeric() || c == '?').then_some(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_thing() {
+        for (line, is) in [
+            ("", "step"),
+            ("get pods", "get"),
+            ("kubectl get pods", "kubectl"),
+            ("k edit", "edit []"),
+            ("edit deployment web", "edit [\"deployment\", \"web\"]"),
+            ("kubectl edit deploy/web -n a", "edit [\"deploy/web\", \"-n\", \"a\"]"),
+            ("kubectl get edit", "kubectl"),
+            ("editor", "unknown"),
+            ("drain node-1", "kubectl's"),
+            ("cat web.yaml", "shell cat web.yaml"),
+            ("k get po > pods.txt", "shell kubectl get po > pods.txt"),
+            ("type ls /", "into ls /"),
+            ("type", "type"),
+            ("12", "number 12"),
+            ("12 13", "unknown"),
+            ("get \"po", "wrong"),
+            ("# a comment", "wrong"),
+        ] {
+            let found = match Typed::read(line).what {
+                What::Nothing => "nothing".to_owned(),
+                What::Command { command, .. } => command.names[0].to_owned(),
+                What::Kubectl(_) => "kubectl's".to_owned(),
+                What::Edit(words) => format!("edit {words:?}"),
+                What::Shell(line) => format!("shell {line}"),
+                What::IntoShell(line) => format!("into {line}"),
+                What::Number(number, _) => format!("number {number}"),
+                What::Unknown(_) => "unknown".to_owned(),
+                What::Wrong(_) => "wrong".to_owned(),
+            };
+            assert_eq!(found, is, "{line}");
+        }
+        assert_eq!(Typed::into_shell("ls").text, "type ls");
+        assert_eq!(Typed::read("type  ls ").at_its_prompt(), " ls ");
+        assert!(Typed::read("crash kube-scheduler").acts() && !Typed::read("why").acts() && Typed::read("'").acts());
+    }
+}
