@@ -140,7 +140,7 @@ impl Record {
             call.insert("request".into(), body);
         }
         if let Some(error) = error {
-            call.insert("error".into(), json!(error.message));
+            call.insert("error".into(), json!(error.message()));
         }
         Some(Value::Object(call))
     }
