@@ -149,7 +149,7 @@ fn a_definition_waits_for_its_objects() {
 fn a_definition_is_stored_where_a_real_one_is() {
     let mut world = world();
     world.create(gadget(), "default/a", &[], json!({"size": 1}));
-    let store = &world.cluster.engine.api.store;
+    let store = &world.cluster.engine.server.api.store;
     let stored = |key: &str| store.get(key).map(|entry| entry.value.kind());
     let definition = "/registry/apiextensions.k8s.io/customresourcedefinitions/gadgets.example.com";
     assert_eq!(stored(definition), Some(Kind::CustomResourceDefinition));
