@@ -32,6 +32,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use kubestep_object as object;
+use kubestep_wire as wire;
+
 use crate::object::time::Instant;
 use crate::wire::WatchId;
 
@@ -52,7 +55,7 @@ pub mod trace;
 pub use actor::{Actor, Delivery};
 pub use call::{RpcResult, unless};
 pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, TimerId, What};
-pub use hub::{Hub, LocalBoxFuture};
+pub use hub::{Hub, LocalBoxFuture, Outgoing};
 pub use latency::Latency;
 pub use memory::Memory;
 pub use place::Place;
@@ -62,8 +65,6 @@ pub use task::{Task, Wait};
 pub use trace::{Note, Queued, Step, Table};
 
 use call::Outcome;
-pub use hub::Outgoing;
-
 use hub::Spawned;
 use saved::World;
 
