@@ -12,7 +12,7 @@
 //!   [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
 //!   [`reviews`], [`component_status`], [`non_resource`]: the handlers.
-//! - [`rest`]: the same over HTTP. [`printers`]: objects as tables. [`versions`]: the same in another version of a kind.
+//! - [`host`]: the actor that serves it. [`rest`]: the same over HTTP. [`printers`]: objects as tables. [`versions`]: the same in another version of a kind.
 //! - [`managed_fields`]: who wrote which field; server-side apply.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`registry`]: etcd keys, and reading objects from the store.
@@ -54,6 +54,7 @@ mod eviction;
 pub mod flow_control;
 mod handling;
 mod health;
+pub mod host;
 mod identity;
 pub mod impersonation;
 mod ip_addresses;

@@ -19,7 +19,7 @@ use crate::apiserver::admission::webhook::{AdmissionResponse, Call};
 use crate::apiserver::cel::eval::{Activation, Budget};
 use crate::apiserver::cel::types::Type;
 use crate::apiserver::cel::{Program, Value};
-use crate::engine::webhook::{REVIEW, Review, Reviewed};
+use crate::apiserver::host::webhook::{REVIEW, Review, Reviewed};
 use crate::engine::{Actor, ActorId, Delivery, Hub};
 use crate::node::network::Fabric;
 

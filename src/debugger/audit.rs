@@ -12,9 +12,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::apiserver::host::Engine;
 use crate::apiserver::rest::uri;
 use crate::cluster::API_SERVER_IP;
-use crate::engine::{Engine, Note, Step, What};
+use crate::engine::{Note, Step, What};
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
 use crate::wire::{Body, Error, Request, Subresource, User, Verb};
@@ -123,7 +124,7 @@ fn source(engine: &Engine, request: &Request) -> String {
         }
         _ => None,
     };
-    let stored = engine.api.store.get(&crate::apiserver::registry::key(Kind::Node, "", node));
+    let stored = engine.server.api.store.get(&crate::apiserver::registry::key(Kind::Node, "", node));
     stored.and_then(|entry| address(&entry.value)).unwrap_or_else(|| API_SERVER_IP.into())
 }
 

@@ -6,7 +6,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::engine::{Engine, Note, Pending, Queued, Step, Table, Task, What};
+use crate::apiserver::host::Engine;
+use crate::engine::{Note, Pending, Queued, Step, Table, Task, What};
 use crate::object::Object;
 use crate::object::time::Instant;
 

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::engine::control::{Hold, Stale};
-use crate::engine::failing::{Failing, Failure};
+use crate::apiserver::host::control::{Stale, compact, disconnect, watched_by};
+use crate::engine::control::Hold;
+use crate::apiserver::host::failing::{Failing, Failure};
 use crate::engine::{APISERVER, ActorId, EventId};
 use crate::object::Kind;
 use crate::object::glob::matches;
@@ -195,7 +196,7 @@ impl Breaks for Disconnect {
         let Disconnect(name, kind) = self;
         cluster.check_component(name)?;
         let plural = kind.info().plural;
-        match cluster.engine.disconnect(name, *kind) {
+        match disconnect(&mut cluster.engine, name, *kind) {
             0 => Err(format!("{name} watches no {plural}; who OBJECT shows who does")),
             1 => Ok("1 watch has broken; what was under way is lost, and the informer lists anew".to_owned()),
             n => Ok(format!("{n} watches have broken; what was under way is lost, and the informers list anew")),
@@ -235,7 +236,7 @@ impl Breaks for Stale {
 
     fn perform(&self, cluster: &mut Cluster) -> Result<String, String> {
         cluster.check_component(&self.component)?;
-        cluster.engine.make_stale(self.clone())?;
+        cluster.engine.server.make_stale(self.clone())?;
         let (whose, plural) = (&self.component, self.kind.info().plural);
         Ok(format!("the next list of {plural} that {whose} gets is of revision {}", self.revision))
     }
@@ -299,7 +300,7 @@ impl Breaks for Failure {
 
     fn perform(&self, cluster: &mut Cluster) -> Result<String, String> {
         cluster.check_component(&self.component)?;
-        cluster.engine.fail(self.clone());
+        cluster.engine.server.fail(self.clone());
         let calls = if self.times == 1 { "call".to_owned() } else { format!("{} calls", self.times) };
         let plural = self.kind.map_or("", |kind| kind.info().plural);
         let which = format!("{} {plural}", self.verb);
@@ -335,12 +336,12 @@ impl Breaks for Compact {
     }
 
     fn perform(&self, cluster: &mut Cluster) -> Result<String, String> {
-        let told = match cluster.engine.compact() {
+        let told = match compact(&mut cluster.engine) {
             0 => "no watch lags behind".to_owned(),
             1 => "1 watch lags behind and gets 410".to_owned(),
             n => format!("{n} watches lag behind and get 410"),
         };
-        Ok(format!("etcd has forgotten all before revision {}; {told}", cluster.engine.api.store.compacted()))
+        Ok(format!("etcd has forgotten all before revision {}; {told}", cluster.engine.server.api.store.compacted()))
     }
 
     fn concerned(&self, _cluster: &Cluster) -> Option<ActorId> {
@@ -373,10 +374,10 @@ impl Cluster {
                 self.check_component(glob)?;
                 let watches = |id, name: &str| match self.informers(name) {
                     Some(informers) => informers.iter().any(|informer| informer.kind() == *kind),
-                    None => self.engine.watched_by(id).contains(kind),
+                    None => watched_by(&self.engine, id).contains(kind),
                 };
                 let mut processes = self.engine.actors().map(|(id, actor)| (id, actor.name()));
-                let follows_etcd = self.engine.has_several_servers() && self.api_server(glob).is_some();
+                let follows_etcd = self.engine.server.has_several() && self.api_server(glob).is_some();
                 match follows_etcd || processes.any(|(id, name)| matches(glob, name) && watches(id, name)) {
                     true => Ok(()),
                     false => Err(format!("{glob} watches no {}; who OBJECT shows who does", kind.info().plural)),

@@ -224,7 +224,7 @@ impl Breaks for Load {
         let whose = if self.shared { "all together" } else { "each" };
         let said = format!("from now on these Pods use, {whose}: {self}");
         let now = cluster.engine.now();
-        cluster.engine.api.metrics.put_on(self.clone(), now).map(|()| said)
+        cluster.engine.server.api.metrics.put_on(self.clone(), now).map(|()| said)
     }
 
     fn concerned(&self, _cluster: &Cluster) -> Option<ActorId> {

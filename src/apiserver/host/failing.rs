@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use super::event::{Pending, ReplyTo, What};
-use super::hub::Outgoing;
-use super::{Engine, Note};
+use super::serve::answered;
+use super::{Engine, Host};
 use crate::apiserver::registry;
+use crate::engine::{Note, Outgoing, Pending, ReplyTo, What};
 use crate::object::glob::matches;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
@@ -47,64 +47,64 @@ pub struct Failure {
     pub times: u32,
 }
 
-impl Engine {
+impl Host {
     /// The next calls that fit will fail.
     pub fn fail(&mut self, failure: Failure) {
-        self.controls.failures.push(failure);
+        self.failures.push(failure);
     }
+}
 
-    /// How a request is to fail, if it is.
-    pub(super) fn failing(&mut self, event: &Pending, request: &Request, watch: bool) -> Option<Failing> {
-        if self.controls.servers_down.contains(&event.to) {
-            return Some(Failing::Refused);
-        }
-        if self.controls.failures.is_empty() || watch {
-            return None;
-        }
-        let process = self.names[event.from.0 as usize].clone();
-        let fits = |failure: &&mut Failure| {
-            let whose = matches(&failure.component, &request.user.agent) || matches(&failure.component, &process);
-            let verb = failure.verb.is_empty() || failure.verb == request.verb.as_str();
-            whose && verb && failure.kind.is_none_or(|kind| kind == request.kind)
-        };
-        let failure = self.controls.failures.iter_mut().find(fits)?;
-        failure.times -= 1;
-        let how = failure.how;
-        self.controls.failures.retain(|failure| failure.times > 0);
-        Some(how)
+/// How a request is to fail, if it is.
+pub(super) fn failing(engine: &mut Engine, event: &Pending, request: &Request, watch: bool) -> Option<Failing> {
+    if engine.server.down.contains(&event.to) {
+        return Some(Failing::Refused);
     }
-
-    /// Answers a request that is to fail without carrying it out.
-    pub(super) fn refuse(&mut self, event: &Pending, reply: ReplyTo, request: &Request, how: Failing) {
-        let answer = how.answer(request);
-        self.hub.note(|| Note::Stage { name: "fault", detail: how.name().to_owned() });
-        let what = match (reply, answer.result) {
-            (ReplyTo::Watch(watch), Err(error)) => What::Notification { watch, event: WatchEvent::Error(error) },
-            (ReplyTo::Call(call), result) => {
-                self.hub.note(|| super::serve::answered(&Answer { result: result.clone(), ..answer }));
-                self.note_conflict(answer.code, request);
-                let answer = Box::new(Answer { code: answer.code, result, warnings: Vec::new(), wrote: false });
-                What::Response { call, about: request.line().into(), answer }
-            }
-            (ReplyTo::Watch(_), Ok(_)) => return,
-        };
-        let (background, idle) = (event.background, event.idle);
-        let (from, to) = (event.to, event.from);
-        self.scratch.push(Outgoing { from, to, delay: Duration::ZERO, background, idle, what });
+    if engine.server.failures.is_empty() || watch {
+        return None;
     }
+    let process = engine.name(event.from).to_owned();
+    let fits = |failure: &&mut Failure| {
+        let whose = matches(&failure.component, &request.user.agent) || matches(&failure.component, &process);
+        let verb = failure.verb.is_empty() || failure.verb == request.verb.as_str();
+        whose && verb && failure.kind.is_none_or(|kind| kind == request.kind)
+    };
+    let failure = engine.server.failures.iter_mut().find(fits)?;
+    failure.times -= 1;
+    let how = failure.how;
+    engine.server.failures.retain(|failure| failure.times > 0);
+    Some(how)
+}
 
-    /// Notes what stands in the store, if a write was refused for a conflict with it.
-    pub(super) fn note_conflict(&self, code: u16, request: &Request) {
-        if code != 409 || !self.hub.recording() {
-            return;
+/// Answers a request that is to fail without carrying it out.
+pub(super) fn refuse(engine: &mut Engine, event: &Pending, reply: ReplyTo, request: &Request, how: Failing) {
+    let answer = how.answer(request);
+    engine.hub().note(|| Note::Stage { name: "fault", detail: how.name().to_owned() });
+    let what = match (reply, answer.result) {
+        (ReplyTo::Watch(watch), Err(error)) => What::Notification { watch, event: WatchEvent::Error(error) },
+        (ReplyTo::Call(call), result) => {
+            engine.hub().note(|| answered(&Answer { result: result.clone(), ..answer }));
+            note_conflict(engine, answer.code, request);
+            let answer = Box::new(Answer { code: answer.code, result, warnings: Vec::new(), wrote: false });
+            What::Response { call, about: request.line().into(), answer }
         }
-        let name = match &request.body {
-            Body::Object(object) => object.name(),
-            _ => &request.name,
-        };
-        if let Some(entry) = self.api.store.get(&registry::key(request.kind, &request.namespace, name)) {
-            self.hub.note(|| Note::Stands { object: entry.value.clone() });
-        }
+        (ReplyTo::Watch(_), Ok(_)) => return,
+    };
+    let (background, idle) = (event.background, event.idle);
+    let (from, to) = (event.to, event.from);
+    engine.send(Outgoing { from, to, delay: Duration::ZERO, background, idle, what });
+}
+
+/// Notes what stands in the store, if a write was refused for a conflict with it.
+pub(super) fn note_conflict(engine: &Engine, code: u16, request: &Request) {
+    if code != 409 || !engine.hub().recording() {
+        return;
+    }
+    let name = match &request.body {
+        Body::Object(object) => object.name(),
+        _ => &request.name,
+    };
+    if let Some(entry) = engine.server.api.store.get(&registry::key(request.kind, &request.namespace, name)) {
+        engine.hub().note(|| Note::Stands { object: entry.value.clone() });
     }
 }
 
