@@ -114,7 +114,8 @@ const NOT_ON_A_PAGE: &[&str] = &[
     "std::thread",
     "thread::s",
     "std::process",
-    "std::net",
+    "std::net::Tcp",
+    "std::net::Udp",
     "std::env::",
     "std::time::Instant",
     "SystemTime",
@@ -128,7 +129,8 @@ const NOT_ON_A_PAGE: &[&str] = &[
     "dialoguer",
     "indicatif",
     "ratatui",
-    "Term::",
+    "Term::std",
+    "{Term",
     "console::Term",
 ];
 /// The explorer of delivery orders has as many threads as it is given, and with one it starts none.
