@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use kubestep::cli::sources::Disk;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::breakpoint::Breakpoints;
 use kubestep::debugger::moves::Reaction;
 use kubestep::debugger::stop::{Change, Stop};
-use kubestep::debugger::{Advance, Goal, Session, StopAt, causes, describe, file};
+use kubestep::debugger::{Advance, Goal, Session, StopAt, causes, describe, file, source};
 use kubestep::engine::{Note, Step, What};
 use kubestep::wire::Subresource;
 
 mod scenario;
 
 fn session(scenario: &str) -> Session {
+    source::provide(&Disk);
     Session::of(Scenario::find(scenario).expect("the scenario is shipped"))
 }
 

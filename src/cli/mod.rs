@@ -1,7 +1,7 @@
 //! The terminal: the program's commands, and the faces of a session.
 //!
 //! - [`step`]: `kubestep step`; what can be typed in a session is [`crate::stepper`]'s. Its faces: [`prompt`], [`json`], [`tui`];
-//!   what they have around them: [`terminal`].
+//!   what they have around them: [`terminal`], [`sources`].
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`. [`regrade`]: `watch`.
@@ -20,6 +20,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::cluster::manifest::{self, Manifests, Reading};
 use crate::cluster::scenario::{Nodes, Scenario};
 use crate::cluster::workdir::{self, Workdir};
+use crate::debugger::source;
 use crate::lab::plug;
 use crate::object::{Discovery, Kind};
 use crate::stepper::palette;
@@ -41,6 +42,7 @@ pub mod regrade;
 mod resume;
 mod run;
 pub mod signals;
+pub mod sources;
 mod step;
 pub mod terminal;
 pub mod tui;
@@ -259,6 +261,7 @@ const NAMES: usize = 25;
 /// Runs the program, which may have the course in it. Exit code 0: done; 1: an error, which has been printed; 2: wrong usage.
 pub fn main(course: Option<&Course>) -> ExitCode {
     let arguments = Arguments::parse();
+    source::provide(&sources::Disk);
     match arguments.color {
         Color::Auto => {}
         Color::Always => console::set_colors_enabled(true),

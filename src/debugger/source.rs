@@ -1,6 +1,6 @@
 //! The lines of code at which a component waits.
 
-use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::engine::Place;
 
@@ -28,19 +28,6 @@ pub fn lines(file: &str, line: u32, around: u32) -> Excerpt {
     let lines = numbered.filter(|(n, _)| (from..=to).contains(n)).map(|(n, line)| (n, line.to_owned())).collect();
     Excerpt { file: file.to_owned(), line, lines }
 }
-
-/// Where the program was built.
-const BUILT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-
-/// The file in the folder where the program was started, or else where it was built.
-fn find(file: &str) -> Option<PathBuf> {
-    let here = PathBuf::from(file);
-    let built = Path::new(BUILT).join(file);
-    [here, built].into_iter().find(|path| path.is_file())
-}
-
-/// The folders with code that components are made of.
-const ROOTS: &[&str] = &["src", "exercises", "solutions"];
 
 /// The lines at which code that stands at `line` of `file` may come to wait: from there to the end of its function.
 /// `file` may be the end of a path. The answer names the file as the compiler does.
@@ -106,30 +93,27 @@ pub fn functions(name: &str) -> Result<Vec<(String, u32, u32)>, String> {
     }
 }
 
-/// All source files, as the compiler names them.
-fn files() -> Vec<String> {
-    let here = [Path::new(""), Path::new(BUILT)].into_iter().find(|folder| folder.join("src/debugger").is_dir());
-    let Some(folder) = here else { return Vec::new() };
-    let mut files = Vec::new();
-    for root in ROOTS {
-        collect(&folder.join(root), &mut files);
-    }
-    files.sort();
-    let relative = |path: &PathBuf| Some(path.strip_prefix(folder).ok()?.to_str()?.replace('\\', "/"));
-    files.iter().filter_map(relative).collect()
+/// The program's own source, where a face has it at hand: a terminal in the project's folder, a page on its server. It is one
+/// for the whole program.
+pub trait Sources: Send + Sync {
+    /// A file, as the compiler names it.
+    fn read(&self, file: &str) -> Option<String>;
+
+    /// All files, as the compiler names them.
+    fn files(&self) -> Vec<String>;
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for path in entries.map(|entry| entry.path()) {
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            files.push(path);
-        }
-    }
+static SOURCES: OnceLock<&'static dyn Sources> = OnceLock::new();
+
+/// Says where the program's source is. What was said first holds.
+pub fn provide(sources: &'static dyn Sources) {
+    let _ = SOURCES.set(sources);
+}
+
+fn files() -> Vec<String> {
+    SOURCES.get().map_or(Vec::new(), |sources| sources.files())
 }
 
 fn read(file: &str) -> String {
-    find(file).and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+    SOURCES.get().and_then(|sources| sources.read(file)).unwrap_or_default()
 }

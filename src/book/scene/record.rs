@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use crate::cli::sources::Disk;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::breakpoint::Breakpoints;
 use crate::debugger::facts::{Class, Facts};
-use crate::debugger::{Session, StopAt, describe};
+use crate::debugger::{Session, StopAt, describe, source};
 use crate::engine::{self, Note, Queued, StepId, What};
 use crate::object::{Kind, Object};
 
@@ -33,6 +34,7 @@ pub struct Ask {
 
 /// Runs the scenario and records the part that is asked for. The error says which condition never holds.
 pub fn record(ask: &Ask) -> Result<Scene, String> {
+    source::provide(&Disk);
     let mut scenario = Scenario::find(&ask.scenario).map_err(|error| error.to_string())?;
     scenario.seed = ask.seed.unwrap_or(scenario.seed);
     let mut session = Session::of(scenario);

@@ -199,12 +199,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::cluster::fault;
 
     #[test]
     fn a_word_names_one_command() {
         let mut seen = BTreeSet::new();
         for name in names() {
             assert!(seen.insert(name), "{name} names two commands");
+        }
+    }
+
+    #[test]
+    fn every_fault_is_a_command() {
+        for name in fault::names() {
+            assert!(find(name).is_some_and(|(group, _)| group.acts), "{name} has no row here");
         }
     }
 
