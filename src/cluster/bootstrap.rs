@@ -12,11 +12,8 @@ use serde_json::{Value, json};
 use crate::apiserver::request::{Body, Patch, Request, Subresource, User, Verb};
 use crate::controllers::TABLE;
 use crate::engine::Engine;
-use crate::object::well_known::{KUBERNETES, SERVICE_NAME};
+use crate::object::well_known::{API_SERVER_IP, KUBERNETES, SERVICE_NAME};
 use crate::object::{Kind, Object};
-
-/// Where the API server listens, on the network of the nodes.
-pub const API_SERVER_IP: &str = "172.18.0.2";
 
 /// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
 /// RBAC bootstrap policy.

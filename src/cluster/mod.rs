@@ -28,7 +28,6 @@ mod user;
 pub mod webhook;
 pub mod workdir;
 
-pub use bootstrap::API_SERVER_IP;
 pub use config::{Config, Limits, NodeConfig, Parts, Program};
 
 use std::collections::BTreeMap;
