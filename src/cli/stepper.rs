@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use console::Term;
 
-use crate::cluster::workdir::Readings;
 use crate::debugger::file::{File, Source};
 use crate::debugger::journal::{self as text, Came};
 use crate::debugger::quiz::Quiz;
 use crate::debugger::tour::Tour;
 use crate::debugger::{Session, StopAt};
+use crate::kubectl::workdir::Readings;
 use crate::lab::plug;
 use crate::object::time::Instant;
 

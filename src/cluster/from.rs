@@ -9,11 +9,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::exec::{finish, refuse_completed};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{list, namespace_and_name, text};
-use crate::node::network::{Execute, Executed, Userland};
+use crate::apiserver::printers::fields::{list, namespace_and_name, text};
+use crate::kubectl::verbs::exec::{finish, refuse_completed};
+use crate::kubectl::{Failure, Kubectl};
+use crate::node::network::{Execute, Executed, Fabric, Userland};
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 
@@ -22,29 +21,37 @@ const OUTSIDE: &str = "outside";
 /// What is said of a Service that nobody makes rules for.
 const NO_PROXY: &str = "no kube-proxy runs in this cluster: a Service's address leads nowhere";
 
+/// Runs `curl`, `ping` or `nslookup` from a Pod, a node or outside. Returns the exit code.
+pub(super) async fn run(words: &[String], place: &str, cx: &Kubectl, fabric: &Fabric) -> u8 {
+    let done = match cx.in_context("") {
+        Ok(cx) => from(words, place, &cx, fabric).await,
+        Err(fault) => Err(fault),
+    };
+    cx.exit_code(done)
+}
+
 /// `curl URL --from POD`, `ping HOST --from NODE`, `nslookup NAME --from outside`. Without `--from` it is the first node, but
 /// for a port of `localhost` that port-forward listens at: that is the user's own machine, outside.
 ///
 /// From where names of the cluster lead nowhere (a node, or a cluster without DNS) the name of a Pod or a Service is
 /// looked up here, and that is said.
-pub async fn from(words: &[String], from: &str, cx: &Kubectl) -> Result<(), Failure> {
-    let first =
-        cx.fabric.first_node().ok_or_else(|| Failure::text("no node is up; start one, or add --from outside"))?;
+async fn from(words: &[String], from: &str, cx: &Kubectl, fabric: &Fabric) -> Result<(), Failure> {
+    let first = fabric.first_node().ok_or_else(|| Failure::text("no node is up; start one, or add --from outside"))?;
     let from = match from {
         "" if asks_forward(words, cx) => OUTSIDE,
         "" => &first,
         from => from,
     };
-    let is_machine = from == OUTSIDE || cx.fabric.machine(from).is_some();
+    let is_machine = from == OUTSIDE || fabric.machine(from).is_some();
     let (node, place) = if is_machine {
         (from.to_owned(), String::new())
     } else {
         let name = from.strip_prefix("pod/").unwrap_or(from);
         place_of(&cx.get(Kind::Pod, &cx.namespace, name).await?)?
     };
-    let has_dns = !place.is_empty() && cx.fabric.dns().is_some();
-    let words = if has_dns { words.to_vec() } else { with_address(words, cx).await? };
-    run(cx, &node, &place, &words).await
+    let has_dns = !place.is_empty() && fabric.dns().is_some();
+    let words = if has_dns { words.to_vec() } else { with_address(words, cx, fabric).await? };
+    execute(cx, fabric, &node, &place, &words).await
 }
 
 /// The node of a Pod, and whose network a command in it has. Refused before anything in it runs.
@@ -66,8 +73,8 @@ fn place_of(pod: &Value) -> Result<(String, String), Failure> {
 }
 
 /// Runs a command on a machine and prints what it prints.
-async fn run(cx: &Kubectl, node: &str, pod: &str, words: &[String]) -> Result<(), Failure> {
-    let Some(kernel) = cx.fabric.machine(node) else {
+async fn execute(cx: &Kubectl, fabric: &Fabric, node: &str, pod: &str, words: &[String]) -> Result<(), Failure> {
+    let Some(kernel) = fabric.machine(node) else {
         return Err(Status::new(Reason::Unknown, format!("{node} is off")).into());
     };
     let execute = Execute { pod: pod.to_owned(), words: words.to_vec(), userland: Userland::Usual };
@@ -78,7 +85,7 @@ async fn run(cx: &Kubectl, node: &str, pod: &str, words: &[String]) -> Result<()
 }
 
 /// The words with the address of a Pod or Service in the place of its name.
-async fn with_address(words: &[String], cx: &Kubectl) -> Result<Vec<String>, Failure> {
+async fn with_address(words: &[String], cx: &Kubectl, fabric: &Fabric) -> Result<Vec<String>, Failure> {
     if words.first().is_some_and(|word| word == "nslookup") {
         return Ok(words.to_vec());
     }
@@ -88,7 +95,7 @@ async fn with_address(words: &[String], cx: &Kubectl) -> Result<Vec<String>, Fai
     let (host, tail) = rest.split_at(rest.find([':', '/']).unwrap_or(rest.len()));
     let Some((what, address)) = address_of(host, cx).await? else { return Ok(words.to_vec()) };
     cx.line(format!("{host} is {what}: {address}"));
-    if what.starts_with("Service ") && !cx.fabric.is_proxied() {
+    if what.starts_with("Service ") && !fabric.is_proxied() {
         cx.line(NO_PROXY);
     }
     let mut words = words.to_vec();

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 
 use crate::apiserver::request::{Body, Request, Subresource, User, Verb};
 use crate::apiserver::rest::uri;
-use crate::object::well_known::API_SERVER_IP;
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::random::Random;
+use crate::object::well_known::API_SERVER_IP;
 use crate::object::{Kind, Object, Status};
 
 /// Where people sit: the gateway of the nodes' network.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::calls::Failure;
-use crate::cluster::bootstrap::API_SERVER_IP;
+use crate::failure::Failure;
+use crate::object::well_known::API_SERVER_IP;
 
 /// The only cluster.
 pub const CLUSTER: &str = "kubernetes";

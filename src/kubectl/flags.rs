@@ -1,6 +1,17 @@
 //! All flags, and those of the real kubectl that mean nothing here.
 
-use super::Flag;
+/// A flag.
+#[derive(Debug)]
+pub struct Flag {
+    /// `output`, given as `--output`.
+    pub name: &'static str,
+    /// `o`, if it may be given as `-o` too.
+    pub short: Option<char>,
+    /// What it means when it stands alone; None if it wants a value.
+    pub alone: Option<&'static str>,
+    /// What `--help` says of it.
+    pub about: &'static str,
+}
 
 const fn valued(name: &'static str, about: &'static str) -> Flag {
     Flag { name, short: None, alone: None, about }
@@ -18,78 +29,56 @@ const fn short(short: char, flag: Flag) -> Flag {
     Flag { short: Some(short), ..flag }
 }
 
-/// Flags that have no letter in a command, though they have one in others.
-pub(super) const LETTERLESS: &[(&str, &str)] =
-    &[("debug", "env"), ("expose", "selector"), ("run", "env"), ("scale", "replicas")];
+/// Flags of every command.
+pub const GLOBAL: &[&str] =
+    &["as", "as-group", "as-uid", "as-user-extra", "context", "namespace", "request-timeout", "v"];
+/// Flags of every command that writes.
+pub const WRITE: &[&str] = &["dry-run", "output", "field-manager"];
+/// Flags of every command that reads manifests.
+pub const FILES: &[&str] = &["filename", "kustomize", "recursive"];
+/// Flags of every command that chooses objects.
+pub const CHOICE: &[&str] = &["selector", "all", "all-namespaces"];
 
-/// Flags of the real one that mean nothing here, by command, and (last) those of every command.
-pub(super) const LEFT_OUT: &[(&str, &[&str])] = &[
-    ("apply", &["openapi-patch"]),
-    ("attach", &["detach-keys"]),
-    ("autoscale", &["template"]),
-    ("cp", &["retries"]),
-    ("debug", &["custom"]),
-    ("edit", &["output-patch", "subresource", "windows-line-endings"]),
-    ("exec", &["filename", "pod-running-timeout"]),
-    ("explain", &["output"]),
-    ("get", &["subresource"]),
-    (
-        "kustomize",
-        &[
-            "as-current-user",
-            "enable-alpha-plugins",
-            "enable-helm",
-            "enable-managedby-label",
-            "env",
-            "helm-api-versions",
-            "helm-command",
-            "helm-debug",
-            "helm-kube-version",
-            "mount",
-            "network",
-            "network-name",
-            "output",
-        ],
-    ),
-    ("logs", &["insecure-skip-tls-verify-backend", "pod-running-timeout"]),
-    ("port-forward", &["pod-running-timeout"]),
-    ("rollout", &["filename"]),
-    ("run", &["leave-stdin-open"]),
-    ("taint", &["validate"]),
-    ("top", &["show-swap", "use-protocol-buffers"]),
-    (
-        "",
-        &[
-            "allow-missing-template-keys",
-            "cache-dir",
-            "certificate-authority",
-            "client-certificate",
-            "client-key",
-            "cluster",
-            "disable-compression",
-            "insecure-skip-tls-verify",
-            "kubeconfig",
-            "kuberc",
-            "log-flush-frequency",
-            "match-server-version",
-            "password",
-            "profile",
-            "profile-output",
-            "server",
-            "show-managed-fields",
-            "template",
-            "tls-server-name",
-            "token",
-            "user",
-            "username",
-            "vmodule",
-            "warnings-as-errors",
-        ],
-    ),
+/// Flags of every command of the real one that mean nothing here.
+pub const LEFT_OUT: &[&str] = &[
+    "allow-missing-template-keys",
+    "cache-dir",
+    "certificate-authority",
+    "client-certificate",
+    "client-key",
+    "cluster",
+    "disable-compression",
+    "insecure-skip-tls-verify",
+    "kubeconfig",
+    "kuberc",
+    "log-flush-frequency",
+    "match-server-version",
+    "password",
+    "profile",
+    "profile-output",
+    "server",
+    "show-managed-fields",
+    "template",
+    "tls-server-name",
+    "token",
+    "user",
+    "username",
+    "vmodule",
+    "warnings-as-errors",
 ];
 
+/// Whether a word that stands before the command has its value in the next word.
+pub fn wants_value(word: &str) -> bool {
+    let is = |name: &&&str| {
+        let flag = FLAGS.iter().find(|flag| flag.name == **name);
+        let written = flag.map(|flag| (format!("--{name}"), flag.short.map(|letter| format!("-{letter}"))));
+        written.is_some_and(|(long, short)| word == long || short.is_some_and(|short| word == short))
+    };
+    GLOBAL.iter().find(is).is_some()
+}
+
 /// All flags, by name: in this order help lists them. One that two commands understand differently stands here twice.
-pub(super) const FLAGS: &[Flag] = &[
+pub const FLAGS: &[Flag] = &[
     valued("address", "where it listens: localhost, or addresses such as 0.0.0.0"),
     valued("aggregation-rule", "labels of the ClusterRoles whose rules are gathered: key=value"),
     lone("all", "all objects of the kind"),

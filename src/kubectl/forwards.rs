@@ -11,51 +11,22 @@
 //! Left out: IPv6; a Ctrl-C: it goes on until its Pod is gone. A kubelet that ends is noticed at the next connection, too, and
 //! an API server that does is not noticed: it is not in the middle here. Of klog's lines the head with time and process.
 
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use crate::engine::RpcError;
+use crate::kubectl::Kubectl;
+use crate::nodes::{Ask, Told};
+use crate::verbs::connect::dial;
 
-use crate::engine::{ActorId, Memory, RpcError};
-use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::Forwarded;
-use crate::node::network::fabric::OUTSIDE;
-use crate::node::network::messages::{Close, Heard, Incoming};
-use crate::object::text::Text;
-
-use super::Kubectl;
-use super::verbs::connect::{ask, dial};
-
-/// By the port of the user's machine.
-pub type Forwards = Memory<BTreeMap<u16, Forward>>;
-
-/// One port that is forwarded.
-#[derive(Clone, Debug)]
-pub struct Forward {
-    /// The first port of the same kubectl: if it loses its connection, all of them end.
-    pub process: u16,
-    /// The port of the Pod.
-    pub remote: u16,
-    /// The Pod's node.
-    pub node: String,
-    /// Where its kubelet listens.
-    pub address: String,
-    /// The kubelet that the connection goes to.
-    pub kubelet: ActorId,
-    /// The Pod's sandbox.
-    pub sandbox: Text,
-}
-
-/// What is answered to somebody who has connected to a port. Mirrors `handleConnection`.
-pub async fn handle(incoming: Incoming, cx: &Kubectl) -> Heard {
-    let Incoming { port, data, .. } = incoming;
-    let Some(forward) = cx.forwards.borrow().get(&port).cloned() else { return Heard(None) };
+/// What is answered to somebody who has connected to a port; None: the connection is closed. Mirrors `handleConnection`.
+pub async fn handle(port: u16, data: String, cx: &Kubectl) -> Option<String> {
+    let forward = cx.forwards.borrow().get(&port).cloned()?;
     cx.line(format!("Handling connection for {port}"));
     if dial(&forward.node, &forward.address, cx).ok() != Some(forward.kubelet) {
         return lost(forward.process, cx);
     }
-    let sent = Forwarded { sandbox: forward.sandbox, port: forward.remote, data };
-    match ask(forward.kubelet, sent, cx).await {
-        Ok(CriResponse::Forwarded(said)) => Heard(said),
-        Ok(_) => Heard(None),
+    let sent = Ask::Forwarded { sandbox: forward.sandbox, port: forward.remote, data };
+    match cx.nodes.ask(&cx.client, forward.kubelet, sent).await {
+        Ok(Told::Forwarded(said)) => said,
+        Ok(_) => None,
         Err(RpcError { message, .. }) => {
             let ports = format!("localPort={port} remotePort={}", forward.remote);
             cx.complain(format!("\"An error occurred forwarding\" err={message:?} logger=\"UnhandledError\" {ports}"));
@@ -64,16 +35,14 @@ pub async fn handle(incoming: Incoming, cx: &Kubectl) -> Heard {
     }
 }
 
-/// kubectl ends.
-fn lost(process: u16, cx: &Kubectl) -> Heard {
+/// kubectl ends, and the connection is closed.
+fn lost(process: u16, cx: &Kubectl) -> Option<String> {
     cx.complain("error: lost connection to pod");
     let ports: Vec<u16> =
         cx.forwards.borrow().iter().filter(|(_, forward)| forward.process == process).map(|(port, _)| *port).collect();
     for port in ports {
         cx.forwards.borrow_mut().remove(&port);
-        if let Some(machine) = cx.fabric.machine_at(OUTSIDE) {
-            cx.client.hub().tell(cx.client.actor(), machine, Rc::new(Close(port)));
-        }
+        cx.nodes.close(&cx.client, port);
     }
-    Heard(None)
+    None
 }

@@ -1,6 +1,6 @@
 //! kubectl's surroundings: whose client it is, where it stands, what it prints, and the watches it follows.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,44 +8,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::apiserver::request::Request;
-use crate::apiserver::watch::{WatchEvent, WatchId};
+use crate::args::Args;
 use crate::client::Client;
-use crate::cluster::workdir::Workdir;
-use crate::engine::{CallId, Memory};
-use crate::node::network::Fabric;
-use crate::node::runtime::state::Journal;
+use crate::config::Config;
+use crate::engine::Memory;
+use crate::failure::Failure;
+use crate::feeds::{self, Feeds, Stream};
+use crate::left_open::{Forwards, Terminal};
+use crate::nodes::Nodes;
 use crate::object::Discovery;
-use crate::object::status::Reason;
-
-use super::args::Args;
-use super::calls::Failure;
-use super::config::Config;
-use super::forwards::Forwards;
-use super::terminal::Terminal;
+use crate::workdir::Workdir;
 
 /// What commands print, as they go. Cloning shares it.
 pub type Output = Memory<String>;
-
-/// The user's open watches. The user's actor puts events in, commands take them out.
-pub type Feeds = Memory<BTreeMap<WatchId, Feed>>;
-
-/// One open watch of a command.
-#[derive(Clone, Default)]
-pub struct Feed {
-    events: VecDeque<WatchEvent>,
-    waiter: Option<CallId>,
-}
-
-/// Wake: a command has followed a watch for as long as it may. The wake's key is the watch's number.
-pub const TIMEOUT: &str = "command times out";
-
-/// Gives an event of a watch to the command that waits for it. Returns whom to wake.
-pub fn feed(feeds: &Feeds, watch: WatchId, event: WatchEvent) -> Option<CallId> {
-    let mut feeds = feeds.borrow_mut();
-    let feed = feeds.get_mut(&watch)?;
-    feed.events.push_back(event);
-    feed.waiter.take()
-}
 
 /// kubectl, ready to run commands one after another.
 #[derive(Clone)]
@@ -71,8 +46,6 @@ pub struct Kubectl {
     pub files: Rc<BTreeMap<String, String>>,
     /// Files that earlier commands have written: they come first of all, and nothing is written to the disk.
     pub written: Memory<BTreeMap<String, String>>,
-    /// What containers have printed.
-    pub journal: Journal,
     /// Whether it is told who manages which fields.
     pub managed_fields: bool,
     /// What `-f -` reads.
@@ -80,9 +53,9 @@ pub struct Kubectl {
     /// What the running command has warned of: it does so once, however many answers say it.
     warned: Memory<BTreeSet<String>>,
     /// Whether the running command has printed a YAML document: `---` goes before the next.
-    pub(super) documents: Memory<bool>,
-    /// The way to the nodes, for commands that run there.
-    pub fabric: Fabric,
+    pub(crate) documents: Memory<bool>,
+    /// The way to the nodes.
+    pub nodes: Rc<dyn Nodes>,
     /// What port-forward has left open.
     pub forwards: Forwards,
     /// The shell that has the terminal.
@@ -93,13 +66,12 @@ pub struct Kubectl {
 
 impl Kubectl {
     /// kubectl of the user behind `client`, in namespace `default`.
-    pub fn new(client: Client, feeds: Feeds, fabric: Fabric) -> Kubectl {
+    pub fn new(client: Client, feeds: Feeds, nodes: Rc<dyn Nodes>) -> Kubectl {
         let hub = client.hub();
         Kubectl {
             output: hub.memory(String::new()),
             stdout: hub.memory(String::new()),
             stderr: hub.memory(String::new()),
-            journal: hub.memory(BTreeMap::new()),
             known: hub.memory(Discovery::default()),
             warned: hub.memory(BTreeSet::new()),
             documents: hub.memory(false),
@@ -115,7 +87,7 @@ impl Kubectl {
             files: Rc::default(),
             managed_fields: false,
             stdin: String::new(),
-            fabric,
+            nodes,
         }
     }
 
@@ -162,7 +134,7 @@ impl Kubectl {
     }
 
     /// The same as a new process: it has warned of nothing yet, and printed nothing.
-    pub(super) fn afresh(&self) -> Kubectl {
+    pub(crate) fn afresh(&self) -> Kubectl {
         let hub = self.client.hub();
         Kubectl { warned: hub.memory(BTreeSet::new()), documents: hub.memory(false), ..self.with_written() }
     }
@@ -224,67 +196,22 @@ impl Kubectl {
 
     /// Opens a watch. After `timeout`, if there is one, it brings nothing more.
     pub fn open(&self, request: Request, timeout: Option<Duration>) -> Stream {
-        let (hub, actor) = (self.client.hub(), self.client.actor());
-        let watch = hub.watch(actor, request);
-        self.feeds.borrow_mut().insert(watch, Feed::default());
-        if let Some(timeout) = timeout {
-            hub.wake_background(actor, TIMEOUT, watch.0.to_string(), timeout);
-        }
-        Stream { client: self.client.clone(), feeds: self.feeds.clone(), watch }
-    }
-}
-
-/// A watch that a command follows; it is closed when the command lets go of it.
-pub struct Stream {
-    client: Client,
-    feeds: Feeds,
-    watch: WatchId,
-}
-
-impl Stream {
-    /// The next event; none when the time is over.
-    pub async fn next(&self) -> Option<WatchEvent> {
-        self.event().await.filter(|event| !is_timeout(event))
+        feeds::open(&self.client, &self.feeds, request, timeout)
     }
 
-    /// The next event, if one comes within that time.
-    pub async fn next_within(&self, time: Duration) -> Option<WatchEvent> {
-        let (hub, end) = (self.client.hub(), self.client.now() + time);
-        hub.wake_background(self.client.actor(), TIMEOUT, self.watch.0.to_string(), time);
-        loop {
-            match self.event().await? {
-                // The end of an earlier wait.
-                event if is_timeout(&event) && self.client.now() < end => {}
-                event => return Some(event).filter(|event| !is_timeout(event)),
-            }
-        }
+    /// Says what went wrong as it is, without the word `error`.
+    pub fn told(&self, fault: &Failure) -> Failure {
+        self.complain(fault.message());
+        Failure::Told
     }
 
-    async fn event(&self) -> Option<WatchEvent> {
-        loop {
-            let event = self.feeds.borrow_mut().get_mut(&self.watch)?.events.pop_front();
-            match event {
-                Some(event) => return Some(event),
-                None => {
-                    let park = self.client.hub().park("the next watch event");
-                    self.feeds.borrow_mut().get_mut(&self.watch)?.waiter = Some(park.call());
-                    park.await;
-                }
-            }
+    /// The exit code of a command, after what went wrong was said.
+    pub fn exit_code(&self, done: Result<(), Failure>) -> u8 {
+        let Err(fault) = done else { return 0 };
+        let text = fault.to_string();
+        if !text.is_empty() {
+            self.complain(text);
         }
-    }
-}
-
-fn is_timeout(event: &WatchEvent) -> bool {
-    matches!(event, WatchEvent::Error(status) if status.reason == Reason::Timeout)
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        // A command that is cut off in the middle may be dropped at any time.
-        if let Some(mut feeds) = self.feeds.try_borrow_mut() {
-            feeds.remove(&self.watch);
-        }
-        self.client.hub().close_watch(self.watch);
+        1
     }
 }

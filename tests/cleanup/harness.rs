@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Answer, Body, DeleteOptions, Request, Subresource, Verb};
-use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
+use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::debugger::properties::{self, Property};
 use kubestep::engine::{Engine, Step, What};
+use kubestep::kubectl;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 

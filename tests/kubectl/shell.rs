@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use kubestep::apiserver::request::{Body, FieldValidation, Verb};
-use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
+use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::{Note, Step, What};
+use kubestep::kubectl;
 use kubestep::object::Kind;
 
 /// A shell.

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use crate::cluster::workdir;
 use crate::debugger::file::{self, File};
+use crate::kubectl::workdir;
 
 use super::super::Stepper;
 use super::Run::{Says, Stops};

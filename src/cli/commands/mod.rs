@@ -16,9 +16,9 @@
 //! - [`keep`], sessions as files.
 //! - [`general`], help and the end.
 
-use crate::cluster::kubectl;
 use crate::debugger::Stop;
 use crate::debugger::quiz::Question;
+use crate::kubectl;
 use crate::object::Kind;
 use crate::object::nearest::nearest;
 

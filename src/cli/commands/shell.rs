@@ -6,8 +6,9 @@
 //!
 //! A pipe behind what only looks is no such line: that is answered at once, see [`super::cluster`].
 
-use crate::cluster::{kubectl, timeline};
+use crate::cluster::timeline;
 use crate::debugger::Choice;
+use crate::kubectl;
 
 use super::super::Stepper;
 use super::{Text, cluster};
@@ -26,7 +27,7 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
     let line = match first {
         "kubectl" => text.to_owned(),
         "k" => format!("kubectl {rest}"),
-        verb if kubectl::usage::knows(verb) && is_kubectls(verb, rest) => format!("kubectl {text}"),
+        verb if kubectl::does(verb) && is_kubectls(verb, rest) => format!("kubectl {text}"),
         _ => text.to_owned(),
     };
     if line.starts_with("kubectl ") {

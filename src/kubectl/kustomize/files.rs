@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use crate::cluster::manifest;
-use crate::cluster::workdir::{Found, Unread, Workdir};
+use crate::manifest;
+use crate::workdir::{Found, Unread, Workdir};
 
 /// How deep directories may name directories.
 const DEPTH_MAX: usize = 100;

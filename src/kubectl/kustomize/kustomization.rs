@@ -9,7 +9,7 @@ use super::id::{Gvk, Id};
 use super::read::{Fields, whole};
 use super::replacements::{self, Replacement};
 use super::set::Selector;
-use crate::cluster::manifest;
+use crate::manifest;
 
 /// What the file may be called.
 pub const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];

@@ -8,8 +8,8 @@ use super::kustomization::{Patch, yaml_error};
 use super::resource::Resource;
 use super::set::Set;
 use super::{json, merge, target};
-use crate::cluster::kubectl::print::yaml;
-use crate::cluster::manifest;
+use crate::manifest;
+use crate::print::yaml;
 
 /// What a patch turns out to be.
 enum Sort {

@@ -9,7 +9,7 @@ use super::kustomization::{id, selector};
 use super::read::{Fields, whole};
 use super::resource::Resource;
 use super::set::{Matcher, Selector, Set};
-use crate::cluster::manifest;
+use crate::manifest;
 
 /// What is copied whereto.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use super::kustomization::{Kustomization, NAMES, Sorting};
 use super::resource::Resource;
 use super::set::Set;
 use super::{generate, hash, images, marks, names, patch, references, replacements};
-use crate::cluster::manifest;
+use crate::manifest;
 
 /// So many directories may be built for one. Two that each name two others, which name two others, would never end.
 const DIRECTORIES_MAX: usize = 1_000;

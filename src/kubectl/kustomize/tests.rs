@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::cluster::workdir::Workdir;
+use crate::workdir::Workdir;
 
 use super::*;
-use crate::cluster::kubectl::print::yaml;
+use crate::print::yaml;
 
 const WEB: &str = "
 apiVersion: apps/v1

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::columns::{Layout, any_layout, layout};
 use super::fields::{self, at, labels, text};
-use super::{kind_of, qualified_singular, tabs};
+use super::names::{kind_of, qualified_singular};
+use super::tabs;
 use crate::object::{Discovery, Kind, versions};
 
 /// How a table is to look.

@@ -6,17 +6,62 @@ use serde_json::{Value, json};
 
 use crate::apiserver::non_resource::{build, resource, verbs};
 use crate::apiserver::request::Options;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::config;
-use crate::cluster::kubectl::print::fields::{int, list, namespace_and_name, text};
-use crate::cluster::kubectl::print::{json_text, kyaml, no_printer, tabs, yaml};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::config;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::go_types::Ordered;
 use crate::object::{Discovery, Kind, versions};
+use crate::print::fields::{int, list, namespace_and_name, text};
+use crate::print::output::{json_text, no_printer};
+use crate::print::{kyaml, tabs, yaml};
+use crate::usage::Usage;
 
 /// The Kustomize that is part of kubectl.
 const KUSTOMIZE: &str = "v5.8.1";
+
+/// `kubectl api-resources`.
+pub const API_RESOURCES: Command = Command {
+    usage: Usage {
+        name: "api-resources",
+        about: "The kinds that the cluster knows.",
+        flags: &[&["api-group", "cached", "categories", "namespaced", "no-headers", "output", "sort-by", "verbs"]],
+        ..Usage::EMPTY
+    },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(api_resources(args, cx))),
+    ..Command::EMPTY
+};
+
+/// `kubectl api-versions`.
+pub const API_VERSIONS: Command = Command {
+    usage: Usage { name: "api-versions", about: "The groups and versions of these kinds.", ..Usage::EMPTY },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(api_versions(args, cx))),
+    ..Command::EMPTY
+};
+
+/// `kubectl cluster-info`.
+pub const CLUSTER_INFO: Command = Command {
+    usage: Usage { name: "cluster-info", about: "Where the API server is.", ..Usage::EMPTY },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(cluster_info(args, cx))),
+    ..Command::EMPTY
+};
+
+/// `kubectl version`.
+pub const VERSION: Command = Command {
+    usage: Usage {
+        name: "version",
+        about: "The versions of kubectl and of the cluster.",
+        flags: &[&["client", "output"]],
+        ..Usage::EMPTY
+    },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(version(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl api-resources`. Mirrors `pkg/cmd/apiresources`.
 pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -8,20 +8,43 @@ use serde_json::{Value, json};
 use super::rollout_history::CHANGE_CAUSE;
 use super::{apply_last, prune, server_side};
 use crate::apiserver::request::Patch;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::fields::{map, namespace_and_name, text};
-use crate::cluster::manifest::Manifest;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{FILES, WRITE};
+use crate::kubectl::Kubectl;
+use crate::manifest::Manifest;
 use crate::object::patch::{three_way_merge, three_way_strategic};
 use crate::object::selector::Selector;
 use crate::object::well_known::LAST_APPLIED;
 use crate::object::{Kind, versions};
+use crate::options::write_options;
+use crate::print::fields::{map, namespace_and_name, text};
+use crate::usage::Usage;
 
 const MANAGER: &str = "kubectl-client-side-apply";
 
 /// How often a patch is made anew when the object changes under it. Mirrors `maxPatchRetry`.
 const RETRIES: usize = 5;
+
+/// `kubectl apply`.
+pub const APPLY: Command = Command {
+    usage: Usage {
+        name: "apply",
+        words: "-f FILE | -k DIR | view-last-applied TYPE NAME | set-last-applied -f FILE",
+        about: "Make what a manifest describes, or change it to that.",
+        flags: &[
+            FILES,
+            WRITE,
+            &["validate", "server-side", "overwrite", "force", "force-conflicts", "show-managed-fields"],
+            &["all", "create-annotation", "prune", "prune-allowlist", "record", "selector", "wait"],
+        ],
+        left_out: &["openapi-patch"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(apply(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl apply -f`.
 pub async fn apply(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

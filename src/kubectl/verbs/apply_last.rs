@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 
 use super::apply::annotated;
 use crate::apiserver::request::Patch;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::fields::{at, namespace_and_name, text};
-use crate::cluster::kubectl::print::yaml;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::well_known::LAST_APPLIED;
+use crate::options::plain_options;
+use crate::print::fields::{at, namespace_and_name, text};
+use crate::print::yaml;
 
 /// The text that is kept, if one is.
 fn kept(object: &Value) -> Option<&str> {

@@ -1,7 +1,7 @@
 //! A kubectl that stays until a container has done its work: `attach`, and `run` and `debug` with `-i`, `--attach`, `--rm`.
 //!
 //! The real one attaches to the container and shows what it prints as it comes. Here it waits for the end, for as long as
-//! `--pod-running-timeout` says, and then shows it all; a shell it connects to the terminal, see [`super::super::terminal`]. It
+//! `--pod-running-timeout` says, and then shows it all; a shell it connects to the terminal, see [`crate::terminal`]. It
 //! sees the end by a watch of the Pod.
 //! Mirrors `handleAttachPod` and what follows it in `pkg/cmd/run/run.go`.
 
@@ -9,25 +9,31 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::attach::{open, way_back, welcome};
+use super::connect::connect;
 use super::delete::delete_one;
 use super::logs;
 use super::pod_of::{containers, status_of};
+use crate::apiserver::request::{Body, Subresource};
 use crate::apiserver::watch::WatchEvent;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::print::fields::{at, int, list, namespace_and_name, text};
-use crate::cluster::kubectl::terminal::{Ending, Run, Then, place_of};
+use crate::args::Args;
 use crate::engine::ActorId;
-use crate::node::cri::{CriResponse, Stream};
-use crate::node::runtime::script::reads_commands;
-use crate::object::{Kind, Status};
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::left_open::{Ending, Run, Then, place_of};
+use crate::nodes::{Ask, Shell, Told};
+use crate::object::{Key, Kind, Status};
+use crate::options::timeout;
+use crate::print::fields::{at, flag, int, list, namespace_and_name, text};
 
 /// Mirrors `defaultPodAttachTimeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// What is said when the time is over.
 const OVER: &str = "timed out waiting for the condition";
+
+/// What is said before anything is shown, unless `--quiet`.
+const WELCOME: &str = "All commands and output from this session will be recorded in container logs, including credentials and \
+                       sensitive information passed through the command prompt.\n\
+                       If you don't see a command prompt, try pressing enter.";
 
 /// Whether kubectl stays.
 pub(super) fn wanted(args: &Args) -> bool {
@@ -62,14 +68,19 @@ pub(super) async fn stay(pod: &Value, services: &[Value], args: &Args, cx: &Kube
             welcome(args, cx);
             let (pod, services, args) = (pod.clone(), services.to_vec(), args.clone());
             let (says, place) = (way_back(&pod, container, &args), place_of(&pod, text(container, "name")));
-            cx.connected(*connection, place, Then::Run(Run { says, pod, services, args }.into())).await
+            let run = Run { says, pod, services, args };
+            let (kubelet, shell) = *connection;
+            match cx.connected(kubelet, shell, place, Then::Run(run.clone().into())).await {
+                Some(how) => after(how, run, cx).await,
+                None => Ok(()),
+            }
         }
         end => leave(end, pod, services, args, cx).await,
     }
 }
 
 /// Somebody has left the shell that `run` began. Mirrors what follows `handleAttachPod`.
-pub(in super::super) async fn after(how: Ending, run: Run, cx: &Kubectl) -> Result<(), Failure> {
+pub(crate) async fn after(how: Ending, run: Run, cx: &Kubectl) -> Result<(), Failure> {
     let Run { says, pod, services, args } = &run;
     let end = match how.code() {
         Err(lost) => Err(lost),
@@ -110,7 +121,7 @@ async fn leave(
 /// What became of the container.
 enum End {
     /// It is a shell that waits for somebody to type.
-    Reads(Box<(ActorId, Stream)>),
+    Reads(Box<(ActorId, Shell)>),
     /// It has to do with nothing that is typed, and runs.
     RunsOn,
     Done,
@@ -121,12 +132,12 @@ enum End {
 async fn watch(pod: &Value, args: &Args, cx: &Kubectl) -> Result<End, Failure> {
     let Some(container) = list(pod, "spec.containers").first() else { return Ok(End::Done) };
     let name = text(container, "name");
-    let waits = waits_for_input(container);
+    let waits = waits_for_input(container, cx);
     let reached = |pod: &Value| has_ended(pod) || (waits && is_running(pod, name));
     let pod = until(pod, reached, args, cx).await?;
     if !has_ended(&pod) {
-        if let (kubelet, CriResponse::Stream(stream)) = open(&pod, container, true, cx).await? {
-            return Ok(End::Reads(Box::new((kubelet, stream))));
+        if let (kubelet, Told::Shell(shell)) = open(&pod, container, true, cx).await? {
+            return Ok(End::Reads(Box::new((kubelet, shell))));
         }
         let pod = text(&pod, "metadata.name");
         cx.complain(format!("what runs in {pod} reads nothing that is typed; a shell: kubectl exec -it {pod} -- sh"));
@@ -141,22 +152,88 @@ async fn watch(pod: &Value, args: &Args, cx: &Kubectl) -> Result<End, Failure> {
 pub(super) async fn show(pod: &Value, container: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let Some(spec) = containers(pod).find(|there| text(there, "name") == container) else { return Ok(()) };
     let has_ended = |pod: &Value| status_of(pod, container).is_some_and(ended);
-    let waits = waits_for_input(spec);
+    let waits = waits_for_input(spec, cx);
     let pod = until(pod, |pod| has_ended(pod) || (waits && is_running(pod, container)), args, cx).await?;
     if !has_ended(&pod) {
         let name = text(&pod, "metadata.name");
         let (kubelet, answer) = open(&pod, spec, args.is_on("stdin"), cx).await?;
-        let CriResponse::Stream(stream) = answer else {
+        let Told::Shell(shell) = answer else {
             cx.complain(format!(
                 "what runs there reads nothing that is typed; a shell: kubectl exec -it {name} -c {container} -- sh"
             ));
             return Ok(());
         };
         welcome(args, cx);
-        let then = Then::Attach(way_back(&pod, spec, args));
-        return cx.connected((kubelet, stream), place_of(&pod, container), then).await;
+        return type_into(kubelet, shell, &pod, spec, args, cx).await;
     }
     logs::print_all(&pod, container, is_another(&pod, container), cx).await
+}
+
+/// What is said before anything is shown.
+pub(super) fn welcome(args: &Args, cx: &Kubectl) {
+    if !args.is_on("quiet") {
+        cx.complain(WELCOME);
+    }
+}
+
+/// Connects to the process of a container: with a stream, if that reads what is typed.
+pub(super) async fn open(
+    pod: &Value,
+    container: &Value,
+    stdin: bool,
+    cx: &Kubectl,
+) -> Result<(ActorId, Told), Failure> {
+    let (namespace, name) = namespace_and_name(pod);
+    let body = Body::Attach { container: text(container, "name").to_owned() };
+    let there = connect(Subresource::Attach, namespace, name, body, cx).await?;
+    // Where the container has a terminal, kubectl has to have one too.
+    let tty = flag(container, "tty");
+    let attach = Ask::Attach { pod: Key::new(namespace, name), container: there.container, stdin, tty };
+    let answer = cx.nodes.ask(&cx.client, there.kubelet, attach).await.map_err(|error| {
+        Failure::text(format!("Internal error occurred: unable to upgrade connection: {}", error.message))
+    })?;
+    Ok((there.kubelet, answer))
+}
+
+/// What is said when somebody has left the process of a container: how to come back. Mirrors `reattachMessage`.
+pub(super) fn way_back(pod: &Value, container: &Value, args: &Args) -> Option<String> {
+    if args.is_on("quiet") || !args.is_on("stdin") || !flag(container, "tty") {
+        return None;
+    }
+    let (namespace, pod_name) = namespace_and_name(pod);
+    let name = text(container, "name");
+    let command = format!("'kubectl attach {pod_name} -c {name} -n {namespace} -i -t'");
+    let is_ephemeral = list(pod, "spec.ephemeralContainers").iter().any(|there| text(there, "name") == name);
+    Some(match is_ephemeral {
+        true => format!(
+            "Session ended, the ephemeral container will not be restarted but may be reattached using {command} if it is \
+             still running"
+        ),
+        false => format!("Session ended, resume using {command} command"),
+    })
+}
+
+/// Connects the terminal to a shell that is the process of a container.
+pub(super) async fn type_into(
+    kubelet: ActorId,
+    shell: Shell,
+    pod: &Value,
+    container: &Value,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<(), Failure> {
+    let (says, place) = (way_back(pod, container, args), place_of(pod, text(container, "name")));
+    match cx.connected(kubelet, shell, place, Then::Attach(says.clone())).await {
+        Some(how) => left(how, says.as_deref(), cx),
+        None => Ok(()),
+    }
+}
+
+/// Somebody has left a shell that was attached to: kubectl says how to come back, if there is a way.
+pub(crate) fn left(how: Ending, says: Option<&str>, cx: &Kubectl) -> Result<(), Failure> {
+    how.code()?;
+    says.iter().for_each(|says| cx.line(says));
+    Ok(())
 }
 
 /// Shows what a container prints from now on, until it ends or kubectl has stayed long enough.
@@ -187,10 +264,10 @@ pub(super) fn limit(args: &Args) -> Result<Duration, Failure> {
 }
 
 /// Whether a container is a shell that has got nothing to do. Without a command it does what its image is for.
-fn waits_for_input(container: &Value) -> bool {
+fn waits_for_input(container: &Value, cx: &Kubectl) -> bool {
     let words = ["command", "args"].iter().flat_map(|of| list(container, of)).filter_map(Value::as_str);
     let words: Vec<String> = words.map(str::to_owned).collect();
-    words.is_empty() || reads_commands(&words)
+    words.is_empty() || cx.nodes.reads_commands(&words)
 }
 
 fn is_running(pod: &Value, container: &str) -> bool {

@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 
 use super::reconcile::reconcile;
 use crate::apiserver::request::{Body, Response, Verb};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::{rules, tabs};
-use crate::cluster::kubectl::usage;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::FILES;
+use crate::kubectl::Kubectl;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind};
+use crate::options::plain_options;
+use crate::print::{rules, tabs};
+use crate::usage::Usage;
 
 /// Verbs that rules about resources may hold; others get a warning.
 const VERBS: &[&str] = &[
@@ -38,6 +41,24 @@ const URL_VERBS: &[&str] = &["get", "put", "post", "head", "options", "delete", 
 /// What rules may be about although no server has it: whom one may act as.
 const NOT_SERVED: &[&str] = &["users", "groups"];
 
+/// `kubectl auth`.
+pub const AUTH: Command = Command {
+    usage: Usage {
+        name: "auth",
+        words: "can-i VERB TYPE[/NAME] | can-i --list | whoami | reconcile -f FILE",
+        about: "What one may do, and who one is.",
+        flags: &[
+            FILES,
+            &["all-namespaces", "dry-run", "list", "no-headers", "output", "quiet", "subresource"],
+            &["remove-extra-permissions", "remove-extra-subjects"],
+        ],
+        ..Usage::EMPTY
+    },
+    reads_only: |what| what != Some("reconcile"),
+    run: Run::There(|args, cx| Box::pin(auth(args, cx))),
+    ..Command::EMPTY
+};
+
 /// `kubectl auth …`.
 pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
@@ -53,7 +74,7 @@ pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         ["whoami", ..] => whoami(args, cx).await,
         ["reconcile", words @ ..] => reconcile(words, args, cx).await,
         [] => {
-            cx.complain(usage::help("auth").trim_end());
+            cx.complain(AUTH.usage.help().trim_end());
             Err(Failure::Told)
         }
         words => Err(Failure::usage("auth", format!("unknown command {:?}", words.join(" ")))),

@@ -3,15 +3,32 @@
 use serde_json::{Value, json};
 
 use super::create::post;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::text;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{FILES, WRITE};
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::quantity::Amount;
+use crate::print::fields::text;
+use crate::usage::Usage;
 
 const DEPRECATED: &str = "Flag --cpu-percent has been deprecated, Use --cpu with percentage or resource quantity format \
                           (e.g., '70%' for utilization or '500m' for milliCPU).";
+
+/// `kubectl autoscale`.
+pub const AUTOSCALE: Command = Command {
+    usage: Usage {
+        name: "autoscale",
+        words: "TYPE NAME --min=N --max=N --cpu=50%",
+        about: "Make a HorizontalPodAutoscaler.",
+        flags: &[FILES, WRITE, &["min", "max", "cpu", "memory", "cpu-percent", "name"]],
+        left_out: &["template"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(autoscale(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl autoscale deployment web --min=2 --max=10 --cpu=50%`.
 pub async fn autoscale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

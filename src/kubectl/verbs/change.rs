@@ -5,13 +5,17 @@ use serde_json::{Value, json};
 use super::wanted::{selects, wanted};
 use crate::apiserver::request::{Patch, Subresource};
 use crate::apiserver::rest::body;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, Query, plain_options};
-use crate::cluster::kubectl::print::fields::flag;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{FILES, WRITE};
+use crate::kubectl::Kubectl;
 use crate::object::patch::{diff_merge, diff_strategic};
 use crate::object::status::Reason;
 use crate::object::{Kind, versions};
+use crate::options::{Query, plain_options};
+use crate::print::fields::flag;
+use crate::usage::Usage;
 
 /// Objects, and what went wrong with others.
 pub(super) type Found = (Vec<(Kind, Value)>, Vec<Failure>);
@@ -96,6 +100,45 @@ pub(super) async fn nodes(verb: &str, args: &Args, cx: &Kubectl) -> Result<Vec<V
         None => Ok(found.into_iter().map(|(_, node)| node).collect()),
     }
 }
+
+/// `kubectl cordon`.
+pub const CORDON: Command = Command {
+    usage: Usage {
+        name: "cordon",
+        words: "NODE",
+        about: "Let no new Pods onto a node.",
+        flags: &[&["selector", "dry-run"]],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(cordon(args, cx, true))),
+    ..Command::EMPTY
+};
+
+/// `kubectl patch`.
+pub const PATCH: Command = Command {
+    usage: Usage {
+        name: "patch",
+        words: "TYPE NAME -p PATCH | --patch-file=FILE",
+        about: "Change fields of an object.",
+        flags: &[FILES, WRITE, &["local", "patch", "patch-file", "type", "subresource"]],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(patch(args, cx))),
+    ..Command::EMPTY
+};
+
+/// `kubectl uncordon`.
+pub const UNCORDON: Command = Command {
+    usage: Usage {
+        name: "uncordon",
+        words: "NODE",
+        about: "Let Pods onto a node again.",
+        flags: &[&["selector", "dry-run"]],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(cordon(args, cx, false))),
+    ..Command::EMPTY
+};
 
 /// `kubectl cordon`, `kubectl uncordon`.
 pub async fn cordon(args: &Args, cx: &Kubectl, on: bool) -> Result<(), Failure> {

@@ -2,11 +2,30 @@
 //!
 //! Left out: clusters and users other than those that there are, and what is known of these.
 
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::config::{CLUSTER, Config, Context, USER};
-use crate::cluster::kubectl::print::{Output, print, tabs};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::config::{CLUSTER, Config, Context, USER};
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::print::output::{Output, print};
+use crate::print::tabs;
+use crate::usage::Usage;
+
+/// `kubectl config`.
+pub const CONFIG: Command = Command {
+    usage: Usage {
+        name: "config",
+        words: "view|get-contexts|current-context|use-context NAME|set-context NAME|--current",
+        about: "Which cluster, as whom, in which namespace.\n\
+                get-clusters, get-users, rename-context OLD NEW, delete-context NAME,\n\
+                set PROPERTY VALUE, unset PROPERTY: contexts.NAME.namespace, current-context.",
+        flags: &[&["cluster", "current", "minify", "no-headers", "output", "user"]],
+        ..Usage::EMPTY
+    },
+    reads_only: |what| what.is_some_and(|what| matches!(what, "view" | "current-context") || what.starts_with("get-")),
+    run: Run::Here(config),
+    ..Command::EMPTY
+};
 
 /// `kubectl config …`.
 pub fn config(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -3,15 +3,13 @@
 //! The API server says whether it may be and which kubelet is at the other end. A real one stays in the middle, for as
 //! long as the connection is open; here the two talk to each other from then on. Mirrors `createExecutor` and `createDialer`.
 
-use std::any::Any;
-use std::rc::Rc;
-
 use crate::apiserver::request::{Body, Request, Response, Subresource, Verb};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::calls::Failure;
+use crate::engine::ActorId;
 use crate::engine::failing::REFUSED;
-use crate::engine::{ActorId, Message, RpcError};
-use crate::node::cri::CriResponse;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::left_open::{Ending, State, Terminal, Then};
+use crate::nodes::{Ask, Shell, Told};
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 
@@ -56,15 +54,46 @@ pub async fn connect(
 /// # Errors
 /// Why the API server cannot reach it.
 pub fn dial(node: &str, address: &str, cx: &Kubectl) -> Result<ActorId, String> {
-    match (cx.fabric.machine(node), cx.fabric.kubelet(node)) {
-        (Some(_), Some(kubelet)) => Ok(kubelet),
-        (Some(_), None) => Err(format!("dial tcp {address}: connect: connection refused")),
-        (None, _) => Err(format!("dial tcp {address}: connect: no route to host")),
-    }
+    cx.nodes.kubelet(node).map_err(|why| format!("dial tcp {address}: connect: {why}"))
 }
 
-/// What a kubelet has to say, which is what its runtime has to say.
-pub async fn ask(kubelet: ActorId, message: impl Message, cx: &Kubectl) -> Result<CriResponse, RpcError> {
-    let reply: Rc<dyn Any> = cx.client.hub().rpc(kubelet, Rc::new(message)).await?;
-    Ok(reply.downcast_ref::<CriResponse>().cloned().unwrap_or(CriResponse::Done))
+impl Kubectl {
+    /// That no other shell has the terminal.
+    ///
+    /// # Errors
+    /// Which one.
+    pub fn check_terminal(&self) -> Result<(), Failure> {
+        match &*self.terminal.borrow() {
+            Some(terminal) if self.is_at_terminal => {
+                let place = &terminal.place;
+                Err(Failure::text(format!("a shell in {place} has the terminal; leave it first, with exit")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Connects the terminal to a shell. Where nobody sits, the shell does what it reads there and ends, and how it has ended is
+    /// returned.
+    pub(super) async fn connected(&self, kubelet: ActorId, shell: Shell, place: String, then: Then) -> Option<Ending> {
+        let Shell { stream, prompt, .. } = shell;
+        if self.is_at_terminal {
+            let (state, client) = (State::Waits(prompt), self.client.clone());
+            self.terminal.set(Some(Terminal { place, kubelet, stream, state, client, then, line: None, killed: None }));
+            return None;
+        }
+        let text = self.stdin.trim().to_owned();
+        let typed = (!text.is_empty()).then_some(Ask::Typed { stream, text });
+        for ask in typed.into_iter().chain([Ask::EndOfInput { stream }]) {
+            match self.nodes.ask(&self.client, kubelet, ask).await {
+                Ok(Told::Shell(Shell { printed, ended, .. })) => {
+                    self.print(&printed);
+                    if let Some(code) = ended {
+                        return Some(Ending::Code(code));
+                    }
+                }
+                _ => return Some(Ending::Lost),
+            }
+        }
+        None
+    }
 }

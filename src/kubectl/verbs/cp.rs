@@ -9,11 +9,13 @@
 use serde_json::Value;
 
 use super::exec::{container_of, refuse_completed, run_in};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::node::runtime::tar::{self, Entry};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::object::tar::{self, Entry};
+use crate::usage::Usage;
 
 /// `[[NAMESPACE/]POD:]PATH`.
 struct Spec<'a> {
@@ -37,6 +39,21 @@ impl Spec<'_> {
         Ok(Spec { pod: Some(pod), path })
     }
 }
+
+/// `kubectl cp`.
+pub const CP: Command = Command {
+    usage: Usage {
+        name: "cp",
+        words: "[[NAMESPACE/]POD:]PATH [[NAMESPACE/]POD:]PATH",
+        about: "Copy files to a container, or from one.\n\
+                Yours are those of the scenario, those beside it, and what commands have written: no disk is touched.",
+        flags: &[&["container", "no-preserve"]],
+        left_out: &["retries"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(cp(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl cp`.
 pub async fn cp(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

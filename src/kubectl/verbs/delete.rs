@@ -3,12 +3,16 @@
 use super::wanted::{Wanted, selects, wanted};
 use crate::apiserver::request::{DeleteOptions, Propagation};
 use crate::apiserver::watch::WatchEvent;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
-use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
-use crate::cluster::kubectl::print::qualified_singular;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{CHOICE, FILES};
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::options::{dry_run_note, plain_options, timeout};
+use crate::print::fields::{namespace_and_name, text};
+use crate::print::names::qualified_singular;
+use crate::usage::Usage;
 
 /// What was deleted, to wait for.
 struct Deleted {
@@ -17,6 +21,26 @@ struct Deleted {
     name: String,
     uid: String,
 }
+
+/// `kubectl delete`.
+pub const DELETE: Command = Command {
+    usage: Usage {
+        name: "delete",
+        words: "TYPE NAME | -f FILE | -k DIR",
+        about: "Delete objects, and wait until they are gone.",
+        flags: &[
+            FILES,
+            CHOICE,
+            &["cascade", "dry-run", "field-selector", "force", "grace-period", "ignore-not-found", "now", "output"],
+            &["timeout", "wait", "raw", "interactive"],
+        ],
+        ..Usage::EMPTY
+    },
+    names_objects: true,
+    raw: Some("DELETE"),
+    run: Run::There(|args, cx| Box::pin(delete(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl delete`. Mirrors `k8s.io/kubectl/pkg/cmd/delete`.
 pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

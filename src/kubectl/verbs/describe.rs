@@ -5,16 +5,35 @@ use serde_json::Value;
 use super::get::{SUGGESTION, fetch};
 use super::wanted::named;
 use crate::apiserver::request::Options;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::describe::{Related, describe as page, has_events};
-use crate::cluster::kubectl::print::fields::{list, namespace_and_name, selector, text};
-use crate::cluster::kubectl::print::ingress;
-use crate::cluster::kubectl::print::service::ready_endpoints;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::FILES;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::pod::MIRROR;
 use crate::object::well_known::SERVICE_NAME;
+use crate::print::describe::{Related, describe as page, has_events};
+use crate::print::fields::{list, namespace_and_name, selector, text};
+use crate::print::ingress;
+use crate::print::service::ready_endpoints;
+use crate::targets::Target;
+use crate::usage::Usage;
+
+/// `kubectl describe`.
+pub const DESCRIBE: Command = Command {
+    usage: Usage {
+        name: "describe",
+        words: "TYPE [NAME]",
+        about: "All about an object, with its Events.",
+        flags: &[FILES, &["selector", "all-namespaces", "show-events"]],
+        ..Usage::EMPTY
+    },
+    reads_only: |_| true,
+    names_objects: true,
+    run: Run::There(|args, cx| Box::pin(describe(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl describe`.
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

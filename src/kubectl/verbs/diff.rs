@@ -7,13 +7,17 @@ use serde_json::{Map, Value, json};
 use super::apply::{annotated, last_applied, three_way};
 use super::server_side;
 use crate::apiserver::request::Options;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, Query};
-use crate::cluster::kubectl::print::fields::namespace_and_name;
-use crate::cluster::kubectl::print::yaml;
-use crate::cluster::manifest::Manifest;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::FILES;
+use crate::kubectl::Kubectl;
+use crate::manifest::Manifest;
 use crate::object::Kind;
+use crate::options::Query;
+use crate::print::fields::namespace_and_name;
+use crate::print::yaml;
+use crate::usage::Usage;
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;
@@ -21,6 +25,19 @@ const CONTEXT: usize = 3;
 const MASKED: &str = "***";
 const MASKED_BEFORE: &str = "*** (before)";
 const MASKED_AFTER: &str = "*** (after)";
+
+/// `kubectl diff`.
+pub const DIFF: Command = Command {
+    usage: Usage {
+        name: "diff",
+        words: "-f FILE | -k DIR",
+        about: "What apply would change.",
+        flags: &[FILES, &["field-manager", "selector", "server-side", "force-conflicts", "show-secrets"]],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(diff(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl diff -f`. Its exit code is 1 if anything would change.
 pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -10,14 +10,31 @@ use super::wanted::in_chunks;
 use super::watch::{Printed, next};
 use crate::apiserver::request::{Body, Options, Verb};
 use crate::apiserver::watch::WatchEvent;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, one_kind};
-use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
-use crate::cluster::kubectl::client::Stream;
-use crate::cluster::kubectl::print::Output;
-use crate::cluster::kubectl::print::describe::event_age;
-use crate::cluster::kubectl::print::fields::{text, time};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::feeds::Stream;
+use crate::kubectl::Kubectl;
 use crate::object::{Discovery, Kind};
+use crate::options::{plain_options, timeout};
+use crate::print::describe::event_age;
+use crate::print::fields::{text, time};
+use crate::print::output::Output;
+use crate::targets::one_kind;
+use crate::usage::Usage;
+
+/// `kubectl events`.
+pub const EVENTS: Command = Command {
+    usage: Usage {
+        name: "events",
+        about: "What has been told of objects, the last one at the end.",
+        flags: &[&["for", "types", "all-namespaces", "no-headers", "output", "chunk-size", "watch"]],
+        ..Usage::EMPTY
+    },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(events(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl events`.
 pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

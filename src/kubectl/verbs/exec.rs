@@ -6,24 +6,36 @@
 
 use serde_json::Value;
 
-use super::connect::{ask, connect};
+use super::connect::connect;
 use super::pod_of::{Order, all_names, containers, pod_of};
 use crate::apiserver::request::{Body, Subresource};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{list, namespace_and_name, text};
-use crate::cluster::kubectl::terminal::{Then, place_of};
+use crate::args::Args;
+use crate::command::{Command, Run};
 use crate::engine::RpcError;
-use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::{Exec, Shell};
-use crate::node::runtime::exec::Ran;
-use crate::node::runtime::programs::HERE;
-use crate::node::runtime::script::reads_commands;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::left_open::{Ending, Then, place_of};
+use crate::nodes::{Ask, Ran, Told};
 use crate::object::Key;
+use crate::print::fields::{list, namespace_and_name, text};
+use crate::usage::Usage;
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";
+
+/// `kubectl exec`.
+pub const EXEC: Command = Command {
+    usage: Usage {
+        name: "exec",
+        words: "POD|TYPE/NAME -- COMMAND",
+        about: "Run a command in a container.",
+        flags: &[&["container", "stdin", "tty", "quiet"]],
+        left_out: &["filename", "pod-running-timeout"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(exec(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `exec POD [-c CONTAINER] -- COMMAND`.
 pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -36,7 +48,7 @@ pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             return Err(Failure::usage("exec", why));
         }
     };
-    let asks = cx.is_at_terminal && reads_commands(command);
+    let asks = cx.is_at_terminal && cx.nodes.reads_commands(command);
     if asks && args.is_on("tty") && !args.is_on("stdin") {
         return Err(Failure::text("with -t alone nothing that is typed gets to the shell; write -it"));
     }
@@ -62,11 +74,19 @@ async fn shell_in(pod: &Value, container: String, command: &[String], tty: bool,
     let there = connect(Subresource::Exec, namespace, name, body, cx).await?;
     let place = place_of(pod, &there.container);
     let (container, command) = (there.container, command.to_vec());
-    let shell = Shell { pod: Key::new(namespace, name), container, command, tty };
-    match ask(there.kubelet, shell, cx).await.map_err(refused)? {
-        CriResponse::Stream(stream) => cx.connected((there.kubelet, stream), place, Then::Exec).await,
-        _ => Ok(()),
+    let shell = Ask::Shell { pod: Key::new(namespace, name), container, command, tty };
+    let Told::Shell(shell) = cx.nodes.ask(&cx.client, there.kubelet, shell).await.map_err(refused)? else {
+        return Ok(());
+    };
+    match cx.connected(there.kubelet, shell, place, Then::Exec).await {
+        Some(how) => left(how, cx),
+        None => Ok(()),
     }
+}
+
+/// The shell has ended: kubectl says how.
+pub(crate) fn left(how: Ending, cx: &Kubectl) -> Result<(), Failure> {
+    finish(cx, "", "", how.code()?)
 }
 
 /// Runs a command in a container of a Pod: through the API server, its kubelet and its runtime.
@@ -81,9 +101,9 @@ pub(super) async fn run_in(
     let body = Body::Exec { container, command: command.to_vec() };
     let there = connect(Subresource::Exec, namespace, name, body, cx).await?;
     let (container, command, input) = (there.container, command.to_vec(), input.to_owned());
-    let exec = Exec { pod: Key::new(namespace, name), container, command, input };
-    Ok(match ask(there.kubelet, exec, cx).await.map_err(refused)? {
-        CriResponse::Exec { output, errors, exit_code } => Ran::of(output, errors, exit_code),
+    let exec = Ask::Exec { pod: Key::new(namespace, name), container, command, input };
+    Ok(match cx.nodes.ask(&cx.client, there.kubelet, exec).await.map_err(refused)? {
+        Told::Ran(ran) => ran,
         _ => Ran::default(),
     })
 }
@@ -91,11 +111,9 @@ pub(super) async fn run_in(
 /// What is said of a command that could not be run.
 fn refused(error: RpcError) -> Failure {
     let RpcError { code, message } = error;
-    let hint =
-        if message.contains("not found in $PATH") { format!("\nContainers here have {HERE}.") } else { String::new() };
     Failure::text(match code {
         "NotFound" => format!("Internal error occurred: unable to upgrade connection: {message}"),
-        _ => format!("Internal error occurred: {message}{hint}"),
+        _ => format!("Internal error occurred: {message}"),
     })
 }
 

@@ -4,14 +4,31 @@
 //! Left out: descriptions in the API's own words, which the API server's OpenAPI documents bring: these are ours; the
 //! output of older versions, `plaintext-openapiv2`.
 
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, one_kind};
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::explain::{self, Explanation, Field};
 use crate::object::{Discovery, Kind, versions};
+use crate::targets::one_kind;
+use crate::usage::Usage;
 
 /// So wide are a description and the description of a field in a list.
 const WIDTH: usize = 76;
+
+/// `kubectl explain`.
+pub const EXPLAIN: Command = Command {
+    usage: Usage {
+        name: "explain",
+        words: "TYPE[.FIELD]",
+        about: "Which fields there are, and what they mean.",
+        flags: &[&["api-version", "output", "recursive"]],
+        ..Usage::EMPTY
+    },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(explain(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl explain TYPE[.field]`.
 pub async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

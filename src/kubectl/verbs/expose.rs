@@ -4,11 +4,33 @@ use serde_json::{Value, json};
 
 use super::create::post;
 use super::run::pairs;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{at, list, map, text};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{FILES, WRITE};
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::print::fields::{at, list, map, text};
+use crate::usage::Usage;
+
+/// `kubectl expose`.
+pub const EXPOSE: Command = Command {
+    usage: Usage {
+        name: "expose",
+        words: "TYPE NAME --port=N",
+        about: "Make a Service for what an object selects.",
+        flags: &[
+            FILES,
+            WRITE,
+            &["name", "port", "target-port", "protocol", "type", "selector", "cluster-ip", "external-ip"],
+            &["labels", "session-affinity"],
+        ],
+        letterless: &["selector"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(expose(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl expose`: a Service that selects what the object selects, or its labels if it is a Pod.
 pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -3,17 +3,55 @@
 use serde_json::Value;
 
 use super::wanted::{in_chunks, named};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::duration::age;
-use crate::cluster::kubectl::print::fields::{int, text};
-use crate::cluster::kubectl::print::table::{Look, table};
-use crate::cluster::kubectl::print::{Output, jsonpath, print, tabs};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::FILES;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::print::duration::age;
+use crate::print::fields::{int, text};
+use crate::print::output::{Output, print};
+use crate::print::table::{Look, table};
+use crate::print::{jsonpath, tabs};
+use crate::targets::Target;
+use crate::usage::Usage;
 
 /// Mirrors `SuggestAPIResources`.
 pub(super) const SUGGESTION: &str = "Use \"kubectl api-resources\" for a complete list of supported resources.";
+
+/// `kubectl get`.
+pub const GET: Command = Command {
+    usage: Usage {
+        name: "get",
+        words: "TYPE [NAME] | TYPE/NAME … | -f FILE | -k DIR",
+        about: "Show objects.",
+        flags: &[
+            FILES,
+            &["output", "selector", "field-selector", "all-namespaces", "show-labels", "label-columns", "show-kind"],
+            &[
+                "no-headers",
+                "sort-by",
+                "ignore-not-found",
+                "watch",
+                "watch-only",
+                "output-watch-events",
+                "raw",
+                "server-print",
+                "show-managed-fields",
+                "subresource",
+                "chunk-size",
+                "template",
+            ],
+        ],
+        ..Usage::EMPTY
+    },
+    reads_only: |_| true,
+    names_objects: true,
+    raw: Some("GET"),
+    run: Run::There(|args, cx| Box::pin(get(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl get`.
 pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -2,11 +2,45 @@
 //!
 //! Left out: `-o`, for which a line may end in `> FILE`; whatever runs another program.
 
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::yaml;
-use crate::cluster::kustomize::{Files, Order, build};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::kustomize::{Files, Order, build};
+use crate::print::yaml;
+use std::future::ready;
+
+use crate::command::{Command, Run};
+use crate::usage::Usage;
+
+/// `kubectl kustomize`.
+pub const KUSTOMIZE: Command = Command {
+    usage: Usage {
+        name: "kustomize",
+        words: "[DIR]",
+        about: "Build a kustomization, and show what it comes to.\n\
+                What is built can be applied with apply -k DIR.",
+        flags: &[&["load-restrictor", "reorder"]],
+        left_out: &[
+            "as-current-user",
+            "enable-alpha-plugins",
+            "enable-helm",
+            "enable-managedby-label",
+            "env",
+            "helm-api-versions",
+            "helm-command",
+            "helm-debug",
+            "helm-kube-version",
+            "mount",
+            "network",
+            "network-name",
+            "output",
+        ],
+        ..Usage::EMPTY
+    },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(ready(kustomize(args, cx)))),
+    ..Command::EMPTY
+};
 
 /// `kubectl kustomize [DIR]`. It asks the cluster nothing.
 pub fn kustomize(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -5,13 +5,17 @@ use serde_json::{Map, Value, json};
 use super::rollout_history::CHANGE_CAUSE;
 use super::wanted::selects;
 use crate::apiserver::request::Patch;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::fields::{map, text};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{CHOICE, FILES, WRITE};
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::patch::diff_merge;
 use crate::object::selector::names::check_label_value;
+use crate::options::plain_options;
+use crate::print::fields::{map, text};
+use crate::usage::Usage;
 
 /// What is set on objects.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,32 @@ struct Changes {
     set: Vec<(String, String)>,
     remove: Vec<String>,
 }
+
+/// `kubectl annotate`.
+pub const ANNOTATE: Command = Command {
+    usage: Usage {
+        name: "annotate",
+        words: "TYPE NAME KEY=VALUE|KEY- …",
+        about: "Set or remove annotations.",
+        flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "local", "overwrite", "resource-version"]],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(label(args, cx, Marks::Annotations))),
+    ..Command::EMPTY
+};
+
+/// `kubectl label`.
+pub const LABEL: Command = Command {
+    usage: Usage {
+        name: "label",
+        words: "TYPE NAME KEY=VALUE|KEY- …",
+        about: "Set or remove labels.",
+        flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "local", "overwrite", "resource-version"]],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(label(args, cx, Marks::Labels))),
+    ..Command::EMPTY
+};
 
 /// `kubectl label`, `kubectl annotate`.
 pub async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failure> {

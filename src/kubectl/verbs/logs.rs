@@ -11,13 +11,16 @@ use super::connect::dial;
 use super::exec::{annotated, first_container, not_in};
 use super::pod_of::{Order, best_pod, object_of, pods_of, status_of};
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::print::fields::{flag, int, list, namespace_and_name, text};
-use crate::node::runtime::state::Log;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::nodes::Log;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
+use crate::options::timeout;
+use crate::print::fields::{flag, int, list, namespace_and_name, text};
+use crate::usage::Usage;
 
 const USAGE: &str = "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\n\
                      POD or TYPE/NAME is a required argument for the logs command";
@@ -25,6 +28,24 @@ const USAGE: &str = "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.
 const OF_MANY: i64 = 10;
 /// So many logs may be followed at once, unless `--max-log-requests` says more.
 const FOLLOWED: i64 = 5;
+
+/// `kubectl logs`.
+pub const LOGS: Command = Command {
+    usage: Usage {
+        name: "logs",
+        words: "POD|TYPE/NAME [CONTAINER]|-l SELECTOR",
+        about: "What a container has printed.",
+        flags: &[
+            &["container", "all-containers", "follow", "previous", "tail", "since", "since-time", "selector"],
+            &["prefix", "timestamps", "ignore-errors", "max-log-requests", "limit-bytes", "all-pods"],
+        ],
+        left_out: &["insecure-skip-tls-verify-backend", "pod-running-timeout"],
+        ..Usage::EMPTY
+    },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(logs(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl logs`.
 pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -212,9 +233,8 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
         let why = format!("container \"{container}\" in pod \"{name}\" is waiting to start: {reason}");
         return Err(Status::bad_request(why).into());
     }
-    let journal = cx.journal.borrow();
-    let log = journal.get(&(format!("{namespace}/{name}"), container.to_owned()));
-    let log = log.filter(|log| log.pod_uid == text(pod, "metadata.uid"));
+    let log = cx.nodes.log(&format!("{namespace}/{name}"), container);
+    let log = log.as_ref().filter(|log| log.pod_uid == text(pod, "metadata.uid"));
     let id = status.map_or("", |status| text(status, "state.terminated.containerID"));
     if log.is_none() && !wanted.previous && !id.is_empty() {
         cx.line(format!("unable to retrieve container logs for {id}"));

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kustomize;
-use crate::cluster::manifest::{self, Manifest, ManifestError, Manifests, Reading, of_values};
-use crate::cluster::workdir::{FILE_BYTES_MAX, Found, Unread};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::kustomize;
+use crate::manifest::{self, Manifest, ManifestError, Manifests, Reading, of_values};
 use crate::object::Discovery;
+use crate::workdir::{FILE_BYTES_MAX, Found, Unread};
 
 impl Kubectl {
     /// The objects of all `-f`, in order, or of `-k`, each in its namespace.

@@ -1,15 +1,17 @@
-//! One file a family of commands.
+//! The verbs: one file a family of commands, and one row a command.
+//!
+//! A new verb is its file, with its row in it, and a line of [`TABLE`].
 
 pub mod about;
 pub mod apply;
 mod apply_last;
 pub mod attach;
-pub(super) mod attached;
+pub(crate) mod attached;
 pub mod auth;
 pub mod autoscale;
 pub mod change;
 pub mod config;
-pub(super) mod connect;
+pub(crate) mod connect;
 pub mod cp;
 pub mod create;
 pub mod debug;
@@ -21,11 +23,12 @@ pub mod events;
 pub mod exec;
 pub mod explain;
 pub mod expose;
-pub mod from;
 pub mod get;
 pub mod kustomize;
 pub mod label;
 pub mod logs;
+mod manifests;
+pub mod options;
 mod pod_of;
 pub mod port_forward;
 mod prune;
@@ -45,4 +48,54 @@ pub mod wait;
 mod wanted;
 mod watch;
 
-mod manifests;
+use crate::command::Command;
+
+/// All verbs, by name: in this order help lists them.
+pub const TABLE: &[&Command] = &[
+    &label::ANNOTATE,
+    &about::API_RESOURCES,
+    &about::API_VERSIONS,
+    &apply::APPLY,
+    &attach::ATTACH,
+    &auth::AUTH,
+    &autoscale::AUTOSCALE,
+    &about::CLUSTER_INFO,
+    &config::CONFIG,
+    &change::CORDON,
+    &cp::CP,
+    &create::CREATE,
+    &debug::DEBUG,
+    &delete::DELETE,
+    &describe::DESCRIBE,
+    &diff::DIFF,
+    &drain::DRAIN,
+    &events::EVENTS,
+    &exec::EXEC,
+    &explain::EXPLAIN,
+    &expose::EXPOSE,
+    &get::GET,
+    &kustomize::KUSTOMIZE,
+    &label::LABEL,
+    &logs::LOGS,
+    &options::OPTIONS,
+    &change::PATCH,
+    &port_forward::PORT_FORWARD,
+    &replace::REPLACE,
+    &rollout::ROLLOUT,
+    &run::RUN,
+    &scale::SCALE,
+    &set::SET,
+    &taint::TAINT,
+    &top::TOP,
+    &change::UNCORDON,
+    &about::VERSION,
+    &wait::WAIT,
+];
+
+/// Verbs of the real kubectl that do nothing here, and why.
+pub const LEFT_OUT: &[(&[&str], &str)] = &[
+    (&["edit"], "it needs an editor; change the manifest and apply it, or use patch"),
+    (&["proxy"], "the cluster is in this process; get --raw reads a path, port-forward reaches a Pod"),
+    (&["plugin", "completion", "kuberc"], "it is about a kubectl that is installed, and none is"),
+    (&["certificate", "alpha"], "it was left out"),
+];

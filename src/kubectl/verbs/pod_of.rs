@@ -5,11 +5,12 @@
 use serde_json::Value;
 
 use crate::apiserver::request::Options;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{int, list, selector, text};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::print::fields::{int, list, selector, text};
+use crate::targets::Target;
 
 /// Which Pod is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,29 +1,26 @@
 //! `port-forward`: a port of the user's machine becomes one of a Pod.
 //!
 //! Of a Service or a Deployment one Pod is chosen, once: nothing is balanced. What goes on afterwards is in
-//! [`forwards`](super::super::forwards). Mirrors `pkg/cmd/portforward` of kubectl.
+//! [`forwards`](crate::forwards). Mirrors `pkg/cmd/portforward` of kubectl.
 //!
 //! Left out: to wait for a Pod where none is there (`--pod-running-timeout`).
 
-use std::any::Any;
 use std::net::Ipv4Addr;
-use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::connect::{ask, connect};
+use super::connect::connect;
 use super::pod_of::{Order, best_pod, object_of};
 use crate::apiserver::request::{Body, Subresource};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::forwards::Forward;
-use crate::cluster::kubectl::print::fields::{at, int, list, text};
-use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::PortForward;
-use crate::node::network::fabric::OUTSIDE;
-use crate::node::network::messages::{Listen, Listening};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::left_open::Forward;
+use crate::nodes::{Ask, Told};
 use crate::object::{Key, Kind};
+use crate::print::fields::{at, int, list, text};
+use crate::usage::Usage;
 
 const USAGE: &str = "TYPE/NAME and list of ports are required for port-forward";
 
@@ -33,6 +30,22 @@ struct Pair {
     local: u16,
     remote: u16,
 }
+
+/// `kubectl port-forward`.
+pub const PORT_FORWARD: Command = Command {
+    usage: Usage {
+        name: "port-forward",
+        words: "TYPE/NAME [LOCAL:]REMOTE …",
+        about: "Make a port of your machine one of a Pod, in the background: curl http://localhost:LOCAL\n\
+                Of a Service, a Deployment and so on one Pod is chosen, and it ends with that one.\n\
+                LOCAL is at least 1024; without a number before the : it is any that is free.",
+        flags: &[&["address"]],
+        left_out: &["pod-running-timeout"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(port_forward(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl port-forward`.
 pub async fn port_forward(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -65,8 +78,8 @@ async fn open(pod: &Key, addresses: &[Ipv4Addr], pairs: &[Pair], cx: &Kubectl) -
     let there = connect(Subresource::PortForward, pod.namespace(), pod.name(), Body::None, cx)
         .await
         .map_err(|failure| upgrade(failure.message()))?;
-    let sandbox = match ask(there.kubelet, PortForward { pod: pod.clone() }, cx).await {
-        Ok(CriResponse::Sandbox(sandbox)) => sandbox.id.clone(),
+    let sandbox = match cx.nodes.ask(&cx.client, there.kubelet, Ask::PortForward { pod: pod.clone() }).await {
+        Ok(Told::Sandbox(sandbox)) => sandbox,
         Ok(_) => return Err(upgrade("unable to upgrade connection".to_owned())),
         Err(error) => return Err(upgrade(format!("unable to upgrade connection: {}", error.message))),
     };
@@ -99,19 +112,16 @@ async fn open(pod: &Key, addresses: &[Ipv4Addr], pairs: &[Pair], cx: &Kubectl) -
 
 /// Listens at a port of the user's machine, which is the one outside. Returns which.
 async fn listen(addresses: &[Ipv4Addr], local: u16, remote: u16, cx: &Kubectl) -> Result<u16, String> {
-    let machine = cx.fabric.machine_at(OUTSIDE).ok_or("there is no machine outside the cluster")?;
     // A port has one listener here: more than one address is every address.
     let address = match addresses {
         [one] => *one,
         _ => Ipv4Addr::UNSPECIFIED,
     };
-    let wanted = Listen { address, port: local, name: "kubectl port-forward".to_owned() };
-    let reply: Rc<dyn Any> = cx.client.hub().rpc(machine, Rc::new(wanted)).await.map_err(|error| error.message)?;
-    let Some(Listening(port)) = reply.downcast_ref::<Listening>() else { return Err("it is off".to_owned()) };
+    let port = cx.nodes.listen(&cx.client, address, local).await?;
     for address in addresses {
         cx.line(format!("Forwarding from {address}:{port} -> {remote}"));
     }
-    Ok(*port)
+    Ok(port)
 }
 
 /// The addresses that `--address` names, each once. Mirrors `parseAddresses`.

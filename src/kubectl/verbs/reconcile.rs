@@ -7,14 +7,15 @@ use serde_json::{Map, Value, json};
 
 use crate::apiserver::authorization::escalation::uncovered;
 use crate::apiserver::request::DeleteOptions;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, Query, plain_options};
-use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
-use crate::cluster::kubectl::print::rules::go_list;
-use crate::cluster::manifest::Manifest;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::manifest::Manifest;
 use crate::object::Kind;
 use crate::object::status::Reason;
+use crate::options::{Query, plain_options};
+use crate::print::fields::{namespace_and_name, text};
+use crate::print::rules::go_list;
 
 /// How often it begins anew when somebody else was faster.
 const ATTEMPTS: usize = 3;

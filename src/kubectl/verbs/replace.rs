@@ -3,11 +3,33 @@
 use serde_json::Value;
 
 use super::delete::delete_and_wait;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::fields::{at, namespace_and_name, text};
-use crate::cluster::manifest::Manifest;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{FILES, WRITE};
+use crate::kubectl::Kubectl;
+use crate::manifest::Manifest;
+use crate::options::write_options;
+use crate::print::fields::{at, namespace_and_name, text};
+use crate::usage::Usage;
+
+/// `kubectl replace`.
+pub const REPLACE: Command = Command {
+    usage: Usage {
+        name: "replace",
+        words: "-f FILE | -k DIR",
+        about: "Put a whole object in the place of another.",
+        flags: &[
+            FILES,
+            WRITE,
+            &["validate", "cascade", "force", "grace-period", "timeout", "wait", "save-config", "raw"],
+        ],
+        ..Usage::EMPTY
+    },
+    raw: Some("PUT"),
+    run: Run::There(|args, cx| Box::pin(replace(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl replace -f`. An object without a resourceVersion overwrites whatever is there.
 pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

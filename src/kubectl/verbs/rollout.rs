@@ -9,14 +9,18 @@ use super::rollout_history::history;
 use super::rollout_sets;
 use crate::apiserver::request::{Options, Patch};
 use crate::apiserver::watch::WatchEvent;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
-use crate::cluster::kubectl::client::Stream;
-use crate::cluster::kubectl::print::describe::{template_of, template_page};
-use crate::cluster::kubectl::print::fields::{at, flag, int, list, namespace_and_name, selector, text};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::feeds::Stream;
+use crate::flags::{FILES, WRITE};
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::well_known::LAST_APPLIED;
+use crate::options::{plain_options, timeout};
+use crate::print::describe::{template_of, template_page};
+use crate::print::fields::{at, flag, int, list, namespace_and_name, selector, text};
+use crate::usage::Usage;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
@@ -28,6 +32,19 @@ const KEPT: &[&str] = &[
     "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas",
     "deprecated.deployment.rollback.to",
 ];
+
+/// `kubectl rollout`.
+pub const ROLLOUT: Command = Command {
+    usage: Usage {
+        name: "rollout",
+        words: "history|pause|restart|resume|status|undo TYPE NAME",
+        about: "Follow a change of a workload, pause it, or go back.",
+        flags: &[FILES, WRITE, &["selector", "revision", "to-revision", "timeout", "watch"]],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(rollout(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl rollout VERB deployment/NAME`.
 pub async fn rollout(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -5,13 +5,15 @@ use serde_json::{Value, json};
 
 use super::rollout::annotation;
 use super::{rollout, rollout_sets};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::describe::template_page;
-use crate::cluster::kubectl::print::fields::{at, or_none};
-use crate::cluster::kubectl::print::{Output, print, qualified_name, tabs};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::{Kind, patch};
+use crate::print::describe::template_page;
+use crate::print::fields::{at, or_none};
+use crate::print::names::qualified_name;
+use crate::print::output::{Output, print};
+use crate::print::tabs;
 
 pub(super) const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 

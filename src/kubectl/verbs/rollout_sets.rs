@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use super::rollout::not_restored;
 use crate::apiserver::request::{Options, Patch};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::describe::template_page;
-use crate::cluster::kubectl::print::fields::{at, int, list, namespace_and_name, selector, text};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::options::plain_options;
+use crate::print::describe::template_page;
+use crate::print::fields::{at, int, list, namespace_and_name, selector, text};
 
 const ONLY_ROLLING: &str = "rollout status is only available for RollingUpdate strategy type";
 

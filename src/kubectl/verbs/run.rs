@@ -4,11 +4,34 @@ use serde_json::{Value, json};
 
 use super::attached;
 use super::create::send;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::node::kubelet::images::wrong_name;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::WRITE;
+use crate::kubectl::Kubectl;
+use crate::object::image::wrong_name;
 use crate::object::{Kind, patch};
+use crate::usage::Usage;
+
+/// `kubectl run`.
+pub const RUN: Command = Command {
+    usage: Usage {
+        name: "run",
+        words: "NAME --image=IMAGE [-- ARGUMENTS]",
+        about: "Make a Pod.",
+        flags: &[
+            WRITE,
+            &["image", "port", "env", "labels", "restart", "command", "stdin", "tty", "rm", "attach", "quiet"],
+            &["annotations", "expose", "image-pull-policy", "overrides", "override-type", "pod-running-timeout"],
+            &["privileged"],
+        ],
+        letterless: &["env"],
+        left_out: &["leave-stdin-open"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(run(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl run`.
 pub async fn run(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

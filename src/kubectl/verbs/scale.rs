@@ -6,11 +6,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::apiserver::request::{Body, Patch, Response, Subresource, Verb};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
-use crate::cluster::kubectl::calls::{Failure, Query, plain_options, timeout};
-use crate::cluster::kubectl::print::fields::{int, namespace_and_name, text};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::FILES;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::options::{Query, plain_options, timeout};
+use crate::print::fields::{int, namespace_and_name, text};
+use crate::targets::Target;
+use crate::usage::Usage;
 
 /// Between one look at the scale, or one try to change it, and the next.
 const POLL: Duration = Duration::from_secs(1);
@@ -45,6 +50,24 @@ impl Precondition<'_> {
         }
     }
 }
+
+/// `kubectl scale`.
+pub const SCALE: Command = Command {
+    usage: Usage {
+        name: "scale",
+        words: "TYPE NAME --replicas=N",
+        about: "How many Pods there should be.",
+        flags: &[
+            FILES,
+            &["selector", "all", "dry-run", "output", "replicas", "current-replicas", "resource-version", "timeout"],
+        ],
+        letterless: &["replicas"],
+        ..Usage::EMPTY
+    },
+    names_objects: true,
+    run: Run::There(|args, cx| Box::pin(scale(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl scale --replicas=N`.
 pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

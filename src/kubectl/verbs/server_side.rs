@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
-use crate::cluster::manifest::Manifest;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::manifest::Manifest;
 use crate::object::fields::{Set, Step};
 use crate::object::well_known::LAST_APPLIED;
+use crate::options::write_options;
+use crate::print::fields::{namespace_and_name, text};
 
 /// Who applies, unless `--field-manager` says something else.
 pub const MANAGER: &str = "kubectl";

@@ -3,13 +3,32 @@
 use serde_json::{Value, json};
 
 use crate::apiserver::request::Patch;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target, no_resource_type};
-use crate::cluster::kubectl::calls::{Failure, write_options};
-use crate::cluster::kubectl::print::fields::{list, text};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::WRITE;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::patch::diff_strategic;
 use crate::object::selector::names::{check_label_key, check_label_value};
+use crate::options::write_options;
+use crate::print::fields::{list, text};
+use crate::targets::{Target, no_resource_type};
+use crate::usage::Usage;
+
+/// `kubectl taint`.
+pub const TAINT: Command = Command {
+    usage: Usage {
+        name: "taint",
+        words: "nodes NODE KEY=VALUE:EFFECT|KEY- …",
+        about: "Keep Pods off nodes, or no longer.",
+        flags: &[WRITE, &["selector", "all", "overwrite"]],
+        left_out: &["validate"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(taint(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl taint node NAME key=value:Effect key- key:Effect-`.
 pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

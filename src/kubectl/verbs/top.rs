@@ -5,19 +5,39 @@ use std::time::Duration;
 
 use super::wanted::selection;
 use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
-use crate::cluster::kubectl::print::tabs;
-use crate::node::kubelet::backoff::go_duration;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::metrics::{Metrics, Usage};
 use crate::object::quantity::Amount;
 use crate::object::status::Reason;
+use crate::object::time::go_duration;
 use crate::object::{Kind, Status};
+use crate::print::fields::{namespace_and_name, text};
+use crate::print::tabs;
+use crate::usage;
 
 /// A Pod that is older should have been measured. `metricsCreationDelay`.
 const CREATION_DELAY: Duration = Duration::from_secs(120);
+
+/// `kubectl top`.
+pub const TOP: Command = Command {
+    usage: usage::Usage {
+        name: "top",
+        words: "pods|nodes [NAME]",
+        about: "How much CPU and memory is used.",
+        flags: &[
+            &["selector", "field-selector", "all-namespaces", "containers", "no-headers", "sort-by", "sum"],
+            &["show-capacity"],
+        ],
+        left_out: &["show-swap", "use-protocol-buffers"],
+        ..usage::Usage::EMPTY
+    },
+    reads_only: |_| true,
+    run: Run::There(|args, cx| Box::pin(top(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl top pods [NAME]`, `kubectl top nodes [NAME]`.
 pub async fn top(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -8,13 +8,18 @@ use serde_json::Value;
 
 use super::wanted::{Wanted, selects, wanted};
 use crate::apiserver::watch::WatchEvent;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::print::fields::{at, go_value, int, list, namespace_and_name, text};
-use crate::cluster::kubectl::print::{jsonpath, qualified_singular};
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{CHOICE, FILES};
+use crate::kubectl::Kubectl;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+use crate::options::timeout;
+use crate::print::fields::{at, go_value, int, list, namespace_and_name, text};
+use crate::print::jsonpath;
+use crate::print::names::qualified_singular;
+use crate::usage::Usage;
 
 /// Mirrors the flag's default.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,6 +37,20 @@ enum Goal {
     Condition { kind: String, status: String },
     Value { path: String, value: Option<String> },
 }
+
+/// `kubectl wait`.
+pub const WAIT: Command = Command {
+    usage: Usage {
+        name: "wait",
+        words: "TYPE NAME --for=condition=Ready|jsonpath=…|delete|create",
+        about: "Wait for something to come true.",
+        flags: &[FILES, CHOICE, &["for", "timeout", "field-selector", "output"]],
+        ..Usage::EMPTY
+    },
+    names_objects: true,
+    run: Run::There(|args, cx| Box::pin(wait(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl wait`.
 pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -11,13 +11,16 @@ use super::get::look_of;
 use super::wanted::{in_chunks, named};
 use crate::apiserver::request::{Body, Options, Verb};
 use crate::apiserver::watch::WatchEvent;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
-use crate::cluster::kubectl::calls::{Failure, timeout};
-use crate::cluster::kubectl::client::Stream;
-use crate::cluster::kubectl::print::table::{Look, lines};
-use crate::cluster::kubectl::print::{Output, print, tabs};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::feeds::Stream;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::options::timeout;
+use crate::print::output::{Output, print};
+use crate::print::table::{Look, lines};
+use crate::print::tabs;
+use crate::targets::Target;
 
 /// So long without a change, and nobody looks any more.
 const STILL: Duration = Duration::from_secs(30);

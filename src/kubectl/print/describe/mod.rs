@@ -116,7 +116,7 @@ pub fn template_page(template: &Value) -> String {
     page.text
 }
 
-pub(in crate::cluster::kubectl) use workloads::template_of;
+pub(crate) use workloads::template_of;
 
 /// A page as it is written, with tabs.
 struct Page {

@@ -54,7 +54,7 @@ fn split_sets<'a>(deployment: &Value, replica_sets: &'a [Value]) -> (Vec<&'a Val
 }
 
 /// A ReplicaSet's template without the label that the Deployment controller put there.
-pub(in crate::cluster::kubectl) fn template_of(set: &Value) -> Value {
+pub(crate) fn template_of(set: &Value) -> Value {
     let mut template = at(set, "spec.template").clone();
     if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
         labels.remove(HASH_LABEL);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
 use crate::object::selector::{Operator, Selector};
 
 /// `kubectl create poddisruptionbudget NAME --selector=SELECTOR --min-available=N`.
@@ -33,7 +33,7 @@ fn amount(flag: &str, text: &str) -> Result<Value, Failure> {
 }
 
 /// The typed form of `app=web,tier in (a,b)`. Mirrors `metav1.ParseToLabelSelector`.
-pub(in crate::cluster::kubectl::verbs) fn label_selector(text: &str) -> Result<Value, Failure> {
+pub(in crate::verbs) fn label_selector(text: &str) -> Result<Value, Failure> {
     let selector = Selector::parse(text).map_err(Failure::text)?;
     let (mut labels, mut expressions) = (Map::new(), Vec::new());
     for requirement in selector.requirements() {

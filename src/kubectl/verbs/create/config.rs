@@ -4,9 +4,9 @@ use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
 use crate::apiserver::validation::names::check_config_key;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 
 pub(super) fn config_map(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
     made("ConfigMap", name, args, cx)

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 
 pub(super) fn deployment(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
     let images = args.values("image");

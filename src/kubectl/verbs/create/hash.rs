@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::print::fields::text;
-use crate::cluster::kustomize::hash;
+use crate::args::Args;
+use crate::kustomize::hash;
+use crate::print::fields::text;
 
 /// The object, with a hash at the end of its name if that is asked for.
 pub(super) fn appended(mut object: Value, args: &Args) -> Value {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
 
 /// `kubectl create ingress NAME --rule=HOST/PATH=SERVICE:PORT[,tls[=SECRET]]`.
 pub(super) fn ingress(name: &str, args: &Args) -> Result<Value, Failure> {

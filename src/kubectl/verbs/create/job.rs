@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{at, text};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::print::fields::{at, text};
 
 /// Says of a Job that a person made it from a CronJob, out of turn.
 const INSTANTIATE: &str = "cronjob.kubernetes.io/instantiate";

@@ -4,11 +4,15 @@ use serde_json::{Value, json};
 
 use super::apply::annotated;
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options, timeout, write_options};
-use crate::cluster::kubectl::print::fields::text;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{FILES, WRITE};
+use crate::kubectl::Kubectl;
 use crate::object::{Kind, go_types};
+use crate::options::{plain_options, timeout, write_options};
+use crate::print::fields::text;
+use crate::usage::Usage;
 
 mod budget;
 mod config;
@@ -23,6 +27,57 @@ mod secret;
 mod service;
 
 pub(super) use budget::label_selector;
+
+/// `kubectl create`.
+pub const CREATE: Command = Command {
+    usage: Usage {
+        name: "create",
+        words: "-f FILE | -k DIR | TYPE NAME",
+        about: "Make an object from a manifest, or without one:\n\
+                clusterrole, clusterrolebinding, configmap, cronjob, deployment, ingress, job, namespace,\n\
+                poddisruptionbudget, priorityclass, quota, role, rolebinding, serviceaccount, token,\n\
+                secret generic|tls|docker-registry, service clusterip|nodeport|loadbalancer|externalname.",
+        flags: &[
+            FILES,
+            WRITE,
+            &[
+                "validate",
+                "save-config",
+                "raw",
+                "image",
+                "replicas",
+                "port",
+                "from-literal",
+                "from-file",
+                "from-env-file",
+                "append-hash",
+                "type",
+            ],
+            &["tcp", "node-port", "clusterip", "external-name"],
+            &["audience", "duration", "bound-object-kind", "bound-object-name", "bound-object-uid"],
+            &["from", "schedule", "restart", "hard", "scopes", "selector", "min-available", "max-unavailable"],
+            &[
+                "verb",
+                "resource",
+                "resource-name",
+                "non-resource-url",
+                "aggregation-rule",
+                "role",
+                "clusterrole",
+                "user",
+                "group",
+                "serviceaccount",
+            ],
+            &["value", "description", "global-default", "preemption-policy"],
+            &["annotation", "class", "default-backend", "rule"],
+            &["cert", "key", "docker-email", "docker-password", "docker-server", "docker-username"],
+        ],
+        ..Usage::EMPTY
+    },
+    raw: Some("POST"),
+    run: Run::There(|args, cx| Box::pin(create(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl create -f`, or one of its generators.
 pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -230,8 +285,8 @@ pub(super) async fn post(object: Value, manager: &str, how: &str, args: &Args, c
 
 /// Creates it, and returns what there is to be told of.
 pub(super) async fn send(mut object: Value, manager: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
-    let kind = crate::cluster::kubectl::print::kind_of(&object)
-        .ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
+    let kind =
+        crate::print::names::kind_of(&object).ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
     let namespace = cx.namespace(args);
     // A Go client sends and prints what nobody has written, too.
     object.as_object_mut().into_iter().for_each(|fields| go_types::complete_object(kind.info().kind, fields));

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
 
 pub(super) fn priority_class(name: &str, args: &Args) -> Result<Value, Failure> {
     let policy = if args.has("preemption-policy") { args.value("preemption-policy") } else { "PreemptLowerPriority" };

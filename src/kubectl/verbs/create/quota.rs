@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
 use crate::object::quantity::canonical;
 
 /// The ResourceQuota that `--hard=cpu=1,pods=2 --scopes=BestEffort` describes.

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, no_resource_type};
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Discovery;
 use crate::object::well_known::RBAC;
+use crate::targets::no_resource_type;
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 

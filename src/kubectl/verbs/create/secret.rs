@@ -7,9 +7,9 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use super::config::{Of, entries};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 
 /// The registry that is meant where none is named.
 const DOCKER_HUB: &str = "https://index.docker.io/v1/";

@@ -5,8 +5,8 @@ use std::num::IntErrorKind;
 use serde_json::{Value, json};
 
 use crate::apiserver::validation::names::{check_port, check_port_name};
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
 
 /// The Service that the words and flags describe.
 pub(super) fn service(name: &str, args: &Args) -> Result<Value, Failure> {

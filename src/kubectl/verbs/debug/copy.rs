@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::apiserver::request::DeleteOptions;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::fields::{at, list, namespace_and_name, text};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::options::plain_options;
+use crate::print::fields::{at, list, namespace_and_name, text};
 
 use super::profile::{Profile, Style};
 use super::{Made, equip, name_for, new_container};

@@ -9,20 +9,45 @@
 use serde_json::{Value, json};
 
 use crate::apiserver::request::{Patch, Subresource};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::fields::{list, text};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::patch::diff_strategic;
+use crate::options::plain_options;
+use crate::print::fields::{list, text};
 
 use super::attached;
 use super::pod_of::containers;
+use crate::command::{Command, Run};
+use crate::flags::FILES;
+use crate::usage::Usage;
 use profile::{Profile, Style};
 
 mod copy;
 mod node;
 mod profile;
+
+/// `kubectl debug`.
+pub const DEBUG: Command = Command {
+    usage: Usage {
+        name: "debug",
+        words: "POD|node/NODE --image=IMAGE [-- COMMAND]",
+        about: "Look around: beside the containers of a Pod, in a copy of it, or on a node.",
+        flags: &[
+            FILES,
+            &["image", "container", "target", "profile", "env", "image-pull-policy", "arguments-only"],
+            &["stdin", "tty", "quiet", "attach", "copy-to", "replace", "same-node", "set-image", "share-processes"],
+            &["keep-annotations", "keep-init-containers", "keep-labels"],
+            &["keep-liveness", "keep-readiness", "keep-startup"],
+        ],
+        letterless: &["env"],
+        left_out: &["custom"],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(debug(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `debug POD --image=IMAGE [--target=CONTAINER] [-- COMMAND]`, `debug POD --copy-to=NAME …`, `debug node/NODE …`.
 pub async fn debug(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

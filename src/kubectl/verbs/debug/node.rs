@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::fields::text;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::options::plain_options;
+use crate::print::fields::text;
 
 use super::profile::{Profile, Style};
 use super::{Made, new_container, suffix};

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
 
 /// In which way somebody looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

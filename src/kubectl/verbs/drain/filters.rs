@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::Drain;
-use crate::cluster::kubectl::print::fields::{at, flag, list, text};
 use crate::object::Kind;
 use crate::object::pod::MIRROR;
+use crate::print::fields::{at, flag, list, text};
 
 /// What is to become of one Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,19 +12,22 @@ use serde_json::Value;
 
 use super::change;
 use crate::apiserver::request::{Body, DeleteOptions, Options, Subresource, Verb};
+use crate::args::Args;
 use crate::client::join_all;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
-use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
-use crate::cluster::kubectl::print::qualified_name;
-use crate::node::kubelet::backoff::go_duration;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::status::{Reason, aggregate};
 use crate::object::time::Instant;
+use crate::object::time::go_duration;
 use crate::object::{Kind, Status};
+use crate::options::{dry_run_note, plain_options, timeout};
+use crate::print::fields::{namespace_and_name, text};
+use crate::print::names::qualified_name;
 
 mod filters;
 
+use crate::command::{Command, Run};
+use crate::usage::Usage;
 use filters::{PodDeleteStatus, by_reason, going, warnings};
 
 /// How long a refused eviction waits. `EvictErrorRetryDelay`.
@@ -33,6 +36,22 @@ const RETRY: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_secs(1);
 /// How often the client itself asks again when the server says when. `maxRetries` of client-go.
 const POLITE_RETRIES: u32 = 10;
+
+/// `kubectl drain`.
+pub const DRAIN: Command = Command {
+    usage: Usage {
+        name: "drain",
+        words: "NODE",
+        about: "Evict the Pods of a node, and let no new ones onto it.",
+        flags: &[
+            &["delete-emptydir-data", "disable-eviction", "dry-run", "force", "grace-period", "ignore-daemonsets"],
+            &["pod-selector", "selector", "skip-wait-for-delete-timeout", "timeout"],
+        ],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(drain(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl drain NODE`.
 pub async fn drain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

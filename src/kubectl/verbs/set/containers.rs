@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{Words, change, containers, pod_spec};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::Failure;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::quantity::canonical;
 
 /// `kubectl set image KIND/NAME CONTAINER=IMAGE …`.

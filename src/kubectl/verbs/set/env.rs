@@ -4,11 +4,12 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use super::{Words, change, containers, of_object, pod_spec};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::{Args, Target};
-use crate::cluster::kubectl::calls::Failure;
-use crate::cluster::kubectl::print::fields::{at, map, text};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::print::fields::{at, map, text};
+use crate::targets::Target;
 
 /// What a command line asks for.
 #[derive(Default)]

@@ -4,15 +4,51 @@ use serde_json::{Value, json};
 
 use super::rollout_history::CHANGE_CAUSE;
 use crate::apiserver::request::Patch;
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
-use crate::cluster::kubectl::print::fields::text;
+use crate::args::Args;
+use crate::command::{Command, Run};
+use crate::failure::Failure;
+use crate::flags::{CHOICE, FILES, WRITE};
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
+use crate::options::plain_options;
+use crate::print::fields::text;
+use crate::usage::Usage;
 
 mod containers;
 mod env;
 mod names;
+
+/// `kubectl set`.
+pub const SET: Command = Command {
+    usage: Usage {
+        name: "set",
+        words: "image|env|resources|serviceaccount|selector|subject TYPE NAME …",
+        about: "Change a field: of a workload's containers, a Service's selector, who a role is bound to.",
+        flags: &[
+            FILES,
+            CHOICE,
+            WRITE,
+            &[
+                "container",
+                "list",
+                "local",
+                "limits",
+                "requests",
+                "env",
+                "overwrite",
+                "from",
+                "keys",
+                "prefix",
+                "resolve",
+                "record",
+            ],
+            &["user", "group", "serviceaccount"],
+        ],
+        ..Usage::EMPTY
+    },
+    run: Run::There(|args, cx| Box::pin(set(args, cx))),
+    ..Command::EMPTY
+};
 
 /// `kubectl set WHAT`.
 pub async fn set(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

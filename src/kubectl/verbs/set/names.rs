@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use super::super::create::label_selector;
 use super::{Words, change, of_object, pod_spec};
-use crate::cluster::kubectl::Kubectl;
-use crate::cluster::kubectl::args::Args;
-use crate::cluster::kubectl::calls::{Failure, plain_options};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::well_known::RBAC;
+use crate::options::plain_options;
 
 /// `kubectl set serviceaccount KIND/NAME ACCOUNT`. It is sent even if it changes nothing.
 pub(super) async fn service_account(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
