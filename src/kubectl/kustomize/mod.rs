@@ -47,15 +47,7 @@ mod target;
 use serde_json::Value;
 
 pub use files::Files;
-
-/// In which order manifests come out, unless the kustomization says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Namespaces first, webhooks last: what others need before the others.
-    Legacy,
-    /// As they were gathered.
-    None,
-}
+pub use order::Order;
 
 /// What has been built.
 #[derive(Debug)]

@@ -1,9 +1,17 @@
 //! In which order manifests come out. Mirrors `SortOrderTransformer`.
 
-use super::Order;
 use super::id::{Gvk, Id};
 use super::kustomization::Sorting;
 use super::set::Set;
+
+/// In which order manifests come out, unless the kustomization says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Namespaces first, webhooks last: what others need before the others.
+    Legacy,
+    /// As they were gathered.
+    None,
+}
 
 /// What others need comes first …
 const FIRST: &[&str] = &[

@@ -64,7 +64,7 @@ pub const VERSION: Command = Command {
 };
 
 /// `kubectl api-resources`. Mirrors `pkg/cmd/apiresources`.
-pub async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn api_resources(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     no_arguments("api-resources", args)?;
     let output = args.value("output");
     if !matches!(output, "" | "wide" | "name" | "json" | "yaml" | "kyaml") {
@@ -149,7 +149,7 @@ fn no_arguments(command: &str, args: &Args) -> Result<(), Failure> {
 }
 
 /// `kubectl api-versions`.
-pub async fn api_versions(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn api_versions(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     no_arguments("api-versions", args)?;
     let known = cx.discover().await?;
     let versions: BTreeSet<&str> =
@@ -159,7 +159,7 @@ pub async fn api_versions(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 }
 
 /// `kubectl version`. The server is asked for its own; the client's is the same.
-pub async fn version(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn version(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let output = args.value("output");
     if !args.words.is_empty() && !args.is_on("client") {
         return Err(Failure::text(format!("extra arguments: [{}]", args.words.join(" "))));
@@ -191,7 +191,7 @@ pub async fn version(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 }
 
 /// `kubectl cluster-info`: the API server, and the Services that call themselves part of the cluster.
-pub async fn cluster_info(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn cluster_info(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.words.first().is_some_and(|word| word == "dump") {
         return Err(Failure::text("cluster-info dump is not here; get KIND -A -o yaml shows what there is of a kind"));
     }

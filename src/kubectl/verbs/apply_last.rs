@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::apply::annotated;
+use super::last_applied::annotated;
 use crate::apiserver::request::Patch;
 use crate::args::Args;
 use crate::failure::Failure;

@@ -34,7 +34,7 @@ pub const ATTACH: Command = Command {
 };
 
 /// `kubectl attach`.
-pub async fn attach(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn attach(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let word = match args.words.as_slice() {
         [] => return Err(Failure::text("at least 1 argument is required for attach")),
         [word] => word.clone(),

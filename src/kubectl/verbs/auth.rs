@@ -60,7 +60,7 @@ pub const AUTH: Command = Command {
 };
 
 /// `kubectl auth …`.
-pub async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn auth(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["can-i"] if args.is_on("list") => list(args, cx).await,

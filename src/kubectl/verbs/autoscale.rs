@@ -31,7 +31,7 @@ pub const AUTOSCALE: Command = Command {
 };
 
 /// `kubectl autoscale deployment web --min=2 --max=10 --cpu=50%`.
-pub async fn autoscale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn autoscale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let Some(max) = args.number("max")? else { return Err(Failure::text("required flag(s) \"max\" not set")) };
     let min = args.number("min")?.unwrap_or(-1);
     if args.has("cpu-percent") {

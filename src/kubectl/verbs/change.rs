@@ -141,7 +141,7 @@ pub const UNCORDON: Command = Command {
 };
 
 /// `kubectl cordon`, `kubectl uncordon`.
-pub async fn cordon(args: &Args, cx: &Kubectl, on: bool) -> Result<(), Failure> {
+async fn cordon(args: &Args, cx: &Kubectl, on: bool) -> Result<(), Failure> {
     for node in nodes(if on { "cordon" } else { "uncordon" }, args, cx).await? {
         cordon_one(&node, on, args, cx).await?;
     }
@@ -173,7 +173,7 @@ fn not_supported(fault: Failure, kind: Kind) -> Failure {
 }
 
 /// `kubectl patch -p`, or `--patch-file`.
-pub async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let text = match (args.value("patch"), args.value("patch-file")) {
         ("", "") => {
             return Err(Failure::text("must specify --patch or --patch-file containing the contents of the patch"));

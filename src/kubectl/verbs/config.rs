@@ -28,7 +28,7 @@ pub const CONFIG: Command = Command {
 };
 
 /// `kubectl config …`.
-pub fn config(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+fn config(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["view"] => view(args, cx),

@@ -56,7 +56,7 @@ pub const CP: Command = Command {
 };
 
 /// `kubectl cp`.
-pub async fn cp(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn cp(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let [from, to] = args.words.as_slice() else {
         return Err(Failure::text("source and destination are required"));
     };

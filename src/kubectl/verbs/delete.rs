@@ -43,7 +43,7 @@ pub const DELETE: Command = Command {
 };
 
 /// `kubectl delete`. Mirrors `k8s.io/kubectl/pkg/cmd/delete`.
-pub async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let options = delete_options(args, cx)?;
     let names_only = match args.value("output") {
         "" => false,

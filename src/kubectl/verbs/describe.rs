@@ -36,7 +36,7 @@ pub const DESCRIBE: Command = Command {
 };
 
 /// `kubectl describe`.
-pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.words.is_empty() && !args.gives_manifests() {
         return Err(Failure::text(format!("You must specify the type of resource to describe. {SUGGESTION}\n")));
     }

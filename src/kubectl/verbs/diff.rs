@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::apply::{annotated, last_applied, three_way};
+use super::last_applied::{annotated, last_applied, three_way};
 use super::server_side;
 use crate::apiserver::request::Options;
 use crate::args::Args;
@@ -40,7 +40,7 @@ pub const DIFF: Command = Command {
 };
 
 /// `kubectl diff -f`. Its exit code is 1 if anything would change.
-pub async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut differs = false;
     for manifest in cx.manifests("diff", args).await? {
         let (mut live, mut merged) = versions(&manifest, args, cx).await?;

@@ -37,7 +37,7 @@ pub const EVENTS: Command = Command {
 };
 
 /// `kubectl events`.
-pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let mut told = Told::new(args, cx)?;
     let options = about(args, cx).await?;
     let namespace = if told.everywhere { "" } else { cx.namespace(args) };

@@ -38,7 +38,7 @@ pub const EXEC: Command = Command {
 };
 
 /// `exec POD [-c CONTAINER] -- COMMAND`.
-pub async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn exec(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let (word, command) = match (args.words.as_slice(), args.rest.as_slice()) {
         ([], _) => return Err(Failure::text("pod, type/name or --filename must be specified")),
         ([_], []) => return Err(Failure::text("you must specify at least one command for the container")),

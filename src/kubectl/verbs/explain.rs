@@ -31,7 +31,7 @@ pub const EXPLAIN: Command = Command {
 };
 
 /// `kubectl explain TYPE[.field]`.
-pub async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let word = match args.words.as_slice() {
         [word] => word.strip_suffix('.').unwrap_or(word),
         [] => {

@@ -33,7 +33,7 @@ pub const EXPOSE: Command = Command {
 };
 
 /// `kubectl expose`: a Service that selects what the object selects, or its labels if it is a Pod.
-pub async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn expose(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     for target in cx.targets("expose", &args.words).await? {
         let Some(name) = target.name else {
             return Err(Failure::text("resource(s) were provided, but no name was specified"));
@@ -195,7 +195,7 @@ mod tests {
         ];
         for (object, flag, want) in cases {
             let words: Vec<String> = flag.split_whitespace().map(str::to_owned).collect();
-            let args = Args::parse("expose", &words).unwrap();
+            let args = Args::parse(&EXPOSE.usage, &words).unwrap();
             let shown = |port: &Value| {
                 let name = port["name"].as_str().map(|name| format!("{name} ")).unwrap_or_default();
                 format!("{name}{}/{}", port["targetPort"], text(port, "protocol"))

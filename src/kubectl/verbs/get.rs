@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::wanted::{in_chunks, named};
+use super::watch::{look_of, watch};
 use crate::args::Args;
 use crate::command::{Command, Run};
 use crate::failure::Failure;
@@ -54,9 +55,9 @@ pub const GET: Command = Command {
 };
 
 /// `kubectl get`.
-pub async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn get(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.is_on("watch") || args.is_on("watch-only") {
-        return super::watch::watch(args, cx).await;
+        return watch(args, cx).await;
     }
     if args.words.is_empty() && !args.gives_manifests() {
         cx.complain(format!("You must specify the type of resource to get. {SUGGESTION}\n"));
@@ -171,24 +172,6 @@ fn show(
     let all: Vec<Value> = groups.iter().flat_map(|(_, group)| group.clone()).collect();
     cx.print(&print(output, &all, single, now).map_err(Failure::text)?);
     Ok(())
-}
-
-/// How a table is to look, if the flags ask for one.
-pub(super) fn look_of(output: &Output, args: &Args) -> Look {
-    Look {
-        wide: matches!(output, Output::Table { wide: true }),
-        labels: args.is_on("show-labels"),
-        namespaces: args.is_on("all-namespaces"),
-        prefix: args.is_on("show-kind"),
-        label_columns: args
-            .values("label-columns")
-            .iter()
-            .flat_map(|keys| keys.split(','))
-            .map(str::to_owned)
-            .collect(),
-        no_headers: args.is_on("no-headers"),
-        bare: args.value("server-print") == "false",
-    }
 }
 
 /// The table of Scales, which are no kind of their own.

@@ -43,7 +43,7 @@ pub const KUSTOMIZE: Command = Command {
 };
 
 /// `kubectl kustomize [DIR]`. It asks the cluster nothing.
-pub fn kustomize(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+fn kustomize(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let directory = match args.words.as_slice() {
         [] => ".",
         [directory] => directory,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rollout_history::CHANGE_CAUSE;
+use super::rollout::history::CHANGE_CAUSE;
 use super::wanted::selects;
 use crate::apiserver::request::Patch;
 use crate::args::Args;
@@ -59,7 +59,7 @@ pub const LABEL: Command = Command {
 };
 
 /// `kubectl label`, `kubectl annotate`.
-pub async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failure> {
+async fn label(args: &Args, cx: &Kubectl, marks: Marks) -> Result<(), Failure> {
     let (verb, word) = marks.names();
     let is_change =
         |word: &String| word.contains('=') && !word.starts_with('=') || (word.ends_with('-') && word.len() > 1);

@@ -48,7 +48,7 @@ pub const LOGS: Command = Command {
 };
 
 /// `kubectl logs`.
-pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let lines = Lines::of(args, cx)?;
     let (pods, container) = chosen(args, cx).await?;
     let mut streams = Vec::new();

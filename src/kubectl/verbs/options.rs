@@ -15,7 +15,7 @@ pub const OPTIONS: Command = Command {
 };
 
 /// `kubectl options`.
-pub fn options(_: &Args, cx: &Kubectl) -> Result<(), Failure> {
+fn options(_: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let flags = OPTIONS.usage.flag_rows();
     cx.print(&format!("The following options can be passed to any command:\n\n{flags}"));
     Ok(())

@@ -48,7 +48,7 @@ pub const PORT_FORWARD: Command = Command {
 };
 
 /// `kubectl port-forward`.
-pub async fn port_forward(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn port_forward(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let [word, ports @ ..] = args.words.as_slice() else { return Err(Failure::usage("port-forward", USAGE)) };
     if ports.is_empty() {
         return Err(Failure::usage("port-forward", USAGE));

@@ -32,7 +32,7 @@ pub const REPLACE: Command = Command {
 };
 
 /// `kubectl replace -f`. An object without a resourceVersion overwrites whatever is there.
-pub async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn replace(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let manifests = cx.some_manifests("replace", args).await?;
     let mut failed: Vec<Failure> = manifests.faults.into_iter().map(Failure::from).collect();
     for manifest in manifests.known {

@@ -70,7 +70,7 @@ pub const SCALE: Command = Command {
 };
 
 /// `kubectl scale --replicas=N`.
-pub async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn scale(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let Some(replicas) = args.number("replicas")? else {
         return Err(Failure::text("required flag(s) \"replicas\" not set"));
     };

@@ -31,7 +31,7 @@ pub const TAINT: Command = Command {
 };
 
 /// `kubectl taint node NAME key=value:Effect key- key:Effect-`.
-pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let is_change = |word: &String| word.contains([':', '=']) || (word.ends_with('-') && word.len() > 1);
     let first = args.words.iter().position(is_change).unwrap_or(args.words.len());
     let (resources, changes) = args.words.split_at(first);

@@ -40,7 +40,7 @@ pub const TOP: Command = Command {
 };
 
 /// `kubectl top pods [NAME]`, `kubectl top nodes [NAME]`.
-pub async fn top(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn top(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let (kind, name) = match args.words.as_slice() {
         [word] => (word.as_str(), ""),
         [word, name] => (word.as_str(), name.as_str()),

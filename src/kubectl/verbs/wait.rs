@@ -53,7 +53,7 @@ pub const WAIT: Command = Command {
 };
 
 /// `kubectl wait`.
-pub async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn wait(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let goals = args.values("for").iter().map(|text| Goal::parse(text)).collect::<Result<Vec<Goal>, Failure>>()?;
     if goals.is_empty() {
         return Err(Failure::text("unrecognized condition: []"));

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::get::look_of;
 use super::wanted::{in_chunks, named};
 use crate::apiserver::request::{Body, Options, Verb};
 use crate::apiserver::watch::WatchEvent;
@@ -156,5 +155,23 @@ impl Screen {
         });
         self.printed.add(rows, cx);
         Ok(())
+    }
+}
+
+/// How a table is to look, if the flags ask for one.
+pub(super) fn look_of(output: &Output, args: &Args) -> Look {
+    Look {
+        wide: matches!(output, Output::Table { wide: true }),
+        labels: args.is_on("show-labels"),
+        namespaces: args.is_on("all-namespaces"),
+        prefix: args.is_on("show-kind"),
+        label_columns: args
+            .values("label-columns")
+            .iter()
+            .flat_map(|keys| keys.split(','))
+            .map(str::to_owned)
+            .collect(),
+        no_headers: args.is_on("no-headers"),
+        bare: args.value("server-print") == "false",
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::fields::{list, long_time, plain, text};
-use super::Page;
+use super::page::Page;
 
 pub(super) fn describe_address(page: &mut Page, address: &Value) {
     page.head(address);

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::super::fields::go_value;
-use super::Page;
+use super::page::Page;
 use super::simple::head;
 
 /// What the page begins with is not told again.

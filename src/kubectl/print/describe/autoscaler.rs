@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::fields::{at, int, list, long_time, plain, text};
-use super::Page;
+use super::page::Page;
 use super::simple::head;
 
 pub(super) fn describe(page: &mut Page, hpa: &Value) {

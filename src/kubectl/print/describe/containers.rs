@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Container, ResourceFieldSelector};
 use serde_json::Value;
 
 use super::super::fields::{at, flag, int, list, long_time, map, or_none, plain, text};
-use super::{Page, go_list};
+use super::page::{Page, go_list};
 use crate::object::downward;
 use crate::object::{Pod, read};
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::fields::{at, list, text, text_or_none};
 use super::super::ingress::{address, service_of};
-use super::Page;
+use super::page::Page;
 
 /// The page; `behind` has the endpoints behind each `service:port`.
 pub(super) fn describe(page: &mut Page, object: &Value, behind: &BTreeMap<String, String>) {

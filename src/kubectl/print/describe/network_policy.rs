@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
 use super::super::fields::time;
-use super::Page;
+use super::page::Page;
 use crate::object::read;
 use crate::object::selector::format_label_selector;
 

@@ -6,7 +6,7 @@ use super::super::cells::node_roles;
 use super::super::duration::age;
 use super::super::fields::{at, flag, list, long_time, map, namespace_and_name, plain, text};
 use super::super::pod::is_finished;
-use super::{Page, Related};
+use super::page::{Page, Related};
 use crate::object::quantity::Amount;
 use crate::object::resources::{ResourceList, add, is_huge_page, pod_limits, pod_requests};
 use crate::object::{Pod, read};

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::super::duration::age;
 use super::super::fields::{at, int, list, long_time, or_none, text};
 use super::super::pod::is_finished;
-use super::{Page, containers, tolerations, volumes};
+use super::page::{Page, tolerations};
+use super::{containers, volumes};
 
 pub(super) fn describe(page: &mut Page, pod: &Value) {
     page.name(pod);

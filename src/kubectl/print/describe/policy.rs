@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::fields::{at, list, map, plain, text};
-use super::Page;
+use super::page::Page;
 use crate::object::quantity::{Amount, Format};
 
 /// Mirrors `describeQuota`.

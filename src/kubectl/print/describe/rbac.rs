@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::fields::{at, list, text};
 use super::super::rules;
-use super::Page;
+use super::page::Page;
 use crate::object::read;
 
 /// Of a Role or ClusterRole.

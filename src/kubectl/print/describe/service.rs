@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::fields::{at, int, labels, list, or_none, plain, text};
 use super::super::service::ready_endpoints;
-use super::Page;
+use super::page::Page;
 use super::simple::head;
 
 pub(super) fn describe_service(page: &mut Page, service: &Value, slices: &[Value]) {

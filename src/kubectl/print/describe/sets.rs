@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::super::fields::{at, int, labels, list, long_time, map, plain, selector, text};
 use super::super::workloads::job_duration;
+use super::page::{Page, go_list, joined};
 use super::workloads::{describe_template, pod_phases};
-use super::{Page, go_list, joined};
 
 pub(super) fn describe_daemon_set(page: &mut Page, set: &Value, pods: &[Value]) {
     page.name(set);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::fields::{at, flag, int, labels, list, long_time, map, plain, selector, text};
-use super::Page;
+use super::page::Page;
 use crate::object::base64;
 use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
 

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::super::fields::{at, labels, list, or_none, plain, text};
 use super::super::storage::{access_modes, claim_of, is_default, phase};
-use super::{Page, go_list, volumes};
+use super::page::{Page, go_list};
+use super::volumes;
 
 pub(super) fn describe_claim(page: &mut Page, claim: &Value, pods: &[Value]) {
     page.name(claim);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::fields::{at, flag, go_value, int, list, plain, text};
 use super::super::storage::access_modes;
-use super::Page;
+use super::page::Page;
 
 /// What is shown of a field: its title, its path, and what stands there if it is not set.
 type Shown = (&'static str, &'static str, &'static str);

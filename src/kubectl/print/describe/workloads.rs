@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::super::fields::{at, int, list, long_time, plain, selector, text};
-use super::{Page, conditions, containers, joined, pod, tolerations, volumes};
+use super::page::{Page, conditions, joined, tolerations};
+use super::{containers, pod, volumes};
 
 const HASH_LABEL: &str = "pod-template-hash";
 

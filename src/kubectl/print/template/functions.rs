@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use k8s_openapi::ByteString;
 use serde_json::Value;
 
-use super::Item;
+use super::tree::Item;
 use crate::apiserver::printers::fields::go_value;
 use crate::object::read;
 

@@ -1,7 +1,7 @@
 //! `-o go-template={{…}}`: text with actions between double braces.
 //!
 //! - [`parse`]: actions, pipelines and operands. [`run`]: what they come to for an object.
-//! - [`functions`]: `eq`, `len`, `printf`, `base64decode` …
+//! - [`tree`]: what it is made of. [`functions`]: `eq`, `len`, `printf`, `base64decode` …
 //!
 //! Mirrors Go's `text/template` as `k8s.io/cli-runtime/pkg/printers/template.go` uses it: a field that is not there prints
 //! `<no value>`, and every number of an object is a fraction, so that `eq .spec.replicas 3` is refused there as here.
@@ -12,8 +12,11 @@
 mod functions;
 mod parse;
 mod run;
+mod tree;
 
 use serde_json::Value;
+
+use tree::Node;
 
 /// A template, read.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,62 +40,6 @@ impl Template {
     pub fn print(&self, object: &Value) -> Result<String, String> {
         run::run(&self.nodes, object).map_err(|why| format!("error executing template {:?}: {why}", self.source))
     }
-}
-
-/// A piece of a template.
-#[derive(Clone, Debug, PartialEq)]
-enum Node {
-    Text(String),
-    /// `{{.metadata.name}}`
-    Show(Pipeline),
-    /// `{{$x := .spec}}`; without the colon if not `new`.
-    Set {
-        name: String,
-        value: Pipeline,
-        new: bool,
-    },
-    /// `{{if …}} … {{else}} … {{end}}`; with `with` the dot becomes what it came to.
-    If {
-        test: Pipeline,
-        with: bool,
-        then: Vec<Node>,
-        otherwise: Vec<Node>,
-    },
-    /// `{{range $i, $x := .items}} … {{else}} … {{end}}`
-    Range {
-        names: Vec<String>,
-        over: Pipeline,
-        body: Vec<Node>,
-        otherwise: Vec<Node>,
-    },
-}
-
-/// Commands; what one comes to is the last argument of the next.
-type Pipeline = Vec<Command>;
-
-/// An operand, or a function and its arguments.
-type Command = Vec<Operand>;
-
-#[derive(Clone, Debug, PartialEq)]
-enum Operand {
-    /// `.`, `.metadata.name`
-    Dot(Vec<String>),
-    /// `$`, `$x.name`
-    Variable(String, Vec<String>),
-    Literal(Item),
-    /// `(…).name`
-    Nested(Pipeline, Vec<String>),
-    Function(&'static str),
-}
-
-/// What an operand comes to.
-#[derive(Clone, Debug, PartialEq)]
-enum Item {
-    /// A field that is not there.
-    Missing,
-    /// A whole number of the template's own; those of objects are fractions.
-    Int(i64),
-    Value(Value),
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Command, Item, Node, Operand, Pipeline, functions};
+use super::functions;
+use super::tree::{Command, Item, Node, Operand, Pipeline};
 
 /// So deep actions and brackets may stand in one another.
 const DEPTH_MAX: usize = 100;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::functions::{call, is_true, text};
-use super::{Item, Node, Operand};
+use super::tree::{Item, Node, Operand};
 
 /// The text for an object.
 pub fn run(nodes: &[Node], object: &Value) -> Result<String, String> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::apply::annotated;
+use super::last_applied::annotated;
 use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::args::Args;
 use crate::command::{Command, Run};
@@ -80,7 +80,7 @@ pub const CREATE: Command = Command {
 };
 
 /// `kubectl create -f`, or one of its generators.
-pub async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn create(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if !args.gives_manifests() {
         return generate(args, cx).await;
     }

@@ -10,8 +10,8 @@ use crate::object::Kind;
 use crate::options::plain_options;
 use crate::print::fields::{at, list, namespace_and_name, text};
 
+use super::container::{Made, equip, name_for, new_container};
 use super::profile::{Profile, Style};
-use super::{Made, equip, name_for, new_container};
 
 /// Makes the copy, and takes the Pod away if it is replaced.
 pub(super) async fn visit(pod: &Value, profile: &Profile<'_>, args: &Args, cx: &Kubectl) -> Result<Made, Failure> {

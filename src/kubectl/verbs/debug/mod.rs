@@ -2,7 +2,7 @@
 //!
 //! - here: a container beside those of a Pod that runs.
 //! - [`copy`]: a copy of a Pod, with something changed. [`node`]: a Pod in the namespaces of a node.
-//! - [`profile`]: what such a container may do.
+//! - [`container`]: the container itself. [`profile`]: what it may do.
 //!
 //! Mirrors `k8s.io/kubectl/pkg/cmd/debug`. Left out: profiles from a file. Of attaching, see [`super::attached`].
 
@@ -15,15 +15,16 @@ use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::patch::diff_strategic;
 use crate::options::plain_options;
-use crate::print::fields::{list, text};
+use crate::print::fields::list;
 
 use super::attached;
-use super::pod_of::containers;
 use crate::command::{Command, Run};
 use crate::flags::FILES;
 use crate::usage::Usage;
+use container::{Made, name_for, new_container};
 use profile::{Profile, Style};
 
+mod container;
 mod copy;
 mod node;
 mod profile;
@@ -50,7 +51,7 @@ pub const DEBUG: Command = Command {
 };
 
 /// `debug POD --image=IMAGE [--target=CONTAINER] [-- COMMAND]`, `debug POD --copy-to=NAME …`, `debug node/NODE …`.
-pub async fn debug(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn debug(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let profile = Profile::of(args)?;
     check(args, cx)?;
     if args.is_on("stdin") {
@@ -69,12 +70,6 @@ pub async fn debug(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// The container to look around in; it has no name if only images were changed.
-struct Made {
-    pod: Value,
-    container: String,
 }
 
 /// Mirrors `DebugOptions.Validate`.
@@ -157,57 +152,4 @@ async fn add(pod: &Value, profile: &Profile<'_>, args: &Args, cx: &Kubectl) -> R
     let subresource = Some(Subresource::EphemeralContainers);
     let pod = cx.patch(Kind::Pod, pod, patch, subresource, plain_options("", args)?).await?;
     Ok(Made { pod, container: name })
-}
-
-/// Mirrors `computeDebugContainerName`.
-fn name_for(pod: &Value, args: &Args, cx: &Kubectl) -> String {
-    if args.has("container") {
-        return args.value("container").to_owned();
-    }
-    let taken: Vec<&str> = containers(pod).map(|one| text(one, "name")).collect();
-    let name = loop {
-        let name = format!("debugger-{}", suffix(cx));
-        if !taken.contains(&name.as_str()) {
-            break name;
-        }
-    };
-    if !args.is_on("quiet") {
-        cx.line(format!("Defaulting debug container name to {name}."));
-    }
-    name
-}
-
-fn suffix(cx: &Kubectl) -> String {
-    cx.client.hub().random(|random| random.suffix())
-}
-
-/// A container as it is sent. Mirrors `generateDebugContainer`.
-fn new_container(name: &str, args: &Args) -> Value {
-    let mut container = json!({"name": name, "resources": {}, "terminationMessagePolicy": "File"});
-    equip(&mut container, args);
-    container
-}
-
-/// Gives a container what the flags say.
-fn equip(container: &mut Value, args: &Args) {
-    let env: Vec<Value> = args.values("env").iter().filter_map(|pair| variable(pair)).collect();
-    let command = if args.is_on("arguments-only") { "args" } else { "command" };
-    let [image, policy] = ["image", "image-pull-policy"].map(|flag| json!(args.value(flag)));
-    for (field, value, given) in [
-        ("image", image, !args.value("image").is_empty()),
-        ("imagePullPolicy", policy, !args.value("image-pull-policy").is_empty()),
-        ("env", json!(env), !env.is_empty()),
-        (command, json!(args.rest), !args.rest.is_empty()),
-        ("stdin", json!(true), args.is_on("stdin")),
-        ("tty", json!(true), args.is_on("tty")),
-    ] {
-        if given {
-            container[field] = value;
-        }
-    }
-}
-
-fn variable(pair: &str) -> Option<Value> {
-    let (name, value) = pair.split_once('=')?;
-    Some(json!({"name": name, "value": value}))
 }

@@ -9,8 +9,8 @@ use crate::object::Kind;
 use crate::options::plain_options;
 use crate::print::fields::text;
 
+use super::container::{Made, new_container, suffix};
 use super::profile::{Profile, Style};
-use super::{Made, new_container, suffix};
 
 /// Makes the Pod, on that node and past the scheduler. It stays until somebody deletes it.
 pub(super) async fn visit(node: &Value, profile: &Profile<'_>, args: &Args, cx: &Kubectl) -> Result<Made, Failure> {

@@ -1,12 +1,28 @@
 //! Which Pods a drain takes: each is asked the same questions, and one that must not go keeps all. Mirrors
 //! `k8s.io/kubectl/pkg/drain/filters.go`.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
-use super::Drain;
+use crate::args::Args;
+use crate::kubectl::Kubectl;
 use crate::object::Kind;
 use crate::object::pod::MIRROR;
+use crate::object::time::Instant;
 use crate::print::fields::{at, flag, list, text};
+
+/// The draining of one node.
+pub(super) struct Drain<'a> {
+    /// Its name.
+    pub(super) node: &'a str,
+    /// How it was asked for.
+    pub(super) args: &'a Args,
+    /// Who asks.
+    pub(super) cx: &'a Kubectl,
+    /// When it gives up, and after how long.
+    pub(super) deadline: Option<(Instant, Duration)>,
+}
 
 /// What is to become of one Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,6 @@ use crate::client::join_all;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::object::status::{Reason, aggregate};
-use crate::object::time::Instant;
 use crate::object::time::go_duration;
 use crate::object::{Kind, Status};
 use crate::options::{dry_run_note, plain_options, timeout};
@@ -28,7 +27,7 @@ mod filters;
 
 use crate::command::{Command, Run};
 use crate::usage::Usage;
-use filters::{PodDeleteStatus, by_reason, going, warnings};
+use filters::{Drain, PodDeleteStatus, by_reason, going, warnings};
 
 /// How long a refused eviction waits. `EvictErrorRetryDelay`.
 const RETRY: Duration = Duration::from_secs(5);
@@ -54,7 +53,7 @@ pub const DRAIN: Command = Command {
 };
 
 /// `kubectl drain NODE`.
-pub async fn drain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+async fn drain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let nodes = change::nodes("drain", args, cx).await?;
     for node in &nodes {
         change::cordon_one(node, true, args, cx).await?;
@@ -83,15 +82,6 @@ pub async fn drain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         many => many.iter().for_each(|(_, errors)| cx.complain(aggregate(errors))),
     }
     Err(Failure::Told)
-}
-
-/// The draining of one node.
-struct Drain<'a> {
-    node: &'a str,
-    args: &'a Args,
-    cx: &'a Kubectl,
-    /// When it gives up, and after how long.
-    deadline: Option<(Instant, Duration)>,
 }
 
 impl Drain<'_> {

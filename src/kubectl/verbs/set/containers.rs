@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Words, change, containers, pod_spec};
+use super::change::{Words, change, containers, pod_spec};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;

@@ -3,7 +3,7 @@
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use super::{Words, change, containers, of_object, pod_spec};
+use super::change::{Words, change, containers, of_object, pod_spec};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::create::label_selector;
-use super::{Words, change, of_object, pod_spec};
+use super::change::{Words, change, of_object, pod_spec};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::rollout::not_restored;
+use super::deployment::not_restored;
 use crate::apiserver::request::{Options, Patch};
 use crate::args::Args;
 use crate::failure::Failure;

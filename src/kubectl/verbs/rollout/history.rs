@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::rollout::annotation;
-use super::{rollout, rollout_sets};
+use super::deployment::annotation;
+use super::{deployment, sets};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
@@ -15,7 +15,8 @@ use crate::print::names::qualified_name;
 use crate::print::output::{Output, print};
 use crate::print::tabs;
 
-pub(super) const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+/// An annotation: the command that made a revision.
+pub(in crate::verbs) const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 
 /// The revisions of an object in a table, or one in full; with `-o` the objects that are behind them.
 pub(super) async fn history(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -24,8 +25,8 @@ pub(super) async fn history(kind: Kind, object: &Value, args: &Args, cx: &Kubect
         return Err(Failure::text(format!("revision must be a positive integer: {number}")));
     }
     let (mut revisions, template) = match kind {
-        Kind::Deployment => (rollout::revisions(object, cx).await?.1, "spec.template"),
-        _ => (rollout_sets::revisions(kind, object, cx).await?.1, "data.spec.template"),
+        Kind::Deployment => (deployment::revisions(object, cx).await?.1, "spec.template"),
+        _ => (sets::revisions(kind, object, cx).await?.1, "data.spec.template"),
     };
     let name = qualified_name(object);
     if revisions.is_empty() && args.value("output").is_empty() {
