@@ -1,7 +1,7 @@
 //! The way from the user's machine to what runs on nodes: what `exec`, `attach`, `port-forward` and `logs` need of the world
 //! besides the API server.
 //!
-//! kubectl knows no kubelet and no network. Whoever runs it hands it something that implements [`Nodes`], which passes on what
+//! kubectl knows no kubelet and no network. The cluster hands it something that implements [`Nodes`], which passes on what
 //! is asked of a kubelet's port. Mirrors `k8s.io/client-go/tools/remotecommand` and `portforward`.
 
 use std::fmt;

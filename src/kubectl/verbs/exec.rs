@@ -2,7 +2,7 @@
 //!
 //! The way is the real one: the API server says whether it may be and where it will run, the kubelet there finds the
 //! container, and the runtime runs the command. With `-i` it reads what comes by a pipe, and a shell what somebody types:
-//! see [`super::super::terminal`]. Left out: other commands that read what is typed; to them it is at its end.
+//! see [`crate::terminal`]. Left out: other commands that read what is typed; to them it is at its end.
 
 use serde_json::Value;
 
