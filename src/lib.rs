@@ -10,6 +10,8 @@ pub use kubestep_scheduler::scheduler;
 
 pub use kubestep_node::node;
 
+pub use kubestep_kubectl as kubectl;
+
 pub use kubestep_cluster::cluster;
 
 pub use kubestep_bugs as bugs;

@@ -8,9 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::bugs;
 use crate::cluster::scenario::{Exploration, Scenario};
-use crate::cluster::workdir;
 use crate::debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
 use crate::debugger::{Session, describe, file};
+use crate::kubectl::workdir;
 
 use crate::stepper::paths;
 

@@ -17,10 +17,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::cluster::manifest::{self, Manifests, Reading};
 use crate::cluster::scenario::{Nodes, Scenario};
-use crate::cluster::workdir::{self, Workdir};
 use crate::debugger::source;
+use crate::kubectl::manifest::{self, Manifests, Reading};
+use crate::kubectl::workdir::{self, Workdir};
 use crate::lab::plug;
 use crate::object::{Discovery, Kind};
 use crate::stepper::palette;

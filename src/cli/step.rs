@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 
 use crate::cluster::scenario::Scenario;
-use crate::cluster::workdir;
 use crate::debugger::file::File;
 use crate::debugger::quiz::Quiz;
 use crate::debugger::{Session, StopAt, tour};
+use crate::kubectl::workdir;
 use crate::stepper::{Stepper, lines, palette, wrap};
 
 use super::{NAMES, StepArguments, journal, json, menu, prompt, resume, terminal, tui};

@@ -11,12 +11,9 @@ use serde_json::{Value, json};
 
 use crate::apiserver::host::Engine;
 use crate::controllers::TABLE;
-use crate::object::well_known::{KUBERNETES, SERVICE_NAME};
+use crate::object::well_known::{API_SERVER_IP, KUBERNETES, SERVICE_NAME};
 use crate::object::{Kind, Object};
 use crate::wire::{Body, Patch, Request, Subresource, User, Verb};
-
-/// Where the API server listens, on the network of the nodes.
-pub const API_SERVER_IP: &str = "172.18.0.2";
 
 /// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
 /// RBAC bootstrap policy.

@@ -21,6 +21,7 @@ use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
 use crate::node::network::messages::{Heard, Incoming};
 use crate::node::network::programs::reason;
 use crate::node::network::tls;
+use crate::object::well_known::API_SERVER_IP;
 use crate::object::{Discovery, Kind, Status};
 use crate::wire::{Body, Connection, Request, Response, Transport, User, Verb};
 
@@ -37,7 +38,7 @@ const NAMES: &[&str] = &[
     "kubernetes.default.svc",
     "kubernetes.default.svc.cluster.local",
     "10.96.0.1",
-    super::API_SERVER_IP,
+    API_SERVER_IP,
 ];
 
 /// The process that listens there: a part of the API server.

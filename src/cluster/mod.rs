@@ -6,29 +6,26 @@
 //!
 //! - [`config`](Config), [`scenario`]: what there is to be. `bootstrap`, [`control_plane`], `machine`, `network`: how it comes
 //!   to be. `https`: the API server's port.
-//! - [`kubectl`], [`manifest`], `kustomize`: the client that people use. `user`, [`timeline`], [`shell`]: who types, and what.
-//!   [`workdir`]: where, and what was read of the disk there.
+//! - `user`, [`timeline`], [`shell`]: who types, and what. `nodes`: kubectl's way to the nodes. `from`: `curl` and its like, from
+//!   wherever a learner wants.
 //! - [`fault`]: what goes wrong. [`webhook`]: programs that the API server asks. [`quiet`]: whether anything will happen yet.
 
 mod bootstrap;
 mod config;
 pub mod control_plane;
 pub mod fault;
+mod from;
 mod https;
-pub mod kubectl;
-mod kustomize;
 mod machine;
-pub mod manifest;
 mod network;
+mod nodes;
 pub mod quiet;
 pub mod scenario;
 pub mod shell;
 pub mod timeline;
 mod user;
 pub mod webhook;
-pub mod workdir;
 
-pub use bootstrap::API_SERVER_IP;
 pub use config::{Config, Limits, NodeConfig, Parts, Program};
 
 use std::collections::BTreeMap;
@@ -41,6 +38,8 @@ use crate::apiserver::host::{self, Engine};
 use crate::client::Client;
 use crate::controllers::ControllerManager;
 use crate::engine::{self, ActorId, EventId, Hub, Memory, Step};
+use crate::kubectl::config::Config as Kubeconfig;
+use crate::kubectl::{self, Feeds, Kubectl};
 use crate::node::cni::Plugins;
 use crate::node::csi;
 use crate::node::csi::backend::Backend;
@@ -52,7 +51,7 @@ use crate::node::network::Fabric;
 use crate::node::policy::{self, PolicyAgent};
 use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
-use crate::node::runtime::state::ImageScript;
+use crate::node::runtime::state::{ImageScript, Journal};
 use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::well_known::ZONE;
@@ -60,7 +59,7 @@ use crate::object::{Key, Kind, Object};
 use crate::wire::User;
 
 use bootstrap::{bootstrap, write_as_server};
-use kubectl::{Feeds, Kubectl};
+use nodes::Machines;
 use scenario::Scenario;
 use timeline::Runner;
 use user::UserActor;
@@ -87,6 +86,8 @@ pub struct Cluster {
     storage: Option<Backend>,
     /// By node, also of nodes that are off.
     disks: Memory<BTreeMap<String, Disk>>,
+    /// What containers have printed.
+    journal: Journal,
     fabric: Fabric,
     /// The control plane's machine, and who answers at its port, once it is there.
     api_port: Option<(Rc<Host>, ActorId)>,
@@ -119,10 +120,12 @@ impl Cluster {
         let feeds: Feeds = hub.memory(BTreeMap::new());
         let user = Client::new(hub.clone(), id, Rc::new(User::admin()), 50, 300);
         let fabric = Fabric::new(&hub, config.network);
-        let kubectl = Kubectl::new(user.clone(), feeds.clone(), fabric.clone());
+        let journal: Journal = hub.memory(BTreeMap::new());
+        let machines = Machines { fabric: fabric.clone(), journal: journal.clone() };
+        let kubectl = Kubectl::new(user.clone(), feeds.clone(), Rc::new(machines));
         let (failures, disturbed) = (hub.memory(0), hub.memory(None));
         let [runner, prompt] = [timeline::SCENARIO, timeline::PROMPT]
-            .map(|name| Rc::new(Runner::new(name, kubectl.clone(), failures.clone())));
+            .map(|name| Rc::new(Runner::new(name, kubectl.clone(), fabric.clone(), failures.clone())));
         engine.add(Rc::new(UserActor {
             hub,
             actor: id,
@@ -146,6 +149,7 @@ impl Cluster {
             images: BTreeMap::new(),
             storage,
             disks,
+            journal,
             fabric,
             api_port: None,
             config,
@@ -199,7 +203,7 @@ impl Cluster {
         }
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
-        cluster.kubectl.config.set(kubectl::config::Config::new(&scenario.namespace));
+        cluster.kubectl.config.set(Kubeconfig::new(&scenario.namespace));
         if let Some(folder) = &scenario.folder {
             cluster.kubectl.workdir = cluster.kubectl.workdir.at(folder);
         }
@@ -254,10 +258,10 @@ impl Cluster {
 
     /// Starts `curl`, `ping` or `nslookup` in a Pod, on a node or outside; empty: on the first node.
     pub fn type_from(&mut self, words: Vec<String>, from: String) {
-        let kubectl = self.kubectl.clone();
+        let (kubectl, fabric) = (self.kubectl.clone(), self.fabric.clone());
         let label = words.join(" ");
         self.run_command(&label, async move {
-            kubectl::run_from(&words, &from, &kubectl).await;
+            from::run(&words, &from, &kubectl, &fabric).await;
         });
     }
 
@@ -306,7 +310,7 @@ impl Cluster {
 
     /// Tells a node's runtime how the scenario's images behave.
     fn script_images(&mut self, node: &str) {
-        let (scripts, journal) = (self.images.clone(), self.kubectl.journal.clone());
+        let (scripts, journal) = (self.images.clone(), self.journal.clone());
         if let Some(runtime) = self.runtime_on(node) {
             self.with_runtime(runtime, |runtime| {
                 runtime.with(|state| {

@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::webhook::{self, Webhook};
-use super::{NodeConfig, Parts, workdir};
+use super::{NodeConfig, Parts};
+use crate::kubectl::workdir;
 use crate::object::nearest::nearest;
 use crate::scheduler::configuration::ProfileList;
 

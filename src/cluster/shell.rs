@@ -1,9 +1,10 @@
-//! The shell that somebody at the keyboard types into, if there is one: see [`super::kubectl::terminal`].
+//! The shell that somebody at the keyboard types into, if there is one: see [`crate::kubectl::terminal`].
 
 use super::Cluster;
-use super::kubectl::terminal::{self, Ending, State};
 use super::user::UserActor;
 use crate::engine::ActorId;
+use crate::kubectl::left_open::{Ending, State};
+use crate::kubectl::terminal;
 use crate::node::runtime::terminal::CTRL_C;
 
 /// A shell that has the terminal.
@@ -26,12 +27,12 @@ impl Cluster {
     /// The shell that has the terminal.
     pub fn shell(&self) -> Option<Shell> {
         let terminal = self.kubectl.terminal.borrow();
-        terminal.as_ref().map(|it| Shell { place: it.place.clone(), state: it.state().clone() })
+        terminal.as_ref().map(|it| Shell { place: it.place.clone(), state: it.state.clone() })
     }
 
     /// Whether it waits for a line; None: there is none.
     pub fn shell_waits(&self) -> Option<bool> {
-        self.kubectl.terminal.borrow().as_ref().map(|it| matches!(it.state(), State::Waits(_)))
+        self.kubectl.terminal.borrow().as_ref().map(|it| matches!(it.state, State::Waits(_)))
     }
 
     /// Types a line into it, or a key: `^C`, `^D`.

@@ -4,14 +4,15 @@ use std::any::Any;
 use std::rc::Rc;
 
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
+use crate::kubectl::feeds::{self, Feeds};
+use crate::kubectl::left_open::Ending;
+use crate::kubectl::{Kubectl, forwards, terminal};
 use crate::node::cri::StreamEnded;
-use crate::node::network::messages::Incoming;
+use crate::node::network::messages::{Heard, Incoming};
 use crate::object::Status;
 use crate::object::status::Reason;
 use crate::wire::{WatchEvent, WatchId};
 
-use super::kubectl::terminal::{self, Ending};
-use super::kubectl::{self, Feeds, Kubectl};
 use super::timeline::{self, Runner};
 
 /// The person at the keyboard: all they do is start commands. Some follow a watch, and one leaves a port open.
@@ -34,7 +35,7 @@ impl UserActor {
             // The command ended while its watch was being opened.
             return self.hub.close_watch(watch);
         }
-        if let Some(call) = kubectl::client::feed(&self.feeds, watch, event) {
+        if let Some(call) = feeds::feed(&self.feeds, watch, event) {
             self.hub.unpark(self.actor, call);
         }
     }
@@ -43,8 +44,8 @@ impl UserActor {
     fn handle(&self, call: CallId, from: ActorId, incoming: Incoming) {
         let (hub, actor, kubectl) = (self.hub.clone(), self.actor, self.kubectl.clone());
         self.hub.spawn(actor, format!("kubectl port-forward: {}", incoming.line()), async move {
-            let heard = kubectl::forwards::handle(incoming, &kubectl).await;
-            hub.reply(actor, from, call, "heard", Ok(Rc::new(heard)));
+            let heard = forwards::handle(incoming.port, incoming.data, &kubectl).await;
+            hub.reply(actor, from, call, "heard", Ok(Rc::new(Heard(heard))));
         });
     }
 }
@@ -68,7 +69,7 @@ impl Actor for UserActor {
     fn deliver(&self, delivery: Delivery) {
         match delivery {
             Delivery::Notification { watch, event } => self.feed(watch, event),
-            Delivery::Wake { what: kubectl::client::TIMEOUT, key } => {
+            Delivery::Wake { what: feeds::TIMEOUT, key } => {
                 let over = Status::new(Reason::Timeout, "the time is over");
                 self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over.into()));
             }
@@ -81,7 +82,7 @@ impl Actor for UserActor {
                 if let Some(incoming) = any.downcast_ref::<Incoming>() {
                     self.handle(call, from, incoming.clone());
                 } else if let Some(ended) = any.downcast_ref::<StreamEnded>()
-                    && terminal::is_over(from, ended, &self.kubectl)
+                    && terminal::is_over(from, ended.stream, ended.code, &self.kubectl)
                 {
                     self.leave(Ending::Code(ended.code));
                 }

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 
 use crate::apiserver::host::Engine;
 use crate::apiserver::rest::uri;
-use crate::cluster::API_SERVER_IP;
 use crate::engine::{Note, Step, What};
 use crate::object::random::Random;
+use crate::object::well_known::API_SERVER_IP;
 use crate::object::{Kind, Object, Status};
 use crate::wire::{Body, Error, Request, Subresource, User, Verb};
 

@@ -7,8 +7,8 @@ use std::cell::OnceCell;
 
 use serde_json::{Value, json};
 
-use crate::cluster::fault::{About, Fault};
 use crate::apiserver::host::Engine;
+use crate::cluster::fault::{About, Fault};
 use crate::engine::{Note, Step, Table, What};
 use crate::object::{Kind, Object};
 use crate::wire::{Body, Request, Response};

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::scenario::Scenario;
-use crate::cluster::workdir::{Reading, Readings};
+use crate::kubectl::workdir::{Reading, Readings};
 
 use super::Session;
 use super::choice::Choice;

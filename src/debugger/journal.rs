@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::workdir::{Reading, Readings};
+use crate::kubectl::workdir::{Reading, Readings};
 
 use super::Session;
 use super::file::File;

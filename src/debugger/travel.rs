@@ -11,8 +11,8 @@
 use std::time::Duration;
 
 use crate::cluster::Saved;
-use crate::cluster::workdir::Readings;
 use crate::engine::Step;
+use crate::kubectl::workdir::Readings;
 
 use super::choice::Choice;
 use super::describe;

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::function::Function;
 use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
-use crate::cluster::kubectl::print::describe::taint_text;
 use crate::exercise::fit::{Case, bytes, milli_cpu};
+use crate::kubectl::print::describe::taint_text;
 use crate::object::node::is_cordoned;
 
 pub(super) const EXERCISE: Exercise = Exercise {

@@ -15,11 +15,12 @@
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`shared`]: parts that the versions of an object share; [`text`]: texts of which there are many copies.
 //! - [`pod`], [`node`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
+//!   [`downward`]: what a Pod may know about itself; [`image`]: names of images.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
 //! - [`nearest`]: what was meant by a word that nobody knows.
-//! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
+//! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`]; [`tar`]: archives.
 //! - [`template`]: which objects make Pods, and the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`well_known`]: labels, taints and finalizers by which components know one another's marks.
 //! - [`random`]: where generated names and uids come from.
@@ -32,6 +33,7 @@ pub mod cron;
 pub mod custom;
 pub mod definition;
 pub mod discovery;
+pub mod downward;
 pub mod ephemeral;
 pub mod event;
 pub mod explain;
@@ -39,6 +41,7 @@ pub mod fields;
 pub mod glob;
 pub mod go_types;
 pub mod host_port;
+pub mod image;
 pub mod json;
 pub mod jsonpath;
 pub mod kinds;
@@ -59,6 +62,7 @@ pub mod share;
 pub mod shared;
 pub mod status;
 pub mod taint;
+pub mod tar;
 pub mod template;
 pub mod text;
 pub mod time;

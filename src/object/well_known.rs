@@ -60,3 +60,6 @@ pub const SERVICE_ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// The API group of roles and their bindings. Mirrors `rbacv1.GroupName`.
 pub const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// Where the API server listens, on the network of the nodes: the address of the control plane's machine.
+pub const API_SERVER_IP: &str = "172.18.0.2";

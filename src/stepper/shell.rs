@@ -6,7 +6,8 @@
 //!
 //! A pipe behind what only looks is no such line: that is answered at once, see [`commands::cluster`].
 
-use crate::cluster::{kubectl, timeline};
+use crate::cluster::timeline;
+use crate::kubectl;
 
 use super::commands::{self, Group, cluster};
 
@@ -24,7 +25,7 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
     let line = match first {
         "kubectl" => text.to_owned(),
         "k" => format!("kubectl {rest}"),
-        verb if kubectl::usage::knows(verb) && is_kubectls(verb, rest) => format!("kubectl {text}"),
+        verb if kubectl::does(verb) && is_kubectls(verb, rest) => format!("kubectl {text}"),
         _ => text.to_owned(),
     };
     if line.starts_with("kubectl ") {

@@ -1,11 +1,11 @@
 //! A session that takes lines, and writes down as it goes what was typed and where it led.
 
-use crate::cluster::workdir::Readings;
 use crate::debugger::file::{File, Source};
 use crate::debugger::journal::{self as text, Came};
 use crate::debugger::quiz::Quiz;
 use crate::debugger::tour::Tour;
 use crate::debugger::{Session, StopAt};
+use crate::kubectl::workdir::Readings;
 use crate::object::time::Instant;
 
 use super::Typed;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
+use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::{Note, Step, What};
+use kubestep::kubectl;
 use kubestep::object::Kind;
 use kubestep::wire::{Body, FieldValidation, Verb};
 

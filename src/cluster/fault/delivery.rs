@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::apiserver::host::control::{Stale, compact, disconnect, watched_by};
-use crate::engine::control::Hold;
 use crate::apiserver::host::failing::{Failing, Failure};
+use crate::engine::control::Hold;
 use crate::engine::{APISERVER, ActorId, EventId};
 use crate::object::Kind;
 use crate::object::glob::matches;

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use super::super::fault::Fault;
-use super::super::kubectl::{self, Kubectl};
+use crate::kubectl::{self, Kubectl};
 use crate::node::runtime::exec::Ran;
 use crate::node::runtime::programs;
 

@@ -13,8 +13,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::fault::Fault;
-use super::kubectl::{self, Kubectl};
+use super::from;
 use crate::engine::{CallId, Memory, Note, unless};
+use crate::kubectl::Kubectl;
+use crate::node::network::Fabric;
 use crate::node::runtime::exec::Ran;
 use crate::node::runtime::script::Program;
 use crate::node::runtime::script::run::{self, Shell, Sink, Turn, Write};
@@ -39,6 +41,8 @@ pub(super) const PROMPT: &str = "prompt";
 pub struct Runner {
     /// Who types: what wakes it says so.
     name: &'static str,
+    /// The network that commands of it go to.
+    fabric: Fabric,
     failures: Memory<u32>,
     script: Memory<Script>,
 }
@@ -126,12 +130,12 @@ impl Drop for Ended {
 
 impl Runner {
     /// A runner with nothing to type. Failed commands are counted in `failures`.
-    pub fn new(name: &'static str, kubectl: Kubectl, failures: Memory<u32>) -> Runner {
+    pub fn new(name: &'static str, kubectl: Kubectl, fabric: Fabric, failures: Memory<u32>) -> Runner {
         let hub = kubectl.client.hub().clone();
         let (lines, line, began, shell) = Default::default();
         let (jobs, last_process) = (Vec::new(), 1);
         let script = Script { kubectl, lines, line, began, shell, running: false, asleep: false, jobs, last_process };
-        Runner { name, failures, script: hub.memory(script) }
+        Runner { name, fabric, failures, script: hub.memory(script) }
     }
 
     /// Adds lines to what is to be typed; the first comes soon, unless one is under way. From here on `kubectl` runs the
@@ -341,7 +345,9 @@ impl Runner {
     async fn run_with(&self, command: Command, kubectl: &Kubectl) -> i32 {
         match command {
             Command::Kubectl { words, limit } => command::within(limit, &words, kubectl).await,
-            Command::Network(Network { words, from }) => i32::from(kubectl::run_from(&words, &from, kubectl).await),
+            Command::Network(Network { words, from }) => {
+                i32::from(from::run(&words, &from, kubectl, &self.fabric).await)
+            }
             Command::Fault(words) => {
                 let code = i32::from(!self.break_something(&words, kubectl));
                 // It is done, and has printed, when this is over.

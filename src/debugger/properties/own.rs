@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::apiserver::host::Engine;
 use crate::cluster::scenario::OwnProperty;
+use crate::engine::Step;
 use crate::expression::eval::Scope;
 use crate::expression::{Expression, Root, parse};
 use crate::facts::{Facts, Subject, View};
-use crate::engine::Step;
 use crate::object::glob::matches;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};

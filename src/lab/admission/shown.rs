@@ -5,7 +5,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde_json::{Value, json};
 
 use super::{Admitted, Case, Cluster};
-use crate::cluster::kubectl::print::describe::toleration_text;
+use crate::kubectl::print::describe::toleration_text;
 use crate::lab::words::{self, Part, part};
 use crate::object::Accessor;
 

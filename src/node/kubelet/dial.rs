@@ -12,10 +12,10 @@ use k8s_openapi::api::core::v1::Probe;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Shared;
-use super::backoff::go_duration;
 use crate::engine::RpcError;
 use crate::node::cri::{self, CriRequest, CriResponse};
 use crate::node::network::{self, ProbeTarget, Probed};
+use crate::object::time::go_duration;
 use crate::object::{Accessor, Pod, pod};
 
 impl Shared {

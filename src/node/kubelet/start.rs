@@ -11,7 +11,6 @@ use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value, json};
 
 use super::Shared;
-use super::backoff::go_duration;
 use super::expansion;
 use super::images::{self, Plan};
 use super::restart::Run;
@@ -21,8 +20,8 @@ use super::status::WaitingReason;
 use super::status::containers::exit_code;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
-use crate::object::time::Instant;
-use crate::object::{Accessor, Pod, ephemeral};
+use crate::object::time::{Instant, go_duration};
+use crate::object::{Accessor, Pod, ephemeral, image};
 
 /// Why a container was not started.
 #[derive(Clone, Debug)]
@@ -174,7 +173,7 @@ impl Shared {
         let tell = |type_: EventType, reason: &str, message: String| {
             self.recorder.event_at(&**pod, field, type_, reason, message);
         };
-        if let Some(why) = images::wrong_name(image) {
+        if let Some(why) = image::wrong_name(image) {
             let message =
                 format!("Failed to apply default image tag {image:?}: couldn't parse image name {image:?}: {why}");
             tell(EventType::Warning, "InspectFailed", message.clone());

@@ -3,8 +3,8 @@
 use super::super::Stepper;
 use super::Run::{Says, Stops};
 use super::{Answer, Command, Group, Line, Text};
-use crate::cluster::kubectl::{from_verb, refused};
 use crate::debugger::Choice;
+use crate::kubectl::{from_verb, reads_only, refused};
 
 /// How a command of a node's is written.
 const NODE: &str = "write: node NODE COMMAND, as in: node node-1 ip addr; nodes lists them, node start 4 switches one on, \
@@ -156,7 +156,7 @@ pub fn kubectl(stepper: &mut Stepper, words: &[String]) -> Text {
     match from_verb(words).first() {
         _ if words.is_empty() => Err("write for example: kubectl get pods".to_owned()),
         Some(verb) if verb == "edit" => Err(NO_EDITOR.to_owned()),
-        _ if only_looks(words) => look(stepper, words),
+        _ if reads_only(words) => look(stepper, words),
         _ => start(stepper, words),
     }
 }
@@ -166,36 +166,11 @@ pub fn change(stepper: &mut Stepper, line: &Line) -> Text {
     start(stepper, line.words())
 }
 
-/// Whether a line of kubectl's changes nothing, in the cluster or in the user's own configuration.
-fn only_looks(words: &[String]) -> bool {
-    match from_verb(words).iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["config", what, ..] => matches!(what, "view" | "current-context") || what.starts_with("get-"),
-        ["auth", "reconcile", ..] => false,
-        [verb, ..] => matches!(
-            verb,
-            "get"
-                | "describe"
-                | "logs"
-                | "events"
-                | "top"
-                | "explain"
-                | "kustomize"
-                | "auth"
-                | "api-resources"
-                | "api-versions"
-                | "version"
-                | "options"
-                | "cluster-info"
-        ),
-        [] => false,
-    }
-}
-
 /// Whether a line of kubectl's is answered at once: it only looks, and what stands behind a `|` works on text.
 pub fn is_quick(line: &str) -> bool {
     let Ok(words) = shell_words::split(line) else { return false };
     let mut commands = words.split(|word| word == "|");
-    let looks = commands.next().is_some_and(|words| only_looks(words.get(1..).unwrap_or_default()));
+    let looks = commands.next().is_some_and(|words| reads_only(words.get(1..).unwrap_or_default()));
     looks
         && !commands.any(|words| words.first().is_some_and(|name| matches!(name.as_str(), "kubectl" | "xargs" | "tee")))
 }

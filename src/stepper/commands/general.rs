@@ -1,6 +1,6 @@
 //! Help, and the end.
 
-use crate::cluster::kubectl;
+use crate::kubectl;
 
 use super::super::wrap::folded;
 use super::Run::Says;

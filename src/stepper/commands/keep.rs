@@ -1,6 +1,7 @@
 //! Sessions as files.
 
 use crate::debugger::file::{self, File};
+use crate::kubectl::workdir;
 
 use super::super::Stepper;
 use super::Run::{Says, Stops};

@@ -17,6 +17,7 @@
 
 use crate::debugger::Stop;
 use crate::debugger::quiz::Question;
+use crate::kubectl;
 use crate::object::Kind;
 use crate::object::nearest::nearest;
 

@@ -3,8 +3,8 @@
 //! While that shell waits for a line the prompt is its own. `ls` is `type ls` then, and a line that begins with a colon is the
 //! stepper's: see [`Stepper::read`]. So all that is typed is a command of the stepper's, in a journal too.
 
-use crate::cluster::kubectl::terminal::State;
 use crate::debugger::{Advance, Choice, Goal};
+use crate::kubectl::left_open::State;
 use crate::node::runtime::terminal::{CTRL_C, CTRL_D};
 
 use super::super::complete::candidates;

@@ -6,7 +6,7 @@
 //! mounted. A set-up that fails is tried again after 0.5, 1, 2, 4 … seconds, each volume for itself, with an Event
 //! each; and whether it has worked meanwhile is what the next sync of the pod looks at.
 //!
-//! - [`sources`]: which objects a pod names; [`payload`], [`fields`]: the files made from them; [`variables`]: the
+//! - [`sources`]: which objects a pod names; [`payload`]: the files made from them; [`variables`]: the
 //!   environment; [`service_links`]: those variables that tell of Services.
 //! - [`claims`]: what is behind a PersistentVolumeClaim; CSI.
 //! - [`host_path`]: where volumes are on the node's disk.
@@ -38,7 +38,6 @@ use crate::wire::{WatchEvent, WatchId};
 
 pub(super) mod claims;
 mod env_file;
-pub mod fields;
 mod grow;
 pub mod host_path;
 pub mod payload;

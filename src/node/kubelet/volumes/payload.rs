@@ -9,12 +9,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::fields;
 use super::sources;
 use crate::node::disk::Contents;
 use crate::object::status::aggregate;
 use crate::object::token::Token;
-use crate::object::{Kind, Object, Pod};
+use crate::object::{Kind, Object, Pod, downward};
 
 /// Paths and texts.
 type Pairs = Vec<(String, Text)>;
@@ -151,8 +150,8 @@ impl Material<'_> {
     fn downward(&self, items: &[DownwardAPIVolumeFile]) -> Result<Pairs, String> {
         let file = |item: &DownwardAPIVolumeFile| {
             let text = match (&item.field_ref, &item.resource_field_ref) {
-                (Some(field), _) => fields::field(self.pod, &field.field_path)?,
-                (None, Some(selector)) => fields::resource(self.pod, selector, None, self.node)?,
+                (Some(field), _) => downward::field(self.pod, &field.field_path)?,
+                (None, Some(selector)) => downward::resource(self.pod, selector, None, self.node)?,
                 (None, None) => String::new(),
             };
             Ok((item.path.clone(), Text::Own(text)))

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Container, EnvVarSource, FileKeySelector, Service};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::{env_file, fields, service_links, sources};
+use super::{env_file, service_links, sources};
 use crate::node::kubelet::expansion::expand;
-use crate::object::{Accessor, Kind, Object, Pod};
+use crate::object::{Accessor, Kind, Object, Pod, downward};
 
 /// Where the pod is. Its status says so only later.
 #[derive(Clone, Copy, Debug)]
@@ -73,11 +73,11 @@ fn value_from(
         return match field.field_path.as_str() {
             "status.hostIP" | "status.hostIPs" => Ok(Some(addresses.host.to_owned())),
             "status.podIP" | "status.podIPs" => Ok(Some(addresses.pod.to_owned())),
-            path => fields::field(pod, path).map(Some),
+            path => downward::field(pod, path).map(Some),
         };
     }
     if let Some(selector) = &source.resource_field_ref {
-        return fields::variable(pod, selector, container, node).map(Some);
+        return downward::variable(pod, selector, container, node).map(Some);
     }
     if let Some(selector) = &source.file_key_ref {
         return from_file(selector, file);

@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::engine::Message;
-use crate::node::kubelet::backoff::go_duration;
 use crate::node::netfilter::{Payload, Protocol, Unreachable};
 use crate::object::time::Instant;
+use crate::object::time::go_duration;
 
 use super::super::kernel::{Inner, Socket};
 use super::curl::SYN_TRIES;

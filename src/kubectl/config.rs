@@ -1,0 +1,92 @@
+//! The kubeconfig: which cluster, as whom, and in which namespace unless a line says otherwise. Mirrors
+//! `k8s.io/client-go/tools/clientcmd/api`.
+//!
+//! It is what kubeadm writes: one cluster, one user, one context that joins them. A user may add contexts, which differ in
+//! their namespace.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::object::well_known::API_SERVER_IP;
+
+/// The only cluster.
+pub const CLUSTER: &str = "kubernetes";
+/// The only user.
+pub const USER: &str = "kubernetes-admin";
+/// The context that there is from the start.
+const CONTEXT: &str = "kubernetes-admin@kubernetes";
+/// What `view` shows in place of what nobody should see.
+const OMITTED: &str = "DATA+OMITTED";
+
+/// A way to use a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The user's name.
+    pub user: String,
+    /// Empty: `default`.
+    pub namespace: String,
+}
+
+impl Context {
+    /// The only cluster and its only user, in namespace `default`.
+    pub fn usual() -> Context {
+        Context { cluster: CLUSTER.to_owned(), user: USER.to_owned(), namespace: String::new() }
+    }
+}
+
+/// The file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Contexts by name.
+    pub contexts: BTreeMap<String, Context>,
+    /// The name of the one that is used.
+    pub current: String,
+}
+
+impl Config {
+    /// The file as kubeadm writes it, with this namespace.
+    pub fn new(namespace: &str) -> Config {
+        let namespace = if namespace == "default" { String::new() } else { namespace.to_owned() };
+        let context = Context { cluster: CLUSTER.to_owned(), user: USER.to_owned(), namespace };
+        Config { contexts: [(CONTEXT.to_owned(), context)].into(), current: CONTEXT.to_owned() }
+    }
+
+    /// The namespace of a context; an empty name means the current one.
+    pub fn namespace(&self, context: &str) -> Result<String, Failure> {
+        let name = if context.is_empty() { &self.current } else { context };
+        let unknown = || Failure::text(format!("context \"{name}\" does not exist"));
+        let found = self.contexts.get(name).ok_or_else(unknown)?;
+        Ok(if found.namespace.is_empty() { "default".to_owned() } else { found.namespace.clone() })
+    }
+
+    /// The file as `config view` prints it; `minify` leaves only what the current context uses.
+    pub fn view(&self, minify: bool) -> Value {
+        let shown = self.contexts.iter().filter(|(name, _)| !minify || **name == self.current);
+        let contexts: Vec<Value> = shown.map(|(name, of)| json!({"context": context(of), "name": name})).collect();
+        let server = server();
+        let user = json!({"client-certificate-data": OMITTED, "client-key-data": OMITTED});
+        json!({
+            "apiVersion": "v1",
+            "clusters": [{"cluster": {"certificate-authority-data": OMITTED, "server": server}, "name": CLUSTER}],
+            "contexts": contexts,
+            "current-context": self.current,
+            "kind": "Config",
+            "users": [{"name": USER, "user": user}],
+        })
+    }
+}
+
+/// Where the API server listens.
+pub fn server() -> String {
+    format!("https://{API_SERVER_IP}:6443")
+}
+
+fn context(of: &Context) -> Value {
+    let fields = [("cluster", &of.cluster), ("namespace", &of.namespace), ("user", &of.user)];
+    let fields = fields.into_iter().filter(|(_, text)| !text.is_empty());
+    Value::Object(fields.map(|(name, text)| (name.to_owned(), text.as_str().into())).collect())
+}

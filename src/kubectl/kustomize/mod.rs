@@ -1,0 +1,74 @@
+//! Kustomizations: directories whose `kustomization.yaml` says how manifests are to be changed before they are applied.
+//!
+//! Mirrors kustomize v5.8, which is part of kubectl: `kubectl apply -k overlays/dev`, `kubectl kustomize overlays/dev`. No
+//! component of the cluster knows of it: what comes out are manifests like any others.
+//!
+//! A directory is built in this order: its resources are gathered (files, and other directories, each of them built first),
+//! then what generators make of literals and files is added, then components have their turn, and then everything there is
+//! so far is changed: patches, namespace, prefix and suffix, labels, annotations, replicas, images, replacements. At the very
+//! end, and once, generated names get a hash of what is in them, and whoever names an object that has another name by now
+//! is told the new one.
+//!
+//! - [`files`]: what may be read, and from where. [`read`], [`kustomization`]: the file. [`generate`], [`hash`]: what is made.
+//! - [`id`], [`resource`], [`set`]: a manifest that is being built, what it is known by, and many of them.
+//! - [`target`]: a directory, from its file to its resources.
+//! - [`fields`], [`specs`]: which fields of which kinds hold labels, replicas and names. [`names`], [`marks`], [`images`],
+//!   [`patch`], [`merge`], [`json`], [`replacements`]: what changes them. [`references`]: who names whom. [`order`]: what comes
+//!   first.
+//!
+//! What must hold: the same files give the same manifests, and no file is read outside of the directory that names it.
+//!
+//! Left out: whatever is somewhere else (URLs, repositories), Helm charts, plugins (`generators`, `transformers`,
+//! `validators`), `configurations`, `crds` and `openapi`, `vars`, `buildMetadata`; replacements within a text that is YAML or
+//! JSON itself. A key that stands twice in a mapping is a mistake here, and not as in a manifest. Directories are named as seen
+//! from where one is, not from the root of the disk. Kinds that are not built in are taken to be namespaced.
+
+mod fields;
+mod files;
+mod generate;
+pub mod hash;
+mod id;
+mod images;
+mod json;
+mod kustomization;
+mod marks;
+mod merge;
+mod names;
+mod order;
+mod patch;
+mod read;
+mod references;
+mod replacements;
+mod resource;
+mod set;
+mod specs;
+mod target;
+
+use serde_json::Value;
+
+pub use files::Files;
+pub use order::Order;
+
+/// What has been built.
+#[derive(Debug)]
+pub struct Built {
+    /// The manifests.
+    pub objects: Vec<Value>,
+    /// What is deprecated in the files.
+    pub warnings: Vec<String>,
+}
+
+/// Builds the kustomization of a directory. Mirrors `krusty.Kustomizer`.
+///
+/// # Errors
+/// What kustomize says of it.
+pub fn build(files: &Files<'_>, path: &str, order: Order) -> Result<Built, String> {
+    let root = files.root(path)?;
+    let mut builder = target::Builder::new(files);
+    let (mut set, sort) = builder.whole(&root)?;
+    order::sort(&mut set, sort.as_ref(), order)?;
+    Ok(Built { objects: set.into_objects(), warnings: builder.warnings })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! `-o go-template={{…}}`: text with actions between double braces.
+//!
+//! - [`parse`]: actions, pipelines and operands. [`run`]: what they come to for an object.
+//! - [`tree`]: what it is made of. [`functions`]: `eq`, `len`, `printf`, `base64decode` …
+//!
+//! Mirrors Go's `text/template` as `k8s.io/cli-runtime/pkg/printers/template.go` uses it: a field that is not there prints
+//! `<no value>`, and every number of an object is a fraction, so that `eq .spec.replicas 3` is refused there as here.
+//! Left out: `define`, `template` and `block`, `break` and `continue`, methods, `slice`, `call`,
+//! `js`, `urlquery`, and where in the template an
+//! error is.
+
+mod functions;
+mod parse;
+mod run;
+mod tree;
+
+use serde_json::Value;
+
+use tree::Node;
+
+/// A template, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Template {
+    source: String,
+    nodes: Vec<Node>,
+}
+
+impl Template {
+    /// Reads the text of a Go template.
+    ///
+    /// # Errors
+    /// kubectl's own words about what is no template.
+    pub fn parse(text: &str) -> Result<Template, String> {
+        let nodes =
+            parse::parse(text).map_err(|why| format!("error parsing template {text}, template: output:{why}"))?;
+        Ok(Template { source: text.to_owned(), nodes })
+    }
+
+    /// The text for an object.
+    pub fn print(&self, object: &Value) -> Result<String, String> {
+        run::run(&self.nodes, object).map_err(|why| format!("error executing template {:?}: {why}", self.source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn printed(template: &str) -> Result<String, String> {
+        let object = json!({"kind": "List", "n": 3, "half": 0.5, "many": 30080000, "none": null, "data": {"a": "aGk=", "b": ""}, "items": [
+            {"metadata": {"name": "x", "labels": {"app": "web"}}, "ready": true},
+            {"metadata": {"name": "y"}, "ready": false},
+        ]});
+        Template::parse(template)?.print(&object)
+    }
+
+    #[test]
+    fn templates_print_what_go_prints() {
+        for (template, expected) in [
+            ("{{.kind}} {{.n}} {{.half}} {{.none}} {{.nothing.at.all}}", "List 3 0.5 <no value> <no value>"),
+            ("{{range .items}}{{.metadata.name}}{{\"\\n\"}}{{end}}", "x\ny\n"),
+            ("{{range $i, $x := .items}}{{if $i}}, {{end}}{{$i}}={{$x.metadata.name}}{{end}}", "0=x, 1=y"),
+            ("{{range $k, $v := .data}}{{$k}}:{{$v | base64decode}};{{end}}", "a:hi;b:;"),
+            ("{{.many}} {{printf \"%v\" .many}} {{.half | print}}", "3.008e+07 3.008e+07 0.5"),
+            ("{{range .nothing}}a{{else}}none{{end}}", "none"),
+            ("{{range .items}}{{if .ready}}+{{else if .metadata.labels}}?{{else}}-{{end}}{{end}}", "+-"),
+            ("{{with (index .items 0).metadata}}{{.name}} {{$.kind}}{{end}}", "x List"),
+            ("{{index .data \"a\"}} {{len .items}} {{len \"abc\"}}", "aGk= 2 3"),
+            ("{{(index .items 1).metadata.name | printf \"%s-%d-%v-%q\" \"a\" 7 true}}", "a-7-true-\"y\""),
+            ("{{if and .kind (not .none) (eq .kind \"Set\" \"List\")}}yes{{end}}", "yes"),
+            ("{{$n := len .items}}{{if gt $n 1}}many{{end}}{{$n = 0}}{{$n}}", "many0"),
+            ("a {{- /* no */ -}} b {{- 1 }}", "ab1"),
+            (
+                "{{.items}}",
+                "[map[metadata:map[labels:map[app:web] name:x] ready:true] map[metadata:map[name:y] ready:false]]",
+            ),
+            ("{{or .data.b .kind}} {{ne .kind `x`}} {{print 1 2 \"a\" 3}}", "List true 1 2a3"),
+            ("{{range 2}}x{{end}}", "xx"),
+        ] {
+            assert_eq!(printed(template).as_deref(), Ok(expected), "{template}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (template, says) in [
+            ("{{.kind", "output:1: unclosed action"),
+            ("a\n{{foo .kind}}", "output:2: function \"foo\" not defined"),
+            ("{{if .kind}}", "output:1: unexpected EOF"),
+            ("{{end}}", "output:1: unexpected {{end}}"),
+            ("{{$x}}", "output:1: undefined variable \"$x\""),
+            ("{{.kind.name}}", "can't evaluate field name in type interface {}"),
+            ("{{eq .n 3}}", "error calling eq: incompatible types for comparison"),
+            ("{{index .items 7}}", "error calling index: index out of range: 7"),
+            ("{{range .kind}}{{end}}", "range can't iterate over List"),
+            ("{{len .n}}", "error calling len: len of type float64"),
+            ("{{\"a}}", "output:1: unterminated quoted string"),
+            ("{{.a}} {{}}", "output:1: missing value for command"),
+            ("{{1 2}}", "can't give argument to non-function 1"),
+            ("{{(.a}}", "unclosed left paren"),
+        ] {
+            let told = printed(template).unwrap_err();
+            assert!(told.contains(says), "{template}: {told}");
+        }
+    }
+
+    #[test]
+    fn no_template_brings_it_down() {
+        let pieces = [
+            "{{", "}}", "range", "if", "end", "else", " ", ".", "$", "x", ":=", "=", "(", ")", "|", "\"", "`", "é",
+            "9", "-", "len", "index", "printf", "%d", ".items", "/*", "*/", ",", "\\", "'", "with", "\n",
+        ];
+        let mut random = crate::object::random::Random::new(5);
+        for _ in 0..20_000 {
+            let length = random.below(12) as usize;
+            let text: String = (0..length).map(|_| pieces[random.below(pieces.len() as u64) as usize]).collect();
+            let _ = printed(&text);
+            let _ = printed(&format!("{{{{{text}}}}}"));
+        }
+        assert!(printed(&"{{(".repeat(10_000)).is_err());
+        assert!(printed(&("{{".to_owned() + &"(".repeat(100_000) + "}}")).is_err());
+        assert!(printed(&"{{if .n}}".repeat(100_000)).is_err());
+        assert!(printed("{{range 9999}}{{range 9999}}{{range 9999}}{{end}}{{end}}{{end}}").is_err());
+    }
+}

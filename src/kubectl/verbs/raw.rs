@@ -1,0 +1,77 @@
+//! `--raw PATH`: a request that kubectl passes on as it is. Mirrors `k8s.io/kubectl/pkg/rawhttp`.
+//!
+//! `kubectl replace --raw /api/v1/namespaces/NAME/finalize -f FILE` is how people get rid of a namespace that cannot be
+//! emptied. Left out: watches, and what a kubelet answers.
+
+use serde_json::Value;
+
+use crate::apiserver::printers::View;
+use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::kubectl::Kubectl;
+use crate::object::status::Reason;
+use crate::object::{Discovery, Status};
+use crate::wire::{Response, Verb};
+
+/// What a client says of an answer with code 404 that is no Status.
+const NOT_FOUND: &str = "the server could not find the requested resource";
+
+/// Sends a request with this method to the path of `--raw`, with the file of `-f` as its body unless it only reads.
+pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let body = match (method, args.values("filename")) {
+        ("GET", _) | ("DELETE", []) => String::new(),
+        (_, [path]) => cx.open_text(path)?,
+        _ => return Err(Failure::text("--raw can only use a single local file or stdin")),
+    };
+    let target = args.value("raw");
+    if !args.words.is_empty() {
+        return Err(Failure::text("arguments may not be passed when --raw is specified"));
+    }
+    cx.line(send(method, target, &body, cx).await?.trim_end());
+    Ok(())
+}
+
+/// What stands at a path.
+pub async fn get(target: &str, cx: &Kubectl) -> Result<String, Failure> {
+    send("GET", target, "", cx).await
+}
+
+async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<String, Failure> {
+    let json = "application/json";
+    let known = match rest::is_built_in(target) {
+        true => Discovery::default(),
+        false => cx.discover().await?,
+    };
+    let user = Some(cx.client.user().clone());
+    let http = HttpRequest { method, target, content_type: json, accept: json, body, user, connection: None };
+    let call = rest::call(&http, &known).map_err(refused)?;
+    if call.request.verb == Verb::Watch {
+        return Err(Failure::text("a watch by --raw is left out; use get --watch"));
+    }
+    let answer = cx.client.request(call.request.clone()).await?;
+    cx.warn(&answer.warnings);
+    if let Ok(Response::PassedOn { .. }) = answer.result {
+        if call.is_connection() {
+            return Err(rest::upgrade_required().into());
+        }
+        return Err(Failure::text("what a kubelet answers is left out with --raw; use kubectl logs or kubectl exec"));
+    }
+    let told = rest::respond(&call, &answer, View { now: cx.now(), known: &known }).body;
+    if answer.code == 404 && matches!(answer.result, Ok(Response::Page { .. })) {
+        return Err(Status::new(Reason::NotFound, NOT_FOUND).into());
+    }
+    answer.result?;
+    Ok(told)
+}
+
+/// An answer that was given before there was a request.
+fn refused(answer: HttpAnswer) -> Status {
+    let told: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    let reason = match answer.code {
+        404 => Reason::NotFound,
+        405 => Reason::MethodNotAllowed,
+        _ => Reason::BadRequest,
+    };
+    Status::new(reason, told["message"].as_str().unwrap_or(NOT_FOUND))
+}
