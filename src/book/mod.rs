@@ -18,6 +18,7 @@ pub mod directives;
 pub mod exercise;
 pub mod html;
 pub mod mdbook;
+pub mod numbers;
 pub mod quiz;
 pub mod scene;
 pub mod serve;

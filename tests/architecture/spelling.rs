@@ -6,14 +6,15 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-mod skip;
+use kubestep_tests::project::from_root;
+use kubestep_tests::skip;
 
 /// Words that are right and in no dictionary, a line each.
 const WORDS: &str = "book/words.txt";
 
 #[test]
 fn words_are_spelt_right() {
-    let known = fs::read_to_string(WORDS).expect("the list is there");
+    let known = fs::read_to_string(from_root(WORDS)).expect("the list is there");
     let known: BTreeSet<&str> = known.lines().filter(|line| !line.starts_with('#')).collect();
     let mut wrong = Vec::new();
     for page in pages() {
@@ -35,10 +36,10 @@ fn a_wrong_word_is_found() {
 
 /// Everything in Markdown that a reader meets.
 fn pages() -> Vec<PathBuf> {
-    let chapters = fs::read_dir("book/src").expect("the course is there").map(|entry| entry.expect("listed").path());
+    let chapters = fs::read_dir(from_root("book/src")).expect("the course is there").map(|entry| entry.expect("listed").path());
     let mut pages: Vec<PathBuf> =
         chapters.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
-    pages.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "book/README.md"].map(PathBuf::from));
+    pages.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "book/README.md"].map(from_root));
     pages.sort();
     pages
 }

@@ -2,8 +2,7 @@
 //! told what RBAC says.
 
 use kubestep::debugger::record::Record;
-
-mod scenario;
+use kubestep_tests::scenario;
 
 /// A Pod with curl, whose account may list Pods; then these lines. Returns what they printed, and the record.
 fn session(lines: &[&str]) -> (String, Record) {

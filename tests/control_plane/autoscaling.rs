@@ -5,8 +5,7 @@ use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, Step};
 use kubestep::object::{Kind, Object};
-
-mod scenario;
+use kubestep_tests::scenario;
 
 /// Runs a scenario to its end. Gives what was printed, and every number of replicas that the Deployment `web` was asked for,
 /// with the second at which it was.
@@ -33,7 +32,7 @@ fn replicas_of_web(step: &Step) -> Vec<i32> {
 }
 
 fn scenario(timeline: &str) -> Scenario {
-    let web = include_str!("../scenarios/autoscale.yaml");
+    let web = include_str!("../../scenarios/autoscale.yaml");
     let begin = web.find("files:").unwrap()..web.find("timeline:").unwrap();
     scenario::parsed(&format!("title: t\nnodes: 2\n{}timeline:\n{timeline}", &web[begin]))
 }

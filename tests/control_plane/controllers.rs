@@ -11,9 +11,9 @@ use kubestep::engine::{Engine, Note, Step, What};
 use kubestep::object::event::Event;
 use kubestep::object::{Object, Pod, Resource};
 use serde_json::{Value, json};
-use world::{Observer, answered, resource};
 
-mod world;
+use crate::world;
+use crate::world::{Observer, answered, resource};
 
 const NS: &str = "default";
 

@@ -6,9 +6,7 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties::named;
 use kubestep::debugger::{Goal, Session};
 use kubestep::object::Object;
-use seeds::seeds;
-
-mod seeds;
+use kubestep_tests::seeds::seeds;
 
 fn session(seed: u64) -> Session {
     Session::of(Scenario { seed, ..Scenario::find("leader-change").expect("the scenario is shipped") })

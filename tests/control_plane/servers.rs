@@ -9,9 +9,7 @@ use kubestep::debugger::{Goal, Session};
 use kubestep::engine::{ActorId, Pending, What};
 use kubestep::object::random::Random;
 use kubestep::object::{Key, Kind};
-use seeds::seeds;
-
-mod seeds;
+use kubestep_tests::seeds::seeds;
 
 /// A Deployment with so many API servers; `old`: informers begin with a list as old as it may be.
 fn deployment(seed: u64, api_servers: u16, old: bool) -> Session {

@@ -17,7 +17,7 @@ use kubestep::object::random::Random;
 use kubestep::object::time::Instant;
 use serde_json::Value;
 
-const REQUESTS: &str = include_str!("reference/22/requests.jsonl");
+const REQUESTS: &str = include_str!("../reference/22/requests.jsonl");
 
 /// How many of the recorded answers must be the same, in percent.
 const ALIKE_PERCENT_MIN: usize = 95;

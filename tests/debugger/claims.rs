@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use kubestep_tests::project::{command, from_root};
 use serde_json::Value;
 
 /// The page that lists the claims with their verdicts.
@@ -129,7 +130,7 @@ fn every_claim_is_as_its_verdict_says() {
 /// No line of the page goes without an assertion, and none is asserted that the page does not have.
 #[test]
 fn the_page_and_the_assertions_are_about_the_same_claims() {
-    let page = fs::read_to_string(PAGE).expect("the page is there");
+    let page = fs::read_to_string(from_root(PAGE)).expect("the page is there");
     let numbers = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
     let numbers = numbers.filter(|word| word.starts_with(['A', 'B', 'C', 'D']) && word[1..].parse::<u32>().is_ok());
     let asserted: Vec<&str> = CLAIMS.iter().map(|(name, _)| *name).collect();
@@ -306,7 +307,7 @@ impl Runs {
 
     /// What a session prints for these commands.
     fn session(&self, scenario: &str, commands: &str) -> String {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kubestep"))
+        let mut child = command()
             .args(["step", scenario])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -340,7 +341,7 @@ impl Run {
     fn new(scenario: &str) -> Run {
         let name = Path::new(scenario).file_stem().expect("a name").to_string_lossy().into_owned();
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("claims").join(name);
-        let output = Command::new(env!("CARGO_BIN_EXE_kubestep")).args(["run", scenario, "--out"]).arg(&out).output();
+        let output = command().args(["run", scenario, "--out"]).arg(&out).output();
         let output = output.expect("the program starts");
         assert!(output.status.success(), "{scenario}: {}", String::from_utf8_lossy(&output.stderr));
         let read = |file: &str| -> Vec<Value> {

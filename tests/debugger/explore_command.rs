@@ -1,13 +1,15 @@
 //! `kubestep explore` at the command line: what it prints, and that the command it names opens what it found.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Output;
+
+use kubestep_tests::project::{command, from_root, root};
+use kubestep_tests::wrong;
 
 #[cfg(unix)]
-mod wrong;
 
 fn kubestep(folder: &PathBuf, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kubestep")).args(words).current_dir(folder).output().expect("it can be run")
+    command().args(words).current_dir(folder).output().expect("it can be run")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -108,7 +110,7 @@ fn bugs_are_listed_apart() {
 #[test]
 fn what_is_found_lies_in_the_users_folder() {
     let folder = folder("explore-home");
-    let found = Command::new(env!("CARGO_BIN_EXE_kubestep"))
+    let found = command()
         .args(["explore", "half-done"])
         .env("XDG_STATE_HOME", folder.join("state"))
         .current_dir(&folder)
@@ -133,7 +135,7 @@ fn a_learners_controller_is_explored_in_its_trials() {
     for part in ["exercises", "solutions"] {
         std::fs::create_dir_all(folder.join(part)).expect("there is room");
     }
-    for exercise in std::fs::read_dir("exercises").expect("they are here") {
+    for exercise in std::fs::read_dir(from_root("exercises")).expect("they are here") {
         let exercise = exercise.expect("it can be listed");
         if !exercise.path().is_dir() {
             // What a learner has done so far is kept beside them.
@@ -152,7 +154,7 @@ fn a_learners_controller_is_explored_in_its_trials() {
 fn written(name: &str, program: &str) -> PathBuf {
     use kubestep::lab::{Exercise, shelf};
     use std::os::unix::fs::PermissionsExt;
-    let (root, folder) = (std::path::Path::new(env!("CARGO_MANIFEST_DIR")), folder(name));
+    let (root, folder) = (root(), folder(name));
     for exercise in kubestep::lab::TABLE {
         let stub = shelf::stub(root, exercise).expect("each has its stub");
         let place = folder.join("exercises").join(exercise.folder).join("stub.rs");
@@ -177,10 +179,10 @@ fn written(name: &str, program: &str) -> PathBuf {
 #[test]
 fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
     use kubestep::lab::building;
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let solution = building::build(root, "solution-06-replicaset").expect("it compiles");
     let explored = |folder: &PathBuf| {
-        Command::new(env!("CARGO_BIN_EXE_kubestep"))
+        command()
             .args(["explore", "--exercise", "replicaset", "--schedules", "40"])
             .current_dir(folder)
             .env("CARGO", folder.join("cargo"))
@@ -192,12 +194,13 @@ fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
     let right = explored(&written("explore-right", &solution.display().to_string()));
     let said = text(&right.stdout);
     assert!(right.status.success(), "{said}{}", text(&right.stderr));
-    let trials = std::fs::read_dir("scenarios/exercises/replicaset").expect("it has trials").count();
+    let trials = std::fs::read_dir(from_root("scenarios/exercises/replicaset")).expect("it has trials").count();
     assert_eq!(said.matches("none breaks a property").count(), trials, "{said}");
     assert!(said.contains("the bound is exhausted"), "{said}");
 
     let cache = "it counts the Pods of its cache, which does not know yet what was just created";
-    let mutants = std::fs::read_to_string("solutions/06_replicaset/mutants.yaml").expect("there are wrong ones");
+    let mutants =
+        std::fs::read_to_string(from_root("solutions/06_replicaset/mutants.yaml")).expect("there are wrong ones");
     let number =
         mutants.matches("- says:").count() - mutants.split(cache).nth(1).expect(cache).matches("- says:").count() - 1;
     let folder = written("explore-wrong-one", &format!("{} 06_replicaset {number}", wrong::MUTANTS.display()));

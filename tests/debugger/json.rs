@@ -4,10 +4,11 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use kubestep_tests::project::{command, from_root};
 use serde_json::{Value, json};
 
 fn run(arguments: &[&str], typed: &[u8]) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_kubestep"))
+    let mut child = command()
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -29,7 +30,7 @@ fn lines(arguments: &[&str], typed: &[u8]) -> Vec<Value> {
 
 /// The schema in the documentation.
 fn schema() -> Value {
-    let page = fs::read_to_string("docs/json.md").expect("the schema is documented");
+    let page = fs::read_to_string(from_root("docs/json.md")).expect("the schema is documented");
     let (_, rest) = page.split_once("```json\n").expect("the page has the schema");
     let (schema, _) = rest.split_once("```").expect("the schema ends");
     serde_json::from_str(schema).expect("the schema is JSON")
@@ -271,7 +272,7 @@ fn questions_and_narration_fit_too() {
 fn an_interrupt_ends_a_long_move_and_not_the_session() {
     use std::io::{BufRead, BufReader};
 
-    let mut child = Command::new(env!("CARGO_BIN_EXE_kubestep"))
+    let mut child = command()
         .args(["step", "deployment", "--json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -9,8 +9,8 @@ use kubestep::debugger::moves::Reaction;
 use kubestep::debugger::stop::{Change, Stop};
 use kubestep::debugger::{Advance, Goal, Session, StopAt, describe, file};
 use kubestep::engine::{Note, Step, What};
-
-mod scenario;
+use kubestep_tests::project::from_root;
+use kubestep_tests::scenario;
 
 fn session(scenario: &str) -> Session {
     Session::of(Scenario::find(scenario).expect("the scenario is shipped"))
@@ -81,7 +81,7 @@ fn every_class_of_breakpoint_stops_where_it_says() {
 
 #[test]
 fn a_line_of_code_stops_where_it_waits() {
-    let text = std::fs::read_to_string("src/controllers/pods.rs").expect("tests run in the project's folder");
+    let text = std::fs::read_to_string(from_root("src/controllers/pods.rs")).expect("it is there");
     let line = text.lines().position(|line| line.contains("self.client.create(pod).await")).expect("it creates Pods");
     let mut session = session("deployment");
     let names = session.names();

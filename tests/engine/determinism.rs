@@ -12,9 +12,9 @@ use kubestep::debugger::properties;
 use kubestep::debugger::properties::own::{self, Stated};
 use kubestep::debugger::record::Record;
 use kubestep::engine::{Engine, Step};
-
-mod skip;
-mod threads;
+use kubestep_tests::project::program;
+use kubestep_tests::skip;
+use kubestep_tests::threads;
 
 /// How many seeds are tried unless the environment says otherwise. CI tries 200.
 const SEEDS: u64 = 8;
@@ -129,7 +129,7 @@ fn seeds_make_a_difference() {
 /// Another process must give the same bytes as this one.
 #[test]
 fn processes_agree() {
-    let program = Path::new(env!("CARGO_BIN_EXE_kubestep"));
+    let program = Path::new(program());
     for noise in ["0", "1"] {
         assert_eq!(trace_of(program, "rolling-update", 7, noise), trace_here("rolling-update", 7));
     }

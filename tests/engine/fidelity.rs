@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::record::Record;
+use kubestep_tests::project::from_root;
 use serde_json::{Value, json};
 
 /// The share of a recording's writes, and of its Events, that a run must repeat.
@@ -66,7 +67,7 @@ fn fields_have_the_managers_that_they_had() {
 /// `empty.txt` has a line for each field that the API server printed although nothing is in it, in any of the recordings.
 #[test]
 fn what_is_empty_is_printed_where_it_was() {
-    let recorded = fs::read_to_string("tests/reference/empty.txt").expect("the recordings tell it");
+    let recorded = fs::read_to_string(from_root("tests/reference/empty.txt")).expect("the recordings tell it");
     let recorded: BTreeSet<&str> = recorded.lines().collect();
     let kinds: BTreeSet<&str> = recorded.iter().filter_map(|line| line.split('.').next()).collect();
     let mut printed = BTreeSet::new();
@@ -88,7 +89,7 @@ fn what_is_empty_is_printed_where_it_was() {
 /// What recording 01 has for the second status of the Pod that it creates, and for its binding.
 #[test]
 fn bodies_of_calls_are_what_was_sent() {
-    let record = record_of(Path::new("tests/reference/01-single-pod.yaml"));
+    let record = record_of(&from_root("tests/reference/01-single-pod.yaml"));
     let calls: Vec<Value> =
         record.calls.iter().map(|call| serde_json::from_str(call).expect("a line of JSON")).collect();
     let bodies = |part: &str| -> Vec<&Value> {
@@ -113,7 +114,7 @@ fn bodies_of_calls_are_what_was_sent() {
 
 #[test]
 fn endpoints_go_inside_the_request_that_deletes_their_service() {
-    let record = record_of(Path::new("tests/reference/10-service-endpoints.yaml"));
+    let record = record_of(&from_root("tests/reference/10-service-endpoints.yaml"));
     let events = record.events.iter().map(|event| serde_json::from_str::<Value>(event).expect("a line of JSON"));
     let gone = events.filter(|event| event["kind"] == "Endpoints" && event["type"] == "DELETED");
     let by: Vec<Value> = gone.map(|event| event["by"].clone()).collect();
@@ -164,8 +165,8 @@ fn managers_of_run(path: &Path) -> BTreeSet<String> {
 
 #[test]
 fn a_difference_lowers_the_score() {
-    let recorded = Writes::read(Path::new("tests/reference/01-single-pod/writes.txt"));
-    let mut other = Writes::read(Path::new("tests/reference/01-single-pod/writes.txt"));
+    let recorded = Writes::read(&from_root("tests/reference/01-single-pod/writes.txt"));
+    let mut other = Writes::read(&from_root("tests/reference/01-single-pod/writes.txt"));
     assert!((recorded.alike(&other) - 1.0).abs() < f64::EPSILON);
     other.histories[0].1.swap(0, 1);
     assert!(recorded.alike(&other) < ALIKE_MIN);
@@ -174,7 +175,7 @@ fn a_difference_lowers_the_score() {
 }
 
 fn scenarios() -> Vec<PathBuf> {
-    let files = fs::read_dir("tests/reference").expect("the recordings are there");
+    let files = fs::read_dir(from_root("tests/reference")).expect("the recordings are there");
     let mut scenarios: Vec<PathBuf> = files.map(|e| e.expect("readable").path()).collect();
     scenarios.retain(|path| path.extension().is_some_and(|e| e == "yaml") && recordings(path).next().is_some());
     scenarios.sort();

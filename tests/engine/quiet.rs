@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use kubestep::cluster::scenario::{Nodes, Scenario};
 use kubestep::debugger::{Goal, Session};
-
-mod scenario;
+use kubestep_tests::scenario;
 
 const MINUTE: Duration = Duration::from_secs(60);
 

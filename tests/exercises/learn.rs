@@ -5,13 +5,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use kubestep::lab::{Exercise, building, shelf, twin};
-use pty::Terminal;
-
-mod pty;
-mod skip;
+use kubestep_tests::project::{command, root};
+use kubestep_tests::pty::Terminal;
 
 /// Another exercise takes long, and its program is none.
 const CARGO: &str = "#!/bin/sh
@@ -32,7 +29,7 @@ struct Class(PathBuf);
 
 impl Class {
     fn new(name: &str) -> Class {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = root();
         let class = Class(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
         let _ = fs::remove_dir_all(&class.0);
         for exercise in kubestep::lab::TABLE {
@@ -63,7 +60,7 @@ impl Class {
 
     /// What a command prints, and whether it went well.
     fn says(&self, words: &[&str]) -> (String, bool) {
-        let output = Command::new(env!("CARGO_BIN_EXE_kubestep"))
+        let output = command()
             .args(words)
             .current_dir(&self.0)
             .env("CARGO", self.cargo())
@@ -87,13 +84,13 @@ fn ownership() -> &'static Exercise {
 }
 
 fn stub(exercise: &Exercise) -> String {
-    shelf::stub(Path::new(env!("CARGO_MANIFEST_DIR")), exercise).unwrap()
+    shelf::stub(root(), exercise).unwrap()
 }
 
 /// An exercise that is gone, or has another number, takes nothing of a learner's with it and stops nothing.
 #[test]
 fn what_was_done_in_an_older_version_is_kept() {
-    let members = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let members = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     assert!(!members.contains("\"exercises/*\""), "cargo stops at a folder without a Cargo.toml that a pattern finds");
     for exercise in kubestep::lab::TABLE {
         for shelf in ["exercises", "solutions"] {

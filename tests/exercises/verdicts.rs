@@ -10,15 +10,9 @@ use kubestep::bugs;
 use kubestep::cluster::scenario::{Plugged, Scenario};
 use kubestep::debugger::record::Record;
 use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
-
-use wrong::MUTANTS;
-
-mod skip;
-mod wrong;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use kubestep_tests::project::{command, root};
+use kubestep_tests::skip;
+use kubestep_tests::wrong::MUTANTS;
 
 #[derive(serde::Deserialize)]
 struct Mutant {
@@ -254,12 +248,7 @@ fn a_file_that_does_not_compile_stops_nothing_but_its_own_verdict() {
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 
     // Not the file is at fault if cargo fails before rustc comes to it.
-    let broken = Command::new(env!("CARGO_BIN_EXE_kubestep"))
-        .current_dir(root())
-        .env("CARGO", "false")
-        .args(["grade", "ownership"])
-        .output()
-        .unwrap();
+    let broken = command().current_dir(root()).env("CARGO", "false").args(["grade", "ownership"]).output().unwrap();
     let said = String::from_utf8_lossy(&broken.stdout);
     assert!(said.contains("FAILED: cargo fails before it comes to this file"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! CoreDNS in a whole cluster, asked by Pods.
 
-mod scenario;
+use kubestep_tests::scenario;
 
 /// A client, a Service, a headless one and a name for the world outside; then these lines, in which `$dns` is the
 /// server's Pod. Returns what they printed.

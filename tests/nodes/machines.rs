@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, ServiceAccount};
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch};
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::{Engine, Step, What};
 use kubestep::object::{Object, Pod, Resource, Status};
-use world::{Observer, answered, resource};
+use serde_json::{Value, json};
 
-mod world;
+use crate::world;
+use crate::world::{Observer, answered, resource};
 
 const NODE_CONTROLLERS: &[&str] = &["node-controller ", "ttl-controller "];
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 use kubestep::cluster::Cluster;
 use kubestep::debugger::properties;
 use kubestep::engine::What;
-
-mod scenario;
+use kubestep_tests::scenario;
 
 /// Runs a timeline to its end, `meddle` after every step, and gives what was printed; or what a property found.
 fn run(text: &str, mut meddle: impl FnMut(&mut Cluster)) -> Result<String, String> {
@@ -35,7 +34,7 @@ fn says(text: &str, parts: &[&str]) {
 }
 
 /// Two Pods that take no notice of being asked to go.
-const WEB: &str = include_str!("scenes/web.yaml");
+const WEB: &str = include_str!("../scenes/web.yaml");
 
 /// Two networks on one node, the one inside the other: the plugin refuses every Pod, and the kubelet says so.
 #[test]

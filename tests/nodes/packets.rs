@@ -8,11 +8,10 @@ use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, What};
 use kubestep::object::Kind;
-
-mod scenario;
+use kubestep_tests::scenario;
 
 /// Two Pods that take no notice of being asked to go.
-const WEB: &str = include_str!("scenes/web.yaml");
+const WEB: &str = include_str!("../scenes/web.yaml");
 
 /// Two Pods and a client on two nodes, then these lines. Returns what the lines after the set-up printed.
 fn session(head: &str, lines: &[&str]) -> (Cluster, String) {

@@ -7,8 +7,7 @@ use kubestep::cluster::Cluster;
 use kubestep::debugger::properties;
 use kubestep::engine::Note;
 use kubestep::node::netfilter::{Change, Table};
-
-mod scenario;
+use kubestep_tests::scenario;
 
 /// A server and clients on two nodes, in two Namespaces. The server listens on 80 and 8080.
 const WORLD: &str = "\

@@ -23,8 +23,7 @@ use kubestep::node::network::hop::{Fate, Kernel};
 use kubestep::node::network::sockets::{Listener, Owner, Speaks};
 use kubestep::object::random::Random;
 use kubestep::object::time::Instant;
-
-mod skip;
+use kubestep_tests::skip;
 
 /// The port that every Pod serves.
 const PORT: u16 = 8080;

@@ -13,10 +13,9 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, Queued};
 use kubestep::node::netfilter::{Table, Target};
 use kubestep::node::proxy::KubeProxy;
+use kubestep_tests::scenario;
+use kubestep_tests::skip;
 use serde_json::{Value, json};
-
-mod scenario;
-mod skip;
 
 const SCENARIOS: [&str; 3] = ["service", "readiness", "nodeport"];
 const SEEDS: u64 = 6;

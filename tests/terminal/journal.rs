@@ -7,11 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-mod skip;
-
-fn program() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_kubestep"))
-}
+use kubestep_tests::project::{command, program};
+use kubestep_tests::skip;
 
 /// A folder of this test's own, gone at the end.
 struct Scratch(PathBuf);
@@ -42,7 +39,7 @@ impl Drop for Scratch {
 /// A session on a pipe that writes a journal.
 fn piped(folder: &Path, scenario: &str) -> Child {
     let journal = folder.display().to_string();
-    program()
+    command()
         .args(["step", scenario, "--journal", &journal])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -72,7 +69,7 @@ fn contains(path: &Path, text: &str) -> bool {
 #[test]
 fn without_a_terminal_nothing_is_kept_unless_asked() {
     let scratch = Scratch::new("pipe");
-    let output = program()
+    let output = command()
         .args(["step", "pod"])
         .env("XDG_STATE_HOME", &scratch.0)
         .stdin(Stdio::null())
@@ -108,7 +105,7 @@ fn two_at_once_write_two_journals() {
     assert_eq!((files.len(), text.matches("do: ").count()), (2, 3), "{text}");
     // What was written opens as any saved session does.
     let deployment = files.iter().find(|file| contains(file, "break 409")).expect("it was written");
-    let mut child = program()
+    let mut child = command()
         .args(["step", "--replay", &deployment.display().to_string()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -137,7 +134,7 @@ fn what_was_read_is_kept_with_the_command_that_read_it() {
     child.wait().expect("it ends");
     fs::remove_file(&manifest).expect("it is there");
     let journal = scratch.files("kubestep").pop().expect("it was left");
-    let replay = program().args(["step", "--replay", &journal.display().to_string()]).stdin(Stdio::null()).output();
+    let replay = command().args(["step", "--replay", &journal.display().to_string()]).stdin(Stdio::null()).output();
     let replay = replay.expect("the program was built for this test");
     let said = String::from_utf8_lossy(&[replay.stdout, replay.stderr].concat()).into_owned();
     assert!(replay.status.success() && said.contains("ADDED ConfigMap default/web"), "{said}");
@@ -157,7 +154,7 @@ impl Terminal<'_> {
 
     fn start(&self, session: &str, scenario: &str) {
         let state = format!("XDG_STATE_HOME={}", self.state.display());
-        let program = env!("CARGO_BIN_EXE_kubestep");
+        let program = program();
         self.tmux(&[
             "new-session",
             "-d",

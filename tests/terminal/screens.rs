@@ -4,13 +4,12 @@ use std::process::{Command, Output};
 use std::thread::sleep;
 use std::time::Duration;
 
-use pty::Terminal;
-
-mod pty;
-mod skip;
+use kubestep_tests::project::program;
+use kubestep_tests::pty::Terminal;
+use kubestep_tests::skip;
 
 fn sh(script: &str) -> Output {
-    let script = script.replace("KUBESTEP", env!("CARGO_BIN_EXE_kubestep"));
+    let script = script.replace("KUBESTEP", program());
     Command::new("sh").args(["-c", &script]).output().expect("a shell runs")
 }
 

@@ -1,23 +1,17 @@
 //! Sessions as people have them: piped, at a terminal, and with everything that can be wrong with the input.
-//!
-//! A transcript in `tests/transcripts/` is a session: its `(kubestep)` lines are what is typed, the rest is what the
-//! program prints. `KUBESTEP_BLESS=1` writes them anew; read the difference before you keep it.
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-mod skip;
-
-fn program() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_kubestep"))
-}
+use kubestep_tests::project::{command, program};
+use kubestep_tests::skip;
 
 fn run(arguments: &[&str], stdin: &str) -> Output {
-    let mut child = program()
+    let mut child = command()
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -33,105 +27,6 @@ fn run(arguments: &[&str], stdin: &str) -> Output {
 
 fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// Lines from one start of the program to the next.
-fn by_program(mut sessions: Vec<String>, line: &str) -> Vec<String> {
-    match sessions.last_mut().filter(|_| !line.starts_with("$ kubestep ")) {
-        Some(session) => session.push_str(line),
-        None => sessions.push(line.to_owned()),
-    }
-    sessions
-}
-
-/// What is typed in a line, if it begins with a prompt: the stepper's, or that of a shell in a container, `/tmp # `.
-fn typed(line: &str) -> Option<&str> {
-    let in_shell = || line.split_once(" # ").filter(|(at, _)| at.starts_with('/') && !at.contains(' '));
-    line.strip_prefix("(kubestep)").or_else(|| in_shell().map(|(_, typed)| typed))
-}
-
-/// What the program prints today where these lines stand.
-fn again(written: &str) -> String {
-    let (head, session) = written.split_once('\n').expect("a transcript's first line is its command");
-    let arguments: Vec<&str> = head.trim_start_matches("$ kubestep ").split(' ').collect();
-    let typed: String = session.lines().filter_map(typed).map(|l| format!("{}\n", l.trim())).collect();
-    let output = run(&arguments, &typed);
-    let found = without_line_numbers(&printed(&output));
-    // The end of the input is at a prompt; whatever comes next begins on a line of its own.
-    let end = if found.ends_with('\n') || session.is_empty() { "" } else { "\n" };
-    format!("{head}\n{found}{end}{}", String::from_utf8_lossy(&output.stderr))
-}
-
-/// A line without what the operating system says of an error: each has words of its own.
-fn without_cause(line: &str) -> &str {
-    line.rsplit_once(": ").filter(|(_, cause)| cause.contains("(os error ")).map_or(line, |(error, _)| error)
-}
-
-#[test]
-fn transcripts_hold() {
-    let bless = std::env::var_os("KUBESTEP_BLESS").is_some();
-    let mut count = 0;
-    fs::create_dir_all("target").expect("sessions are saved there");
-    for entry in fs::read_dir("tests/transcripts").expect("the transcripts are there") {
-        let path = entry.expect("a folder can be listed").path();
-        let expected = fs::read_to_string(&path).expect("a transcript is text");
-        let found: String =
-            expected.split_inclusive('\n').fold(Vec::new(), by_program).iter().map(|s| again(s)).collect();
-        if bless {
-            fs::write(&path, &found).expect("a transcript can be written");
-        } else if !expected.lines().map(without_cause).eq(found.lines().map(without_cause)) {
-            let alike = |(a, b)| without_cause(a) == without_cause(b);
-            let differs = expected.lines().zip(found.lines()).position(|lines| !alike(lines)).unwrap_or(0);
-            let (a, b) = (expected.lines().nth(differs), found.lines().nth(differs));
-            panic!("{}:{}: expected {a:?}, found {b:?}", path.display(), differs + 1);
-        }
-        count += 1;
-    }
-    assert!(count > 0, "no transcript was found");
-}
-
-/// The README shows a session; it is one that happens.
-#[test]
-fn the_readme_shows_what_happens() {
-    let readme = fs::read_to_string("README.md").expect("there is a README");
-    let (before, rest) = readme.split_once("## A session\n\n").expect("the README shows a session");
-    let (session, after) = rest.split_once("\n## ").expect("more follows the session");
-    let shown: String =
-        session.lines().map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line))).collect();
-    let typed: String =
-        shown.lines().filter_map(|l| l.strip_prefix("(kubestep)")).map(|l| format!("{}\n", l.trim())).collect();
-    let output = printed(&run(&["step", "deployment"], &typed));
-    let found: String = output.trim_end().trim_end_matches("(kubestep)").trim_end().lines().fold(
-        String::new(),
-        // The prompt ends with a space, which a README does not keep.
-        |text, line| text + line.trim_end() + "\n",
-    );
-    if std::env::var_os("KUBESTEP_BLESS").is_some() {
-        let indent = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
-        let indented: String = found.lines().map(indent).collect();
-        fs::write("README.md", format!("{before}## A session\n\n{indented}\n## {after}"))
-            .expect("a file can be written");
-    } else {
-        let (shown, found) = (without_line_numbers(&shown), without_line_numbers(&found));
-        assert_eq!(shown, found, "KUBESTEP_BLESS=1 shows it anew");
-    }
-}
-
-/// Lines of source move with every edit of it: their numbers become `N`, the lines themselves stay.
-fn without_line_numbers(text: &str) -> String {
-    let mask = |line: &str| {
-        let code = line.trim_start().trim_start_matches('▶').trim_start();
-        let number: String = code.chars().take_while(char::is_ascii_digit).collect();
-        match line.find(".rs:") {
-            Some(at) if line.trim_start().starts_with("src/") => format!("{}.rs:N", &line[..at]),
-            _ if !number.is_empty() && code[number.len()..].starts_with(' ') && line.starts_with("  ") => {
-                // They end in the same column, however long they are.
-                line.replacen(&number, &format!("{:>1$}", "N", number.len()), 1)
-            }
-            _ => line.to_owned(),
-        }
-    };
-    text.lines().map(|line| format!("{}\n", mask(line))).collect()
 }
 
 /// A folder of this test's own, empty at first and gone at the end.
@@ -454,7 +349,7 @@ fn every_command_takes_nonsense() {
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let script = format!("{} run rolling-update | head -n 1", env!("CARGO_BIN_EXE_kubestep"));
+    let script = format!("{} run rolling-update | head -n 1", program());
     let Ok(output) = Command::new("sh").args(["-c", &script]).output() else {
         skip::skipped("sh");
         return;
@@ -465,7 +360,7 @@ fn a_reader_that_leaves_is_no_error() {
 #[test]
 fn without_colour_there_is_no_escape() {
     for (arguments, variable) in [(&["--color", "never", "step", "pod"][..], ""), (&["step", "pod"][..], "1")] {
-        let output = program()
+        let output = command()
             .args(arguments)
             .env("NO_COLOR", variable)
             .stdin(Stdio::null())
@@ -499,7 +394,7 @@ fn at_a_terminal() {
     };
     let scratch = Scratch::new("terminal");
     let state = format!("XDG_STATE_HOME={}", scratch.0.display());
-    let program = env!("CARGO_BIN_EXE_kubestep");
+    let program = program();
     let start = || tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", "env", &state, program, "step"]);
     let quit = || {
         tmux(&["send-keys", "-t", "t", "quit", "Enter"]);
@@ -541,5 +436,4 @@ fn help_names_every_command() {
     for word in ["step", "run", "scenarios", "--color"] {
         assert!(help.contains(word), "{help}");
     }
-    assert!(Path::new("README.md").exists(), "there is a README");
 }

@@ -12,11 +12,11 @@ use kubestep::cli::{Stepper, prompt};
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::Session;
 use kubestep::object::random::Random;
+use kubestep_tests::project::{command, program};
+use kubestep_tests::skip;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-
-mod skip;
 
 fn stepper() -> Stepper {
     // Who runs this at a terminal would get colours.
@@ -274,7 +274,7 @@ fn at_a_terminal() {
         }
         panic!("the screen never shows {text:?}:\n{}", tmux(&["capture-pane", "-p", "-t", "t"]));
     };
-    let program = env!("CARGO_BIN_EXE_kubestep");
+    let program = program();
     let script =
         format!("echo before; XDG_STATE_HOME={} {program} step pod --tui; echo after; exec cat", state.display());
     tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", "sh", "-c", &script]);
@@ -301,8 +301,7 @@ fn at_a_terminal() {
 
 #[test]
 fn without_a_terminal_it_says_so() {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_kubestep")).args(["step", "pod", "--tui"]).output().expect("it was built");
+    let output = command().args(["step", "pod", "--tui"]).output().expect("it was built");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && error.contains("--tui needs a terminal"), "{error}");
 }

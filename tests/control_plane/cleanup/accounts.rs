@@ -5,7 +5,7 @@ use kubestep::object::token::{self, Bounds};
 use kubestep::object::{Kind, Object};
 use serde_json::json;
 
-use crate::harness::World;
+use super::harness::World;
 
 const CONTROLLER: &str = "tokens-controller";
 

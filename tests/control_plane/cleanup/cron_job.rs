@@ -3,7 +3,7 @@
 use kubestep::object::Kind;
 use serde_json::json;
 
-use crate::harness::World;
+use super::harness::World;
 
 const CRON: &str = "cronjob-controller";
 

@@ -12,7 +12,7 @@ use kubestep::engine::control::Hold;
 use kubestep::object::{CustomKind, Key, Kind, Object};
 use serde_json::{Value, json};
 
-use crate::harness::World;
+use super::harness::World;
 
 const GROUP: &str = "example.com";
 

@@ -3,7 +3,7 @@
 use kubestep::object::{Kind, Object};
 use serde_json::json;
 
-use crate::harness::World;
+use super::harness::World;
 
 /// Reasons and counts of the Events about a Pod, in the order of their names.
 fn told(world: &World, pod: &str) -> Vec<(String, i32)> {

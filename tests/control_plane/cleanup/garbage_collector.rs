@@ -4,7 +4,7 @@ use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Verb
 use kubestep::object::Kind;
 use serde_json::{Value, json};
 
-use crate::harness::World;
+use super::harness::World;
 
 const COLLECTOR: &str = "generic-garbage-collector";
 

@@ -10,5 +10,3 @@ mod namespace;
 mod pod_gc;
 mod replication_controller;
 mod workloads;
-#[path = "../world/mod.rs"]
-mod world;

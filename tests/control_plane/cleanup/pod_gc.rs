@@ -10,7 +10,7 @@ use kubestep::controllers::service_account;
 use kubestep::object::Kind;
 use serde_json::{Value, json};
 
-use crate::harness::World;
+use super::harness::World;
 
 const COLLECTOR: &str = "pod-garbage-collector";
 

@@ -5,7 +5,7 @@ use kubestep::object::meta::controller_of;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
-use crate::harness::World;
+use super::harness::World;
 
 const CONTROLLER: &str = "replication-controller";
 

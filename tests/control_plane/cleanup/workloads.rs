@@ -7,7 +7,7 @@ use kubestep::engine::control::Hold;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 
-use crate::harness::World;
+use super::harness::World;
 
 const SETS: &str = "statefulset-controller";
 const DAEMONS: &str = "daemon-set-controller";

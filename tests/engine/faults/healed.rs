@@ -3,10 +3,10 @@
 use kubestep::debugger::{Goal, Session};
 use kubestep::engine::What;
 use kubestep::object::random::Random;
+use kubestep_tests::seeds::seeds;
+use kubestep_tests::threads;
 
-use crate::harness::{SEEDS, STEPS, available, can_get_lost, give_up_nodes, inflict, session, settle};
-use crate::seeds::seeds;
-use crate::threads;
+use super::harness::{SEEDS, STEPS, available, can_get_lost, give_up_nodes, inflict, session, settle};
 
 /// Faults that a cluster comes through by itself.
 const HEALED: &[&[&str]] = &[

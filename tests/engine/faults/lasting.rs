@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use kubestep::debugger::{Goal, Session};
+use kubestep_tests::scenario;
+use kubestep_tests::seeds::seeds;
+use kubestep_tests::threads;
 
-use crate::harness::{SEEDS, available, give_up_nodes, inflict, ready, session, settle};
-use crate::scenario;
-use crate::seeds::seeds;
-use crate::threads;
+use super::harness::{SEEDS, available, give_up_nodes, inflict, ready, session, settle};
 
 /// Faults that last, and what they are to be known by.
 #[test]

@@ -5,13 +5,7 @@
 mod harness;
 mod healed;
 mod lasting;
-#[path = "../scenario/mod.rs"]
-mod scenario;
-#[path = "../seeds/mod.rs"]
-mod seeds;
 mod shortage;
 mod shutdown;
 mod stateful_set;
 mod steps;
-#[path = "../threads/mod.rs"]
-mod threads;

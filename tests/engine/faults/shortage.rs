@@ -7,9 +7,9 @@ use kubestep::engine::Note;
 use kubestep::node::host::Shortage;
 use kubestep::object::Object;
 use kubestep::object::pod::has_ended;
+use kubestep_tests::scenario;
 
-use crate::harness::{available, session, settle};
-use crate::scenario;
+use super::harness::{available, session, settle};
 
 /// A node whose memory runs out says so, and its kubelet ends one Pod after the other, those that ask for nothing first. They
 /// stay, Failed, and others are made elsewhere.

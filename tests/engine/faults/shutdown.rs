@@ -5,9 +5,9 @@ use std::time::Duration;
 use kubestep::engine::Note;
 use kubestep::object::Object;
 use kubestep::object::pod::has_ended;
+use kubestep_tests::scenario;
 
-use crate::harness::describes;
-use crate::scenario;
+use super::harness::describes;
 
 /// A machine that is to be switched off waits for its kubelet: ordinary Pods end first, then critical ones, each Failed with
 /// the reason. Others are made elsewhere, and the node comes back.

@@ -2,9 +2,9 @@
 
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
+use kubestep_tests::seeds::seeds;
 
-use crate::harness::SEEDS;
-use crate::seeds::seeds;
+use super::harness::SEEDS;
 
 /// The gate MaxUnavailableStatefulSet is off: what asks for two at a time is not stored, neither when the set is made nor when
 /// it is changed, and the update takes one Pod after another.

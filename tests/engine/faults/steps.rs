@@ -5,9 +5,9 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::timeline::{self, About};
 use kubestep::debugger::{Advance, Goal, Session, causes, file};
 use kubestep::engine::StepId;
+use kubestep_tests::scenario::{self, has_said};
 
-use crate::harness::{can_get_lost, describes, session};
-use crate::scenario::{self, has_said};
+use super::harness::{can_get_lost, describes, session};
 
 /// A line for each kind of fault that can be at this moment of the scenario.
 const KINDS: &[&str] = &[

@@ -1,15 +1,14 @@
 //! Nodes in a whole cluster: what kubelets send, next to the recordings of a real one.
 
-use serde_json::{Value, json};
-
 use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Engine, Step, What};
 use kubestep::node::runtime::Runtime;
 use kubestep::object::{Key, Kind, Object, Pod, Resource};
+use kubestep_tests::scenario;
+use serde_json::{Value, json};
 
-use crate::scenario;
 use crate::world::Observer;
 
 /// A cluster of three nodes.

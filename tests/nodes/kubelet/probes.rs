@@ -5,8 +5,7 @@ use kubestep::cluster::Cluster;
 use kubestep::debugger::describe;
 use kubestep::engine::What;
 use kubestep::object::{Kind, Object};
-
-use crate::scenario;
+use kubestep_tests::scenario;
 
 /// Runs a scenario with one Pod, `web`. `container` are the lines of its container below its name.
 fn run(image: &str, container: &str, grace: u32, timeline: &[&str]) -> Cluster {

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use kubestep::cluster::Cluster;
 use kubestep::engine::What;
-
-use crate::scenario;
+use kubestep_tests::scenario;
 
 /// A cluster in which this Pod was applied.
 fn applied(pod: &str) -> Cluster {

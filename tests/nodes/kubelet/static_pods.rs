@@ -1,9 +1,9 @@
 //! Pods that a file on a node asks for.
 
 use kubestep::cluster::Cluster;
+use kubestep_tests::scenario;
 
 use super::scripts::pass;
-use crate::scenario;
 
 const FILES: &str = "title: a file on a node
 nodes: 2

@@ -13,7 +13,7 @@ use kubestep::node::csi::CsiRequest;
 use kubestep::object::Kind;
 use serde_json::{Value, json};
 
-use crate::harness::{World, claim, class, user_of, with_csi};
+use super::harness::{World, claim, class, user_of, with_csi};
 
 /// Six minutes after a node was lost its volume is taken away, if nobody says sooner that it is down for good.
 #[test]

@@ -5,7 +5,7 @@ use kubestep::cluster::Config;
 use kubestep::object::{Kind, Object};
 use serde_json::json;
 
-use crate::harness::{BINDER, World, claim, class, volume};
+use super::harness::{BINDER, World, claim, class, volume};
 
 #[test]
 fn a_claim_is_bound_in_four_writes() {

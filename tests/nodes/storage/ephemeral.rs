@@ -3,7 +3,7 @@
 use kubestep::object::Kind;
 use serde_json::{Value, json};
 
-use crate::harness::{World, claim, class, user_of, with_csi};
+use super::harness::{World, claim, class, user_of, with_csi};
 
 /// A pod with a volume of its own, that comes and goes with it.
 fn owner_of_scratch(name: &str) -> Value {

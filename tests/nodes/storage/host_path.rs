@@ -4,7 +4,7 @@ use kubestep::cluster::Config;
 use kubestep::object::Kind;
 use serde_json::json;
 
-use crate::harness::{World, user_of};
+use super::harness::{World, user_of};
 
 /// A hostPath volume asks that something be there on the node's own disk, or has it made; it outlives its Pod.
 #[test]

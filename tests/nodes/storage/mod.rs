@@ -8,5 +8,3 @@ mod host_path;
 mod pods;
 mod reclaim;
 mod resize;
-#[path = "../world/mod.rs"]
-mod world;

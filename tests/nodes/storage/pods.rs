@@ -4,7 +4,7 @@ use kubestep::cluster::Config;
 use kubestep::object::Kind;
 use serde_json::json;
 
-use crate::harness::{World, claim, class, user_of, volume, with_csi};
+use super::harness::{World, claim, class, user_of, volume, with_csi};
 
 /// The way of a dynamic volume, up and down: who writes what.
 #[test]

@@ -5,7 +5,7 @@ use kubestep::cluster::Config;
 use kubestep::object::{Kind, Pod};
 use serde_json::json;
 
-use crate::harness::{World, claim, class, user_of, volume, with_csi};
+use super::harness::{World, claim, class, user_of, volume, with_csi};
 
 #[test]
 fn what_becomes_of_a_volume_is_up_to_its_policy() {

@@ -4,7 +4,7 @@ use kubestep::cluster::{Config, NodeConfig};
 use kubestep::object::Kind;
 use serde_json::{Value, json};
 
-use crate::harness::{World, claim, class};
+use super::harness::{World, claim, class};
 
 /// A bound claim of 1Gi whose class can grow, in a cluster of one node.
 fn growing() -> World {
