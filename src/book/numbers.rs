@@ -68,8 +68,9 @@ fn is_revision(line: &str, number: &Range<usize>, line_before: &str) -> bool {
 
 /// As wide as the number was, where a column follows.
 fn in_column(text: String, line: &str, number: &Range<usize>) -> String {
+    let width = number.len();
     match line[number.end..].starts_with("  ") {
-        true => format!("{text:1$}", number.len()),
+        true => format!("{text:width$}"),
         false => text,
     }
 }
