@@ -1,6 +1,6 @@
 //! `--json`: a session for programs. Commands are lines of standard input; each is answered by one line of JSON.
 //!
-//! `docs/json.md` is the schema; `tests/json.rs` holds sessions against it.
+//! `docs/json.md` is the schema; `tests/debugger/json.rs` holds sessions against it.
 
 use std::io::{self, Write};
 

@@ -4,6 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use kubestep_tests::project::enter;
+
+mod must_hold;
+mod spelling;
+
 /// From the ground up.
 const FLOORS: &[&[&str]] = &[
     &["object"],
@@ -120,6 +125,7 @@ fn the_core_has_no_threads_and_asks_no_environment() {
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
+    enter();
     let mut files = Vec::new();
     let entries = fs::read_dir(folder).expect("tests run in the project's folder");
     for path in entries.map(|entry| entry.expect("a folder can be listed").path()) {
@@ -177,6 +183,7 @@ fn uses(text: &str) -> Vec<(usize, (String, String))> {
 /// A learner's program cannot ask the cluster what is right: it has the machinery's objects, and through one crate only.
 #[test]
 fn a_learners_program_has_no_cluster_in_it() {
+    enter();
     let named = |manifest: &Path| -> Vec<String> {
         let text = fs::read_to_string(manifest).expect("a crate has a manifest");
         let names = text.lines().filter_map(|line| line.split_once([' ', '.', '=']));

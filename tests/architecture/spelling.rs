@@ -36,7 +36,8 @@ fn a_wrong_word_is_found() {
 
 /// Everything in Markdown that a reader meets.
 fn pages() -> Vec<PathBuf> {
-    let chapters = fs::read_dir(from_root("book/src")).expect("the course is there").map(|entry| entry.expect("listed").path());
+    let chapters =
+        fs::read_dir(from_root("book/src")).expect("the course is there").map(|entry| entry.expect("listed").path());
     let mut pages: Vec<PathBuf> =
         chapters.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
     pages.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "book/README.md"].map(from_root));

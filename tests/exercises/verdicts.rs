@@ -28,7 +28,7 @@ fn program(package: &str) -> PathBuf {
     building::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
 }
 
-/// What is tested of each exercise: `cargo test --test exercises ownership` for one.
+/// What is tested of each exercise: `cargo test -p kubestep-tests --test exercises ownership` for one.
 macro_rules! each {
     ($($name:ident)*) => {
         mod solutions {

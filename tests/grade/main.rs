@@ -1,4 +1,5 @@
-//! Grades the exercises: `cargo test --test grade [NAME]`. One that is not started is ignored.
+//! Grades the exercises: `cargo test`, or `cargo test --test grade [NAME]` and nothing else. One that is not started is
+//! ignored.
 
 use std::path::Path;
 use std::process::ExitCode;

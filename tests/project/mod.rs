@@ -14,6 +14,11 @@ pub fn from_root(path: &str) -> PathBuf {
     root().join(path)
 }
 
+/// Goes into the project's folder, for a test that names files as they lie there.
+pub fn enter() {
+    std::env::set_current_dir(root()).expect("it is there");
+}
+
 /// Where the program is.
 pub fn program() -> &'static str {
     static PROGRAM: LazyLock<String> = LazyLock::new(|| built("kubestep", "kubestep").display().to_string());

@@ -4,8 +4,10 @@
 //! session ([`live`]), which is a `kubestep step --json` of its own: commands go in as lines, each is answered by one line
 //! as `docs/json.md` says. So two tabs are two sessions, and one that hangs or dies takes no other with it.
 //!
-//! Must hold: nobody but a page of ours gets a session. We listen on loopback only; a request must name us as its host,
-//! so that no foreign name can be pointed at us; a session's page must come from us and know the token.
+//! Must hold:
+//! - Nobody but a page of ours gets a session. We listen on loopback only; a request must name us as its host, so
+//!   that no foreign name can be pointed at us; a session's page must come from us and know the token. Kept by
+//!   `pages_are_for_this_machine_alone` and `sessions_are_for_pages_of_this_run`.
 //!
 //! - [`http`]: what of HTTP is needed for that. [`pages`]: files. [`live`]: sessions. [`watch`]: builds again.
 //!
