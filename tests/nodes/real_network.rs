@@ -460,7 +460,7 @@ impl Real {
         let me = std::env::current_exe().expect("a test has a path");
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name(at)]).arg(me);
-        command.args(["--exact", "in_a_namespace", "--nocapture", "--include-ignored"]);
+        command.args(["--exact", "real_network::in_a_namespace", "--nocapture", "--include-ignored"]);
         command.env("KUBESTEP_IN_NAMESPACE", format!("{what} {with}")).stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn().expect("ip runs")
     }
