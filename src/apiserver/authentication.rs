@@ -7,8 +7,11 @@
 //! kubelet's `system:node:node-1` in the group `system:nodes`, each controller has a service account in `kube-system`,
 //! and the administrator's certificate puts its holder in `system:masters`, whom authorization never asks.
 //!
-//! Must hold: a wrong token is refused with 401 and never falls back to anonymous; no credentials at all make the user
-//! anonymous, who is then mostly forbidden to do things (403).
+//! Must hold:
+//! - A wrong token is refused with 401 and never falls back to anonymous. Kept by
+//!   `a_token_says_who_asks_and_a_wrong_one_is_refused`.
+//! - No credentials at all make the user anonymous, who is then mostly forbidden to do things (403). Kept by
+//!   `a_token_says_who_asks`.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/authentication`: `request/{x509,bearertoken,anonymous,union}` and
 //! `serviceaccount/util.go`.

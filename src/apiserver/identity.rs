@@ -4,7 +4,9 @@
 //! ([`super::impersonation`]), and hands on the request in the name of whom it counts as. Nothing after it knows the
 //! credentials. Refusals are kept in the [`Identity`], so that the stages can be told in their order.
 //!
-//! Must hold: whoever is refused here does nothing at all.
+//! Must hold:
+//! - A user who is refused here does nothing at all. Kept by `wrong_credentials_end_everything` and
+//!   `who_may_ask_as_somebody_else`.
 //!
 //! Mirrors the filters `WithAuthentication` and `WithImpersonation` of `k8s.io/apiserver/pkg/endpoints/filters`.
 

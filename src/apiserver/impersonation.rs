@@ -13,8 +13,11 @@
 //!
 //! If none does, the 403 is that of the first way.
 //!
-//! Must hold: who may not impersonate does nothing at all; a service account is in the groups of its like and a node in
-//! `system:nodes` unless groups are asked for; everybody but `system:anonymous` is `system:authenticated`.
+//! Must hold:
+//! - A user who may not impersonate does nothing at all. Kept by `who_may_ask_as_somebody_else`.
+//! - A service account is in the groups of its like and a node in `system:nodes` unless groups are asked for;
+//!   everybody but `system:anonymous` is `system:authenticated`. Kept by
+//!   `who_asks_as_somebody_else_is_told_with_them`.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints/filters/impersonation`.
 //!

@@ -23,8 +23,13 @@
 //! - [`warnings`]: what is right and yet hardly meant.
 //! - [`watch`]: who is told of which change. [`cache`]: what one of several API servers knows of the store.
 //!
-//! Must hold: nothing is stored that was not validated; a write that changes nothing stores nothing and tells nobody;
-//! an update made from an old version is refused; every watch sees each revision once, in order.
+//! Must hold:
+//! - Nothing is stored that was not validated. Kept by `raw_requests_are_answered_as_kubernetes_answers_them`.
+//! - A write that changes nothing stores nothing and tells nobody. Kept by
+//!   `who_applies_what_is_there_has_written_nothing`.
+//! - An update made from an old version is refused. Kept by `a_scale_made_from_an_old_version_is_written_again`.
+//! - Every watch sees each revision once, in order. Kept by `a_watch_is_lines` and
+//!   `a_watch_by_node_is_told_of_what_comes_and_goes`.
 //!
 //! Left out: aggregation (but for [`metrics`]), encryption at rest.
 

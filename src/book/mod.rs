@@ -8,7 +8,10 @@
 //! [`build`] makes the whole book with mdBook as a library; [`mdbook`] does its part for a stock `mdbook build`.
 //! Both come to [`directives`]. [`command`] is `kubestep book`, and [`serve`] its server.
 //!
-//! Must hold: the same sources give the same bytes; pages need no network and, but for stepping, no script.
+//! Must hold:
+//! - The same sources give the same bytes. Kept by `the_same_chapters_give_the_same_bytes`.
+//! - Pages need no network and, but for stepping, no script. Kept by `the_course_builds_and_every_link_resolves` and
+//!   `a_page_is_whole_without_a_script_and_on_paper`.
 
 pub mod block;
 pub mod build;
@@ -18,6 +21,7 @@ pub mod directives;
 pub mod exercise;
 pub mod html;
 pub mod mdbook;
+pub mod numbers;
 pub mod quiz;
 pub mod scene;
 pub mod serve;

@@ -3,7 +3,8 @@
 //! A line `$ kubestep …` starts the program, lines `(kubestep) …` are typed at its prompt, and lines `/ # …` at that of a shell
 //! in a container. What stands below them is
 //! compared with what comes; a line that is only `…` stands for any number of lines. `KUBESTEP_BLESS=1` writes anew what
-//! differs. Numbers of source lines are not compared, as they move with every edit; the page shows those of today.
+//! differs. Numbers of source lines and revisions are not compared, as they move with edits elsewhere; the page shows those of
+//! today.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::process::{Command, Stdio};
 
 use super::block::{Block, Mistake};
 use super::html;
+use super::numbers::{with_revisions, without_source_line};
 
 /// What stands for lines left out.
 const LEFT_OUT: &str = "…";
@@ -179,20 +181,12 @@ fn shape(line: &str) -> String {
 }
 
 fn same(printed: &str, written: &str) -> bool {
-    without_line_number(printed) == without_line_number(written.trim_end())
+    without_numbers(printed) == without_numbers(written.trim_end())
 }
 
-/// `src/engine/mod.rs:12` and `▶ 12     let x` with N for the number.
-fn without_line_number(line: &str) -> String {
-    let code = line.trim_start().trim_start_matches('▶').trim_start();
-    let number = &code[..code.len() - code.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
-    match line.find(".rs:") {
-        Some(at) if line.trim_start().starts_with("src/") => format!("{}.rs:N", &line[..at]),
-        _ if !number.is_empty() && code[number.len()..].starts_with(' ') && line.starts_with("  ") => {
-            line.replacen(number, "N", 1)
-        }
-        _ => line.to_owned(),
-    }
+/// Without the numbers that move with edits elsewhere.
+fn without_numbers(line: &str) -> String {
+    with_revisions(&without_source_line(line), "", |_| "N".to_owned())
 }
 
 fn page(shown: &str) -> String {

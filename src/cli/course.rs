@@ -70,7 +70,7 @@ pub(super) fn elsewhere() -> anyhow::Result<()> {
     let program = target.join(folder).join(format!("{PACKAGE}{}", std::env::consts::EXE_SUFFIX));
 
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(&root).args(["build", "--bin", PACKAGE, "--profile", profile]);
+    cargo.current_dir(&root).args(["build", "--package", PACKAGE, "--bin", PACKAGE, "--profile", profile]);
     cargo.arg("--target-dir").arg(std::path::absolute(&target)?);
     if program.is_file() {
         cargo.arg("--quiet");

@@ -1,4 +1,5 @@
 //! `--json`: a session for programs. Commands are lines of standard input; each is answered by one line of JSON.
+//! `docs/json.md` is the schema; `tests/debugger/json.rs` holds sessions against it.
 
 use std::io::{self, Write};
 

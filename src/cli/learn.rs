@@ -37,7 +37,7 @@ pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     writeln!(out, "  edit    {}", file.strip_prefix(&root).unwrap_or(&file).display())?;
     writeln!(out, "  types   {}", exercise.types())?;
-    writeln!(out, "  grade   cargo run -- grade {}", exercise.name())?;
+    writeln!(out, "  grade   cargo run -- grade {}, or all that you have started: cargo test", exercise.name())?;
     writeln!(out, "  stuck?  cargo run -- hint {}", exercise.name())?;
     Ok(())
 }

@@ -5,10 +5,13 @@
 //! writes the time again every two seconds. A candidate that has seen the Lease stay as it is for fifteen seconds takes
 //! it. A leader that cannot write for ten seconds ends: so it has stopped before another begins.
 //!
-//! Must hold: nobody compares the time in the Lease with a clock of their own, so clocks may differ by any amount. What the
-//! ten and the fifteen seconds rest on is that clocks run equally fast, and that a process which is late notices before it
-//! acts. One that hangs for longer and wakes up does not: it begins a renewal then, and until the deadline of that is over
-//! two act. Only what the API server checks with every write (a resourceVersion) is safe against that.
+//! Must hold:
+//! - Nobody compares the time in the Lease with a clock of their own, so clocks may differ by any amount. Kept by
+//!   `the_standby_takes_over_when_the_leader_has_stopped`.
+//!
+//! What the ten and the fifteen seconds rest on is that clocks run equally fast, and that a process which is late notices
+//! before it acts. One that hangs for longer and wakes up does not: it begins a renewal then, and until the deadline of
+//! that is over two act. Only what the API server checks with every write (a resourceVersion) is safe against that.
 //!
 //! Left out: releasing the Lease at an orderly end; the Event `stopped leading`, which a process that ends at once never
 //! gets to send.

@@ -13,8 +13,10 @@
 //! - [`controller`]: the trait that every controller implements; [`worker`]: who takes its keys from the queue, and what
 //!   becomes of them.
 //!
-//! Must hold: the cache is changed before anyone is told; a key is never worked on twice at once; a cache may be old,
-//! and nothing here hides that.
+//! Must hold:
+//! - The cache is changed before anyone is told. Kept by `no_order_of_events_makes_a_pod_too_many`.
+//! - A key is never worked on twice at once. Kept by `a_key_is_never_worked_on_twice_at_once`.
+//! - A cache may be old, and nothing here hides that. Kept by `who_starts_anew_may_see_the_past`.
 //!
 //! Left out: handlers of one informer run in one step, in the order of registration (in Go each has a goroutine of
 //! its own); watches do not time out by themselves; a reflector waits no longer by chance.

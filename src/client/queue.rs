@@ -206,3 +206,21 @@ impl Queue {
         self.0.hub.note(|| Note::Queue { queue: self.0.name.clone(), key: key.clone(), how });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_worked_on_twice_at_once() {
+        let (hub, web) = (Hub::new(0), Key::new("default", "web"));
+        let queue = Queue::new(hub, ActorId(0), "test");
+        queue.add(web.clone());
+        queue.add(web.clone());
+        assert_eq!(queue.take(), Some(web.clone()));
+        queue.add(web.clone());
+        assert_eq!(queue.take(), None, "a worker has it");
+        queue.done(&web);
+        assert_eq!((queue.take(), queue.take()), (Some(web), None), "it was added meanwhile, and is queued once");
+    }
+}

@@ -4,8 +4,11 @@
 //! three more. So it writes down that it expects three creations, and creates nothing more until its informer has
 //! shown it all three. Mirrors `ControllerExpectations` of `pkg/controller/controller_utils.go`.
 //!
-//! Must hold: an expectation is written before the request is sent; whoever sees a request fail takes it back, for
-//! no event will.
+//! Must hold:
+//! - An expectation is written before the request is sent. Kept by `creations_are_awaited` and
+//!   `no_order_of_events_makes_a_pod_too_many`.
+//! - A controller that sees a request fail takes it back, for no event will. Kept by
+//!   `pods_that_cannot_be_made_are_told_in_the_status`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -15,8 +15,10 @@
 //!
 //! # Must hold
 //!
-//! - No Pod is collected because of one look into a cache.
-//! - Looking costs nothing when there is nothing to collect: the handlers keep the candidates.
+//! - No Pod is collected because of one look into a cache. Kept by
+//!   `pods_of_a_node_that_is_gone_are_taken_after_a_while` and `a_node_that_comes_back_keeps_its_pods`.
+//! - Looking costs nothing when there is nothing to collect: the handlers keep the candidates. Kept by the benchmark
+//!   `cluster`.
 //!
 //! Mirrors `pkg/controller/podgc/gc_controller.go`.
 //!

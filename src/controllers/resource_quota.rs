@@ -8,9 +8,10 @@
 //!
 //! # Must hold
 //!
-//! - What is created is never added here: that the API server has done already.
-//! - The sum is written on the version of the quota that was cached: a charge that came in since makes it a conflict, and
-//!   everything is counted again.
+//! - What is created is never added here: that the API server has done already. Kept by the property "nothing is
+//!   created that its quota was not charged for".
+//! - The sum is written on the version of the quota that was cached: a charge that came in since makes it a conflict,
+//!   and everything is counted again. Kept by `some_changes_are_counted_again`.
 //!
 //! That is not quite enough, here as in Kubernetes. Quotas and Pods come by different watches, so the cache can have a
 //! charge already and not yet the Pod that was charged for; a count in that moment takes the Pod for free, and the

@@ -19,7 +19,10 @@
 //! - [`travel`]: going back, choices, branches.
 //! - [`source`]: the lines of code at which a component waits.
 //!
-//! Must hold: looking changes nothing; the same commands on the same scenario give the same stops.
+//! Must hold:
+//! - Looking changes nothing. Kept by `questions_are_about_what_happens` and `any_way_leads_to_the_same_end`.
+//! - The same commands on the same scenario give the same stops. Kept by `transcripts_hold` and
+//!   `stops_of_the_past_are_those_of_the_way_there`.
 
 use kubestep_bugs as bugs;
 use kubestep_cluster::cluster;

@@ -22,8 +22,12 @@
 //! - [`saved`]: how a world is saved and brought back.
 //! - [`trace`]: what a step leaves behind.
 //!
-//! Must hold: the same actors, seed and choices give the same steps, byte for byte; the work per event does not
-//! grow with the number of objects; only the engine owns time and chance; events of one watch stay in order.
+//! Must hold:
+//! - The same actors, seed and choices give the same steps, byte for byte. Kept by `runs_repeat_and_properties_hold`,
+//!   `processes_agree` and `builds_agree`.
+//! - The work per event does not grow with the number of objects. Kept by the benchmark `cluster`.
+//! - Only the engine owns time and chance. Kept by `the_core_has_no_threads_and_asks_no_environment`.
+//! - Events of one watch stay in order. Kept by `events_come_out_of_turn_late_or_never`.
 //!
 //! Left out: real sockets, real threads, and the preemption of a running goroutine between two calls. Go may switch
 //! goroutines anywhere; here a component runs undisturbed between two waits.

@@ -12,7 +12,7 @@ use std::rc::{Rc, Weak};
 /// A shared piece of a component's state. Cloning copies a pointer.
 ///
 /// Everything that changes while a component works lives in one of these, made with `Hub::memory`; other cells would be
-/// forgotten when a session goes back in time (`tests/architecture.rs` keeps them out).
+/// forgotten when a session goes back in time (`tests/architecture` keeps them out).
 pub struct Memory<T>(Rc<Slot<T>>);
 
 struct Slot<T> {

@@ -25,7 +25,9 @@
 //! - [`well_known`]: labels, taints and finalizers by which components know one another's marks.
 //! - [`random`]: where generated names and uids come from.
 //!
-//! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
+//! Must hold:
+//! - Nothing here knows that a cluster exists; these are values and pure functions over them. Kept by
+//!   `modules_use_only_floors_below`.
 
 pub mod base64;
 pub mod budget;

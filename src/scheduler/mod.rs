@@ -20,8 +20,13 @@
 //! What a plugin is, [`framework`] says; the default ones are in [`plugins`]. Which of them decide about a pod, and with
 //! what weight, says its [`profile`], and [`configuration`] how one is written down. Mirrors `pkg/scheduler`.
 //!
-//! Must hold: the decision reads nothing but its arguments; a filter looks at a node's sums, never at all pods; a pod
-//! is in one place only, in the queue, in an attempt, or in the cache; nothing is borrowed across an `.await`.
+//! Must hold:
+//! - The decision reads nothing but its arguments. Kept by `nodes_are_tried_a_zone_at_a_time` and
+//!   `the_core_has_no_threads_and_asks_no_environment`.
+//! - A filter looks at a node's sums, never at all pods. Kept by `sums_kept_are_sums_counted`.
+//! - A pod is in one place only, in the queue, in an attempt, or in the cache. Kept by
+//!   `an_assumed_pod_counts_at_once_and_is_confirmed_or_forgotten` and `a_change_during_the_attempt_is_not_missed`.
+//! - Nothing is borrowed across an `.await`. Kept by `every_scenario_is_walked`.
 //!
 //! Claims that wait for a pod are decided with it ([`storage`], `volume_writes`), and bound before it is.
 //!

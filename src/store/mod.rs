@@ -7,8 +7,11 @@
 //!
 //! A key may hang on a lease, and goes with it. Whoever grants a lease knows when it ends, for the store has no clock.
 //!
-//! Must hold: revisions only grow, one step a write; a refused transaction changes nothing; whatever lies before
-//! the compacted revision is gone and says so.
+//! Must hold:
+//! - Revisions only grow, one step a write. Kept by `a_key_counts_its_revisions`.
+//! - A refused transaction changes nothing. Kept by `a_failed_comparison_changes_nothing`.
+//! - Whatever lies before the compacted revision is gone and says so. Kept by
+//!   `the_past_can_be_read_until_it_is_compacted`.
 //!
 //! Left out: multi-key transactions (the keys of a lease go one revision after the other, where etcd deletes them in one),
 //! members and raft.

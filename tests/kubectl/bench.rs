@@ -2,8 +2,7 @@
 
 use kubestep::cluster::Cluster;
 use kubestep::engine::What;
-
-use crate::scenario;
+use kubestep_tests::scenario;
 
 /// A cluster, and whoever types.
 pub struct Bench(pub Cluster);

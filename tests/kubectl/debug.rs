@@ -5,9 +5,8 @@ use std::time::Duration;
 use kubestep::apiserver::admission::Reader;
 use kubestep::cluster::Cluster;
 use kubestep::object::{Kind, Object};
+use kubestep_tests::scenario;
 use serde_json::{Value, json};
-
-use crate::scenario;
 
 const SCENE: &str = "
 title: A Pod to look into

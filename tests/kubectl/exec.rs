@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use kubestep::cluster::Cluster;
 use kubestep::engine::What;
+use kubestep_tests::scenario;
 
-use crate::scenario;
 use crate::shell::Shell;
 
 const SCENE: &str = include_str!("../scenes/exec.yaml");

@@ -6,7 +6,7 @@ use crate::shell::Shell;
 
 #[test]
 fn an_ingress_is_kept_and_shown() {
-    let mut shell = Shell::new(Path::new("tests/kubectl"), "ingress");
+    let mut shell = Shell::new(Path::new("kubectl"), "ingress");
     shell.line("kubectl create deployment web --image=nginx:1.27 --port=80");
     shell.line("kubectl expose deployment web");
     let made = shell.line("kubectl apply -f ingress.yaml");

@@ -112,8 +112,8 @@ fn what_is_built_is_shown_and_mistakes_are_told() {
             ),
             ("kubectl kustomize a b", "error: specify one path to kustomization.yaml"),
             (
-                "kubectl apply -k tests",
-                "error: unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory 'tests'",
+                "kubectl apply -k kubectl",
+                "error: unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory 'kubectl'",
             ),
             (
                 "kubectl apply -k nowhere",

@@ -30,8 +30,6 @@ mod resize;
 mod reviews;
 mod rollout;
 mod scale;
-#[path = "../scenario/mod.rs"]
-mod scenario;
 mod server_side;
 mod set;
 mod shell;

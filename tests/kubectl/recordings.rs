@@ -7,6 +7,8 @@
 
 use std::path::Path;
 
+use kubestep_tests::project::from_root;
+
 use crate::shell::Shell;
 
 /// A recorded command and what it printed.
@@ -106,7 +108,7 @@ fn mask_word(word: &str) -> String {
 }
 
 fn differences(name: &str) -> Vec<String> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference").join(name);
+    let directory = from_root("tests/reference").join(name);
     let output = std::fs::read_to_string(directory.join("output.txt")).unwrap();
     let mut shell = Shell::new(&directory, &format!("s{}", &name[..2]));
     let mut found = Vec::new();

@@ -171,7 +171,7 @@ const TRIALS: &[(&str, &str)] = &[
         "Error from server (Forbidden): services \"web\" is forbidden: exceeded quota: q, requested: services=1, used: services=0, limited: services=0",
     ),
     (
-        "kubectl create configmap f --from-file=tests/kubectl/ingress.yaml --from-file=again=tests/kubectl/ingress.yaml",
+        "kubectl create configmap f --from-file=kubectl/ingress.yaml --from-file=again=kubectl/ingress.yaml",
         "configmap/f created",
     ),
     ("kubectl get cm f -o custom-columns=D:.data --no-headers", "map[again:apiVersion: networking.k8s.io/v1…"),
@@ -227,12 +227,12 @@ const TRIALS: &[(&str, &str)] = &[
     ("kubectl top things", "error: unknown command \"things\"\nSee 'kubectl top -h' for help and examples"),
     ("kubectl run x --image=nginx --env=A", "error: invalid env: A"),
     ("kubectl run x --image=nginx --labels=a", "error: unexpected label spec: a"),
-    ("kubectl create secret tls t --cert=tests/kubectl/nobody.pem", "error: key and cert must be specified"),
+    ("kubectl create secret tls t --cert=kubectl/nobody.pem", "error: key and cert must be specified"),
     (
-        "kubectl create secret tls t --cert=tests/kubectl/patch.yaml --key=tests/kubectl/nobody.pem",
+        "kubectl create secret tls t --cert=kubectl/patch.yaml --key=kubectl/nobody.pem",
         "error: tls: failed to find any PEM data in certificate input",
     ),
-    ("kubectl create secret tls t --cert=tests/kubectl/nobody.pem --key=tests/kubectl/nobody.pem", "secret/t created"),
+    ("kubectl create secret tls t --cert=kubectl/nobody.pem --key=kubectl/nobody.pem", "secret/t created"),
     ("kubectl get secret t --no-headers", "t     kubernetes.io/tls   2     …"),
     (
         "kubectl create secret docker-registry d --docker-username=me",
@@ -246,7 +246,7 @@ const TRIALS: &[(&str, &str)] = &[
         "kubectl get secret d -o go-template='{{base64decode (index .data \".dockerconfigjson\")}}'",
         "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"bWU6cHc=\",\"email\":\"me@x.y\",\"password\":\"pw\",\"username\":\"me\"}}}",
     ),
-    ("kubectl patch secret d --patch-file=tests/kubectl/patch.yaml", "secret/d patched"),
+    ("kubectl patch secret d --patch-file=kubectl/patch.yaml", "secret/d patched"),
     ("kubectl get secret -l patched=by-file -o name", "secret/d"),
     ("kubectl patch secret d --patch-file=nowhere -p {}", "error: cannot specify --patch and --patch-file together"),
     (
@@ -297,7 +297,7 @@ const REFUSED: &[(&str, &str)] = &[
         "kubectl patch node node-1 -p '{\"spec\":{\"podCIDR\":\"10.8.0.0/24\"}}'",
         "The Node \"node-1\" is invalid: spec.podCIDRs: Forbidden: node updates may not change podCIDR except from \"\" to valid",
     ),
-    ("kubectl apply -f tests/kubectl/indexed.yaml", "job.batch/indexed created"),
+    ("kubectl apply -f kubectl/indexed.yaml", "job.batch/indexed created"),
     (
         "kubectl patch job indexed -p '{\"spec\":{\"completions\":3}}'",
         "The Job \"indexed\" is invalid: spec.completions: Invalid value: 3: can only be modified in tandem with spec.parallelism",

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::scenario;
+use kubestep_tests::scenario;
+
 use crate::shell::Shell;
 
 /// What a line shows, each line cut off behind its first columns.

@@ -1,11 +1,10 @@
 //! A terminal to try programs in.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::project::program;
 use crate::skip::skipped;
 
 /// A terminal of tmux's.
@@ -20,7 +19,7 @@ impl Terminal {
         }
         let terminal = Terminal(format!("kubestep-{name}-{}", std::process::id()));
         let state = std::env::temp_dir().join(&terminal.0);
-        let program = format!("XDG_STATE_HOME={} {}", state.display(), env!("CARGO_BIN_EXE_kubestep"));
+        let program = format!("XDG_STATE_HOME={} {}", state.display(), program());
         let script = format!("trap : INT; {}; echo ended with $?; exec cat", script.replace("KUBESTEP", &program));
         terminal.tmux(&["new-session", "-d", "-s", "t", "-x", "100", "-y", "30", "sh", "-c", &script]);
         Some(terminal)

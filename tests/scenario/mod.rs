@@ -1,7 +1,5 @@
 //! A scenario that a test writes down: it is run, further lines are typed, and what they print is read.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use std::time::Duration;
 
 use kubestep::bugs;

@@ -16,7 +16,9 @@ use serde_json::Value;
 
 /// A cluster, and what was seen of its steps.
 pub struct World<O> {
+    /// The cluster.
     pub cluster: Cluster,
+    /// What was seen.
     pub seen: O,
 }
 

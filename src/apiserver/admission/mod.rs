@@ -10,9 +10,13 @@
 //! of theirs and waits for them, and the last of all, [`resource_quota`], because it writes. What users have written may
 //! change an object behind all plugins that do, so those see it once more ([`reinvocation`]).
 //!
-//! Must hold: a plugin reads nothing but the request, the stored objects and the seeded generator; admission comes
-//! before validation, so what a plugin adds is checked like what the user wrote; a plugin run twice on its own result
-//! changes nothing more.
+//! Must hold:
+//! - A plugin reads nothing but the request, the stored objects and the seeded generator. Kept by
+//!   `the_core_has_no_threads_and_asks_no_environment` and `runs_repeat_and_properties_hold`.
+//! - Admission comes before validation, so what a plugin adds is checked like what the user wrote. Kept by
+//!   `what_is_no_object_any_more_fails_whatever_the_policy_says`.
+//! - A plugin run twice on its own result changes nothing more. Kept by `containers_get_what_they_do_not_ask_for` and
+//!   `an_owner_that_a_webhook_adds_again_counts_once`.
 //!
 //! Left out: plugins for kinds that are not here, such as requests for certificates, and `NodeDeclaredFeatureValidator`, which
 //! would have nothing to refuse: all nodes have the same kubelet.

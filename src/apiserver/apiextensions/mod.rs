@@ -13,7 +13,9 @@
 //! Mirrors `k8s.io/apiextensions-apiserver`. Its controllers (naming, establishing, finalizing) are in
 //! `controllers/apiextensions`, like all that ask for things rather than answer.
 //!
-//! Must hold: what is served follows from the store alone, so that it comes and goes with it.
+//! Must hold:
+//! - What is served follows from the store alone, so that it comes and goes with it. Kept by
+//!   `what_is_stored_is_read_as_the_schema_is_now` and `a_definition_waits_for_its_objects`.
 //!
 //! Left out: conversion by webhook, OpenAPI documents. A real server answers the first creates
 //! two seconds late, for the sake of other API servers that have not heard of the kind yet.

@@ -15,8 +15,12 @@
 //! The request flows through [`Authorizer::authorize`]; what it returns names the rule that allowed it, which the
 //! stepper shows. Every write flows past [`Authorizer::object_changed`], so that decisions never lag behind the store.
 //!
-//! Must hold: a decision costs what the user's own rules cost, not what the cluster holds; it follows every change of a
-//! role or binding at once; it depends on nothing but the request and the stored objects.
+//! Must hold:
+//! - A decision costs what the user's own rules cost, not what the cluster holds. Kept by the benchmark `cluster`.
+//! - It follows every change of a role or binding at once. Kept by
+//!   `a_role_binding_counts_in_its_namespace_and_follows_changes`.
+//! - It depends on nothing but the request and the stored objects. Kept by
+//!   `the_core_has_no_threads_and_asks_no_environment`.
 //!
 //! Who may ask as somebody else: [`super::impersonation`].
 //!

@@ -11,7 +11,10 @@
 //!
 //! Mirrors `github.com/google/cel-go` as `k8s.io/apiserver/pkg/cel/environment` sets it up.
 //!
-//! Must hold: the same rule on the same values gives the same result in every run; no text and no value makes it panic.
+//! Must hold:
+//! - The same rule on the same values gives the same result in every run. Kept by `the_language` and
+//!   `runs_repeat_and_properties_hold`.
+//! - No text and no value makes it panic. Kept by `no_text_panics` and `what_goes_wrong_while_it_runs`.
 //!
 //! Left out: macros of two variables, `format` and named formats, `url`, `semver`, `sets`, the `authorizer`, messages of
 //! protocol buffers. Costs are counted in cel-go's units but not always to the same number.

@@ -15,7 +15,9 @@
 //!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`],
 //!   [`webhooks`]: the other kinds. [`review`]: what is asked, and never kept.
 //!
-//! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
+//! Must hold:
+//! - A valid object costs no text. Kept by the benchmark `cluster`.
+//! - What did not change in an update is not looked at again. Kept by `what_is_there_stays`.
 //!
 //! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
 //! accepted as they are.

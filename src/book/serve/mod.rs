@@ -5,9 +5,10 @@
 //! `kubestep step --json` of its own: commands go in as lines, each is answered by one line as `docs/json.md` says. So two
 //! tabs are two sessions, and one that hangs or dies takes no other with it.
 //!
-//! Must hold: only a browser that has opened the printed address gets a session. The server listens on loopback only; a
-//! request must name the server as its host, so that no foreign name can be pointed at it; no page carries the token; a
-//! session's page must come from this server.
+//! Must hold:
+//! - Only a browser that has opened the printed address gets a session. The server listens on loopback only; a request
+//!   must name the server as its host, so that no foreign name can be pointed at it; no page carries the token; a session's
+//!   page must come from this server. Kept by `pages_are_for_this_machine_alone` and `sessions_are_for_pages_of_this_run`.
 //!
 //! - [`http`]: what of HTTP is needed for that. [`pages`]: files. [`live`]: sessions. [`watch`]: builds again.
 //!

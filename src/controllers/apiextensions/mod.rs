@@ -9,8 +9,8 @@
 //!
 //! # Must hold
 //!
-//! - Two definitions of a group never have the same accepted name.
-//! - A definition that is gone has left no objects behind.
+//! - Two definitions of a group never have the same accepted name. Kept by `names_are_given_to_whoever_asks_first`.
+//! - A definition that is gone has left no objects behind. Kept by `a_definition_waits_for_its_objects`.
 //!
 //! Mirrors `pkg/controller/{status,establish,finalizer}` of `k8s.io/apiextensions-apiserver`, which run inside
 //! kube-apiserver and ask it as itself.

@@ -12,10 +12,12 @@
 //! # Must hold
 //!
 //! - A volume that may be on one node only is never attached to a second one: the other attachment has to be gone.
-//! - `volumesAttached` is written before a detach begins, so that no kubelet mounts what is about to go. Then the node is
-//!   asked once more, not the cache, whether it uses the volume.
-//! - What a node should say is remembered here, and written by one worker at a time: the write names no version, so two at
-//!   once could undo one another.
+//!   Kept by the property "a volume for one node is published on one node".
+//! - `volumesAttached` is written before a detach begins, so that no kubelet mounts what is about to go. Then the
+//!   node is asked once more, not the cache, whether it uses the volume. Kept by `every_publish_has_its_unpublish`
+//!   and `a_dead_node_loses_its_volume_after_six_minutes`.
+//! - What a node should say is remembered here, and written by one worker at a time: the write names no version, so
+//!   two at once could undo one another. Kept by `who_waits_for_a_volume_is_told_who_has_it`.
 //!
 //! Mirrors `pkg/controller/volume/attachdetach`. There a desired and an actual state of the world are compared every
 //! 100 ms; here each pair of node and volume is a key, looked at when something about it changed. Only the news of what was

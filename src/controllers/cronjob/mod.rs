@@ -14,9 +14,9 @@
 //!
 //! # Must hold
 //!
-//! - One time gets one Job at most.
-//! - No Job is made later than `startingDeadlineSeconds` after its time.
-//! - Of ended Jobs no more stay than the history limits say; the oldest go first.
+//! - One time gets one Job at most. Kept by `a_job_of_an_earlier_cron_job_with_its_name_counts_too`.
+//! - No Job is made later than `startingDeadlineSeconds` after its time. Kept by `the_latest_time_counts`.
+//! - Of ended Jobs no more stay than the history limits say; the oldest go first. Kept by `the_oldest_go`.
 //!
 //! Mirrors `pkg/controller/cronjob`.
 

@@ -16,10 +16,13 @@
 //!
 //! # Must hold
 //!
-//! - No Pod is made or deleted while an expectation is open, and none of another owner is touched.
+//! - No Pod is made or deleted while an expectation is open, and none of another owner is touched. Kept by
+//!   `a_daemon_set_that_waits_writes_its_status_for_nothing` and `strangers_of_the_same_labels_crowd_a_node`.
 //! - Without surge no node ever gets a second Pod while the first may run: the new one is made when the old one's
-//!   containers have ended, though its object may still be there.
+//!   containers have ended, though its object may still be there. Kept by the property "no node has two Pods of a
+//!   DaemonSet that does not surge".
 //! - During an update no more than `maxUnavailable` nodes are without an available Pod by the controller's doing.
+//!   Kept by `so_many_old_pods_go_as_may_be_unavailable`.
 //!
 //! Mirrors `pkg/controller/daemon`.
 //!

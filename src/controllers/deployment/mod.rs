@@ -30,9 +30,11 @@
 //!
 //! # Must hold
 //!
-//! - While it rolls there are never more than `replicas + maxSurge` Pods asked for, nor, as far as the controller
-//!   can help it, fewer than `replicas - maxUnavailable` available.
-//! - Equal templates find the same ReplicaSet, so going back to an old template brings back its ReplicaSet.
+//! - While it rolls there are never more than `replicas + maxSurge` Pods asked for, nor, as far as the controller can
+//!   help it, fewer than `replicas - maxUnavailable` available. Kept by `a_rolling_update_takes_turns`,
+//!   `the_new_one_grows_into_the_surge` and `the_old_ones_wait_for_the_new`.
+//! - Equal templates find the same ReplicaSet, so going back to an old template brings back its ReplicaSet. Kept by
+//!   `the_oldest_equal_one_is_the_new_one` and `a_bad_rollout_times_out_and_is_undone`.
 //!
 //! Mirrors `pkg/controller/deployment`: `deployment_controller.go`, `sync.go`, `rolling.go`, `recreate.go`,
 //! `rollback.go`, `progress.go` and `util/deployment_util.go`.

@@ -19,9 +19,10 @@
 //!
 //! # Must hold
 //!
-//! - When counting fails, no disruption is allowed (`SyncFailed`).
-//! - A write from an old version is refused and the count made anew: else it would give back a disruption that the API
-//!   server has just taken.
+//! - When counting fails, no disruption is allowed (`SyncFailed`). Kept by
+//!   `a_failure_is_forgotten_though_no_number_changes`.
+//! - A write from an old version is refused and the count made anew: else it would give back a disruption that the
+//!   API server has just taken. Kept by the property "no eviction takes more than a PodDisruptionBudget gives".
 //!
 //! Mirrors `pkg/controller/disruption/disruption.go`. Its second queue, of Pods that were marked and not ended, is a
 //! row of its own in the table: [`stale`].

@@ -19,8 +19,10 @@
 //!
 //! # Must hold
 //!
-//! - No endpoint is in two slices of one Service.
-//! - Nothing is planned on a cache older than this controller's last write ([`tracker`]).
+//! - No endpoint is in two slices of one Service. Kept by the property "no address is in two EndpointSlices of one
+//!   Service".
+//! - Nothing is planned on a cache older than this controller's last write ([`tracker`]). Kept by
+//!   `what_was_written_must_have_arrived`.
 //!
 //! Mirrors `pkg/controller/endpointslice/endpointslice_controller.go` and `k8s.io/endpointslice/reconciler.go`.
 //!

@@ -25,9 +25,11 @@
 //! # Must hold
 //!
 //! - Nothing is deleted because a cache says so: object and owners are read from the API server first, and the DELETE
-//!   carries the uid and the resourceVersion that were read.
-//! - An object with one owner that is there stays.
-//! - Events are nobody's dependents here: they are too many, and expire by themselves.
+//!   carries the uid and the resourceVersion that were read. Kept by `what_is_there_is_not_removed_on_hearsay` and
+//!   the property "what the garbage collector deletes has no owner any more".
+//! - An object with one owner that is there stays. Kept by `one_owner_is_enough_to_stay`.
+//! - Events are nobody's dependents here: they are too many, and expire by themselves. Kept by
+//!   `an_event_goes_after_an_hour`.
 //!
 //! Mirrors `pkg/controller/garbagecollector`. Its graph builder has a queue of changes and one worker; here informers'
 //! handlers change the graph themselves, which is the same.

@@ -24,10 +24,11 @@
 //!
 //! # Must hold
 //!
-//! - No Pod is counted twice, and none that ended is lost.
+//! - No Pod is counted twice, and none that ended is lost. Kept by the property "no Job counts a Pod twice".
 //! - `Complete` and `Failed` are written only when nothing is uncounted and nothing runs; `SuccessCriteriaMet` and
-//!   `FailureTarget`, as soon as it is decided.
-//! - After a failure no Pod is made for 10 s, 20 s, 40 s … up to ten minutes.
+//!   `FailureTarget`, as soon as it is decided. Kept by `runs_are_like_recordings`.
+//! - After a failure no Pod is made for 10 s, 20 s, 40 s … up to ten minutes. Kept by `the_pause_doubles` and
+//!   `a_jobs_pod_that_was_deleted_is_made_again_after_ten_seconds`.
 //!
 //! Mirrors `pkg/controller/job`.
 //!

@@ -11,8 +11,11 @@
 //!
 //! # Must hold
 //!
-//! - The finalizer is never taken out while a LIST of any kind still shows an object.
-//! - Pods go before all else: what they were allowed to talk to, and with which secrets, outlives them.
+//! - The finalizer is never taken out while a LIST of any kind still shows an object. Kept by
+//!   `a_finalizer_holds_a_namespace_and_its_status_says_so` and the property "in a quiet cluster nothing lives in a
+//!   namespace that does not exist".
+//! - Pods go before all else: what they were allowed to talk to, and with which secrets, outlives them. Kept by
+//!   `a_namespace_is_emptied_pods_first_and_then_goes`.
 //!
 //! Mirrors `pkg/controller/namespace`.
 //!

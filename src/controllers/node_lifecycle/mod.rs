@@ -18,8 +18,9 @@
 //!
 //! # Must hold
 //!
-//! - Times are the controller's own: a node with a wrong clock is not lost.
-//! - A node that answers again loses its taints at the next look.
+//! - Times are the controller's own: a node with a wrong clock is not lost. Kept by `any_change_is_a_sign_of_life`
+//!   and `a_clock_that_goes_back_makes_a_node_doubted`.
+//! - A node that answers again loses its taints at the next look. Kept by `a_silent_node_is_tainted_and_its_pods_go`.
 //!
 //! Mirrors `pkg/controller/nodelifecycle/node_lifecycle_controller.go`.
 //!

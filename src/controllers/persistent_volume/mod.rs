@@ -11,9 +11,12 @@
 //!
 //! # Must hold
 //!
-//! - A volume is promised to one claim: its `claimRef`, with the claim's uid, is the lock.
-//! - A claim is Bound only when both point at each other.
-//! - A claim of a class that waits for its first consumer is matched by the scheduler, not here.
+//! - A volume is promised to one claim: its `claimRef`, with the claim's uid, is the lock. Kept by
+//!   `promises_made_by_hand_are_kept`.
+//! - A claim is Bound only when both point at each other. Kept by `a_claim_is_bound_in_four_writes` and the property
+//!   "a bound claim and its volume point at each other".
+//! - A claim of a class that waits for its first consumer is matched by the scheduler, not here. Kept by
+//!   `a_volume_that_waits_for_its_pod_comes_and_goes_in_order`.
 //!
 //! Mirrors `pkg/controller/volume/persistentvolume` (`pv_controller.go`, `index.go`).
 //!

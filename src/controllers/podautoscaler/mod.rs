@@ -18,9 +18,12 @@
 //!
 //! # Must hold
 //!
-//! - What is asked of a target is never below `minReplicas` nor above `maxReplicas`, whatever the metrics say.
-//! - A metric that cannot be read never makes Pods go; it may let others make Pods come.
-//! - A target with no Pods asked for is left alone: that is how autoscaling is switched off.
+//! - What is asked of a target is never below `minReplicas` nor above `maxReplicas`, whatever the metrics say. Kept
+//!   by the property "no autoscaler asks for fewer Pods than minReplicas or more than maxReplicas".
+//! - A metric that cannot be read never makes Pods go; it may let others make Pods come. Kept by
+//!   `without_numbers_there_is_no_answer` and `what_cannot_be_measured_gets_its_condition`.
+//! - A target with no Pods asked for is left alone: that is how autoscaling is switched off. Kept by
+//!   `bounds_hold_when_somebody_moves_them`.
 //!
 //! Mirrors `pkg/controller/podautoscaler/horizontal.go`.
 //!

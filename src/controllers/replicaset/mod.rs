@@ -22,9 +22,12 @@
 //!
 //! # Must hold
 //!
-//! - No Pod is created or deleted while an expectation is open.
-//! - A Pod of another controller is never touched.
-//! - The status is written even when creating failed: that is where people learn of it.
+//! - No Pod is created or deleted while an expectation is open. Kept by `no_order_of_events_makes_a_pod_too_many` and
+//!   the property "no ReplicaSet ever has more Pods than it asks for".
+//! - A Pod of another controller is never touched. Kept by `who_owns_what` and
+//!   `pods_that_go_are_replaced_and_pods_that_differ_are_released`.
+//! - The status is written even when creating failed: that is where people learn of it. Kept by
+//!   `pods_that_cannot_be_made_are_told_in_the_status`.
 //!
 //! ReplicationControllers are kept by the same code, as in Kubernetes: the controller is generic over what asks for the
 //! Pods ([`replicated`]), and has a row in the table for each of the two kinds.

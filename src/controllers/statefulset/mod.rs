@@ -22,8 +22,10 @@
 //!
 //! # Must hold
 //!
-//! - There is never more than one Pod of a number, and a number's Pod is made only when the one before is gone.
-//! - With `OrderedReady` no Pod is made, deleted or updated while another is not ready, but for the one itself.
+//! - There is never more than one Pod of a number, and a number's Pod is made only when the one before is gone. Kept
+//!   by the property "a Pod of one name runs on one node at a time".
+//! - With `OrderedReady` no Pod is made, deleted or updated while another is not ready, but for the one itself. Kept
+//!   by `a_stateful_set_updates_one_pod_at_a_time_whatever_it_asks`.
 //!
 //! Mirrors `pkg/controller/statefulset`.
 //!

@@ -15,7 +15,9 @@
 //! - [`walk`]: runs in which chance decides.
 //! - [`workers`]: threads. [`resume`]: a search as a file. [`plan`]: what a scenario says of its exploration.
 //!
-//! Must hold: the same scenario and bound give the same report, whatever the number of threads.
+//! Must hold:
+//! - The same scenario and bound give the same report, whatever the number of threads. Kept by
+//!   `threads_change_nothing`.
 //!
 //! # What "exhausted" says
 //!

@@ -65,7 +65,7 @@ macro_rules! slip {
 pub(super) use {scenario, slip};
 
 /// What every exercise of this sort must be able to do; called by the tests of each. That each mistake is found and told
-/// from the others is shown with programs that make it, by `tests/exercises.rs`: here, that there is one for each.
+/// from the others is shown with programs that make it, by `tests/exercises`: here, that there is one for each.
 #[cfg(test)]
 pub(super) fn check(exercise: &str, plan: &'static Plan) {
     let here: Make =

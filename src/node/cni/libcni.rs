@@ -4,7 +4,9 @@
 //! reverse and gives each the last result. That result is kept in a file, since a runtime may be restarted between the
 //! two: `/var/lib/cni/results/NETWORK-CONTAINER-INTERFACE`.
 //!
-//! Must hold: a plugin is run only if its program is on the disk; a result is kept until a DEL has succeeded.
+//! Must hold:
+//! - A plugin is run only if its program is on the disk. Kept by `pods_wait_for_the_network_and_say_so`.
+//! - A result is kept until a DEL has succeeded. Kept by `add_goes_forward_and_del_backward_with_the_last_result`.
 
 use std::any::Any;
 use std::borrow::Cow;

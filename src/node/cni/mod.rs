@@ -16,8 +16,12 @@
 //! Between them: [`exec`], a run's environment, input and output; [`result`], what ADD prints; [`ipnet`], addresses;
 //! [`hash`], names of chains.
 //!
-//! Must hold: one address has one owner; every ADD, failed ones too, is undone by a DEL, which may come twice; what
-//! must outlive a crash is on the node's disk and nowhere else.
+//! Must hold:
+//! - One address has one owner. Kept by `addresses_go_round` and `a_freed_address_rests`.
+//! - Every ADD, failed ones too, is undone by a DEL, which may come twice. Kept by `a_failed_add_is_undone_and_told`
+//!   and `what_add_does_del_undoes`.
+//! - What must outlive a crash is on the node's disk and nowhere else. Kept by
+//!   `addresses_leak_with_the_power_and_are_collected`.
 //!
 //! Left out: networks of versions before 0.3.0; single plugins in files of their own; a plugin's standard error.
 

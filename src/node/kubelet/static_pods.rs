@@ -5,7 +5,9 @@
 //! that says what runs, and takes the status. To delete the mirror changes nothing, the kubelet makes another; to take the
 //! file away ends the pod. A file that says something else is another pod: the old one ends before the new one starts.
 //!
-//! Must hold: whoever has the worker is the static pod, by the uid that its manifest gives it; mirrors have no worker.
+//! Must hold:
+//! - The worker belongs to the static pod, by the uid that its manifest gives it; mirrors have no worker. Kept by
+//!   `a_file_is_run_and_shown` and `to_delete_the_mirror_changes_nothing`.
 //!
 //! Left out: manifests from a URL; files that are not written with `node NAME cp` are seen when the kubelet starts, where a
 //! real one watches the directory; what the real kubelet's log says of a file that it cannot use. The uid is another hash.

@@ -26,8 +26,13 @@
 //! change at once, [`Ruleset::insert`] a jump from a hook's chain); the network calls [`Netfilter::pass`] for each packet
 //! at each hook and does what it says; whoever looks reads [`Ruleset::save`] and [`Conntrack::list`].
 //!
-//! Must hold: what is rewritten one way is rewritten back the other way; a packet that dies opens no connection; a
-//! refused change changes nothing. Chance (`-m statistic`, `--random-fully`) comes from the run's one generator.
+//! Must hold:
+//! - What is rewritten one way is rewritten back the other way. Kept by `a_cluster_ip_becomes_an_endpoint_and_back`
+//!   and `an_error_finds_its_way_back_through_nat`.
+//! - A packet that dies opens no connection. Kept by `a_rejected_packet_opens_no_connection`.
+//! - A refused change changes nothing. Kept by `a_change_happens_whole_or_not_at_all`.
+//! - Chance (`-m statistic`, `--random-fully`) comes from the run's one generator. Kept by
+//!   `endpoints_are_drawn_evenly_and_repeatably`.
 //!
 //! As in Linux the rules of a chain are asked one after another, so a node with 10,000 Services asks 10,000 rules for
 //! a packet that is for none of them: that is why nftables mode exists, and IPVS before it.

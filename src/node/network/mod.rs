@@ -21,8 +21,11 @@
 //! - [`dns`]: questions and answers. [`tls`]: who a server is.
 //! - `programs`: `curl`, `ping`, `nslookup`, `wget`, and the kubelet's probes.
 //!
-//! Must hold: a packet is in one place at a time; every packet ends in a socket or with a reason; on the way between
-//! Pods no source address changes, unless a rule says so.
+//! Must hold:
+//! - A packet is in one place at a time. Kept by `every_death_has_a_place_and_a_reason`.
+//! - Every packet ends in a socket or with a reason. Kept by `every_packet_ends_in_a_socket_or_with_a_reason`.
+//! - On the way between Pods no source address changes, unless a rule says so. Kept by
+//!   `to_another_node_it_is_routed_twice` and `a_real_walk_agrees_with_the_simulated_one`.
 //!
 //! Left out: IPv6; ARP as packets (who has an address is looked up, and three seconds pass if nobody does); ACKs and
 //! windows of TCP, and the second half of its ending; fragments, MTU; a machine's clock and the network's bandwidth.

@@ -18,8 +18,12 @@
 //! - [`rules`]: the rules of one Pod.
 //! - [`ranges`]: a range of addresses without some of its parts.
 //!
-//! Must hold: nothing is written before all caches are filled; a Pod that no policy selects has no rules; what one policy
-//! allows no other takes back; the answers to what was let through pass.
+//! Must hold:
+//! - Nothing is written before all caches are filled. Kept by `rules_follow`.
+//! - A Pod that no policy selects has no rules. Kept by `who_gets_through_ingress`.
+//! - What one policy allows no other takes back. Kept by `who_gets_through_ingress` and `who_gets_through_egress`.
+//! - The answers to what was let through pass. Kept by `what_policies_never_stop` and the property "no connection
+//!   passes that no policy allows".
 //!
 //! Left out: IPv6; sets of addresses (ipset), without which there is a rule for each Pod that a peer selects; that a Pod
 //! waits to start until its rules are there, so that they follow its address by a moment, as with many real agents. Like

@@ -15,8 +15,10 @@
 //! - `port_forward`: connections to a Pod from within it.
 //! - `container`: the life of a container. [`state`]: sandboxes, containers, images.
 //!
-//! Must hold: a failed CNI ADD is followed by a DEL; a container starts only in a sandbox that is ready; ids are never
-//! used twice.
+//! Must hold:
+//! - A failed CNI ADD is followed by a DEL. Kept by `a_failed_add_is_undone_and_told`.
+//! - A container starts only in a sandbox that is ready. Kept by `nothing_starts_in_a_sandbox_that_was_stopped`.
+//! - Ids are never used twice. Kept by `after_a_power_cut_containers_are_new_and_counted_as_restarts`.
 //!
 //! Left out: layers and snapshots, shims, cgroups, real processes. An image is a name and a size; pulling takes the
 //! time that [`PULL`] says. The default times are those of the fake runtime in the reference recordings; the machines it

@@ -4,7 +4,8 @@
 //! token of its service account, which ends in five letters of chance. These two a Pod has to itself; all else it can
 //! share with its siblings ([`Spec::share_with`]), and with its own earlier versions.
 //!
-//! Must hold: what a spec is made from is what [`Spec::whole`], and printing it, give back.
+//! Must hold:
+//! - What a spec is made from is what [`Spec::whole`], and printing it, give back. Kept by `what_goes_in_comes_out`.
 
 use std::ops::{Deref, DerefMut};
 

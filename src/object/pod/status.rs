@@ -4,7 +4,8 @@
 //! which are those of all Pods that were made alike, can be shared; and what few Pods have stands apart. The fields are
 //! called as `k8s-openapi` calls them, and read and print as they do there.
 //!
-//! Must hold: what a status is made from is what turning it back gives.
+//! Must hold:
+//! - What a status is made from is what turning it back gives. Kept by `it_reads_and_prints_as_theirs`.
 
 use std::collections::BTreeMap;
 

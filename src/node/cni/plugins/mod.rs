@@ -9,7 +9,9 @@
 //! - [`portmap`]: forwards ports of the node to the container.
 //! - [`firewall`]: lets packets of the container through a firewall that otherwise forwards nothing.
 //!
-//! Must hold: a plugin prints a result or an error; a DEL that finds nothing to undo succeeds.
+//! Must hold:
+//! - A plugin prints a result or an error. Kept by `what_goes_in_and_out_is_as_the_specification_says`.
+//! - A DEL that finds nothing to undo succeeds. Kept by `what_add_does_del_undoes`.
 
 use std::fmt::Arguments;
 

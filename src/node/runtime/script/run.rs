@@ -3,9 +3,10 @@
 //! [`Shell::next`] goes on to the next thing that somebody else has to do: run a program, write into a file, let time pass.
 //! Between two of them it is plain data.
 //!
-//! Must hold: it always comes back. A script that does more than [`BUDGET`] at one moment, whose loop goes round more than
-//! [`ROUNDS_MAX`] times in a row in less than [`ROUND_MIN`] each, or that holds longer texts than [`TEXT_MAX`], is
-//! unsupported.
+//! Must hold:
+//! - It always comes back. A script that does more than [`BUDGET`] at one moment, whose loop goes round more than
+//!   [`ROUNDS_MAX`] times in a row in less than [`ROUND_MIN`] each, or that holds longer texts than [`TEXT_MAX`], is
+//!   unsupported. Kept by `no_script_breaks_it` and `a_loop_without_a_pause_comes_to_an_end`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -1,0 +1,13 @@
+//! The API server, the controllers and the scheduler: what they answer, write and decide, in whole clusters.
+
+mod api_port;
+mod autoscaling;
+mod cleanup;
+mod controllers;
+mod leaders;
+mod scheduler;
+mod servers;
+mod webhooks;
+mod wire;
+#[path = "../world/mod.rs"]
+mod world;

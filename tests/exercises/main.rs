@@ -1,0 +1,4 @@
+//! The exercises: they are handed out, judged rightly, and what is told of them is true.
+
+mod learn;
+mod verdicts;
