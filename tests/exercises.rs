@@ -9,6 +9,7 @@ use std::time::Duration;
 use kubestep::bugs;
 use kubestep::cluster::scenario::{Plugged, Scenario};
 use kubestep::debugger::record::Record;
+use kubestep::lab::building::Program;
 use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
 
 use wrong::MUTANTS;
@@ -30,8 +31,8 @@ fn mutants(exercise: &Exercise) -> Vec<Mutant> {
     serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn program(package: &str) -> PathBuf {
-    building::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
+fn program(program: Program) -> PathBuf {
+    building::build(root(), program).unwrap_or_else(|verdict| panic!("{}: {verdict:?}", program.name()))
 }
 
 /// What is tested of each exercise: `cargo test --test exercises ownership` for one.
@@ -286,7 +287,7 @@ fn one_that_sleeps_is_told_that_nobody_asks_for_it() {
     let sleeps = "std::thread::sleep(std::time::Duration::from_secs(1));\n    for _ in 0..5";
     let _kept = Replaced::with(exercise, &solution_with(exercise, "for _ in 0..5", sleeps));
     let verdict = process::grade(root(), exercise);
-    let Verdict::Stopped(how) = &verdict else { panic!("{verdict:?}") };
+    let Verdict::TooSlow(how) = &verdict else { panic!("{verdict:?}") };
     assert!(how.starts_with("it takes too long: ") && how.contains("\nperhaps: it sleeps; "), "{how}");
 }
 
@@ -366,7 +367,7 @@ fn functions_take_their_place_in_the_cluster() {
     ];
     for (name, scenario) in places {
         let exercise = Exercise::find(name).unwrap();
-        let solution = program(&format!("solution-{}", exercise.folder.replace('_', "-")));
+        let solution = program(Program::Solution(exercise));
         let (own, learners) = (run_with(Path::new(""), name, scenario), run_with(&solution, name, scenario));
         assert!(own.0.len() > 100 && own.1.is_empty());
         let parts = own.0.iter().zip(&learners.0).find(|(own, learners)| own != learners);

@@ -176,9 +176,11 @@ fn written(name: &str, program: &str) -> PathBuf {
 #[cfg(unix)]
 #[test]
 fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
-    use kubestep::lab::building;
+    use kubestep::lab::Exercise;
+    use kubestep::lab::building::{self, Program};
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let solution = building::build(root, "solution-06-replicaset").expect("it compiles");
+    let solution = Exercise::find("replicaset").expect("it is one");
+    let solution = building::build(root, Program::Solution(solution)).expect("it compiles");
     let explored = |folder: &PathBuf| {
         Command::new(env!("CARGO_BIN_EXE_kubestep"))
             .args(["explore", "--exercise", "replicaset", "--schedules", "40"])

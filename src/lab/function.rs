@@ -115,6 +115,7 @@ impl<F: Function> Key<F> {
             case: format!("{}\n{}", shown::<F>(question), compared::<F>(question, first, &self.right[n])),
             mistake: self.nearest(&given, n).map(Into::into),
             replay: None,
+            too_slow: false,
         };
         Err((n, failure))
     }

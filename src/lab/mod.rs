@@ -1,8 +1,7 @@
 //! Exercises: a learner writes a part of the machine, and the machine judges it.
 //!
-//! An exercise is a small package of its own in `exercises/`, with its answer in `solutions/`; both are written with
-//! [`exercise`](crate::exercise). The learner's function
-//! runs in a process of its own ([`process`]), which is asked questions and knows no answer: what is right is decided
+//! An exercise is a program of its own in `exercises/`, with its answer in `solutions/`; both are written with
+//! [`exercise`](crate::exercise). The learner's function runs in a process of its own ([`process`]), which is asked questions and knows no answer: what is right is decided
 //! here. So a panic, an endless loop or an `exit` is a verdict, and nothing a learner's file prints can pass it.
 //!
 //! - [`function`]: how an exercise that is one function is asked and judged.
@@ -18,8 +17,8 @@
 //!
 //! To add an exercise: a module in [`exercise`](crate::exercise) for what is given and what comes back, and one here that
 //! says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
-//! package in `exercises/` with a `stub.rs`, sealed (see [`seal`]), one in `solutions/` with the answer, other right answers and
-//! mutants; both named in the workspace's members. What a learner reads of a wrong function `KUBESTEP_BLESS=1` writes into
+//! folder in `exercises/` with a `stub.rs` and a `main.rs`, sealed (see [`seal`]), one in `solutions/` with the answer, other
+//! right answers and mutants; the programs of both named in the `Cargo.toml` beside them. What a learner reads of a wrong function `KUBESTEP_BLESS=1` writes into
 //! `function/verdicts/`, to be read once more.
 //!
 //! Left out: some functions are asked by the grader only. They are smaller than the cluster's own part, or know less than it;
@@ -219,6 +218,8 @@ pub struct Failure {
     pub mistake: Option<Cow<'static, str>>,
     /// The run in which it is broken, if it is one.
     pub replay: Option<Replay>,
+    /// It is broken because the program answered too slowly.
+    pub too_slow: bool,
 }
 
 impl Failure {
@@ -232,6 +233,7 @@ impl Failure {
             ),
             mistake: None,
             replay: None,
+            too_slow: false,
         }
     }
 }
@@ -256,6 +258,8 @@ pub enum Verdict {
     DoesNotCompile(String),
     /// The process did not come to its end as it should: which way, in words.
     Stopped(String),
+    /// The process answers, but too slowly: how slowly, in words.
+    TooSlow(String),
     /// A property is broken.
     Fails(Failure),
     /// Every property holds, over this many checks.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use kubestep::lab::building;
+use kubestep::lab::building::{self, Program};
 
 /// Built when it is first asked for. Where the test is optimised, so are the libraries of that program, and CI has built it
 /// before: it answers in half the time.
@@ -13,7 +13,7 @@ pub static MUTANTS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_BIN_EXE_kubestep")).parent().unwrap();
     let profile = folder.file_name().unwrap().to_str().unwrap();
     if profile == "debug" {
-        return building::build(root, "mutants").unwrap_or_else(|verdict| panic!("{verdict:?}"));
+        return building::build(root, Program::Mutants).unwrap_or_else(|verdict| panic!("{verdict:?}"));
     }
     let built = Command::new(env!("CARGO"))
         .current_dir(root)
