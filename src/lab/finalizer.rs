@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::mistake::{Mistake, mistaken_hosts};
 use super::reconcile::guest::Duty;
-use super::reconcile::{Plan, scenario, slip};
+use super::reconcile::{Plan, scenario};
 use super::{Exercise, Judging};
 use crate::exercise::finalizer::{FINALIZER, PUBLIC};
 use crate::exercise::host::{Host, Read};
@@ -70,366 +71,444 @@ static PLAN: Plan = Plan {
         scenario!("finalizer", "broken-calls"),
         scenario!("finalizer", "any-number"),
     ],
-    reference: |read| host(read, None),
-    mistakes: &[
-        slip!("it has no finalizer, so the object goes and the copy stays", NoFinalizer),
-        slip!("it makes the copy before the finalizer is there", CopiesFirst),
-        slip!("it takes its finalizer off before the copy is deleted", ReleasesFirst),
-        slip!("it takes its finalizer off even if the copy could not be deleted", ReleasesAnyway),
-        slip!("it takes it for a failure that the copy is gone already", GoneIsFailure),
-        slip!("it never takes its finalizer off", NeverReleases),
-        slip!("it takes the finalizers of others off too", TakesAll),
-        slip!("it writes the list of finalizers without the version that it has read", IgnoresVersion),
-        slip!("it makes a copy of an object that is being deleted", CopiesTheGoing),
-        slip!("it does not change a copy that is there", NeverChanges),
-        slip!("a copy is written again, though it is as its original", AlwaysChanges),
-        slip!("a copy is written again, though it is as its original", AlwaysCreates),
-        slip!("it copies what nobody has asked it to", CopiesAll),
-        slip!("it takes a copy that could not be made for made", SwallowsCreation),
-        slip!("it takes a copy that could not be changed for changed", SwallowsChange),
-        slip!("it goes on with an object after its finalizer is off", NeverLetsGo),
-        slip!("the copy has the labels of its original, and so it gets a copy too", CopiesLabels),
-        slip!("it does not look at the value of the label", AnyValue),
-        slip!("an entry that is gone stays in the copy if nothing else has changed", KeepsEntries),
-        slip!("an entry that is new does not get into the copy if nothing else has changed", MissesEntries),
-        slip!("its finalizer is put on what is not published too", HoldsAll),
-        slip!("it deletes what has the name of a copy, of something that is not published", DeletesOthers),
-        slip!("it remembers what it has published, and does not forget it when that is deleted", Remembers),
-        slip!("a copy that somebody has changed is not deleted", SparesChanged),
-        slip!("it puts its finalizer on an empty list without the version that it has read", FirstWithoutVersion),
-        slip!("it gives up after a while, and takes its finalizer off with the copy still there", GivesUp),
-        slip!("a copy without data is written again each time", EmptyDiffers),
-        slip!("it takes YES for yes", AnyCase),
-        slip!("it looks at the copy in its cache, which may be behind", CachedCopy),
-        slip!("it goes on although its finalizer could not be put on", SwallowsConflict),
-        slip!("the copy keeps its data when the original has none left", KeepsLast),
-        slip!("it puts no finalizer on if there is a copy already", TrustsCopy),
-        slip!("it takes its finalizer for put on though the call has failed", SwallowsHold),
-        slip!("it takes for yes what only begins like it", NearlyYes),
-        slip!("it takes a label for publish whose name only ends like that", NearlyPublish),
-        slip!("nothing is published that is in the namespace of the copies itself", NotInPublic),
-        slip!("it remembers what has its finalizer by name: what is made again gets none", RemembersHold),
-        slip!("it reads the version of the list anew, and writes the list that it knew before", FreshVersion),
-        slip!("it is content with a copy that somebody else has made meanwhile", ExistsIsDone),
-        slip!("a copy that has no data never gets any", EmptyStays),
-        slip!("it takes a finalizer for its own whose name only begins like that", NearlyFinalizer),
-        slip!("it makes a copy that is missing, only to delete it", CopiesToDelete),
-        slip!("it takes a copy that somebody has deleted meanwhile for changed", GoneIsChanged),
-        slip!("it takes a copy that could not be changed for changed", ConflictIsChanged),
-        slip!("a copy without data is not deleted", LeavesEmpty),
-        slip!("it looks for its finalizer at one end of the list only", LastFinalizer),
-        slip!("it looks for its finalizer at one end of the list only", FirstFinalizer),
-        slip!("it asks its cache, which may be behind, whether there is a copy to delete", CachedDeletion),
-        slip!(
-            "it takes off what is at the place where its cache shows its finalizer; that may be another's by now",
-            ByPlace
-        ),
-        slip!("it takes the first finalizer off, whoever it is of", TakesFirst),
-        slip!("it merges the new data into those of the copy, and what is gone stays there", MergesData),
-        slip!("the copy is deleted and made anew; meanwhile there is none", MakesAnew),
-        slip!("of many entries, the copy has the first ten", TenEntries),
-        slip!("the copy has the beginning of a long value only", CutsValues),
-        slip!("spaces around a value are not in its copy", TrimsValues),
-        slip!("the name of the copy has only the beginning of a long name", CutsName),
-        slip!("of the data of a copy it compares the values only, and not what they are called", ValuesOnly),
-        slip!("of the labels of an object it looks at two only", TwoLabels),
-    ],
+    reference: |read| host(read, RULE),
+    mistakes: MISTAKES,
 };
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slip {
-    NoFinalizer,
-    CopiesFirst,
-    ReleasesFirst,
-    ReleasesAnyway,
-    GoneIsFailure,
-    NeverReleases,
-    TakesAll,
-    IgnoresVersion,
-    CopiesTheGoing,
-    NeverChanges,
-    AlwaysChanges,
-    AlwaysCreates,
-    CopiesAll,
-    SwallowsCreation,
-    SwallowsChange,
-    NeverLetsGo,
-    CopiesLabels,
-    AnyValue,
-    KeepsEntries,
-    MissesEntries,
-    HoldsAll,
-    DeletesOthers,
-    Remembers,
-    SparesChanged,
-    FirstWithoutVersion,
-    GivesUp,
-    EmptyDiffers,
-    AnyCase,
-    CachedCopy,
-    SwallowsConflict,
-    KeepsLast,
-    TrustsCopy,
-    SwallowsHold,
-    NearlyYes,
-    NearlyPublish,
-    NotInPublic,
-    RemembersHold,
-    FreshVersion,
-    ExistsIsDone,
-    EmptyStays,
-    NearlyFinalizer,
-    CopiesToDelete,
-    GoneIsChanged,
-    ConflictIsChanged,
-    LeavesEmpty,
-    LastFinalizer,
-    FirstFinalizer,
-    CachedDeletion,
-    ByPlace,
-    TakesFirst,
-    MergesData,
-    MakesAnew,
-    TenEntries,
-    CutsValues,
-    TrimsValues,
-    CutsName,
-    ValuesOnly,
-    TwoLabels,
+/// What is done, one after another, with an object that is being deleted.
+#[derive(Clone, Copy)]
+enum End {
+    Copy,
+    Delete,
+    Release,
 }
 
-fn host(read: Read, slip: Option<Slip>) -> Host {
-    Host::new(read, move |map, context| reconcile(map, context, slip))
+/// What comes of a finalizer that could not be put on, if that is no failure.
+#[derive(PartialEq)]
+enum Unheld {
+    GoesOn,
+    Ends,
 }
 
-/// The rule, with at most one part of it wrong.
-async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
-    let is = |one| slip == Some(one);
-    let map = Arc::new(as_read(&map, slip));
-    let seen = if is(Slip::TwoLabels) { 2 } else { usize::MAX };
-    let is_asked = map.metadata.labels.iter().flatten().take(seen).any(|(key, value)| {
-        let is_yes = match slip {
-            Some(Slip::AnyValue) => true,
-            Some(Slip::AnyCase) => value.eq_ignore_ascii_case("yes"),
-            Some(Slip::NearlyYes) => value.starts_with("yes"),
-            _ => value == "yes",
-        };
-        is_yes && (key == "publish" || is(Slip::NearlyPublish) && key.ends_with("publish"))
-    });
-    let namespace = map.metadata.namespace();
-    let wants_copy =
-        is_asked && !(is(Slip::NotInPublic) && namespace == PUBLIC) || is(Slip::CopiesAll) && namespace == "default";
+/// Where a copy is looked for.
+#[derive(Clone, Copy)]
+enum Looks {
+    AtServer,
+    Cache,
+    Nowhere,
+}
+
+/// How a copy is changed.
+#[derive(Clone, Copy)]
+enum Change {
+    Replaced,
+    Merged,
+    MadeAnew,
+}
+
+type Data = BTreeMap<String, String>;
+
+/// What decides.
+#[derive(Clone, Copy)]
+struct Rule {
+    /// What is read of an object's data.
+    read: fn(&Data) -> Data,
+    /// Whether it is to have a copy.
+    is_published: fn(&ConfigMap) -> bool,
+    /// What that is called.
+    name: fn(&ConfigMap) -> String,
+    /// The labels that it gets.
+    labels: fn(&ObjectMeta) -> Option<Data>,
+    /// Whether the finalizer is on a list.
+    is_held: fn(&[String]) -> bool,
+    /// Whether it is remembered that it is.
+    remembers_hold: bool,
+    /// What is done with an object that is being deleted.
+    at_end: &'static [End],
+    /// Also if the finalizer is not on its list.
+    ends_unheld: bool,
+    /// Whether the finalizer is put on.
+    holds: bool,
+    /// Whether it is put on what is not published, too.
+    holds_all: bool,
+    /// Whether the copy of what is not published is deleted.
+    deletes_others: bool,
+    /// Whether what is being deleted gets a copy.
+    copies_going: bool,
+    /// Whether the copy is made before the finalizer is there.
+    copies_first: bool,
+    /// Whether no finalizer is put on if there is a copy.
+    trusts_copy: bool,
+    /// What is made of a finalizer that could not be put on.
+    not_held: fn(Error) -> Result<Unheld, Error>,
+    /// Whether it is remembered what has a copy.
+    remembers: bool,
+    /// The list with the finalizer on it or without.
+    list: fn(&[String], bool) -> Vec<String>,
+    /// Whether the version is sent with a list of this length, on which the finalizer is put or not.
+    sends_version: fn(bool, usize) -> bool,
+    /// Whether that is read anew.
+    reads_version: bool,
+    /// The place in the list from which something is taken off; none: the list is written.
+    take_off: fn(&[String]) -> Option<usize>,
+    /// Whether a copy that somebody has changed stays.
+    spares_changed: bool,
+    /// Whether there is a copy to delete.
+    has_copy: fn(&ConfigMap, &Context) -> bool,
+    /// What is made of a deletion that fails.
+    deleted: fn(Error, &Context) -> Result<(), Error>,
+    /// Where a copy is looked for.
+    looks: Looks,
+    /// What is made of a creation that fails.
+    created: fn(Error) -> Result<(), Error>,
+    /// Whether a copy has to be changed, by its data and its original's.
+    differs: fn(&Option<Data>, &Option<Data>) -> bool,
+    /// How it is changed.
+    change: Change,
+    /// What is made of a failure of that.
+    changed: fn(Error) -> Result<(), Error>,
+}
+
+const RULE: Rule = Rule {
+    read: Data::clone,
+    is_published,
+    name: name_of_copy,
+    labels: |_| None,
+    is_held: |list| list.iter().any(|one| one == FINALIZER),
+    remembers_hold: false,
+    at_end: &[End::Delete, End::Release],
+    ends_unheld: false,
+    holds: true,
+    holds_all: false,
+    deletes_others: false,
+    copies_going: false,
+    copies_first: false,
+    trusts_copy: false,
+    not_held: Err,
+    remembers: false,
+    list: with_own,
+    sends_version: |_, _| true,
+    reads_version: false,
+    take_off: |_| None,
+    spares_changed: false,
+    has_copy: |_, _| true,
+    deleted: |error, _| if error.is_not_found() { Ok(()) } else { Err(error) },
+    looks: Looks::AtServer,
+    created: Err,
+    differs: |copy, map| copy != map,
+    change: Change::Replaced,
+    changed: Err,
+};
+
+fn host(read: Read, rule: Rule) -> Host {
+    Host::new(read, move |map, context| reconcile(map, context, rule))
+}
+
+async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>, rule: Rule) -> Result<Action, Error> {
+    let map = ConfigMap { data: map.data.as_ref().map(rule.read), ..ConfigMap::clone(&map) };
+    let (name, wants_copy) = ((rule.name)(&map), (rule.is_published)(&map));
     let is_going = map.metadata.deletion_timestamp.is_some();
-    let mut held: Vec<String> = if is(Slip::RemembersHold) { context.remembered() } else { Vec::new() };
-    let is_held = !is_going && held.contains(&name_of_copy(&map, slip)) || has_finalizer(&map, slip);
-    if is_going && (is_held || is(Slip::NeverLetsGo)) {
-        if is(Slip::ReleasesFirst) {
-            hold(&context, &map, false, slip).await?;
-        }
-        if is(Slip::CopiesToDelete) {
-            write_copy(&context, &map, slip).await?;
-        }
-        delete_copy(&context, &map, slip).await?;
-        if !is(Slip::ReleasesFirst) && !is(Slip::NeverReleases) {
-            hold(&context, &map, false, slip).await?;
+    let held: Vec<String> = if rule.remembers_hold { context.remembered() } else { Vec::new() };
+    let is_held = !is_going && held.contains(&name) || (rule.is_held)(list_of(&map));
+    if is_going && (is_held || rule.ends_unheld) {
+        for step in rule.at_end {
+            match step {
+                End::Copy => write_copy(&context, &map, rule).await?,
+                End::Delete => delete_copy(&context, &map, rule).await?,
+                End::Release => hold(&context, &map, false, rule).await?,
+            }
         }
     }
-    if is(Slip::HoldsAll) && !is_going && !is_held {
-        hold(&context, &map, true, slip).await?;
+    if rule.holds_all && !is_going && !is_held {
+        hold(&context, &map, true, rule).await?;
     }
-    if is(Slip::DeletesOthers) && !wants_copy && !is_going {
-        delete_copy(&context, &map, slip).await?;
+    if rule.deletes_others && !wants_copy && !is_going {
+        delete_copy(&context, &map, rule).await?;
     }
-    if !wants_copy || is_going && (is_held || !is(Slip::CopiesTheGoing)) {
+    if !wants_copy || is_going && (is_held || !rule.copies_going) {
         return Ok(Action::await_change());
     }
-    if is(Slip::CopiesFirst) && !is_held {
-        write_copy(&context, &map, slip).await?;
+    if rule.copies_first && !is_held {
+        write_copy(&context, &map, rule).await?;
     }
-    let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
-    let trusts = is(Slip::TrustsCopy) && !is_held && copies.get_opt(&name_of_copy(&map, slip)).await?.is_some();
-    if !is_held && !is_going && !is(Slip::NoFinalizer) && !is(Slip::HoldsAll) && !trusts {
-        match hold(&context, &map, true, slip).await {
-            Err(error) if error.is_conflict() && is(Slip::SwallowsConflict) => {}
-            Err(_) if is(Slip::SwallowsHold) => return Ok(Action::await_change()),
-            other => other?,
-        }
-        if is(Slip::RemembersHold) {
-            held.push(name_of_copy(&map, slip));
-            context.remember(&held);
-        }
-    }
-    let mut published: Vec<(String, Option<BTreeMap<String, String>>)> = context.remembered();
-    let this = (name_of_copy(&map, slip), map.data.clone());
-    if is(Slip::Remembers) && published.contains(&this) {
+    if rule.holds && !is_held && !is_going && hold_first(&context, &map, held, rule).await? == Unheld::Ends {
         return Ok(Action::await_change());
     }
-    write_copy(&context, &map, slip).await?;
-    if is(Slip::Remembers) {
-        published.push(this);
-        context.remember(&published);
-    }
+    publish(&context, &map, rule).await?;
     Ok(Action::await_change())
 }
 
-/// The object as a solution reads it, which may pass something over.
-fn as_read(map: &ConfigMap, slip: Option<Slip>) -> ConfigMap {
-    let value = |value: &String| match slip {
-        Some(Slip::CutsValues) => value.chars().take(100).collect(),
-        Some(Slip::TrimsValues) => value.trim().to_owned(),
-        _ => value.clone(),
-    };
-    let most = if slip == Some(Slip::TenEntries) { 10 } else { usize::MAX };
-    let entries = |data: &BTreeMap<String, String>| {
-        data.iter().take(most).map(|(key, text)| (key.clone(), value(text))).collect()
-    };
-    ConfigMap { data: map.data.as_ref().map(entries), ..map.clone() }
+/// Puts the finalizer on before there is a copy.
+async fn hold_first(
+    context: &Context,
+    map: &ConfigMap,
+    mut held: Vec<String>,
+    rule: Rule,
+) -> Result<Unheld, Error> {
+    let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
+    if rule.trusts_copy && copies.get_opt(&(rule.name)(map)).await?.is_some() {
+        return Ok(Unheld::GoesOn);
+    }
+    if let Err(error) = hold(context, map, true, rule).await {
+        return (rule.not_held)(error);
+    }
+    if rule.remembers_hold {
+        held.push((rule.name)(map));
+        context.remember(&held);
+    }
+    Ok(Unheld::GoesOn)
 }
 
-/// Whether the finalizer is on the object's list.
-fn has_finalizer(map: &ConfigMap, slip: Option<Slip>) -> bool {
-    let list = map.metadata.finalizers.as_deref().unwrap_or_default();
-    match slip {
-        Some(Slip::FirstFinalizer) => list.first().is_some_and(|one| one == FINALIZER),
-        Some(Slip::LastFinalizer) => list.last().is_some_and(|one| one == FINALIZER),
-        Some(Slip::NearlyFinalizer) => list.iter().any(|one| one.starts_with(FINALIZER)),
-        _ => list.iter().any(|one| one == FINALIZER),
+/// Writes the copy, unless it is remembered that this was done.
+async fn publish(context: &Context, map: &ConfigMap, rule: Rule) -> Result<(), Error> {
+    let mut published: Vec<(String, Option<Data>)> = context.remembered();
+    let this = ((rule.name)(map), map.data.clone());
+    if rule.remembers && published.contains(&this) {
+        return Ok(());
     }
+    write_copy(context, map, rule).await?;
+    if rule.remembers {
+        published.push(this);
+        context.remember(&published);
+    }
+    Ok(())
+}
+
+fn is_published(map: &ConfigMap) -> bool {
+    has_label(map, |key, value| key == "publish" && value == "yes")
+}
+
+fn has_label(map: &ConfigMap, is: fn(&str, &str) -> bool) -> bool {
+    map.metadata.labels.iter().flatten().any(|(key, value)| is(key, value))
+}
+
+fn list_of(map: &ConfigMap) -> &[String] {
+    map.metadata.finalizers.as_deref().unwrap_or_default()
+}
+
+fn with_own(list: &[String], on: bool) -> Vec<String> {
+    let others = list.iter().filter(|one| *one != FINALIZER).cloned();
+    others.chain(on.then(|| FINALIZER.to_owned())).collect()
+}
+
+/// Whoever does not see that it is on the list puts it there once more.
+fn once_more(list: &[String], on: bool) -> Vec<String> {
+    if on { [list, &[FINALIZER.to_owned()]].concat() } else { with_own(list, on) }
 }
 
 /// Puts the finalizer on the object's list, or takes it off.
-async fn hold(context: &Context, map: &ConfigMap, on: bool, slip: Option<Slip>) -> Result<(), Error> {
-    let meta = &map.metadata;
-    let mut list = meta.finalizers.clone().unwrap_or_default();
-    // Whoever does not see that it is on the list puts it there once more.
-    let stays = on && matches!(slip, Some(Slip::FirstFinalizer | Slip::LastFinalizer));
-    list.retain(|one| stays || one != FINALIZER && (on || slip != Some(Slip::TakesAll)));
-    list.extend(on.then(|| FINALIZER.to_owned()));
-    let says_none = slip == Some(Slip::FirstWithoutVersion) && on && list.len() == 1;
-    let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), meta.namespace());
-    let name = meta.name();
-    let fresh = if on && slip == Some(Slip::FreshVersion) { Some(maps.get(name).await?.metadata) } else { None };
-    let meta = fresh.as_ref().unwrap_or(meta);
-    let version = meta.resource_version.as_ref().filter(|_| slip != Some(Slip::IgnoresVersion) && !says_none);
-    let patch = match slip {
-        Some(Slip::ByPlace | Slip::TakesFirst) if !on => take_off(map, slip),
-        _ => Patch::Merge(json!({"metadata": {"finalizers": list, "resourceVersion": version}})),
+async fn hold(context: &Context, map: &ConfigMap, on: bool, rule: Rule) -> Result<(), Error> {
+    let list = (rule.list)(list_of(map), on);
+    let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), map.metadata.namespace());
+    let name = map.metadata.name();
+    let version = match rule.reads_version && on {
+        true => maps.get(name).await?.metadata.resource_version,
+        false => map.metadata.resource_version.clone(),
+    };
+    let version = version.filter(|_| (rule.sends_version)(on, list.len()));
+    let patch = match (rule.take_off)(list_of(map)).filter(|_| !on) {
+        Some(place) => Patch::Json(json!([{"op": "remove", "path": format!("/metadata/finalizers/{place}")}])),
+        None => Patch::Merge(json!({"metadata": {"finalizers": list, "resourceVersion": version}})),
     };
     maps.patch(name, &PatchParams::default(), &patch).await.map(drop)
 }
 
-/// Takes a finalizer off by its place.
-fn take_off(map: &ConfigMap, slip: Option<Slip>) -> Patch<Value> {
-    let known = map.metadata.finalizers.iter().flatten().position(|one| one == FINALIZER).unwrap_or(0);
-    let place = if slip == Some(Slip::TakesFirst) { 0 } else { known };
-    Patch::Json(json!([{"op": "remove", "path": format!("/metadata/finalizers/{place}")}]))
-}
-
-async fn delete_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
+async fn delete_copy(context: &Context, map: &ConfigMap, rule: Rule) -> Result<(), Error> {
     let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
-    if slip == Some(Slip::SparesChanged) {
-        let copy = copies.get_opt(&name_of_copy(map, slip)).await?;
-        if copy.is_none_or(|copy| copy.data != map.data) {
-            return Ok(());
-        }
-    }
-    if slip == Some(Slip::LeavesEmpty) && map.data.is_none()
-        || slip == Some(Slip::CachedDeletion) && cached_copy(context, map).is_none()
-    {
+    let name = (rule.name)(map);
+    if rule.spares_changed && copies.get_opt(&name).await?.is_none_or(|copy| copy.data != map.data) {
         return Ok(());
     }
-    match copies.delete(&name_of_copy(map, slip), &DeleteParams::default()).await {
-        Err(error) if error.is_not_found() && slip != Some(Slip::GoneIsFailure) => Ok(()),
-        Err(_) if slip == Some(Slip::ReleasesAnyway) => Ok(()),
-        Err(error) if slip == Some(Slip::GivesUp) => {
-            let failures: u32 = context.remembered();
-            context.remember(&(failures + 1));
-            if failures < 1 { Err(error) } else { Ok(()) }
-        }
-        other => other,
+    if !(rule.has_copy)(map, context) {
+        return Ok(());
     }
+    copies.delete(&name, &DeleteParams::default()).await.or_else(|error| (rule.deleted)(error, context))
 }
 
-async fn write_copy(context: &Context, map: &ConfigMap, slip: Option<Slip>) -> Result<(), Error> {
+async fn write_copy(context: &Context, map: &ConfigMap, rule: Rule) -> Result<(), Error> {
     let copies: Api<ConfigMap> = Api::namespaced(context.client.clone(), PUBLIC);
-    let name = name_of_copy(map, slip);
-    let there = match slip {
-        Some(Slip::CachedCopy) => cached_copy(context, map),
-        Some(Slip::AlwaysCreates) => None,
-        _ => copies.get_opt(&name).await?,
+    let name = (rule.name)(map);
+    let metadata =
+        ObjectMeta { name: Some(name.clone()), labels: (rule.labels)(&map.metadata), ..ObjectMeta::default() };
+    let whole = ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() };
+    let there = match rule.looks {
+        Looks::AtServer => copies.get_opt(&name).await?,
+        Looks::Cache => cached_copy(context, &name),
+        Looks::Nowhere => None,
     };
-    match there {
-        None => match copies.create(&PostParams::default(), &copy_of(map, slip)).await {
-            Err(error) if error.is_already_exists() && slip == Some(Slip::ExistsIsDone) => Ok(()),
-            Err(error) if error.is_already_exists() && slip == Some(Slip::AlwaysCreates) => {
-                copies.replace(&name, &PostParams::default(), &copy_of(map, slip)).await.map(drop)
+    let Some(copy) = there else {
+        return match (copies.create(&PostParams::default(), &whole).await, rule.looks) {
+            (Err(error), Looks::Nowhere) if error.is_already_exists() => {
+                copies.replace(&name, &PostParams::default(), &whole).await.map(drop)
             }
-            made => unless(slip == Some(Slip::SwallowsCreation), made),
-        },
-        Some(copy) if differs(&copy, map, slip) && slip == Some(Slip::MergesData) => {
+            (made, _) => made.map(drop).or_else(rule.created),
+        };
+    };
+    if !(rule.differs)(&copy.data, &map.data) {
+        return Ok(());
+    }
+    match rule.change {
+        Change::Replaced => {
+            let copy = ConfigMap { data: map.data.clone(), ..copy };
+            copies.replace(&name, &PostParams::default(), &copy).await.map(drop).or_else(rule.changed)
+        }
+        Change::Merged => {
             let patch = Patch::Merge(json!({"data": map.data}));
             copies.patch(&name, &PatchParams::default(), &patch).await.map(drop)
         }
-        Some(copy) if differs(&copy, map, slip) && slip == Some(Slip::MakesAnew) => {
+        Change::MadeAnew => {
             copies.delete(&name, &DeleteParams::default()).await?;
-            copies.create(&PostParams::default(), &copy_of(map, slip)).await.map(drop)
+            copies.create(&PostParams::default(), &whole).await.map(drop)
         }
-        Some(copy) if differs(&copy, map, slip) => {
-            let copy = ConfigMap { data: map.data.clone(), ..copy };
-            match copies.replace(&name, &PostParams::default(), &copy).await {
-                Err(error) if error.is_not_found() && slip == Some(Slip::GoneIsChanged) => Ok(()),
-                Err(error) if error.is_conflict() && slip == Some(Slip::ConflictIsChanged) => Ok(()),
-                changed => unless(slip == Some(Slip::SwallowsChange), changed),
-            }
-        }
-        Some(_) => Ok(()),
     }
-}
-
-/// The copy as it is made.
-fn copy_of(map: &ConfigMap, slip: Option<Slip>) -> ConfigMap {
-    let labels = map.metadata.labels.clone().filter(|_| slip == Some(Slip::CopiesLabels));
-    let metadata = ObjectMeta { name: Some(name_of_copy(map, slip)), labels, ..ObjectMeta::default() };
-    ConfigMap { metadata, data: map.data.clone(), ..ConfigMap::default() }
 }
 
 /// The copy as the cache shows it.
-fn cached_copy(context: &Context, map: &ConfigMap) -> Option<ConfigMap> {
-    let name = name_of_copy(map, None);
+fn cached_copy(context: &Context, name: &str) -> Option<ConfigMap> {
     let mut cached = context.store::<ConfigMap>().state().into_iter().map(|one| (*one).clone());
-    cached.find(|one| one.metadata.namespace.as_deref() == Some(PUBLIC) && one.metadata.name.as_ref() == Some(&name))
+    cached.find(|one| one.metadata.namespace.as_deref() == Some(PUBLIC) && one.metadata.name.as_deref() == Some(name))
 }
 
-/// Whether a copy has to be changed.
-fn differs(copy: &ConfigMap, map: &ConfigMap, slip: Option<Slip>) -> bool {
-    let has = |one: &ConfigMap, entry: (&String, &String)| one.data.iter().flatten().any(|there| there == entry);
-    match slip {
-        Some(Slip::NeverChanges) => false,
-        Some(Slip::AlwaysChanges) => true,
-        Some(Slip::KeepsEntries) => map.data.iter().flatten().any(|entry| !has(copy, entry)),
-        Some(Slip::MissesEntries) => copy.data.iter().flatten().any(|entry| !has(map, entry)),
-        Some(Slip::EmptyDiffers) => copy.data != Some(map.data.clone().unwrap_or_default()),
-        Some(Slip::EmptyStays) => copy.data.is_some() && copy.data != map.data,
-        Some(Slip::ValuesOnly) => {
-            !copy.data.iter().flatten().map(|one| one.1).eq(map.data.iter().flatten().map(|one| one.1))
+/// Whether one lacks an entry of the other.
+fn lacks(one: &Option<Data>, other: &Option<Data>) -> bool {
+    let is_there = |entry: (&String, &String)| one.iter().flatten().any(|there| there == entry);
+    other.iter().flatten().any(|entry| !is_there(entry))
+}
+
+fn name_of_copy(map: &ConfigMap) -> String {
+    format!("{}-{}", map.metadata.namespace(), map.metadata.name())
+}
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+    no_finalizer: "it has no finalizer, so the object goes and the copy stays" => { holds: false };
+    copies_first: "it makes the copy before the finalizer is there" => { copies_first: true };
+    releases_first: "it takes its finalizer off before the copy is deleted" => { at_end: &[End::Release, End::Delete] };
+    releases_anyway: "it takes its finalizer off even if the copy could not be deleted" => { deleted: |_, _| Ok(()) };
+    gone_is_failure: "it takes it for a failure that the copy is gone already" => { deleted: |error, _| Err(error) };
+    never_releases: "it never takes its finalizer off" => { at_end: &[End::Delete] };
+    takes_all: "it takes the finalizers of others off too"
+        => { list: |list, on| if on { with_own(list, on) } else { Vec::new() } };
+    ignores_version: "it writes the list of finalizers without the version that it has read"
+        => { sends_version: |_, _| false };
+    copies_the_going: "it makes a copy of an object that is being deleted" => { copies_going: true };
+    never_changes: "it does not change a copy that is there" => { differs: |_, _| false };
+    always_writes: "a copy is written again, though it is as its original"
+        => { differs: |_, _| true }
+        | { looks: Looks::Nowhere };
+    copies_all: "it copies what nobody has asked it to"
+        => { is_published: |map| is_published(map) || map.metadata.namespace() == "default" };
+    swallows_creation: "it takes a copy that could not be made for made" => { created: |_| Ok(()) };
+    swallows_change: "it takes a copy that could not be changed for changed"
+        => { changed: |_| Ok(()) }
+        | { changed: |error| if error.is_conflict() { Ok(()) } else { Err(error) } };
+    never_lets_go: "it goes on with an object after its finalizer is off" => { ends_unheld: true };
+    copies_labels: "the copy has the labels of its original, and so it gets a copy too"
+        => { labels: |meta| meta.labels.clone() };
+    any_value: "it does not look at the value of the label"
+        => { is_published: |map| has_label(map, |key, _| key == "publish") };
+    keeps_entries: "an entry that is gone stays in the copy if nothing else has changed"
+        => { differs: |copy, map| lacks(copy, map) };
+    misses_entries: "an entry that is new does not get into the copy if nothing else has changed"
+        => { differs: |copy, map| lacks(map, copy) };
+    holds_all: "its finalizer is put on what is not published too"
+        => {
+            holds: false,
+            holds_all: true
+        };
+    deletes_others: "it deletes what has the name of a copy, of something that is not published"
+        => { deletes_others: true };
+    remembers: "it remembers what it has published, and does not forget it when that is deleted" => { remembers: true };
+    spares_changed: "a copy that somebody has changed is not deleted" => { spares_changed: true };
+    first_without_version: "it puts its finalizer on an empty list without the version that it has read"
+        => { sends_version: |on, length| !on || length > 1 };
+    gives_up: "it gives up after a while, and takes its finalizer off with the copy still there"
+        => {
+            deleted: |error, context| {
+                let failures: u32 = context.remembered();
+                if error.is_not_found() {
+                    return Ok(());
+                }
+                context.remember(&(failures + 1));
+                if failures < 1 { Err(error) } else { Ok(()) }
+            }
+        };
+    empty_differs: "a copy without data is written again each time"
+        => { differs: |copy, map| *copy != Some(map.clone().unwrap_or_default()) };
+    any_case: "it takes YES for yes"
+        => { is_published: |map| has_label(map, |key, value| key == "publish" && value.eq_ignore_ascii_case("yes")) };
+    cached_copy: "it looks at the copy in its cache, which may be behind" => { looks: Looks::Cache };
+    swallows_conflict: "it goes on although its finalizer could not be put on"
+        => { not_held: |error| if error.is_conflict() { Ok(Unheld::GoesOn) } else { Err(error) } };
+    keeps_last: "the copy keeps its data when the original has none left"
+        => { differs: |copy, map| map.is_some() && copy != map };
+    trusts_copy: "it puts no finalizer on if there is a copy already" => { trusts_copy: true };
+    swallows_hold: "it takes its finalizer for put on though the call has failed" => { not_held: |_| Ok(Unheld::Ends) };
+    nearly_yes: "it takes for yes what only begins like it"
+        => { is_published: |map| has_label(map, |key, value| key == "publish" && value.starts_with("yes")) };
+    nearly_publish: "it takes a label for publish whose name only ends like that"
+        => { is_published: |map| has_label(map, |key, value| key.ends_with("publish") && value == "yes") };
+    not_in_public: "nothing is published that is in the namespace of the copies itself"
+        => { is_published: |map| is_published(map) && map.metadata.namespace() != PUBLIC };
+    remembers_hold: "it remembers what has its finalizer by name: what is made again gets none"
+        => { remembers_hold: true };
+    fresh_version: "it reads the version of the list anew, and writes the list that it knew before"
+        => { reads_version: true };
+    exists_is_done: "it is content with a copy that somebody else has made meanwhile"
+        => { created: |error| if error.is_already_exists() { Ok(()) } else { Err(error) } };
+    empty_stays: "a copy that has no data never gets any" => { differs: |copy, map| copy.is_some() && copy != map };
+    nearly_finalizer: "it takes a finalizer for its own whose name only begins like that"
+        => { is_held: |list| list.iter().any(|one| one.starts_with(FINALIZER)) };
+    copies_to_delete: "it makes a copy that is missing, only to delete it"
+        => { at_end: &[End::Copy, End::Delete, End::Release] };
+    gone_is_changed: "it takes a copy that somebody has deleted meanwhile for changed"
+        => { changed: |error| if error.is_not_found() { Ok(()) } else { Err(error) } };
+    leaves_empty: "a copy without data is not deleted" => { has_copy: |map, _| map.data.is_some() };
+    one_end: "it looks for its finalizer at one end of the list only"
+        => {
+            is_held: |list| list.last().is_some_and(|one| one == FINALIZER),
+            list: once_more
         }
-        Some(Slip::KeepsLast) => map.data.is_some() && copy.data != map.data,
-        _ => copy.data != map.data,
-    }
-}
-
-/// What came of a call, unless nobody looks at it.
-fn unless(swallowed: bool, written: Result<ConfigMap, Error>) -> Result<(), Error> {
-    if swallowed { Ok(()) } else { written.map(drop) }
-}
-
-fn name_of_copy(map: &ConfigMap, slip: Option<Slip>) -> String {
-    let part = |part: &Option<String>| part.clone().unwrap_or_default();
-    let most = if slip == Some(Slip::CutsName) { 20 } else { usize::MAX };
-    let name: String = part(&map.metadata.name).chars().take(most).collect();
-    format!("{}-{name}", part(&map.metadata.namespace))
-}
+        | {
+            is_held: |list| list.first().is_some_and(|one| one == FINALIZER),
+            list: once_more
+        };
+    cached_deletion: "it asks its cache, which may be behind, whether there is a copy to delete"
+        => { has_copy: |map, context| cached_copy(context, &name_of_copy(map)).is_some() };
+    by_place: "it takes off what is at the place where its cache shows its finalizer; that may be another's by now"
+        => { take_off: |list| Some(list.iter().position(|one| one == FINALIZER).unwrap_or(0)) };
+    takes_first: "it takes the first finalizer off, whoever it is of" => { take_off: |_| Some(0) };
+    merges_data: "it merges the new data into those of the copy, and what is gone stays there"
+        => { change: Change::Merged };
+    makes_anew: "the copy is deleted and made anew; meanwhile there is none" => { change: Change::MadeAnew };
+    ten_entries: "of many entries, the copy has the first ten"
+        => { read: |data| data.iter().take(10).map(|(key, text)| (key.clone(), text.clone())).collect() };
+    cuts_values: "the copy has the beginning of a long value only"
+        => { read: |data| data.iter().map(|(key, text)| (key.clone(), text.chars().take(100).collect())).collect() };
+    trims_values: "spaces around a value are not in its copy"
+        => { read: |data| data.iter().map(|(key, text)| (key.clone(), text.trim().to_owned())).collect() };
+    cuts_name: "the name of the copy has only the beginning of a long name"
+        => {
+            name: |map| {
+                let begin: String = map.metadata.name().chars().take(20).collect();
+                format!("{}-{begin}", map.metadata.namespace())
+            }
+        };
+    values_only: "of the data of a copy it compares the values only, and not what they are called"
+        => {
+            differs: |copy, map| {
+                let [copy, map] = [copy, map].map(|data| data.iter().flatten().map(|(_, value)| value));
+                !copy.eq(map)
+            }
+        };
+    two_labels: "of the labels of an object it looks at two only"
+        => {
+            is_published: |map| {
+                let mut labels = map.metadata.labels.iter().flatten().take(2);
+                labels.any(|(key, value)| key == "publish" && value == "yes")
+            }
+        };
+};
 
 #[cfg(test)]
 mod tests {

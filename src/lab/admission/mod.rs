@@ -6,9 +6,12 @@
 //!
 //! Left out: all other defaults, the volume with the account's token, preemption policies, names that are generated.
 
-use k8s_openapi::api::core::v1::{Container, Pod, Toleration};
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Toleration};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::function::Function;
+use super::mistake::{Mistake, mistakes};
 use super::words::Part;
 use super::{Exercise, Judging, admitting};
 use crate::exercise::admission::{Admitted, Case, Cluster, admitted};
@@ -34,108 +37,28 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Admission;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    NoTagIsOld,
-    OverwritesPolicy,
-    LatestSomewhere,
-    PortIsTag,
-    DigestIgnored,
-    NoInit,
-    NeverLooksUp,
-    DefaultIsThere,
-    AnyNamespace,
-    AccountOverwritten,
-    UnknownClassIsZero,
-    NoGlobalDefault,
-    ClassUnnamed,
-    GivenNumberWins,
-    ClassFirst,
-    Replaces,
-    AlwaysAdds,
-    KeyIsEnough,
-    NeedsKey,
-    NeedsEffect,
-    ForEver,
-    FirstInit,
-    FirstTaintOnly,
-    ChangesMore,
-    EndsWithLatest,
-    AccountBeginsAlike,
-    DefaultUnnamed,
-    AnyCase,
-    BeginningOfName,
-    GoingIsGone,
-    NamespaceAlike,
-    SystemIsThere,
-    DaemonSpared,
-    SidecarSpared,
-    FewClasses,
-}
-
 impl Function for Admission {
     type Question = Case;
     type Answer = Result<Admitted, String>;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("an image without a tag is not pulled each time; no tag means latest", Slip::NoTagIsOld),
-        ("a pull policy that the Pod has is overwritten", Slip::OverwritesPolicy),
-        ("`latest` anywhere in the image's name is taken for the tag", Slip::LatestSomewhere),
-        ("the port of a registry is taken for a tag", Slip::PortIsTag),
-        ("an image with a digest and no tag is taken for latest", Slip::DigestIgnored),
-        ("init containers get no pull policy", Slip::NoInit),
-        ("nobody looks whether the account is there", Slip::NeverLooksUp),
-        ("only an account that the Pod names is looked up; `default` may be absent too", Slip::DefaultIsThere),
-        ("an account of another namespace is taken", Slip::AnyNamespace),
-        ("every Pod gets the account `default`", Slip::AccountOverwritten),
-        ("an unknown class counts as none; it is refused", Slip::UnknownClassIsZero),
-        ("the class that is the global default is not used", Slip::NoGlobalDefault),
-        ("the name of the global default is not written into the Pod", Slip::ClassUnnamed),
-        ("a number that does not fit the class is accepted", Slip::GivenNumberWins),
-        ("the class is checked before the account, so that the wrong reason is given", Slip::ClassFirst),
-        ("the Pod's own tolerations are lost", Slip::Replaces),
-        ("tolerations are added although the Pod has its own for that taint", Slip::AlwaysAdds),
-        ("a toleration of the same key but another effect is taken for enough", Slip::KeyIsEnough),
-        ("a toleration without a key is not recognised; it covers every taint", Slip::NeedsKey),
-        ("a toleration without an effect is not recognised; it covers every effect", Slip::NeedsEffect),
-        ("the tolerations that are added last for ever; they last 300 seconds", Slip::ForEver),
-        ("only the first of the init containers gets a pull policy", Slip::FirstInit),
-        ("the effect of a toleration is compared for one of the two taints only", Slip::FirstTaintOnly),
-        ("other defaults are written into the Pod too; that is done elsewhere", Slip::ChangesMore),
-        ("a tag that ends with latest is taken for latest", Slip::EndsWithLatest),
-        ("an account whose name only begins so is taken", Slip::AccountBeginsAlike),
-        ("a Pod that names the class that is the global default is refused", Slip::DefaultUnnamed),
-        ("capitals in a tag are not looked at; Latest is another tag than latest", Slip::AnyCase),
-        ("the reason calls the Pod by its generateName, though it has a name by now", Slip::BeginningOfName),
-        ("an account that is being deleted is taken for absent; it is there until it is gone", Slip::GoingIsGone),
-        ("an account of a namespace whose name only begins alike is taken", Slip::NamespaceAlike),
-        ("a class whose name begins with system- is not looked for", Slip::SystemIsThere),
-        (
-            "the Pods of a DaemonSet get no tolerations; its controller may give them some, this does not ask",
-            Slip::DaemonSpared,
-        ),
-        ("an init container that stays, with restartPolicy Always, gets no pull policy", Slip::SidecarSpared),
-        ("only the first few classes are looked at", Slip::FewClasses),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         questions::all()
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Result<Admitted, String> {
+    fn answer(rule: &Rule, case: &Case) -> Result<Admitted, String> {
         let mut pod = case.pod.clone();
-        let meta = pod.metadata.clone();
-        let beginning = meta.generate_name.filter(|_| slip == Some(Slip::BeginningOfName));
-        let name = beginning.or(meta.name).unwrap_or_default();
+        let name = (rule.name)(&pod.metadata).unwrap_or_default();
         let refused = |why: String| format!("pods \"{name}\" is forbidden: {why}");
-        admit(&mut pod, &case.cluster, slip).map_err(refused)?;
+        admit(rule, &mut pod, &case.cluster).map_err(refused)?;
         Ok(admitted(&case.pod, &pod))
     }
 
     fn property(case: &Case, given: Option<&Self::Answer>) -> &'static str {
-        match (Admission::rule(case, None), given) {
+        match (Admission::right(case), given) {
             (_, None) => "every Pod gets an answer",
             (Err(_), Some(Ok(_))) => "a Pod that names what is not there, or a number that does not fit, is refused",
             (Ok(_), Some(Err(_))) => "a Pod with nothing wrong is not refused",
@@ -164,131 +87,248 @@ impl Function for Admission {
 /// `--default-not-ready-toleration-seconds` and `--default-unreachable-toleration-seconds` are for these.
 const TAINTS: [&str; 2] = [NOT_READY, UNREACHABLE];
 
-fn admit(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), String> {
-    let is = |one| slip == Some(one);
+/// What decides.
+pub(super) struct Rule {
+    /// What a Pod is called.
+    name: fn(&ObjectMeta) -> Option<String>,
+    /// So many init containers get a pull policy.
+    init: usize,
+    /// Whether a container gets one.
+    gets_policy: fn(&Container) -> bool,
+    /// Whether an image is the latest of its name.
+    is_latest: fn(&str) -> bool,
+    /// The account that a Pod names.
+    account: fn(&PodSpec) -> Option<String>,
+    /// Whether an account is that of this namespace and name.
+    is_account: fn(&ObjectMeta, &str, &str) -> bool,
+    /// Whether it is there: whether the Pod names it, and whether it was found.
+    is_there: fn(bool, bool) -> bool,
+    /// Whether the class is looked at before the account.
+    class_first: bool,
+    /// So many classes are looked at.
+    classes: usize,
+    /// Whether a class is for Pods that name none.
+    is_default: fn(&PriorityClass) -> bool,
+    /// Whether a class has this name.
+    is_class: fn(&PriorityClass, &str) -> bool,
+    /// Whether a Pod is refused that names such a class, which is not there.
+    is_unknown: fn(&str) -> bool,
+    /// The priority, by what the Pod says and what its class does; none: the Pod is refused.
+    priority: fn(Option<i32>, i32) -> Option<i32>,
+    /// The name of the class, by what the Pod says, and that of the class that was found.
+    class_name: fn(Option<String>, Option<String>) -> Option<String>,
+    /// Whether a Pod gets no tolerations.
+    is_spared: fn(&ObjectMeta) -> bool,
+    /// Whether a toleration of its own covers a taint.
+    covers: fn(&Toleration, &str) -> bool,
+    /// What becomes of those of its own.
+    kept: fn(&mut Vec<Toleration>),
+    /// For how long it tolerates.
+    seconds: Option<i64>,
+    /// What else becomes of it.
+    besides: fn(&mut PodSpec),
+}
+
+const RULE: Rule = Rule {
+    name: |meta| meta.name.clone(),
+    init: usize::MAX,
+    gets_policy: |container| container.image_pull_policy.is_none(),
+    is_latest,
+    account: |spec| spec.service_account_name.clone(),
+    is_account,
+    is_there: |_, is_found| is_found,
+    class_first: false,
+    classes: usize::MAX,
+    is_default: |class| class.global_default == Some(true),
+    is_class: |class, name| class.metadata.name.as_deref() == Some(name),
+    is_unknown: |_| true,
+    priority: |given, computed| given.is_none_or(|given| given == computed).then_some(computed),
+    class_name: |_, found| found,
+    is_spared: |_| false,
+    covers,
+    kept: |_| {},
+    seconds: Some(300),
+    besides: |_| {},
+};
+
+fn is_latest(image: &str) -> bool {
+    tag(image).map_or(!has_digest(image), |tag| tag == "latest")
+}
+
+fn has_digest(image: &str) -> bool {
+    image.contains('@')
+}
+
+fn tag(image: &str) -> Option<&str> {
+    let name = image.split_once('@').map_or(image, |(name, _)| name);
+    Some(name.rsplit('/').next()?.split_once(':')?.1)
+}
+
+fn is_account(meta: &ObjectMeta, namespace: &str, account: &str) -> bool {
+    meta.namespace.as_deref() == Some(namespace) && meta.name.as_deref() == Some(account)
+}
+
+fn covers(one: &Toleration, taint: &str) -> bool {
+    has_key(one, taint) && one.effect.as_deref().is_none_or(|effect| effect == "NoExecute")
+}
+
+fn has_key(one: &Toleration, taint: &str) -> bool {
+    one.key.as_deref().is_none_or(|key| key == taint)
+}
+
+fn admit(rule: &Rule, pod: &mut Pod, cluster: &Cluster) -> Result<(), String> {
+    let spec = pod.spec.get_or_insert_default();
+    let init = spec.init_containers.iter_mut().flatten().take(rule.init);
+    init.chain(&mut spec.containers).for_each(|container| set_pull_policy(rule, container));
+    let checks: [fn(&Rule, &mut Pod, &Cluster) -> Result<(), String>; 2] = match rule.class_first {
+        true => [set_priority, set_account],
+        false => [set_account, set_priority],
+    };
+    checks.iter().try_for_each(|check| check(rule, pod, cluster))?;
+    add_tolerations(rule, pod);
+    (rule.besides)(pod.spec.get_or_insert_default());
+    Ok(())
+}
+
+fn set_pull_policy(rule: &Rule, container: &mut Container) {
+    let is_latest = (rule.is_latest)(container.image.as_deref().unwrap_or_default());
+    if (rule.gets_policy)(container) {
+        container.image_pull_policy = Some(if is_latest { "Always" } else { "IfNotPresent" }.to_owned());
+    }
+}
+
+fn set_account(rule: &Rule, pod: &mut Pod, cluster: &Cluster) -> Result<(), String> {
     let namespace = pod.metadata.namespace.clone().unwrap_or_default();
     let spec = pod.spec.get_or_insert_default();
-    let most = match slip {
-        Some(Slip::NoInit) => 0,
-        Some(Slip::FirstInit) => 1,
-        _ => usize::MAX,
-    };
-    let init = spec.init_containers.iter_mut().flatten().take(most);
-    init.chain(&mut spec.containers).for_each(|container| set_pull_policy(container, slip));
-    let named = spec.service_account_name.clone().filter(|_| !is(Slip::AccountOverwritten));
+    let named = (rule.account)(spec);
     let account = named.clone().unwrap_or_else(|| "default".to_owned());
     spec.service_account_name = Some(account.clone());
-    let mut accounts = cluster.accounts.iter().map(|one| &one.metadata);
-    let there = is(Slip::NeverLooksUp)
-        || (named.is_none() && is(Slip::DefaultIsThere))
-        || accounts.any(|one| {
-            let same = |name: &String| *name == account || is(Slip::AccountBeginsAlike) && name.starts_with(&account);
-            one.name.as_ref().is_some_and(same)
-                && one.namespace.as_ref().is_some_and(|its| {
-                    *its == namespace
-                        || is(Slip::AnyNamespace)
-                        || is(Slip::NamespaceAlike) && namespace.starts_with(its.as_str())
-                })
-                && !(one.deletion_timestamp.is_some() && is(Slip::GoingIsGone))
-        });
-    let looked_up = match there {
+    let is_found = cluster.accounts.iter().any(|one| (rule.is_account)(&one.metadata, &namespace, &account));
+    match (rule.is_there)(named.is_some(), is_found) {
         true => Ok(()),
         false => Err(format!(
             "error looking up service account {namespace}/{account}: serviceaccount \"{account}\" not found"
         )),
-    };
-    if is(Slip::ClassFirst) {
-        set_priority(pod, cluster, slip)?;
-        looked_up?;
-    } else {
-        looked_up?;
-        set_priority(pod, cluster, slip)?;
-    }
-    add_tolerations(pod, slip);
-    if is(Slip::ChangesMore) {
-        pod.spec.get_or_insert_default().restart_policy = Some("Always".to_owned());
-    }
-    Ok(())
-}
-
-fn set_pull_policy(container: &mut Container, slip: Option<Slip>) {
-    let image = container.image.as_deref().unwrap_or_default();
-    let policy = if is_latest(image, slip) { "Always" } else { "IfNotPresent" };
-    if container.restart_policy.is_some() && slip == Some(Slip::SidecarSpared) {
-        return;
-    }
-    if container.image_pull_policy.is_none() || slip == Some(Slip::OverwritesPolicy) {
-        container.image_pull_policy = Some(policy.to_owned());
     }
 }
 
-fn is_latest(image: &str, slip: Option<Slip>) -> bool {
-    let is = |one| slip == Some(one);
-    let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
-    let last = if is(Slip::PortIsTag) { name } else { name.rsplit('/').next().unwrap_or(name) };
-    match last.split_once(':') {
-        _ if is(Slip::LatestSomewhere) && image.contains("latest") => true,
-        Some((_, tag)) if is(Slip::AnyCase) => tag.eq_ignore_ascii_case("latest"),
-        Some((_, tag)) => tag == "latest" || is(Slip::EndsWithLatest) && tag.ends_with("latest"),
-        None => (digest.is_none() || is(Slip::DigestIgnored)) && !is(Slip::NoTagIsOld),
-    }
-}
-
-fn set_priority(pod: &mut Pod, cluster: &Cluster, slip: Option<Slip>) -> Result<(), String> {
-    let is = |one| slip == Some(one);
+fn set_priority(rule: &Rule, pod: &mut Pod, cluster: &Cluster) -> Result<(), String> {
     let spec = pod.spec.get_or_insert_default();
-    let most = if is(Slip::FewClasses) { 4 } else { usize::MAX };
-    let mut classes = cluster.classes.iter().take(most);
+    let mut classes = cluster.classes.iter().take(rule.classes);
     let class = match &spec.priority_class_name {
-        None => classes.find(|one| one.global_default == Some(true) && !is(Slip::NoGlobalDefault)),
-        Some(name) => match classes.find(|one| {
-            let hidden = is(Slip::DefaultUnnamed) && one.global_default == Some(true);
-            one.metadata.name.as_ref() == Some(name) && !hidden
-        }) {
-            None if !(is(Slip::UnknownClassIsZero) || is(Slip::SystemIsThere) && name.starts_with("system-")) => {
-                return Err(format!("no PriorityClass with name {name} was found"));
-            }
+        None => classes.find(|one| (rule.is_default)(one)),
+        Some(name) => match classes.find(|one| (rule.is_class)(one, name)) {
+            None if (rule.is_unknown)(name) => return Err(format!("no PriorityClass with name {name} was found")),
             found => found,
         },
     };
     let computed = class.and_then(|class| class.value).unwrap_or(0);
-    if let Some(given) = spec.priority.filter(|given| *given != computed && !is(Slip::GivenNumberWins)) {
+    let Some(priority) = (rule.priority)(spec.priority, computed) else {
+        let given = spec.priority.unwrap_or_default();
         return Err(format!(
             "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller \
              computed {computed} from the given PriorityClass name"
         ));
-    }
-    if !is(Slip::ClassUnnamed) {
-        spec.priority_class_name = class.and_then(|class| class.metadata.name.clone());
-    }
-    spec.priority = Some(if is(Slip::GivenNumberWins) { spec.priority.unwrap_or(computed) } else { computed });
+    };
+    let found = class.and_then(|class| class.metadata.name.clone());
+    spec.priority_class_name = (rule.class_name)(spec.priority_class_name.take(), found);
+    spec.priority = Some(priority);
     Ok(())
 }
 
-fn add_tolerations(pod: &mut Pod, slip: Option<Slip>) {
-    let is = |one| slip == Some(one);
-    if is(Slip::DaemonSpared) && pod.metadata.owner_references.is_some() {
+fn add_tolerations(rule: &Rule, pod: &mut Pod) {
+    if (rule.is_spared)(&pod.metadata) {
         return;
     }
     let all = pod.spec.get_or_insert_default().tolerations.get_or_insert_default();
-    let covers = |one: &Toleration, taint: &str| {
-        let key = one.key.as_deref().map_or(!is(Slip::NeedsKey), |key| key == taint);
-        let effect = one.effect.as_deref().map_or(!is(Slip::NeedsEffect), |effect| effect == "NoExecute");
-        let enough = is(Slip::KeyIsEnough) || is(Slip::FirstTaintOnly) && taint == TAINTS[1];
-        key && (effect || enough) && !is(Slip::AlwaysAdds)
-    };
-    let missing: Vec<&str> = TAINTS.into_iter().filter(|taint| !all.iter().any(|one| covers(one, taint))).collect();
-    if is(Slip::Replaces) {
-        all.clear();
-    }
+    let is_missing = |taint: &&str| !all.iter().any(|one| (rule.covers)(one, taint));
+    let missing: Vec<&str> = TAINTS.into_iter().filter(is_missing).collect();
+    (rule.kept)(all);
     all.extend(missing.into_iter().map(|taint| Toleration {
         key: Some(taint.to_owned()),
         operator: Some("Exists".to_owned()),
         effect: Some("NoExecute".to_owned()),
-        toleration_seconds: (!is(Slip::ForEver)).then_some(300),
+        toleration_seconds: rule.seconds,
         ..Toleration::default()
     }));
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    no_tag_is_old: "an image without a tag is not pulled each time; no tag means latest"
+        => { is_latest: |image| tag(image) == Some("latest") };
+    overwrites_policy: "a pull policy that the Pod has is overwritten" => { gets_policy: |_| true };
+    latest_somewhere: "`latest` anywhere in the image's name is taken for the tag"
+        => { is_latest: |image| image.contains("latest") || is_latest(image) };
+    port_is_tag: "the port of a registry is taken for a tag"
+        => {
+            is_latest: |image| match image.split_once('@').map_or(image, |(name, _)| name).split_once(':') {
+                Some((_, tag)) => tag == "latest",
+                None => !has_digest(image),
+            }
+        };
+    digest_ignored: "an image with a digest and no tag is taken for latest"
+        => { is_latest: |image| tag(image).is_none_or(|tag| tag == "latest") };
+    no_init: "init containers get no pull policy" => { init: 0 };
+    never_looks_up: "nobody looks whether the account is there" => { is_there: |_, _| true };
+    default_is_there: "only an account that the Pod names is looked up; `default` may be absent too"
+        => { is_there: |is_named, is_found| !is_named || is_found };
+    any_namespace: "an account of another namespace is taken"
+        => { is_account: |meta, _, account| meta.name.as_deref() == Some(account) };
+    account_overwritten: "every Pod gets the account `default`" => { account: |_| None };
+    unknown_class_is_zero: "an unknown class counts as none; it is refused" => { is_unknown: |_| false };
+    no_global_default: "the class that is the global default is not used" => { is_default: |_| false };
+    class_unnamed: "the name of the global default is not written into the Pod" => { class_name: |named, _| named };
+    given_number_wins: "a number that does not fit the class is accepted"
+        => { priority: |given, computed| Some(given.unwrap_or(computed)) };
+    class_first: "the class is checked before the account, so that the wrong reason is given" => { class_first: true };
+    replaces: "the Pod's own tolerations are lost" => { kept: |tolerations| tolerations.clear() };
+    always_adds: "tolerations are added although the Pod has its own for that taint" => { covers: |_, _| false };
+    key_is_enough: "a toleration of the same key but another effect is taken for enough" => { covers: has_key };
+    needs_key: "a toleration without a key is not recognised; it covers every taint"
+        => { covers: |one, taint| one.key.is_some() && covers(one, taint) };
+    needs_effect: "a toleration without an effect is not recognised; it covers every effect"
+        => { covers: |one, taint| one.effect.is_some() && covers(one, taint) };
+    for_ever: "the tolerations that are added last for ever; they last 300 seconds" => { seconds: None };
+    first_init: "only the first of the init containers gets a pull policy" => { init: 1 };
+    first_taint_only: "the effect of a toleration is compared for one of the two taints only"
+        => { covers: |one, taint| covers(one, taint) || taint == TAINTS[1] && has_key(one, taint) };
+    changes_more: "other defaults are written into the Pod too; that is done elsewhere"
+        => { besides: |spec| spec.restart_policy = Some("Always".to_owned()) };
+    ends_with_latest: "a tag that ends with latest is taken for latest"
+        => { is_latest: |image| is_latest(image) || tag(image).is_some_and(|tag| tag.ends_with("latest")) };
+    account_begins_alike: "an account whose name only begins so is taken"
+        => {
+            is_account: |meta, namespace, account| {
+                meta.namespace.as_deref() == Some(namespace) && meta.name.as_ref().is_some_and(|name| name.starts_with(account))
+            }
+        };
+    default_unnamed: "a Pod that names the class that is the global default is refused"
+        => {
+            is_class: |class, name| class.metadata.name.as_deref() == Some(name) && class.global_default != Some(true)
+        };
+    any_case: "capitals in a tag are not looked at; Latest is another tag than latest"
+        => { is_latest: |image| is_latest(image) || tag(image).is_some_and(|tag| tag.eq_ignore_ascii_case("latest")) };
+    beginning_of_name: "the reason calls the Pod by its generateName, though it has a name by now"
+        => { name: |meta| meta.generate_name.clone().or(meta.name.clone()) };
+    going_is_gone: "an account that is being deleted is taken for absent; it is there until it is gone"
+        => {
+            is_account: |meta, namespace, account| meta.deletion_timestamp.is_none() && is_account(meta, namespace, account)
+        };
+    namespace_alike: "an account of a namespace whose name only begins alike is taken"
+        => {
+            is_account: |meta, namespace, account| {
+                meta.name.as_deref() == Some(account) && meta.namespace.as_ref().is_some_and(|its| namespace.starts_with(its))
+            }
+        };
+    system_is_there: "a class whose name begins with system- is not looked for"
+        => { is_unknown: |name| !name.starts_with("system-") };
+    daemon_spared: "the Pods of a DaemonSet get no tolerations; its controller may give them some, this does not ask"
+        => { is_spared: |meta| meta.owner_references.is_some() };
+    sidecar_spared: "an init container that stays, with restartPolicy Always, gets no pull policy"
+        => { gets_policy: |container| container.image_pull_policy.is_none() && container.restart_policy.is_none() };
+    few_classes: "only the first few classes are looked at" => { classes: 4 };
+};
 
 mod questions;
 mod shown;

@@ -10,12 +10,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde_json::{Value, json};
 
 use super::function::Function;
+use super::mistake::{Mistake, mistakes};
 use super::making::begins;
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::garbage_collector::graph::owners_of;
 use crate::exercise::collect::{Action, Case, Item, Propagation, is_namespaced};
 use crate::object::Accessor;
-use crate::object::meta::has_finalizer;
 use crate::object::well_known::{FOREGROUND, ORPHAN};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -39,171 +39,46 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Collecting;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    OrphansDie,
-    ByName,
-    ByUid,
-    NamespacedNode,
-    NodeMayDepend,
-    OnlyController,
-    AnyGone,
-    KeepsReferences,
-    RemovesGoneOnly,
-    WaitingStays,
-    LeavingIsGone,
-    DeletesTwice,
-    NeverLetsGo,
-    AllBlock,
-    NoneBlocks,
-    LeavingIsNoBlock,
-    GoingIsNoDependent,
-    AlwaysBackground,
-    NotItsDependents,
-    DependentsByName,
-    FirstOwnerOfDependent,
-    UnsaidBlocks,
-    AnyName,
-    AnyKind,
-    FinalizerWaits,
-    DependentsAtHome,
-    WaitsIfBlocked,
-    OrphanLetsGo,
-    LeavesWithFinalizer,
-    FinalizerAlike,
-    DefaultNamespace,
-    DependentsCalledSo,
-    ThreeDependents,
-    NotOfItsName,
-    NotOfItsKind,
-    KnownKinds,
-    UidAlike,
-    FinalizerBegins,
-    OnlyBlocking,
-    NamespaceAlike,
-}
-
 impl Function for Collecting {
     type Question = Case;
     type Answer = Action;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("an object without owners is deleted", Slip::OrphansDie),
-        ("an owner is recognised by its name; a new one of the same name has another uid", Slip::ByName),
-        ("an owner is looked for in all namespaces; it must be in that of the dependent", Slip::ByUid),
-        ("an owner whose kind has no namespace is looked for in one", Slip::NamespacedNode),
-        (
-            "an object without namespace is deleted because of an owner in one, which can never be found",
-            Slip::NodeMayDepend,
-        ),
-        ("only the owner with controller: true counts; every one keeps its dependents", Slip::OnlyController),
-        ("an object goes when one of its owners is gone; it goes with the last", Slip::AnyGone),
-        ("references to owners that are gone are left", Slip::KeepsReferences),
-        ("references to owners that wait for their dependents are left", Slip::RemovesGoneOnly),
-        ("an owner that waits for its dependents counts as one that stays", Slip::WaitingStays),
-        ("an owner that is being deleted counts as gone; it may take its time", Slip::LeavingIsGone),
-        ("what is being deleted already is deleted once more", Slip::DeletesTwice),
-        ("what waits for its dependents is left alone, also when there are none any more", Slip::NeverLetsGo),
-        ("all dependents are waited for, not those with blockOwnerDeletion", Slip::AllBlock),
-        ("dependents are not waited for", Slip::NoneBlocks),
-        ("a dependent that is being deleted is not waited for; it is still there", Slip::LeavingIsNoBlock),
-        (
-            "a dependent that is being deleted and has no finalizer is taken for gone; it may take its time",
-            Slip::GoingIsNoDependent,
-        ),
-        ("the object's own finalizers do not decide how it is deleted", Slip::AlwaysBackground),
-        ("an owner waits, and the object's own dependents are not deleted before it", Slip::NotItsDependents),
-        (
-            "a dependent is recognised by its owner's name; one of an earlier object has another uid",
-            Slip::DependentsByName,
-        ),
-        ("only the first owner of a dependent is looked at", Slip::FirstOwnerOfDependent),
-        ("a dependent that does not say blockOwnerDeletion is waited for; only true is", Slip::UnsaidBlocks),
-        ("an owner's name is not compared", Slip::AnyName),
-        ("an owner's kind is not compared", Slip::AnyKind),
-        ("an owner with foregroundDeletion counts as waiting, though nobody has deleted it", Slip::FinalizerWaits),
-        (
-            "dependents are looked for in its own namespace; what has none may have some in every namespace",
-            Slip::DependentsAtHome,
-        ),
-        ("an owner counts as waiting only if the reference says blockOwnerDeletion", Slip::WaitsIfBlocked),
-        ("the finalizer orphan is taken off; here that is done with foregroundDeletion only", Slip::OrphanLetsGo),
-        ("what is being deleted counts so only if it has finalizers", Slip::LeavesWithFinalizer),
-        ("a finalizer whose name only ends so is taken for the garbage collector's", Slip::FinalizerAlike),
-        ("a dependent that calls its owner by another name is overlooked; the uid decides", Slip::DependentsCalledSo),
-        (
-            "an owner is looked for in the namespace default; it must be in that of the dependent",
-            Slip::DefaultNamespace,
-        ),
-        ("only the first three dependents are looked at", Slip::ThreeDependents),
-        ("a dependent that has its owner's name is taken for the owner itself", Slip::NotOfItsName),
-        ("a dependent of its owner's kind is overlooked; what kind it is does not matter", Slip::NotOfItsKind),
-        ("only some kinds are taken for ones without namespace; is_namespaced knows them all", Slip::KnownKinds),
-        ("a dependent of an object whose uid only begins alike is taken for one's own", Slip::UidAlike),
-        ("a finalizer whose name only begins so is taken for the garbage collector's", Slip::FinalizerBegins),
-        (
-            "an owner counts only if the reference says blockOwnerDeletion; every one keeps its dependents",
-            Slip::OnlyBlocking,
-        ),
-        ("an owner in a namespace whose name only begins alike is taken", Slip::NamespaceAlike),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         questions::all()
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Action {
-        let is = |one| slip == Some(one);
+    fn answer(rule: &Rule, case: &Case) -> Action {
         let meta = &case.item.metadata;
-        let dependents = dependents_of(case, slip);
-        let held = |meta: &ObjectMeta| meta.finalizers.iter().flatten().next().is_some();
-        let leaves = meta.deletion_timestamp.is_some() && (held(meta) || !is(Slip::LeavesWithFinalizer));
-        if leaves && !is(Slip::DeletesTwice) {
-            let blocks = |(item, owner): &(&Item, &OwnerReference)| {
-                (owner.block_owner_deletion.unwrap_or(is(Slip::UnsaidBlocks)) || is(Slip::AllBlock))
-                    && (item.metadata.deletion_timestamp.is_none() || !is(Slip::LeavingIsNoBlock))
-                    && !is(Slip::NoneBlocks)
-            };
-            let orphans = has(meta, ORPHAN, slip) && is(Slip::OrphanLetsGo);
-            let waits = (has(meta, FOREGROUND, slip) || orphans) && !is(Slip::NeverLetsGo);
-            return if waits && !dependents.iter().any(blocks) { Action::RemoveFinalizer } else { Action::Leave };
+        let dependents = dependents_of(rule, case);
+        let [foreground, orphan] = [FOREGROUND, ORPHAN].map(|finalizer| has(rule, meta, finalizer));
+        if (rule.leaves)(meta) {
+            let is_held_up = dependents.iter().any(|(item, owner)| (rule.blocks)(item, owner));
+            let goes = (rule.lets_go)(foreground, orphan) && !is_held_up;
+            return if goes { Action::RemoveFinalizer } else { Action::Leave };
         }
         let owners: Vec<(&OwnerReference, Owner)> =
-            owners_of(meta).iter().map(|owner| (owner, look_up(case, owner, slip))).collect();
-        if (owners.is_empty() && !is(Slip::OrphansDie)) || owners.iter().any(|(_, how)| *how == Owner::Impossible) {
+            owners_of(meta).iter().map(|owner| (owner, look_up(rule, case, owner))).collect();
+        let is_any = |how: Owner| owners.iter().any(|(_, one)| *one == how);
+        if owners.is_empty() && rule.keeps_orphans || is_any(Owner::Impossible) {
             return Action::Leave;
         }
-        let counts = |owner: &OwnerReference| match slip {
-            Some(Slip::OnlyController) => owner.controller == Some(true),
-            Some(Slip::OnlyBlocking) => owner.block_owner_deletion == Some(true),
-            _ => true,
-        };
-        let solid = owners.iter().any(|(owner, how)| *how == Owner::There && counts(owner));
-        let any_gone = owners.iter().any(|(_, how)| *how == Owner::Gone);
-        if solid && !(any_gone && is(Slip::AnyGone)) {
-            let lost = |how: Owner| how == Owner::Gone || (how == Owner::Waits && !is(Slip::RemovesGoneOnly));
-            let mut lost: Vec<String> =
-                owners.iter().filter(|(_, how)| lost(*how)).map(|(owner, _)| owner.uid.clone()).collect();
+        let is_owned = owners.iter().any(|(owner, how)| *how == Owner::There && (rule.counts)(owner));
+        if (rule.is_kept)(is_owned, is_any(Owner::Gone)) {
+            let lost = owners.iter().filter(|(_, how)| (rule.is_lost)(*how));
+            let mut lost: Vec<String> = lost.map(|(owner, _)| owner.uid.clone()).collect();
             lost.sort();
-            return match lost.is_empty() || is(Slip::KeepsReferences) {
-                true => Action::Leave,
-                false => Action::RemoveOwners(lost),
-            };
+            return if lost.is_empty() { Action::Leave } else { Action::RemoveOwners(lost) };
         }
-        let waits = owners.iter().any(|(_, how)| *how == Owner::Waits);
-        Action::Delete(match () {
-            () if waits && !dependents.is_empty() && !is(Slip::NotItsDependents) => Propagation::Foreground,
-            () if is(Slip::AlwaysBackground) => Propagation::Background,
-            () if has(meta, ORPHAN, slip) => Propagation::Orphan,
-            () if has(meta, FOREGROUND, slip) => Propagation::Foreground,
-            () => Propagation::Background,
-        })
+        let dependents_first = is_any(Owner::Waits) && !dependents.is_empty() && rule.dependents_first;
+        Action::Delete(if dependents_first { Propagation::Foreground } else { (rule.own)(foreground, orphan) })
     }
 
     fn property(case: &Case, given: Option<&Action>) -> &'static str {
-        match (Collecting::rule(case, None), given) {
+        match (Collecting::right(case), given) {
             (_, None) => "every object gets an answer",
             (Action::Delete(_), Some(Action::Delete(_))) => "it is deleted the way its owners and finalizers ask for",
             (_, Some(Action::Delete(_))) => "what somebody still owns, or nobody ever did, is not deleted",
@@ -257,83 +132,210 @@ fn fields(meta: &ObjectMeta) -> [(&'static str, Value); 3] {
 
 /// What is known of an owner.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Owner {
+pub(super) enum Owner {
     There,
     Waits,
     Gone,
     Impossible,
 }
 
-fn look_up(case: &Case, owner: &OwnerReference, slip: Option<Slip>) -> Owner {
-    let is = |one| slip == Some(one);
-    let home = case.item.metadata.namespace.as_ref();
-    let default = "default".to_owned();
-    let home_or_default = if is(Slip::DefaultNamespace) { Some(&default) } else { home };
-    let known = ["Node", "PersistentVolume"].contains(&&*owner.kind);
-    let is_namespaced = |kind: &str| if is(Slip::KnownKinds) { !known } else { is_namespaced(kind) };
-    let namespace = if is_namespaced(&owner.kind) || is(Slip::NamespacedNode) { home_or_default } else { None };
-    if is_namespaced(&owner.kind) && home.is_none() && !is(Slip::NodeMayDepend) {
-        return Owner::Impossible;
-    }
-    let found = case.all.iter().find(|item| {
-        let meta = &item.metadata;
-        (item.kind == owner.kind || is(Slip::AnyKind))
-            && (meta.name.as_ref() == Some(&owner.name) || is(Slip::AnyName))
-            && (meta.namespace.as_ref() == namespace
-                || is(Slip::ByUid)
-                || is(Slip::NamespaceAlike) && begins(meta.namespace.as_ref(), namespace))
-            && (meta.uid.as_ref() == Some(&owner.uid) || is(Slip::ByName))
-    });
-    match found
-        .map(|item| &item.metadata)
-        .map(|meta| (meta.deletion_timestamp.is_some(), has(meta, FOREGROUND, slip)))
-        .map(|(leaves, waits)| (leaves || is(Slip::FinalizerWaits) && waits, waits))
-    {
-        None => Owner::Gone,
-        Some((true, true)) if is(Slip::WaitsIfBlocked) && owner.block_owner_deletion != Some(true) => Owner::There,
-        Some((true, true)) if !is(Slip::WaitingStays) => Owner::Waits,
-        Some((true, false)) if is(Slip::LeavingIsGone) => Owner::Gone,
-        Some(_) => Owner::There,
-    }
+/// What decides.
+pub(super) struct Rule {
+    /// Whether an object is being deleted.
+    leaves: fn(&ObjectMeta) -> bool,
+    /// Whether one that is, with or without the two finalizers, waits for its dependents.
+    lets_go: fn(bool, bool) -> bool,
+    /// Whether a dependent that names it so holds it up.
+    blocks: fn(&Item, &OwnerReference) -> bool,
+    /// Whether a finalizer is this one.
+    is_finalizer: fn(&str, &str) -> bool,
+    /// Whether what has no owners is left alone.
+    keeps_orphans: bool,
+    /// Whether a kind has namespaces.
+    is_namespaced: fn(&str) -> bool,
+    /// Whether an owner, whose kind has a namespace or none, cannot be one of what is there.
+    is_impossible: fn(bool, Option<&str>) -> bool,
+    /// The namespace in which it is looked for, by that of the dependent.
+    place: fn(bool, Option<&str>) -> Option<&str>,
+    /// Whether an object is in that namespace.
+    same_place: fn(Option<&str>, Option<&str>) -> bool,
+    /// Whether it is the owner: by its kind, its name, its namespace and its uid.
+    is_owner: fn([bool; 4]) -> bool,
+    /// What an owner is that is being deleted, and has the finalizer of one that waits.
+    owner: fn(bool, bool, &OwnerReference) -> Owner,
+    /// Whether one keeps its dependents.
+    counts: fn(&OwnerReference) -> bool,
+    /// Whether an object stays that is owned, or one of whose owners is gone.
+    is_kept: fn(bool, bool) -> bool,
+    /// Whether such a one is taken off then.
+    is_lost: fn(Owner) -> bool,
+    /// Whether its dependents go before an object whose owner waits.
+    dependents_first: bool,
+    /// How it is deleted by its own finalizers, foregroundDeletion and orphan.
+    own: fn(bool, bool) -> Propagation,
+    /// Whether an object may be a dependent of this one.
+    is_seen: fn(&Item, &Item) -> bool,
+    /// So many of its owners are looked at.
+    owners: usize,
+    /// Whether one of them is this object.
+    depends: fn(&OwnerReference, &Item) -> bool,
+    /// So many dependents are looked at.
+    dependents: usize,
 }
 
-fn has(meta: &ObjectMeta, finalizer: &str, slip: Option<Slip>) -> bool {
-    let alike = |one: &String| match slip {
-        Some(Slip::FinalizerAlike) => one.ends_with(finalizer),
-        Some(Slip::FinalizerBegins) => one.starts_with(finalizer),
-        _ => false,
-    };
-    has_finalizer(meta, finalizer) || meta.finalizers.iter().flatten().any(alike)
+const RULE: Rule = Rule {
+    leaves: |meta| meta.deletion_timestamp.is_some(),
+    lets_go: |foreground, _| foreground,
+    blocks,
+    is_finalizer: |one, finalizer| one == finalizer,
+    keeps_orphans: true,
+    is_namespaced,
+    is_impossible: |is_namespaced, home| is_namespaced && home.is_none(),
+    place: |is_namespaced, home| home.filter(|_| is_namespaced),
+    same_place: |its, place| its == place,
+    is_owner: |same| same == [true; 4],
+    owner: |leaves, waits, _| if leaves && waits { Owner::Waits } else { Owner::There },
+    counts: |_| true,
+    is_kept: |is_owned, _| is_owned,
+    is_lost: |owner| matches!(owner, Owner::Gone | Owner::Waits),
+    dependents_first: true,
+    own: |foreground, orphan| match (orphan, foreground) {
+        (true, _) => Propagation::Orphan,
+        (false, true) => Propagation::Foreground,
+        (false, false) => Propagation::Background,
+    },
+    is_seen: |_, _| true,
+    owners: usize::MAX,
+    depends,
+    dependents: usize::MAX,
+};
+
+fn blocks(_: &Item, owner: &OwnerReference) -> bool {
+    owner.block_owner_deletion == Some(true)
+}
+
+fn depends(owner: &OwnerReference, item: &Item) -> bool {
+    Some(&owner.uid) == item.metadata.uid.as_ref()
+}
+
+fn look_up(rule: &Rule, case: &Case, owner: &OwnerReference) -> Owner {
+    let home = case.item.metadata.namespace.as_deref();
+    let is_namespaced = (rule.is_namespaced)(&owner.kind);
+    if (rule.is_impossible)(is_namespaced, home) {
+        return Owner::Impossible;
+    }
+    let place = (rule.place)(is_namespaced, home);
+    let found = case.all.iter().find(|item| {
+        let meta = &item.metadata;
+        let same_place = (rule.same_place)(meta.namespace.as_deref(), place);
+        let (name, uid) = (meta.name.as_ref() == Some(&owner.name), meta.uid.as_ref() == Some(&owner.uid));
+        (rule.is_owner)([item.kind == owner.kind, name, same_place, uid])
+    });
+    let Some(Item { metadata, .. }) = found else { return Owner::Gone };
+    (rule.owner)(metadata.deletion_timestamp.is_some(), has(rule, metadata, FOREGROUND), owner)
+}
+
+fn has(rule: &Rule, meta: &ObjectMeta, finalizer: &str) -> bool {
+    meta.finalizers.iter().flatten().any(|one| (rule.is_finalizer)(one, finalizer))
 }
 
 /// The objects that name this one as an owner, and how.
-fn dependents_of(case: &Case, slip: Option<Slip>) -> Vec<(&Item, &OwnerReference)> {
-    let ObjectMeta { uid, name, .. } = &case.item.metadata;
-    let is_it = |owner: &OwnerReference| match slip {
-        Some(Slip::DependentsByName) => owner.kind == case.item.kind && Some(&owner.name) == name.as_ref(),
-        Some(Slip::DependentsCalledSo) => Some(&owner.uid) == uid.as_ref() && Some(&owner.name) == name.as_ref(),
-        Some(Slip::UidAlike) => begins(Some(&owner.uid), uid.as_ref()),
-        _ => Some(&owner.uid) == uid.as_ref(),
-    };
-    let most = if slip == Some(Slip::FirstOwnerOfDependent) { 1 } else { usize::MAX };
-    let named = |item: &'_ Item| owners_of(&item.metadata).iter().take(most).position(is_it);
-    let home =
-        |item: &&Item| slip != Some(Slip::DependentsAtHome) || item.metadata.namespace == case.item.metadata.namespace;
-    let alike = |item: &&Item| match slip {
-        Some(Slip::NotOfItsName) => item.metadata.name == *name,
-        Some(Slip::NotOfItsKind) => item.kind == case.item.kind,
-        Some(Slip::GoingIsNoDependent) => {
-            item.metadata.deletion_timestamp.is_some() && item.metadata.finalizers.is_none()
-        }
-        _ => false,
-    };
-    let all = case
-        .all
-        .iter()
-        .filter(|item| home(item) && !alike(item))
-        .filter_map(|item| Some((item, &owners_of(&item.metadata)[named(item)?])));
-    all.take(if slip == Some(Slip::ThreeDependents) { 3 } else { usize::MAX }).collect()
+fn dependents_of<'a>(rule: &Rule, case: &'a Case) -> Vec<(&'a Item, &'a OwnerReference)> {
+    let seen = case.all.iter().filter(|one| (rule.is_seen)(one, &case.item));
+    let named = seen.filter_map(|one| {
+        let mut owners = owners_of(&one.metadata).iter().take(rule.owners);
+        Some((one, owners.find(|owner| (rule.depends)(owner, &case.item))?))
+    });
+    named.take(rule.dependents).collect()
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    orphans_die: "an object without owners is deleted" => { keeps_orphans: false };
+    by_name: "an owner is recognised by its name; a new one of the same name has another uid"
+        => { is_owner: |[kind, name, place, _]| kind && name && place };
+    by_uid: "an owner is looked for in all namespaces; it must be in that of the dependent"
+        => { is_owner: |[kind, name, _, uid]| kind && name && uid };
+    namespaced_node: "an owner whose kind has no namespace is looked for in one" => { place: |_, home| home };
+    node_may_depend: "an object without namespace is deleted because of an owner in one, which can never be found"
+        => { is_impossible: |_, _| false };
+    only_controller: "only the owner with controller: true counts; every one keeps its dependents"
+        => { counts: |owner| owner.controller == Some(true) };
+    any_gone: "an object goes when one of its owners is gone; it goes with the last"
+        => { is_kept: |is_owned, is_any_gone| is_owned && !is_any_gone };
+    keeps_references: "references to owners that are gone are left" => { is_lost: |_| false };
+    removes_gone_only: "references to owners that wait for their dependents are left"
+        => { is_lost: |owner| owner == Owner::Gone };
+    waiting_stays: "an owner that waits for its dependents counts as one that stays"
+        => { owner: |_, _, _| Owner::There };
+    leaving_is_gone: "an owner that is being deleted counts as gone; it may take its time"
+        => {
+            owner: |leaves, waits, _| match (leaves, waits) {
+                (true, true) => Owner::Waits,
+                (true, false) => Owner::Gone,
+                _ => Owner::There,
+            }
+        };
+    deletes_twice: "what is being deleted already is deleted once more" => { leaves: |_| false };
+    never_lets_go: "what waits for its dependents is left alone, also when there are none any more"
+        => { lets_go: |_, _| false };
+    all_block: "all dependents are waited for, not those with blockOwnerDeletion" => { blocks: |_, _| true };
+    none_blocks: "dependents are not waited for" => { blocks: |_, _| false };
+    leaving_is_no_block: "a dependent that is being deleted is not waited for; it is still there"
+        => { blocks: |item, owner| blocks(item, owner) && item.metadata.deletion_timestamp.is_none() };
+    going_is_no_dependent:
+        "a dependent that is being deleted and has no finalizer is taken for gone; it may take its time"
+        => { is_seen: |one, _| one.metadata.deletion_timestamp.is_none() || one.metadata.finalizers.is_some() };
+    always_background: "the object's own finalizers do not decide how it is deleted"
+        => { own: |_, _| Propagation::Background };
+    not_its_dependents: "an owner waits, and the object's own dependents are not deleted before it"
+        => { dependents_first: false };
+    dependents_by_name: "a dependent is recognised by its owner's name; one of an earlier object has another uid"
+        => { depends: |owner, item| owner.kind == item.kind && Some(&owner.name) == item.metadata.name.as_ref() };
+    first_owner_of_dependent: "only the first owner of a dependent is looked at" => { owners: 1 };
+    unsaid_blocks: "a dependent that does not say blockOwnerDeletion is waited for; only true is"
+        => { blocks: |_, owner| owner.block_owner_deletion != Some(false) };
+    any_name: "an owner's name is not compared" => { is_owner: |[kind, _, place, uid]| kind && place && uid };
+    any_kind: "an owner's kind is not compared" => { is_owner: |[_, name, place, uid]| name && place && uid };
+    finalizer_waits: "an owner with foregroundDeletion counts as waiting, though nobody has deleted it"
+        => { owner: |_, waits, _| if waits { Owner::Waits } else { Owner::There } };
+    dependents_at_home: "dependents are looked for in its own namespace; what has none may have some in every namespace"
+        => { is_seen: |one, item| one.metadata.namespace == item.metadata.namespace };
+    waits_if_blocked: "an owner counts as waiting only if the reference says blockOwnerDeletion"
+        => {
+            owner: |leaves, waits, owner| match owner.block_owner_deletion {
+                Some(true) if leaves && waits => Owner::Waits,
+                _ => Owner::There,
+            }
+        };
+    orphan_lets_go: "the finalizer orphan is taken off; here that is done with foregroundDeletion only"
+        => { lets_go: |foreground, orphan| foreground || orphan };
+    leaves_with_finalizer: "what is being deleted counts so only if it has finalizers"
+        => { leaves: |meta| meta.deletion_timestamp.is_some() && meta.finalizers.iter().flatten().next().is_some() };
+    finalizer_alike: "a finalizer whose name only ends so is taken for the garbage collector's"
+        => { is_finalizer: |one, finalizer| one.ends_with(finalizer) };
+    dependents_called_so: "a dependent that calls its owner by another name is overlooked; the uid decides"
+        => { depends: |owner, item| depends(owner, item) && Some(&owner.name) == item.metadata.name.as_ref() };
+    default_namespace: "an owner is looked for in the namespace default; it must be in that of the dependent"
+        => { place: |is_namespaced, _| is_namespaced.then_some("default") };
+    three_dependents: "only the first three dependents are looked at" => { dependents: 3 };
+    not_of_its_name: "a dependent that has its owner's name is taken for the owner itself"
+        => { is_seen: |one, item| one.metadata.name != item.metadata.name };
+    not_of_its_kind: "a dependent of its owner's kind is overlooked; what kind it is does not matter"
+        => { is_seen: |one, item| one.kind != item.kind };
+    known_kinds: "only some kinds are taken for ones without namespace; is_namespaced knows them all"
+        => { is_namespaced: |kind| !["Node", "PersistentVolume"].contains(&kind) };
+    uid_alike: "a dependent of an object whose uid only begins alike is taken for one's own"
+        => { depends: |owner, item| begins(Some(&owner.uid), item.metadata.uid.as_ref()) };
+    finalizer_begins: "a finalizer whose name only begins so is taken for the garbage collector's"
+        => { is_finalizer: |one, finalizer| one.starts_with(finalizer) };
+    only_blocking: "an owner counts only if the reference says blockOwnerDeletion; every one keeps its dependents"
+        => { counts: |owner| owner.block_owner_deletion == Some(true) };
+    namespace_alike: "an owner in a namespace whose name only begins alike is taken"
+        => {
+            same_place: |its, place| its == place || its.zip(place).is_some_and(|(its, place)| its.starts_with(place))
+        };
+};
 
 mod questions;
 #[cfg(test)]

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::{Container, Node, NodeStatus, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
 use super::function::Function;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
@@ -36,84 +37,24 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Fit;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    Limits,
-    Capacity,
-    EmptyNode,
-    NoCount,
-    CountsWithoutIt,
-    MustBeLess,
-    ZeroMatters,
-    NoInit,
-    AddsInit,
-    NoOverhead,
-    FirstReason,
-    RunningPlain,
-    RunningFirst,
-    InitByCpu,
-    UnsaidIsEnough,
-    CapacityInstead,
-    GoingIsGone,
-    SameName,
-    Cordoned,
-    Tainted,
-    Preempts,
-    FewRun(usize),
-}
-
 impl Function for Fit {
     type Question = Case;
     type Answer = Vec<String>;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("limits are counted instead of requests", Slip::Limits),
-        ("the node's capacity is used; part of it is not for Pods, allocatable is", Slip::Capacity),
-        ("the Pods that run on the node already are not counted", Slip::EmptyNode),
-        ("the number of Pods is not looked at", Slip::NoCount),
-        ("a node with as many Pods as it may have gets one more", Slip::CountsWithoutIt),
-        ("a Pod that would fill the node exactly is refused", Slip::MustBeLess),
-        ("a Pod that asks for nothing is refused by a node that has nothing left", Slip::ZeroMatters),
-        ("init containers are not looked at", Slip::NoInit),
-        ("init containers are added to the others, although they do not run at the same time", Slip::AddsInit),
-        ("the Pod's overhead is not counted", Slip::NoOverhead),
-        ("only the first reason is given", Slip::FirstReason),
-        (
-            "of the Pods that run there only plain containers are counted, not init containers or overhead",
-            Slip::RunningPlain,
-        ),
-        ("of the Pods that run there only the first container is counted", Slip::RunningFirst),
-        (
-            "the largest init container is the one that asks for most cpu; each resource has its own largest",
-            Slip::InitByCpu,
-        ),
-        ("what the node does not say that it has is taken for enough; it has none of it", Slip::UnsaidIsEnough),
-        ("where allocatable is not said, capacity is taken", Slip::CapacityInstead),
-        ("Pods that are being deleted are not counted; they run until they are gone", Slip::GoingIsGone),
-        ("a Pod of the same name that runs there is not counted; it is of another namespace", Slip::SameName),
-        ("whether the node takes new Pods at all is looked at; another plugin does that", Slip::Cordoned),
-        ("whether the node takes new Pods at all is looked at; another plugin does that", Slip::Tainted),
-        ("Pods of a lower priority are not counted; whether they have to go is decided later", Slip::Preempts),
-        ("only the first ten of the Pods that run there are counted", Slip::FewRun(10)),
-        ("only the first fifty of the Pods that run there are counted", Slip::FewRun(50)),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         questions::all()
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Vec<String> {
-        let mut reasons = why_not(case, slip);
-        if slip == Some(Slip::FirstReason) {
-            reasons.truncate(1);
-        }
-        reasons
+    fn answer(rule: &Rule, case: &Case) -> Vec<String> {
+        (rule.given)(why_not(rule, case))
     }
 
     fn property(case: &Case, given: Option<&Vec<String>>) -> &'static str {
-        let right = why_not(case, None);
+        let right = Fit::right(case);
         match given {
             None => "every node gets a verdict",
             Some(given) if given.is_empty() => "a Pod that does not fit is refused",
@@ -176,6 +117,9 @@ impl Function for Fit {
     }
 }
 
+/// Amounts of resources, by name.
+type Amounts = BTreeMap<String, Quantity>;
+
 /// Thousandths of a CPU and bytes of memory.
 #[derive(Clone, Copy, Default)]
 struct Ask {
@@ -184,7 +128,7 @@ struct Ask {
 }
 
 impl Ask {
-    fn of(amounts: Option<&BTreeMap<String, Quantity>>) -> Ask {
+    fn of(amounts: Option<&Amounts>) -> Ask {
         let amount = |name: &str| amounts.and_then(|amounts| amounts.get(name));
         Ask { cpu: amount("cpu").map_or(0, milli_cpu), memory: amount("memory").map_or(0, bytes) }
     }
@@ -198,82 +142,125 @@ impl Ask {
     }
 }
 
-fn why_not(case: &Case, slip: Option<Slip>) -> Vec<String> {
-    let is = |one| slip == Some(one);
-    let status = case.node.status.as_ref();
-    let has = match slip {
-        Some(Slip::Capacity) => status.and_then(|status| status.capacity.as_ref()),
-        _ => status.and_then(|status| status.allocatable.as_ref()),
-    };
-    let capacity = || status.and_then(|status| status.capacity.as_ref());
-    let has = if is(Slip::CapacityInstead) { has.or_else(capacity) } else { has };
-    let unsaid = if is(Slip::UnsaidIsEnough) { i64::from(i32::MAX) << 20 } else { 0 };
+/// What decides.
+pub(super) struct Rule {
+    /// What a container asks for.
+    asked: fn(&Container) -> Ask,
+    /// What all containers ask for: the plain ones together, and each of those that run before them.
+    with_init: fn(Ask, &[Ask]) -> Ask,
+    /// What the Pod itself asks for.
+    overhead: fn(&PodSpec) -> Ask,
+    /// What a node has to give.
+    has: fn(&NodeStatus) -> Option<&Amounts>,
+    /// How much it has of what it does not speak of.
+    unsaid: i64,
+    /// Whether a Pod that runs there counts for a new one.
+    counts: fn(&Pod, &Pod) -> bool,
+    /// So many of those that count take something away.
+    first: usize,
+    /// What of one that runs there takes something away.
+    running: fn(&PodSpec) -> PodSpec,
+    /// Whether so many Pods are too many to get one more, where there is room for so many.
+    too_many: fn(i64, i64) -> bool,
+    /// Whether so much is asked for that so little is not enough.
+    too_much: fn(i64, i64) -> bool,
+    /// Why the node is no place for any Pod.
+    besides: fn(&Node) -> Option<&'static str>,
+    /// Which of the reasons are given.
+    given: fn(Vec<String>) -> Vec<String>,
+}
+
+const RULE: Rule = Rule {
+    asked: |container| Ask::of(container.resources.as_ref().and_then(|all| all.requests.as_ref())),
+    with_init: |together, init| init.iter().copied().fold(together, Ask::at_least),
+    overhead: |spec| Ask::of(spec.overhead.as_ref()),
+    has: |status| status.allocatable.as_ref(),
+    unsaid: 0,
+    counts: |_, _| true,
+    first: usize::MAX,
+    running: PodSpec::clone,
+    too_many: |running, most| running + 1 > most,
+    too_much: |ask, left| ask > 0 && ask > left,
+    besides: |_| None,
+    given: |reasons| reasons,
+};
+
+fn why_not(rule: &Rule, case: &Case) -> Vec<String> {
+    let has = case.node.status.as_ref().and_then(rule.has);
     let pods = has.and_then(|has| has.get("pods")).map_or(0, bytes);
-    let counts = |pod: &&Pod| match slip {
-        Some(Slip::EmptyNode) => false,
-        Some(Slip::GoingIsGone) => pod.metadata.deletion_timestamp.is_none(),
-        Some(Slip::SameName) => pod.metadata.name != case.pod.metadata.name,
-        Some(Slip::Preempts) => priority(pod) >= priority(&case.pod),
-        _ => true,
-    };
-    let most = if let Some(Slip::FewRun(most)) = slip { most } else { usize::MAX };
-    let running: Vec<&Pod> = case.running.iter().filter(counts).collect();
-    let mut reasons = Vec::new();
-    if is(Slip::Cordoned) && is_cordoned(&case.node) {
-        reasons.push("node(s) were unschedulable".to_owned());
-    }
-    let one = i64::from(slip != Some(Slip::CountsWithoutIt));
-    if running.len() as i64 + one > pods && slip != Some(Slip::NoCount) {
+    let running: Vec<&Pod> = case.running.iter().filter(|pod| (rule.counts)(pod, &case.pod)).collect();
+    let mut reasons: Vec<String> = (rule.besides)(&case.node).into_iter().map(str::to_owned).collect();
+    if (rule.too_many)(running.len() as i64, pods) {
         reasons.push("Too many pods".to_owned());
     }
-    let part = |pod: &Pod| {
-        let mut pod = pod.clone();
-        match (&mut pod.spec, slip) {
-            (Some(spec), Some(Slip::RunningPlain)) => (spec.init_containers, spec.overhead) = (None, None),
-            (Some(spec), Some(Slip::RunningFirst)) => spec.containers.truncate(1),
-            _ => {}
-        }
-        asks(&pod, slip)
-    };
-    if is(Slip::Tainted) && case.node.spec.as_ref().is_some_and(|spec| spec.taints.is_some()) {
-        reasons.push("node(s) had untolerated taint(s)".to_owned());
-    }
-    let used = running.into_iter().take(most).map(part).fold(Ask::default(), Ask::plus);
-    let left = |name: &str, read: fn(&Quantity) -> i64| has.and_then(|has| has.get(name)).map_or(unsaid, read);
-    let (ask, cpu, memory) = (asks(&case.pod, slip), left("cpu", milli_cpu), left("memory", bytes));
+    let specs = running.iter().take(rule.first).filter_map(|pod| pod.spec.as_ref());
+    let used = specs.map(|spec| asks(rule, &(rule.running)(spec))).fold(Ask::default(), Ask::plus);
+    let ask = case.pod.spec.as_ref().map_or(Ask::default(), |spec| asks(rule, spec));
+    let left = |name: &str, read: fn(&Quantity) -> i64| has.and_then(|has| has.get(name)).map_or(rule.unsaid, read);
+    let (cpu, memory) = (left("cpu", milli_cpu), left("memory", bytes));
     for (name, ask, left) in [("cpu", ask.cpu, cpu - used.cpu), ("memory", ask.memory, memory - used.memory)] {
-        let matters = ask > 0 || slip == Some(Slip::ZeroMatters);
-        let too_much = ask > left || (ask == left && slip == Some(Slip::MustBeLess));
-        if matters && too_much {
+        if (rule.too_much)(ask, left) {
             reasons.push(format!("Insufficient {name}"));
         }
     }
     reasons
 }
 
+fn asks(rule: &Rule, spec: &PodSpec) -> Ask {
+    let together = spec.containers.iter().map(rule.asked).fold(Ask::default(), Ask::plus);
+    let init: Vec<Ask> = spec.init_containers.iter().flatten().map(rule.asked).collect();
+    (rule.with_init)(together, &init).plus((rule.overhead)(spec))
+}
+
 fn priority(pod: &Pod) -> i32 {
     pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0)
 }
 
-fn asks(pod: &Pod, slip: Option<Slip>) -> Ask {
-    let Some(spec) = &pod.spec else { return Ask::default() };
-    let of = |container: &Container| {
-        let resources = container.resources.as_ref();
-        match slip {
-            Some(Slip::Limits) => Ask::of(resources.and_then(|resources| resources.limits.as_ref())),
-            _ => Ask::of(resources.and_then(|resources| resources.requests.as_ref())),
-        }
-    };
-    let together = spec.containers.iter().map(of).fold(Ask::default(), Ask::plus);
-    let init = spec.init_containers.iter().flatten().map(of);
-    let ask = match slip {
-        Some(Slip::NoInit) => together,
-        Some(Slip::AddsInit) => init.fold(together, Ask::plus),
-        Some(Slip::InitByCpu) => together.at_least(init.max_by_key(|ask| ask.cpu).unwrap_or_default()),
-        _ => init.fold(together, Ask::at_least),
-    };
-    if slip == Some(Slip::NoOverhead) { ask } else { ask.plus(Ask::of(spec.overhead.as_ref())) }
-}
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    limits: "limits are counted instead of requests"
+        => { asked: |container| Ask::of(container.resources.as_ref().and_then(|all| all.limits.as_ref())) };
+    capacity: "the node's capacity is used; part of it is not for Pods, allocatable is"
+        => { has: |status| status.capacity.as_ref() };
+    empty_node: "the Pods that run on the node already are not counted" => { counts: |_, _| false };
+    no_count: "the number of Pods is not looked at" => { too_many: |_, _| false };
+    counts_without_it: "a node with as many Pods as it may have gets one more"
+        => { too_many: |running, most| running > most };
+    must_be_less: "a Pod that would fill the node exactly is refused"
+        => { too_much: |ask, left| ask > 0 && ask >= left };
+    zero_matters: "a Pod that asks for nothing is refused by a node that has nothing left"
+        => { too_much: |ask, left| ask > left };
+    no_init: "init containers are not looked at" => { with_init: |together, _| together };
+    adds_init: "init containers are added to the others, although they do not run at the same time"
+        => { with_init: |together, init| init.iter().copied().fold(together, Ask::plus) };
+    no_overhead: "the Pod's overhead is not counted" => { overhead: |_| Ask::default() };
+    first_reason: "only the first reason is given" => { given: |reasons| reasons.into_iter().take(1).collect() };
+    running_plain: "of the Pods that run there only plain containers are counted, not init containers or overhead"
+        => { running: |spec| PodSpec { init_containers: None, overhead: None, ..spec.clone() } };
+    running_first: "of the Pods that run there only the first container is counted"
+        => {
+            running: |spec| PodSpec { containers: spec.containers.iter().take(1).cloned().collect(), ..spec.clone() }
+        };
+    init_by_cpu: "the largest init container is the one that asks for most cpu; each resource has its own largest"
+        => {
+            with_init: |together, init| together.at_least(init.iter().copied().max_by_key(|ask| ask.cpu).unwrap_or_default())
+        };
+    unsaid_is_enough: "what the node does not say that it has is taken for enough; it has none of it"
+        => { unsaid: 1 << 50 };
+    capacity_instead: "where allocatable is not said, capacity is taken"
+        => { has: |status| status.allocatable.as_ref().or(status.capacity.as_ref()) };
+    going_is_gone: "Pods that are being deleted are not counted; they run until they are gone"
+        => { counts: |pod, _| pod.metadata.deletion_timestamp.is_none() };
+    same_name: "a Pod of the same name that runs there is not counted; it is of another namespace"
+        => { counts: |pod, new| pod.metadata.name != new.metadata.name };
+    looks_whether_open: "whether the node takes new Pods at all is looked at; another plugin does that"
+        => { besides: |node| is_cordoned(node).then_some("node(s) were unschedulable") }
+        | { besides: |node| node.spec.as_ref()?.taints.as_ref().map(|_| "node(s) had untolerated taint(s)") };
+    preempts: "Pods of a lower priority are not counted; whether they have to go is decided later"
+        => { counts: |pod, new| priority(pod) >= priority(new) };
+    ten_run: "only the first ten of the Pods that run there are counted" => { first: 10 };
+    fifty_run: "only the first fifty of the Pods that run there are counted" => { first: 50 };
+};
 
 mod questions;
 #[cfg(test)]
@@ -296,7 +283,7 @@ mod tests {
             case.running.iter().for_each(|pod| used.add(&requests(pod)));
             let rejection = insufficient(&requests(&case.pod), &allocatable, &used, case.running.len() as i64);
             let reasons: Vec<String> = rejection.into_iter().flat_map(|r| r.reasons).map(|r| r.into_owned()).collect();
-            assert_eq!(Fit::rule(&case, None), reasons, "{}", Fit::show(&case));
+            assert_eq!(Fit::right(&case), reasons, "{}", Fit::show(&case));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Exercises that are one function: asked all questions there are within a bound, and judged by the rule.
 //!
-//! The rule knows the mistakes that learners really make: each is the same rule with one part of it wrong. A wrong
-//! solution is compared with them, so that the verdict can say what is probably wrong.
+//! A rule is a struct of plain functions. The mistakes that learners really make are known: each is the same rule with one of
+//! its functions replaced. A wrong solution is compared with them, so that the verdict can say what is probably wrong.
 
 use std::cell::OnceCell;
 use std::fmt::Debug;
@@ -9,6 +9,7 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::mistake::{Known, Mistake};
 use super::words::{self, Part, WIDTH, apart, part};
 use super::{Failure, Judged};
 
@@ -18,19 +19,26 @@ pub trait Function {
     type Question: Serialize + DeserializeOwned;
     /// What it gives back.
     type Answer: Serialize + DeserializeOwned + PartialEq + Debug;
-    /// A part of the rule that a wrong solution has wrong.
-    type Slip: Copy + 'static;
+    /// What answers, as plain functions.
+    type Rule: 'static;
+
+    /// Those that are right.
+    const RULE: Self::Rule;
 
     /// What learners really write, and how to say so.
-    const MISTAKES: &'static [(&'static str, Self::Slip)];
+    const MISTAKES: &'static [Mistake<Self::Rule>];
 
     /// Whether a wrong answer is told what is right. It is not where that could be copied, and nothing were left to do.
     const TELLS: bool = true;
 
     /// Simple ones first, so that the first that fails is a smallest one. Only those with one right answer.
     fn questions() -> Vec<Self::Question>;
-    /// The rule, with at most one part of it wrong.
-    fn rule(question: &Self::Question, slip: Option<Self::Slip>) -> Self::Answer;
+    /// What a rule answers.
+    fn answer(rule: &Self::Rule, question: &Self::Question) -> Self::Answer;
+    /// What the right one answers.
+    fn right(question: &Self::Question) -> Self::Answer {
+        Self::answer(&Self::RULE, question)
+    }
     /// The property that a wrong answer breaks; no answer is one that is none.
     fn property(question: &Self::Question, given: Option<&Self::Answer>) -> &'static str;
     /// The question, for a person: in a few lines what matters for the answer.
@@ -50,6 +58,11 @@ pub fn questions<F: Function>() -> Vec<String> {
 /// The question of this number, for a person.
 pub fn show<F: Function>(n: usize) -> String {
     F::questions().get(n).map(shown::<F>).unwrap_or_default()
+}
+
+/// The mistakes that are known.
+pub fn mistakes<F: Function>() -> Vec<Known> {
+    F::MISTAKES.iter().map(Mistake::known).collect()
 }
 
 fn shown<F: Function>(question: &F::Question) -> String {
@@ -94,15 +107,14 @@ struct Key<F: Function> {
 impl<F: Function> Key<F> {
     fn new() -> Self {
         let questions = F::questions();
-        let right = questions.iter().map(|question| F::rule(question, None)).collect();
+        let right = questions.iter().map(F::right).collect();
         let wrong = F::MISTAKES.iter().map(|_| OnceCell::new()).collect();
         Key { questions, right, wrong }
     }
 
     fn wrong(&self, mistake: usize) -> &[F::Answer] {
-        let answers =
-            || self.questions.iter().map(|question| F::rule(question, Some(F::MISTAKES[mistake].1))).collect();
-        self.wrong[mistake].get_or_init(answers)
+        let rule = &F::MISTAKES[mistake].does;
+        self.wrong[mistake].get_or_init(|| self.questions.iter().map(|question| F::answer(rule, question)).collect())
     }
 
     fn judge(&self, answers: &[String]) -> Judged {
@@ -127,9 +139,9 @@ impl<F: Function> Key<F> {
             answers.iter().zip(given).filter(|(answer, given)| Some(*answer) == given.as_ref()).count()
         };
         let one = given.get(shown).and_then(Option::as_ref)?;
-        let explains = |slip: F::Slip| F::rule(&self.questions[shown], Some(slip)) == *one;
-        let mistakes = F::MISTAKES.iter().enumerate().filter(|(_, (_, slip))| explains(*slip));
-        let mistakes = mistakes.map(|(n, (says, _))| (alike(self.wrong(n)), *says));
+        let explains = |rule: &F::Rule| F::answer(rule, &self.questions[shown]) == *one;
+        let mistakes = F::MISTAKES.iter().enumerate().filter(|(_, mistake)| explains(&mistake.does));
+        let mistakes = mistakes.map(|(n, mistake)| (alike(self.wrong(n)), mistake.says));
         // The first of those that agree best: simple mistakes come first in the table.
         let best = mistakes.rev().max_by_key(|(count, _)| *count)?;
         (best.0 > alike(&self.right)).then_some(best.1)
@@ -150,10 +162,10 @@ pub(super) fn check<F: Function>(name: &str) {
         assert!(golden::is_for_a_person(&shown), "{name}: {shown}");
     }
     let mut failures = Vec::new();
-    for (n, (says, _)) in F::MISTAKES.iter().enumerate() {
+    for (n, mistake) in F::MISTAKES.iter().enumerate() {
         let wrong = key.wrong(n);
-        let (_, failure) = key.judge(&texts(wrong)).expect_err(says);
-        assert_eq!(failure.mistake.as_deref(), Some(*says), "{}", failure.property);
+        let (_, failure) = key.judge(&texts(wrong)).expect_err(mistake.name);
+        assert_eq!(failure.mistake.as_deref(), Some(mistake.says), "{}: {}", mistake.name, failure.property);
         failures.push(failure);
         for ((question, given), right) in key.questions.iter().zip(wrong).zip(&key.right) {
             // What is not the same does not look the same.

@@ -5,13 +5,16 @@
 //!
 //! Left out: hints, session affinity, load balancers and external addresses.
 
+use k8s_openapi::api::core::v1::{ServicePort, ServiceSpec};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::json;
 
 use super::function::Function;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing};
-use crate::exercise::proxy::{Case, From};
+use crate::exercise::proxy::{Case, From, Visit};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "16_proxy",
@@ -33,123 +36,37 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Proxy;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    AllReady,
-    OnlySaidReady,
-    NoLastResort,
-    AlwaysDying,
-    DeadToo,
-    NoInternal,
-    NoExternal,
-    ExternalInside,
-    LocalGivesUp,
-    ServicePort,
-    AnyName,
-    AnyProtocol,
-    NoSctp,
-    SamePortOutside,
-    FirstSlice,
-    Twice,
-    FirstCounts,
-    AnyFamily,
-    UnsaidIsLocal,
-    OnlyServing,
-    NoConditions,
-    GoingIsNotReady,
-    UnsaidIsGoing,
-    ByAddress,
-    EmptyIsName,
-    OnlyOfType,
-    TargetPort,
-    Publishes,
-    FewSlices,
-    GoingIsGone,
-    Neighbours,
-    OneOfClient,
-    ByPrefix,
-}
-
 impl Function for Proxy {
     type Question = Case;
     type Answer = Vec<String>;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("endpoints that are not ready are chosen", Slip::AllReady),
-        ("an endpoint that does not say whether it is ready is left out; it counts as ready", Slip::OnlySaidReady),
-        ("when none is ready nobody answers, although some that are going still could", Slip::NoLastResort),
-        ("endpoints that are going are chosen beside ready ones", Slip::AlwaysDying),
-        ("when none is ready even those that do not answer are chosen", Slip::DeadToo),
-        ("internalTrafficPolicy is not looked at", Slip::NoInternal),
-        ("externalTrafficPolicy is not looked at", Slip::NoExternal),
-        ("externalTrafficPolicy is applied to clients inside the cluster", Slip::ExternalInside),
-        ("with Local and nobody on this node other nodes are asked; the connection fails instead", Slip::LocalGivesUp),
-        ("the Service's port is taken for the Pod's", Slip::ServicePort),
-        ("all ports of a slice are taken, not the one of the same name", Slip::AnyName),
-        ("the protocol is not looked at", Slip::AnyProtocol),
-        ("a protocol besides TCP and UDP is not known; it can be SCTP", Slip::NoSctp),
-        ("from outside the Service's port is looked for; it is the node port", Slip::SamePortOutside),
-        ("only the first slice is looked at", Slip::FirstSlice),
-        ("an endpoint that is in two slices is chosen twice", Slip::Twice),
-        ("of an endpoint in two slices the first counts; ready in one of them is ready", Slip::FirstCounts),
-        ("IPv6 addresses are chosen for an IPv4 Service", Slip::AnyFamily),
-        ("a policy that is not given is taken for Local; it is Cluster", Slip::UnsaidIsLocal),
-        (
-            "one that serves and is not ready is chosen as a last resort, though it is not terminating",
-            Slip::OnlyServing,
-        ),
-        ("an endpoint without conditions is left out; it counts as ready", Slip::NoConditions),
-        ("an endpoint that is ready is not chosen because it is terminating too", Slip::GoingIsNotReady),
-        ("an endpoint that does not say whether it is terminating is taken for terminating", Slip::UnsaidIsGoing),
-        ("of endpoints with one address and two ports only one is chosen", Slip::ByAddress),
-        ("no name and an empty one are taken for two names", Slip::EmptyIsName),
-        ("only a Service of type NodePort is asked from outside; one of type LoadBalancer is, too", Slip::OnlyOfType),
-        ("the Service's targetPort is taken for the Pod's; the slice says where it listens", Slip::TargetPort),
-        ("publishNotReadyAddresses is looked at; whoever made the slice has done that", Slip::Publishes),
-        ("only the first few slices are looked at", Slip::FewSlices),
-        ("a slice that is being deleted is left out; it is there until it is gone", Slip::GoingIsGone),
-        ("an endpoint that is in two slices is chosen twice", Slip::Neighbours),
-        ("sessionAffinity is looked at; which of them a client comes back to is decided later", Slip::OneOfClient),
-        ("an address is taken for another one that begins like it", Slip::ByPrefix),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         questions::all()
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Vec<String> {
-        let is = |one| slip == Some(one);
-        let Some((name, instead)) = wanted_port(case, slip) else { return Vec::new() };
-        let local = is_local(case, slip);
-        let mut found = found(case, &name, instead, slip);
-        let everywhere: Vec<Backend> = found.iter().filter(|one| one.ready).cloned().collect();
-        if local {
-            found.retain(|one| one.here);
-        }
-        let has_ready = found.iter().any(|one| one.ready);
-        let mut chosen: Vec<Backend> = match slip {
-            Some(Slip::AllReady) => found,
-            Some(Slip::Publishes) if publishes(case) => found,
-            Some(Slip::AlwaysDying) => found.into_iter().filter(|one| one.ready || one.dying).collect(),
-            _ if has_ready => found.into_iter().filter(|one| one.ready).collect(),
-            Some(Slip::NoLastResort) => Vec::new(),
-            Some(Slip::DeadToo) => found,
-            _ => found.into_iter().filter(|one| one.dying).collect(),
-        };
-        if chosen.is_empty() && local && is(Slip::LocalGivesUp) {
-            chosen = everywhere;
+    fn answer(rule: &Rule, case: &Case) -> Vec<String> {
+        let Some(spec) = &case.service.spec else { return Vec::new() };
+        let Some(port) = wanted_port(rule, spec, &case.visit) else { return Vec::new() };
+        let mut found = found(rule, case, port);
+        let elsewhere = only_ready(found.clone());
+        let is_local = (rule.is_local)(spec, case.visit.from);
+        found.retain(|one| one.here || !is_local);
+        let mut chosen = (rule.chosen)(spec, found);
+        if chosen.is_empty() && is_local {
+            chosen = (rule.none_here)(elsewhere);
         }
         let mut texts: Vec<String> = chosen.into_iter().map(|one| one.text).collect();
-        let has_sessions = case.service.spec.as_ref().is_some_and(|spec| spec.session_affinity.is_some());
-        texts.truncate(if is(Slip::OneOfClient) && has_sessions { 1 } else { usize::MAX });
+        (rule.given)(spec, &mut texts);
         texts.sort();
         texts
     }
 
     fn property(case: &Case, given: Option<&Vec<String>>) -> &'static str {
-        let right = Proxy::rule(case, None);
+        let right = Proxy::right(case);
         let Some(given) = given else { return "every connection gets an answer" };
         let address = |text: &String| text.rsplit_once(':').map(|(address, _)| address.to_owned());
         let addresses = |texts: &[String]| texts.iter().filter_map(address).collect::<std::collections::BTreeSet<_>>();
@@ -178,107 +95,237 @@ impl Function for Proxy {
 
 /// One endpoint of the port that is asked for.
 #[derive(Clone)]
-struct Backend {
+pub(super) struct Backend {
     text: String,
     ready: bool,
     dying: bool,
     here: bool,
 }
 
-/// The name of the Service's port that a visitor means, and a number that is wrongly taken for that of the Pods.
-fn wanted_port(case: &Case, slip: Option<Slip>) -> Option<(String, Option<i32>)> {
-    let is = |one| slip == Some(one);
-    let asked = &case.visit;
-    let spec = case.service.spec.as_ref()?;
-    let is_of_type = spec.type_.as_deref() == Some("NodePort") || asked.from == From::Inside;
-    let mut ports = spec.ports.iter().flatten().filter(|_| is_of_type || !is(Slip::OnlyOfType));
-    let port = ports.find(|port| {
-        let number = match asked.from {
-            From::Outside if !is(Slip::SamePortOutside) => port.node_port,
-            _ => Some(port.port),
-        };
-        let protocol = port.protocol.as_deref().unwrap_or("TCP");
-        if is(Slip::NoSctp) && protocol == "SCTP" {
-            return false;
-        }
-        number == Some(asked.port) && (protocol == asked.protocol || is(Slip::AnyProtocol))
-    })?;
-    let instead = match (&port.target_port, slip) {
-        (_, Some(Slip::ServicePort)) => Some(port.port),
-        (Some(IntOrString::Int(number)), Some(Slip::TargetPort)) => Some(*number),
-        _ => None,
-    };
-    Some((port.name.clone().unwrap_or_default(), instead))
-}
-
-fn publishes(case: &Case) -> bool {
-    case.service.spec.as_ref().is_some_and(|spec| spec.publish_not_ready_addresses == Some(true))
-}
-
-fn is_local(case: &Case, slip: Option<Slip>) -> bool {
-    let is = |one| slip == Some(one);
-    let Some(spec) = &case.service.spec else { return false };
-    let local = |policy: &Option<String>| match policy {
-        None => is(Slip::UnsaidIsLocal),
-        Some(policy) => policy == "Local",
-    };
-    let external = local(&spec.external_traffic_policy) && !is(Slip::NoExternal);
-    match case.visit.from {
-        From::Outside => external,
-        From::Inside => {
-            (local(&spec.internal_traffic_policy) && !is(Slip::NoInternal)) || (external && is(Slip::ExternalInside))
+impl Backend {
+    /// The same endpoint in another slice: ready in one of them is ready.
+    fn or(&mut self, other: Backend) {
+        if !self.ready {
+            *self = other;
         }
     }
 }
 
-/// All endpoints of a port, from all slices.
-fn found(case: &Case, name: &str, instead: Option<i32>, slip: Option<Slip>) -> Vec<Backend> {
-    let is = |one| slip == Some(one);
-    let mut all: Vec<Backend> = Vec::new();
-    let count = match slip {
-        Some(Slip::FirstSlice) => 1,
-        Some(Slip::FewSlices) => 4,
-        _ => case.slices.len(),
+/// What decides.
+pub(super) struct Rule {
+    /// Whether clients from there are served.
+    is_open: fn(&ServiceSpec, From) -> bool,
+    /// By which number a client from there means a port of the Service.
+    number: fn(&ServicePort, From) -> Option<i32>,
+    /// Whether it has the protocol that is asked for.
+    same_protocol: fn(&str, &str) -> bool,
+    /// A number that is taken for that of the Pods.
+    instead: fn(&ServicePort) -> Option<i32>,
+    /// Whether only this node's endpoints are for clients from there.
+    is_local: fn(&ServiceSpec, From) -> bool,
+    /// So many slices are looked at.
+    slices: usize,
+    /// Whether one is looked at.
+    is_seen: fn(&EndpointSlice) -> bool,
+    /// Whether a slice's port has the name of the Service's.
+    same_name: fn(Option<&str>, &str) -> bool,
+    /// Whether an endpoint is looked at.
+    counts: fn(&Endpoint) -> bool,
+    /// Whether it is going.
+    is_going: fn(&EndpointConditions) -> bool,
+    /// Whether it is ready, when it is going or not.
+    ready: fn(&EndpointConditions, bool) -> bool,
+    /// Whether one that is not ready may be a last resort.
+    serves: fn(&EndpointConditions, bool) -> bool,
+    /// Adds one to those that were found.
+    add: fn(&mut Vec<Backend>, Backend),
+    /// Which of those that were found are chosen.
+    chosen: fn(&ServiceSpec, Vec<Backend>) -> Vec<Backend>,
+    /// Which are chosen where there is none on this node, of those that are ready.
+    none_here: fn(Vec<Backend>) -> Vec<Backend>,
+    /// Which of those that were chosen are given.
+    given: fn(&ServiceSpec, &mut Vec<String>),
+}
+
+const RULE: Rule = Rule {
+    is_open: |_, _| true,
+    number: |port, from| if from == From::Outside { port.node_port } else { Some(port.port) },
+    same_protocol: |protocol, asked| protocol == asked,
+    instead: |_| None,
+    is_local,
+    slices: usize::MAX,
+    is_seen: is_ipv4,
+    same_name: |has, name| has.unwrap_or_default() == name,
+    counts: |_| true,
+    is_going: |conditions| conditions.terminating.unwrap_or(false),
+    ready: |conditions, _| conditions.ready.unwrap_or(true),
+    serves: |conditions, is_going| conditions.serving.unwrap_or(true) && is_going,
+    add: |all, one| match all.iter_mut().find(|other| other.text == one.text) {
+        Some(there) => there.or(one),
+        None => all.push(one),
+    },
+    chosen,
+    none_here: |_| Vec::new(),
+    given: |_, _| {},
+};
+
+fn policy(spec: &ServiceSpec, from: From) -> Option<&str> {
+    match from {
+        From::Outside => spec.external_traffic_policy.as_deref(),
+        From::Inside => spec.internal_traffic_policy.as_deref(),
+    }
+}
+
+fn is_local(spec: &ServiceSpec, from: From) -> bool {
+    policy(spec, from) == Some("Local")
+}
+
+fn is_ipv4(slice: &EndpointSlice) -> bool {
+    slice.address_type == "IPv4"
+}
+
+fn chosen(_: &ServiceSpec, found: Vec<Backend>) -> Vec<Backend> {
+    match found.iter().any(|one| one.ready) {
+        true => only_ready(found),
+        false => found.into_iter().filter(|one| one.dying).collect(),
+    }
+}
+
+fn only_ready(found: Vec<Backend>) -> Vec<Backend> {
+    found.into_iter().filter(|one| one.ready).collect()
+}
+
+fn address(one: &Backend) -> Option<&str> {
+    one.text.rsplit_once(':').map(|(address, _)| address)
+}
+
+/// The Service's port that a visitor means.
+fn wanted_port<'a>(rule: &Rule, spec: &'a ServiceSpec, visit: &Visit) -> Option<&'a ServicePort> {
+    let is_it = |port: &&ServicePort| {
+        let protocol = port.protocol.as_deref().unwrap_or("TCP");
+        (rule.number)(port, visit.from) == Some(visit.port) && (rule.same_protocol)(protocol, &visit.protocol)
     };
-    for slice in case.slices.iter().take(count).filter(|slice| slice.address_type == "IPv4" || is(Slip::AnyFamily)) {
-        let same = |has: &Option<String>| match has.as_deref() {
-            Some("") if is(Slip::EmptyIsName) => false,
-            has => has.unwrap_or_default() == name || is(Slip::AnyName),
-        };
-        let ports = slice.ports.iter().flatten().filter(|port| same(&port.name)).filter_map(|port| port.port);
+    spec.ports.iter().flatten().find(is_it).filter(|_| (rule.is_open)(spec, visit.from))
+}
+
+/// All endpoints of a port, from all slices.
+fn found(rule: &Rule, case: &Case, wanted: &ServicePort) -> Vec<Backend> {
+    let (name, mut all) = (wanted.name.as_deref().unwrap_or_default(), Vec::new());
+    for slice in case.slices.iter().take(rule.slices).filter(|slice| (rule.is_seen)(slice)) {
+        let same = |port: &&EndpointPort| (rule.same_name)(port.name.as_deref(), name);
+        let ports = slice.ports.iter().flatten().filter(same).filter_map(|port| port.port);
         for (port, endpoint) in ports.flat_map(|port| slice.endpoints.iter().flatten().map(move |one| (port, one))) {
-            let port = instead.unwrap_or(port);
-            let is_going = slice.metadata.deletion_timestamp.is_some() && is(Slip::GoingIsGone);
-            if is_going || endpoint.conditions.is_none() && is(Slip::NoConditions) {
+            if !(rule.counts)(endpoint) {
                 continue;
             }
+            let port = (rule.instead)(wanted).unwrap_or(port);
             let conditions = endpoint.conditions.clone().unwrap_or_default();
-            let going = conditions.terminating.unwrap_or(is(Slip::UnsaidIsGoing));
-            let ready = conditions.ready.unwrap_or(!is(Slip::OnlySaidReady)) && !(going && is(Slip::GoingIsNotReady));
+            let is_going = (rule.is_going)(&conditions);
+            let ready = (rule.ready)(&conditions, is_going);
             let one = Backend {
                 text: format!("{}:{port}", endpoint.addresses[0]),
                 ready,
-                dying: !ready && conditions.serving.unwrap_or(true) && (going || is(Slip::OnlyServing)),
+                dying: !ready && (rule.serves)(&conditions, is_going),
                 here: endpoint.node_name.as_ref() == Some(&case.visit.node),
             };
-            let address = |one: &Backend| one.text.rsplit_once(':').map(|(address, _)| address.to_owned());
-            let same = |other: &Backend| match slip {
-                Some(Slip::ByAddress) => address(other) == address(&one),
-                Some(Slip::ByPrefix) => address(&one).is_some_and(|address| other.text.starts_with(&address)),
-                _ => other.text == one.text,
-            };
-            let before = if is(Slip::Neighbours) { all.len().saturating_sub(1) } else { 0 };
-            match all[before..].iter_mut().find(|other| same(other)) {
-                Some(_) if is(Slip::Twice) => all.push(one),
-                Some(there) if one.ready && is(Slip::ByAddress) => *there = one,
-                Some(there) if !there.ready && !is(Slip::FirstCounts) => *there = one,
-                Some(_) => {}
-                None => all.push(one),
-            }
+            (rule.add)(&mut all, one);
         }
     }
     all
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    all_ready: "endpoints that are not ready are chosen" => { chosen: |_, found| found };
+    only_said_ready: "an endpoint that does not say whether it is ready is left out; it counts as ready"
+        => { ready: |conditions, _| conditions.ready == Some(true) };
+    no_last_resort: "when none is ready nobody answers, although some that are going still could"
+        => { chosen: |_, found| only_ready(found) };
+    always_dying: "endpoints that are going are chosen beside ready ones"
+        => { chosen: |_, found| found.into_iter().filter(|one| one.ready || one.dying).collect() };
+    dead_too: "when none is ready even those that do not answer are chosen"
+        => { chosen: |_, found| if found.iter().any(|one| one.ready) { only_ready(found) } else { found } };
+    no_internal: "internalTrafficPolicy is not looked at"
+        => { is_local: |spec, from| from == From::Outside && is_local(spec, from) };
+    no_external: "externalTrafficPolicy is not looked at"
+        => { is_local: |spec, from| from == From::Inside && is_local(spec, from) };
+    external_inside: "externalTrafficPolicy is applied to clients inside the cluster"
+        => { is_local: |spec, from| is_local(spec, from) || is_local(spec, From::Outside) };
+    local_gives_up: "with Local and nobody on this node other nodes are asked; the connection fails instead"
+        => { none_here: |elsewhere| elsewhere };
+    service_port: "the Service's port is taken for the Pod's" => { instead: |port| Some(port.port) };
+    any_name: "all ports of a slice are taken, not the one of the same name" => { same_name: |_, _| true };
+    any_protocol: "the protocol is not looked at" => { same_protocol: |_, _| true };
+    no_sctp: "a protocol besides TCP and UDP is not known; it can be SCTP"
+        => { same_protocol: |protocol, asked| protocol == asked && protocol != "SCTP" };
+    same_port_outside: "from outside the Service's port is looked for; it is the node port"
+        => { number: |port, _| Some(port.port) };
+    first_slice: "only the first slice is looked at" => { slices: 1 };
+    twice: "an endpoint that is in two slices is chosen twice"
+        => { add: |all, one| all.push(one) }
+        | {
+            add: |all, one| match all.last_mut() {
+                Some(last) if last.text == one.text => last.or(one),
+                _ => all.push(one),
+            }
+        };
+    first_counts: "of an endpoint in two slices the first counts; ready in one of them is ready"
+        => {
+            add: |all, one| match all.iter().any(|other| other.text == one.text) {
+                true => {}
+                false => all.push(one),
+            }
+        };
+    any_family: "IPv6 addresses are chosen for an IPv4 Service" => { is_seen: |_| true };
+    unsaid_is_local: "a policy that is not given is taken for Local; it is Cluster"
+        => { is_local: |spec, from| policy(spec, from).is_none_or(|policy| policy == "Local") };
+    only_serving: "one that serves and is not ready is chosen as a last resort, though it is not terminating"
+        => { serves: |conditions, _| conditions.serving.unwrap_or(true) };
+    no_conditions: "an endpoint without conditions is left out; it counts as ready"
+        => { counts: |endpoint| endpoint.conditions.is_some() };
+    going_is_not_ready: "an endpoint that is ready is not chosen because it is terminating too"
+        => { ready: |conditions, is_going| conditions.ready.unwrap_or(true) && !is_going };
+    unsaid_is_going: "an endpoint that does not say whether it is terminating is taken for terminating"
+        => { is_going: |conditions| conditions.terminating.unwrap_or(true) };
+    by_address: "of endpoints with one address and two ports only one is chosen"
+        => {
+            add: |all, one| match all.iter_mut().find(|other| address(other) == address(&one)) {
+                Some(there) if one.ready || !there.ready => *there = one,
+                Some(_) => {}
+                None => all.push(one),
+            }
+        };
+    empty_is_name: "no name and an empty one are taken for two names"
+        => { same_name: |has, name| has != Some("") && has.unwrap_or_default() == name };
+    only_of_type: "only a Service of type NodePort is asked from outside; one of type LoadBalancer is, too"
+        => { is_open: |spec, from| spec.type_.as_deref() == Some("NodePort") || from == From::Inside };
+    target_port: "the Service's targetPort is taken for the Pod's; the slice says where it listens"
+        => {
+            instead: |port| match port.target_port {
+                Some(IntOrString::Int(number)) => Some(number),
+                _ => None,
+            }
+        };
+    publishes: "publishNotReadyAddresses is looked at; whoever made the slice has done that"
+        => {
+            chosen: |spec, found| match spec.publish_not_ready_addresses {
+                Some(true) => found,
+                _ => chosen(spec, found),
+            }
+        };
+    few_slices: "only the first few slices are looked at" => { slices: 4 };
+    going_is_gone: "a slice that is being deleted is left out; it is there until it is gone"
+        => { is_seen: |slice| is_ipv4(slice) && slice.metadata.deletion_timestamp.is_none() };
+    one_of_client: "sessionAffinity is looked at; which of them a client comes back to is decided later"
+        => { given: |spec, texts| texts.truncate(if spec.session_affinity.is_some() { 1 } else { usize::MAX }) };
+    by_prefix: "an address is taken for another one that begins like it"
+        => {
+            add: |all, one| match all.iter_mut().find(|other| address(&one).is_some_and(|its| other.text.starts_with(its))) {
+                Some(there) => there.or(one),
+                None => all.push(one),
+            }
+        };
+};
 
 mod questions;
 mod shown;
