@@ -10,6 +10,7 @@ use kubestep::bugs;
 use kubestep::cluster::scenario::{Plugged, Scenario};
 use kubestep::debugger::record::Record;
 use kubestep::lab::building::Program;
+use kubestep::lab::mistake::Known;
 use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
 
 use wrong::MUTANTS;
@@ -21,9 +22,10 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// A wrong solution, and the name of the mistake that it makes.
 #[derive(serde::Deserialize)]
 struct Mutant {
-    says: String,
+    mistake: String,
 }
 
 fn mutants(exercise: &Exercise) -> Vec<Mutant> {
@@ -105,12 +107,18 @@ fn every_wrong_solution_fails(name: &str) {
     if step > 1 {
         println!("one of {step} is judged; all of them with KUBESTEP_MUTANTS=all, as in CI");
     }
-    for (n, mutant) in mutants.iter().enumerate().step_by(step) {
+    let known = exercise.mistakes();
+    for (n, mutant) in mutants.iter().enumerate() {
+        let known = known.iter().find(|known| known.name == mutant.mistake);
+        let Known { name, says } = known.unwrap_or_else(|| panic!("nobody knows {}", mutant.mistake));
+        if n % step > 0 {
+            continue;
+        }
         let verdict = process::grade_program(&MUTANTS, &[exercise.folder, &n.to_string()], exercise);
         let Verdict::Fails(Failure { mistake, property, .. }) = &verdict else {
-            panic!("{}: {verdict:?}", mutant.says);
+            panic!("{name}: {verdict:?}");
         };
-        assert_eq!(mistake.as_deref(), Some(&*mutant.says), "{property}");
+        assert_eq!(mistake.as_deref(), Some(*says), "{name}: {property}");
     }
     let also = fs::read_dir(root().join("solutions").join(exercise.folder).join("also")).unwrap().count();
     assert!(also >= 3, "it has {also} other solutions");
