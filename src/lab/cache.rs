@@ -6,8 +6,8 @@
 use std::fmt;
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::{drawn, longer};
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::cache::{Cache, Event, Item, Outcome, Told};

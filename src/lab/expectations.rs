@@ -222,13 +222,7 @@ fn version(pod: &Arc<Pod>) -> Option<u64> {
 }
 
 /// Expects what is missing, and creates it.
-async fn create(
-    set: &ReplicaSet,
-    pods: &Api<Pod>,
-    context: &Context,
-    missing: i32,
-    rule: Rule,
-) -> Result<(), Error> {
+async fn create(set: &ReplicaSet, pods: &Api<Pod>, context: &Context, missing: i32, rule: Rule) -> Result<(), Error> {
     let uid = set.metadata.uid();
     expect(context, uid, (rule.expects)(missing), rule);
     for left in (1..=missing).rev() {

@@ -8,8 +8,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::{TIME, read};
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::cluster::kubectl::print::describe::taint_text;
@@ -393,7 +393,10 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { stays: is_critical };
     cordoned_is_not_ready: "a node that takes no new Pods is taken for one that is not ready"
         => {
-            ready: |said, is_silent, node| if is_cordoned(node) && !is_silent { "False" } else { ready(said, is_silent, node) }
+            ready: |said, is_silent, node| match is_cordoned(node) && !is_silent {
+                true => "False",
+                false => ready(said, is_silent, node),
+            }
         };
 };
 

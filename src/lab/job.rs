@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::{TIME, longer, read};
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::job::TRACKING;

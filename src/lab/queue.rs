@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::drawn;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::queue::{Call, Said, WorkQueue, say};

@@ -2,8 +2,8 @@
 //! the kubelet.
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::longer;
+use super::mistake::{Mistake, mistakes};
 use super::{Exercise, Judging, placing, words};
 use crate::exercise::restart::{Case, Restart, Run};
 

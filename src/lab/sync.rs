@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::read;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing, words};
 use crate::exercise::sync::{Actions, Case, Sandbox, Seen, State};

@@ -10,8 +10,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::longer;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::update::{Api, Case, Meanwhile, Outcome, Refused, converse};

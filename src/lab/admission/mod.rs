@@ -300,7 +300,8 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
     account_begins_alike: "an account whose name only begins so is taken"
         => {
             is_account: |meta, namespace, account| {
-                meta.namespace.as_deref() == Some(namespace) && meta.name.as_ref().is_some_and(|name| name.starts_with(account))
+                meta.namespace.as_deref() == Some(namespace)
+                    && meta.name.as_ref().is_some_and(|name| name.starts_with(account))
             }
         };
     default_unnamed: "a Pod that names the class that is the global default is refused"
@@ -313,12 +314,15 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { name: |meta| meta.generate_name.clone().or(meta.name.clone()) };
     going_is_gone: "an account that is being deleted is taken for absent; it is there until it is gone"
         => {
-            is_account: |meta, namespace, account| meta.deletion_timestamp.is_none() && is_account(meta, namespace, account)
+            is_account: |meta, namespace, account| {
+                meta.deletion_timestamp.is_none() && is_account(meta, namespace, account)
+            }
         };
     namespace_alike: "an account of a namespace whose name only begins alike is taken"
         => {
             is_account: |meta, namespace, account| {
-                meta.name.as_deref() == Some(account) && meta.namespace.as_ref().is_some_and(|its| namespace.starts_with(its))
+                meta.name.as_deref() == Some(account)
+                    && meta.namespace.as_ref().is_some_and(|its| namespace.starts_with(its))
             }
         };
     system_is_there: "a class whose name begins with system- is not looked for"

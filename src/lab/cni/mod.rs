@@ -345,7 +345,10 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { is_full: |range, files| taken(files).count() >= places(range) };
     counts_gateway: "the gateway is taken for one of the range, wherever it is, and an address stays free"
         => {
-            is_full: |range, files| taken(files).filter(|at| (range.start..=range.end).contains(at)).count() >= places(range)
+            is_full: |range, files| {
+                let within = taken(files).filter(|at| (range.start..=range.end).contains(at));
+                within.count() >= places(range)
+            }
         };
     keeps_foreign: "DEL keeps an address that is not in the range any more"
         => { freed: |range, held| held.into_iter().filter(|name| is_in(range, name)).collect() };

@@ -10,8 +10,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde_json::{Value, json};
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::begins;
+use super::mistake::{Mistake, mistakes};
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::garbage_collector::graph::owners_of;
 use crate::exercise::collect::{Action, Case, Item, Propagation, is_namespaced};

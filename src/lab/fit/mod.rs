@@ -243,7 +243,9 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         };
     init_by_cpu: "the largest init container is the one that asks for most cpu; each resource has its own largest"
         => {
-            with_init: |together, init| together.at_least(init.iter().copied().max_by_key(|ask| ask.cpu).unwrap_or_default())
+            with_init: |together, init| {
+                together.at_least(init.iter().copied().max_by_key(|ask| ask.cpu).unwrap_or_default())
+            }
         };
     unsaid_is_enough: "what the node does not say that it has is taken for enough; it has none of it"
         => { unsaid: 1 << 50 };

@@ -11,8 +11,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, 
 use serde_json::{Value, json};
 
 use super::function::Function;
-use super::mistake::{Mistake, mistakes};
 use super::making::begins;
+use super::mistake::{Mistake, mistakes};
 use super::{Exercise, Judging, controlling, words};
 use crate::exercise::ownership::{Case, Claim};
 use crate::object::selector::selects;
@@ -175,20 +175,23 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { controller: |owners, mine| owners.iter().find(|owner| Some(&owner.uid) == mine.uid.as_ref()) };
     ignores_expressions: "matchExpressions are not looked at"
         => {
-            is_selected: |spec, labels| selects(&LabelSelector { match_expressions: None, ..spec.selector.clone() }, labels)
+            is_selected: |spec, labels| {
+                selects(&LabelSelector { match_expressions: None, ..spec.selector.clone() }, labels)
+            }
         };
     any_label: "one equal label is taken for a match; every one must be equal"
         => {
             is_selected: |spec, labels| {
-                let is_equal = |(key, value): (&String, &String)| labels.is_some_and(|labels| labels.get(key) == Some(value));
+                let is_equal =
+                    |(key, value): (&String, &String)| labels.is_some_and(|labels| labels.get(key) == Some(value));
                 wanted(spec).iter().any(is_equal) && selects(&expressions(spec), labels)
             }
         };
     needs_key: "NotIn asks for the label to be there; it also holds when the label is absent"
         => {
             is_selected: |spec, labels| {
-                let mut parts = spec.selector.match_expressions.iter().flatten().filter(|part| part.operator == "NotIn");
-                parts.all(|part| has(labels, &part.key)) && selects(&spec.selector, labels)
+                let parts = spec.selector.match_expressions.iter().flatten();
+                parts.filter(|part| part.operator == "NotIn").all(|part| has(labels, &part.key)) && selects(&spec.selector, labels)
             }
         };
     takes_dying: "a Pod that is being deleted is adopted" => { may_adopt: |mine_goes, _| !mine_goes };

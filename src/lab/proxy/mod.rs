@@ -320,9 +320,12 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
         => { given: |spec, texts| texts.truncate(if spec.session_affinity.is_some() { 1 } else { usize::MAX }) };
     by_prefix: "an address is taken for another one that begins like it"
         => {
-            add: |all, one| match all.iter_mut().find(|other| address(&one).is_some_and(|its| other.text.starts_with(its))) {
-                Some(there) => there.or(one),
-                None => all.push(one),
+            add: |all, one| {
+                let begins = |other: &&mut Backend| address(&one).is_some_and(|its| other.text.starts_with(its));
+                match all.iter_mut().find(begins) {
+                    Some(there) => there.or(one),
+                    None => all.push(one),
+                }
             }
         };
 };

@@ -49,7 +49,10 @@ impl Plan {
 /// A scenario of an exercise, with its name.
 macro_rules! scenario {
     ($exercise:literal, $name:literal) => {
-        ($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/exercises/", $exercise, "/", $name, ".yaml")))
+        (
+            $name,
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/exercises/", $exercise, "/", $name, ".yaml")),
+        )
     };
 }
 

@@ -1,4 +1,4 @@
-//! What the controller does with a Deployment, and what learners do instead.
+//! What the controller does with a Deployment.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -202,7 +202,8 @@ pub(in crate::lab) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts
     any_name: "a slice that is called another Service's does not get its label again"
         => {
             is_marked: |slice, _| {
-                label(slice.metadata.labels.as_ref(), SERVICE_NAME).is_some() && controller_of(&slice.metadata).is_some()
+                let label = label(slice.metadata.labels.as_ref(), SERVICE_NAME);
+                label.is_some() && controller_of(&slice.metadata).is_some()
             }
         };
     ignores_name: "that only the name of a port has changed is not seen"

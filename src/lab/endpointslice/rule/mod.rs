@@ -1,4 +1,4 @@
-//! What the controller does with a Service, and what learners do instead.
+//! What the controller does with a Service.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -146,12 +146,7 @@ fn goes(service: &Service) -> bool {
 }
 
 /// The Pods that the Service selects, in their order.
-async fn pods_of(
-    service: &Service,
-    selector: &Labels,
-    context: &Context,
-    rule: Rule,
-) -> Result<Vec<Arc<Pod>>, Error> {
+async fn pods_of(service: &Service, selector: &Labels, context: &Context, rule: Rule) -> Result<Vec<Arc<Pod>>, Error> {
     let mut pods = all(&Api::<Pod>::all(context.client.clone()), context, rule.lists_pods).await?;
     pods.retain(|pod| {
         let is_near = (rule.is_near)(&pod.metadata, &service.metadata);

@@ -73,7 +73,7 @@ pub(in crate::lab) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts
         => {
             is_its: |site, one| {
                 let first = one.metadata.owner_references.iter().flatten().next();
-                first.is_some_and(|owner| owner.controller == Some(true) && Some(&owner.uid) == site.metadata.uid.as_ref())
+                first.filter(|owner| owner.controller == Some(true)).map(|owner| &owner.uid) == site.metadata.uid.as_ref()
             }
         };
     like_site: "a kind that only begins like Site is taken for it"

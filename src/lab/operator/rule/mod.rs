@@ -1,4 +1,4 @@
-//! What the operator does with a site, and what learners do instead.
+//! What the operator does with a site.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -267,11 +267,8 @@ fn deployment_for(site: &ConfigMap, replicas: i32, image: &str, rule: Rule) -> D
         metadata: Some(ObjectMeta { labels: labels.clone(), ..ObjectMeta::default() }),
         spec: Some(PodSpec { containers: vec![container], ..PodSpec::default() }),
     };
-    let metadata = ObjectMeta {
-        name: Some(name),
-        owner_references: Some(vec![controller_ref(site)]),
-        ..ObjectMeta::default()
-    };
+    let metadata =
+        ObjectMeta { name: Some(name), owner_references: Some(vec![controller_ref(site)]), ..ObjectMeta::default() };
     let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };
     let spec = DeploymentSpec { replicas: Some(replicas), selector, template, ..DeploymentSpec::default() };
     let mut whole = Deployment { metadata, spec: Some(spec), status: None };

@@ -17,7 +17,9 @@ pub(in crate::lab) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts
     not_controller: "the owner reference does not say controller: true"
         => {
             pod: |set, _| {
-                pod_with(set, |pod| pod.metadata.owner_references.iter_mut().flatten().for_each(|owner| owner.controller = None))
+                pod_with(set, |pod| {
+                    pod.metadata.owner_references.iter_mut().flatten().for_each(|owner| owner.controller = None);
+                })
             }
         };
     counts_by_labels: "it counts all Pods with these labels, whoever controls them"
@@ -134,8 +136,9 @@ pub(in crate::lab) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts
         => {
             counts: |set, pod| {
                 let mut containers = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
-                let has_terminated =
-                    |container: &ContainerStatus| container.state.as_ref().is_some_and(|state| state.terminated.is_some());
+                let has_terminated = |container: &ContainerStatus| {
+                    container.state.as_ref().is_some_and(|state| state.terminated.is_some())
+                };
                 counts(set, pod) && !containers.any(has_terminated)
             }
         };

@@ -1,4 +1,4 @@
-//! What the controller does with a ReplicaSet, and what learners do instead.
+//! What the controller does with a ReplicaSet.
 
 use std::sync::Arc;
 
