@@ -44,7 +44,7 @@ fn build(root: &Path) -> PathBuf {
     root.join("target/debug/kubestep")
 }
 
-/// A desk of its own for a learner who has written the solution. `cargo` there compiles it in its own package, and once more
+/// A desk of its own for a learner who has written the solution. `cargo` there compiles the solution in its place, and once more
 /// if the file `edited` says that it was.
 fn sit_down(desk: &Path, root: &Path, exercise: &Exercise) {
     for one in TABLE {
@@ -54,12 +54,12 @@ fn sit_down(desk: &Path, root: &Path, exercise: &Exercise) {
         shelf::write(&desk.join("exercises").join(one.folder).join("stub.rs"), &stub).expect("there is room");
     }
     std::fs::create_dir_all(desk.join("solutions")).expect("there is room");
-    let package = exercise.folder.replace('_', "-");
+    let name = exercise.folder.replace('_', "-");
     let (cargo, root, target) = (env!("CARGO"), root.display(), desk.join("target/debug").display().to_string());
     let script = format!(
         "#!/bin/sh\nset -e\nif [ -e '{desk}/edited' ]; then rm '{desk}/edited'; touch '{root}/solutions/{folder}/src/lib.rs'; fi\n\
-         cd '{root}'\n'{cargo}' build --quiet --package solution-{package} --package kubestep --lib --bin solution-{package}\n\
-         mkdir -p '{target}'\ncp target/debug/solution-{package} '{target}/exercise-{package}'\n",
+         cd '{root}'\n'{cargo}' build --quiet --package solutions --package kubestep --lib --bin solution-{name}\n\
+         mkdir -p '{target}'\ncp target/debug/solution-{name} '{target}/exercise-{name}'\n",
         desk = desk.display(),
         folder = exercise.folder,
     );

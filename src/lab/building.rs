@@ -1,9 +1,9 @@
-//! A learner's package, built alone by cargo.
+//! A learner's program, built alone by cargo: a bin of one package, so one that does not compile fails alone.
 //!
-//! - cargo goes by the times of files, and a file that is put back in its place has an old one. So a package whose files are
-//!   not those that its program was made from gets a new time before it is built.
+//! - cargo goes by the times of files, and a file that is put back in its place has an old one. So a program whose files are
+//!   not those that it was made from gets new ones before it is built.
 //! - What rustc works out while it compiles, consts and macros, may have no end. Once the library is there, a learner's
-//!   package has a minute.
+//!   file has a minute.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,14 +20,55 @@ const FOR_ONE: Duration = Duration::from_secs(60);
 const FOR_ALL: Duration = Duration::from_secs(3600);
 /// Seconds of processor time for each of cargo's processes, for those that are left when the grader itself has ended.
 const CPU_SECONDS: u32 = 1200;
-/// The library that a learner's package is built on.
+/// The library that a learner's program is built on.
 const LIBRARY: &str = "kubestep_exercise";
 /// What cargo says of each thing that it has built, or that is as it was.
 const ARTIFACT: &str = "{\"reason\":\"compiler-artifact\",";
 
-/// The package of an exercise on a shelf: `exercise` or `solution`.
-pub fn package(shelf: &str, exercise: &Exercise) -> String {
-    format!("{shelf}-{}", exercise.folder.replace('_', "-"))
+/// What is built.
+#[derive(Clone, Copy)]
+pub enum Program<'a> {
+    /// What a learner has written.
+    Exercise(&'a Exercise),
+    /// The answer of an exercise.
+    Solution(&'a Exercise),
+    /// All wrong solutions in one, see `tests/mutants`.
+    Mutants,
+}
+
+impl Program<'_> {
+    /// The package that it is in.
+    fn package(self) -> &'static str {
+        match self {
+            Program::Exercise(_) => "exercises",
+            Program::Solution(_) => "solutions",
+            Program::Mutants => "mutants",
+        }
+    }
+
+    /// Its name in the package.
+    pub fn name(self) -> String {
+        match self {
+            Program::Exercise(exercise) => format!("exercise-{}", exercise.folder.replace('_', "-")),
+            Program::Solution(exercise) => format!("solution-{}", exercise.folder.replace('_', "-")),
+            Program::Mutants => "mutants".to_owned(),
+        }
+    }
+
+    /// How long rustc may work on it.
+    fn time(self) -> Duration {
+        if matches!(self, Program::Exercise(_)) { FOR_ONE } else { FOR_ALL }
+    }
+
+    /// The files that it is made of. Only those of an exercise are put back by anybody.
+    fn sources(self, root: &Path) -> Vec<PathBuf> {
+        let (Program::Exercise(exercise) | Program::Solution(exercise)) = self else { return Vec::new() };
+        let folder = root.join(self.package()).join(exercise.folder).join("src");
+        let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
+        files.sort();
+        files
+    }
 }
 
 /// Where cargo puts what it builds.
@@ -35,14 +76,14 @@ pub fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// Builds one package alone. Gives its program.
+/// Builds one program alone. Gives where it is.
 ///
 /// # Errors
 /// The verdict: rustc's own words, that it does not come to an end, that cargo fails, or that it cannot be started.
-pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
-    let target = target(root);
-    let program = target.join("debug").join(format!("{package}{}", std::env::consts::EXE_SUFFIX));
-    let made = Made { sources: sources(root, package), note: program.with_extension("made"), program };
+pub fn build(root: &Path, program: Program) -> Result<PathBuf, Verdict> {
+    let (target, name) = (target(root), program.name());
+    let path = target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let made = Made { sources: program.sources(root), note: path.with_extension("made"), program: path };
     made.renew_unless_known();
     let mut cargo = cargo();
     cargo
@@ -51,9 +92,9 @@ pub fn build(root: &Path, package: &str) -> Result<PathBuf, Verdict> {
         // With the packages beside it that `cargo run` and `cargo test` know, of which nothing is built here: so all have the
         // same features of what they are made of, and nothing is built twice.
         .args(["--package", "kubestep", "--package", "kubestep-book"])
-        .args(["--package", package, "--bin", package, "--target-dir"])
+        .args(["--package", program.package(), "--bin", &name, "--target-dir"])
         .arg(&target);
-    run(cargo, if package.starts_with("exercise-") { FOR_ONE } else { FOR_ALL })?;
+    run(cargo, program.time())?;
     made.keep_note();
     Ok(made.program)
 }
@@ -138,16 +179,6 @@ impl Made {
         let texts: Vec<String> = self.sources.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
         Some(format!("{} {made:?}\n", sha256::hex(&texts.join("\n"))))
     }
-}
-
-/// The files in a package's `src`.
-fn sources(root: &Path, package: &str) -> Vec<PathBuf> {
-    let (shelf, name) = package.split_once('-').unwrap_or(("", package));
-    let folder = root.join(format!("{shelf}s")).join(name.replacen('-', "_", 1)).join("src");
-    let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
-    files.sort();
-    files
 }
 
 #[allow(clippy::disallowed_methods, reason = "cargo goes by real time")]

@@ -7,6 +7,7 @@ use std::fmt;
 
 use super::function::Function;
 use super::making::{drawn, longer};
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::cache::{Cache, Event, Item, Outcome, Told};
@@ -29,55 +30,13 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 struct Caching;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
-    TrustsNames,
-    KeepsDeleted,
-    SilentUnknownDelete,
-    MissesDeletes,
-    DeletesSilently,
-    ClearsFirst,
-    OnlyChanged,
-    DeletesLast,
-    IgnoresOldList,
-    TellsLateState,
-    NoNamespace,
-    OneGone,
-    NeverBack,
-    IgnoresOlder,
-    IgnoresSame,
-    FewListed,
-    ByName,
-}
-
 impl Function for Caching {
     type Question = Vec<Event>;
     type Answer = Outcome;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("the event's name decides what is told; what the cache had before must", Slip::TrustsNames),
-        ("a deleted object stays in the cache", Slip::KeepsDeleted),
-        ("a deletion of what the cache did not have is not told", Slip::SilentUnknownDelete),
-        ("what is not in the new list stays in the cache", Slip::MissesDeletes),
-        ("what is not in the new list leaves the cache, and nobody is told", Slip::DeletesSilently),
-        ("the cache is emptied before the new list, so that all of it seems new", Slip::ClearsFirst),
-        ("what is listed again unchanged is not told", Slip::OnlyChanged),
-        ("deletions found by a list are told after the rest", Slip::DeletesLast),
-        ("a list that is empty is ignored", Slip::IgnoresOldList),
-        ("a deletion is told with the state that the cache has; the event has the last one", Slip::TellsLateState),
-        ("the key is cut to the name; another namespace can have the same", Slip::NoNamespace),
-        ("only the first object that is not in the new list is taken out", Slip::OneGone),
-        (
-            "what is listed with an older revision is ignored; a list may come from a server that is behind",
-            Slip::NeverBack,
-        ),
-        ("an event of an older revision is ignored; each event changes the cache", Slip::IgnoresOlder),
-        ("an event of the revision that the cache has is ignored; each is told", Slip::IgnoresSame),
-        ("only the first few objects of a list are looked at; it can be long", Slip::FewListed),
-        ("a list is told in the order of the names; the namespace comes first in a key", Slip::ByName),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Vec<Event>> {
         let mut all: Vec<Vec<Event>> = vec![Vec::new()];
@@ -98,15 +57,15 @@ impl Function for Caching {
         all
     }
 
-    fn rule(history: &Vec<Event>, slip: Option<Slip>) -> Outcome {
+    fn answer(rule: &Rule, history: &Vec<Event>) -> Outcome {
         let mut cache = Cache::new();
-        let told = history.iter().map(|event| apply(&mut cache, event, slip)).collect();
+        let told = history.iter().map(|event| apply(rule, &mut cache, event)).collect();
         let cache = cache.into_iter().map(|(key, item)| Item { key, ..item });
         Outcome { told, cache: cache.collect() }
     }
 
     fn property(history: &Vec<Event>, given: Option<&Outcome>) -> &'static str {
-        let right = Caching::rule(history, None);
+        let right = Caching::right(history);
         match given {
             Some(given) if given.told.len() == history.len() && given.cache == right.cache => {
                 "handlers are told what happened to the cache, once and in order"
@@ -213,83 +172,128 @@ fn walk(n: usize) -> Vec<Event> {
     (9..9 + length).map(|revision| event(revision as u64)).collect()
 }
 
-fn apply(cache: &mut Cache, event: &Event, slip: Option<Slip>) -> Vec<Told> {
+/// What decides.
+struct Rule {
+    /// The key of an object in the cache.
+    key: fn(&Item) -> &str,
+    /// Whether an event is ignored, by what the cache has.
+    is_ignored: fn(&Item, &Item) -> bool,
+    /// What is told of an object that an event calls new, by what the cache had.
+    told_of_added: fn(Option<Item>, &Item) -> Told,
+    /// Takes a deleted object out of the cache. Gives what that had.
+    take_out: fn(&mut Cache, &str) -> Option<Item>,
+    /// What is told of it, by what the cache had.
+    told_of_deleted: fn(Option<Item>, &Item) -> Option<Told>,
+    /// Whether a list is looked at.
+    is_heard: fn(&[Item]) -> bool,
+    /// What of a list is looked at, and in which order.
+    listed: fn(&mut Vec<Item>),
+    /// Which of the objects that are not in it are gone.
+    gone: fn(&mut Vec<Item>),
+    /// What becomes of the cache before a list is put into it.
+    before_list: fn(&mut Cache),
+    /// Whether a listed object is put into the cache, by what that has.
+    is_put: fn(Option<&Item>, &Item) -> bool,
+    /// Whether that is told.
+    is_told: fn(Option<&Item>, &Item) -> bool,
+    /// All that is told of a list: of what is gone, and of what was put.
+    together: fn(Vec<Told>, Vec<Told>) -> Vec<Told>,
+}
+
+const RULE: Rule = Rule {
+    key: |item| &item.key,
+    is_ignored: |_, _| false,
+    told_of_added: told_of,
+    take_out: |cache, key| cache.remove(key),
+    told_of_deleted: |_, last| Some(Told::Deleted(last.clone())),
+    is_heard: |_| true,
+    listed: |_| {},
+    gone: |_| {},
+    before_list: |_| {},
+    is_put: |_, _| true,
+    is_told: |_, _| true,
+    together: |deleted, put| [deleted, put].concat(),
+};
+
+fn told_of(old: Option<Item>, new: &Item) -> Told {
+    match old {
+        Some(old) => Told::Updated { old, new: new.clone() },
+        None => Told::Added(new.clone()),
+    }
+}
+
+fn apply(rule: &Rule, cache: &mut Cache, event: &Event) -> Vec<Told> {
+    if let Event::Added(item) | Event::Modified(item) | Event::Deleted(item) = event
+        && cache.get(&item.key).is_some_and(|known| (rule.is_ignored)(known, item))
+    {
+        return Vec::new();
+    }
     match event {
-        Event::Added(item) if slip == Some(Slip::TrustsNames) => {
-            cache.insert(item.key.clone(), item.clone());
-            vec![Told::Added(item.clone())]
-        }
-        Event::Added(item) | Event::Modified(item) | Event::Deleted(item) if is_ignored(cache, item, slip) => {
-            Vec::new()
-        }
-        Event::Added(item) | Event::Modified(item) => vec![put(cache, item, slip)],
+        Event::Added(item) => vec![(rule.told_of_added)(put(rule, cache, item), item)],
+        Event::Modified(item) => vec![told_of(put(rule, cache, item), item)],
         Event::Deleted(item) => {
-            let old = match slip {
-                Some(Slip::KeepsDeleted) => cache.get(&item.key).cloned(),
-                _ => cache.remove(&key_of(item, slip)),
-            };
-            match (slip, old) {
-                (Some(Slip::SilentUnknownDelete), None) => Vec::new(),
-                (Some(Slip::TellsLateState), Some(old)) => vec![Told::Deleted(old)],
-                _ => vec![Told::Deleted(item.clone())],
-            }
+            let old = (rule.take_out)(cache, (rule.key)(item));
+            (rule.told_of_deleted)(old, item).into_iter().collect()
         }
-        Event::Relisted(list) if list.is_empty() && slip == Some(Slip::IgnoresOldList) => Vec::new(),
-        Event::Relisted(list) => relist(cache, list, slip),
+        Event::Relisted(list) if (rule.is_heard)(list) => relist(rule, cache, list.clone()),
+        Event::Relisted(_) => Vec::new(),
     }
 }
 
-fn is_ignored(cache: &Cache, item: &Item, slip: Option<Slip>) -> bool {
-    cache.get(&item.key).is_some_and(|old| match slip {
-        Some(Slip::IgnoresOlder) => old.revision > item.revision,
-        Some(Slip::IgnoresSame) => old.revision == item.revision,
-        _ => false,
-    })
+fn put(rule: &Rule, cache: &mut Cache, item: &Item) -> Option<Item> {
+    cache.insert((rule.key)(item).to_owned(), item.clone())
 }
 
-fn key_of(item: &Item, slip: Option<Slip>) -> String {
-    let name = item.key.rsplit('/').next().filter(|_| slip == Some(Slip::NoNamespace));
-    name.unwrap_or(&item.key).to_owned()
+fn relist(rule: &Rule, cache: &mut Cache, mut list: Vec<Item>) -> Vec<Told> {
+    (rule.listed)(&mut list);
+    let is_listed = |one: &Item| list.iter().any(|item| (rule.key)(item) == (rule.key)(one));
+    let mut gone: Vec<Item> = cache.values().filter(|item| !is_listed(item)).cloned().collect();
+    (rule.gone)(&mut gone);
+    gone.iter().for_each(|item| drop(cache.remove((rule.key)(item))));
+    (rule.before_list)(cache);
+    let before: Vec<Item> = cache.values().cloned().collect();
+    let mut told = Vec::new();
+    for item in &list {
+        let known = before.iter().find(|one| one.key == item.key);
+        if (rule.is_put)(known, item) {
+            let one = told_of(put(rule, cache, item), item);
+            told.extend((rule.is_told)(known, item).then_some(one));
+        }
+    }
+    (rule.together)(gone.into_iter().map(Told::Deleted).collect(), told)
 }
 
-fn put(cache: &mut Cache, item: &Item, slip: Option<Slip>) -> Told {
-    match cache.insert(key_of(item, slip), item.clone()) {
-        Some(old) => Told::Updated { old, new: item.clone() },
-        None => Told::Added(item.clone()),
-    }
-}
-
-fn relist(cache: &mut Cache, list: &[Item], slip: Option<Slip>) -> Vec<Told> {
-    let mut sorted = list.to_vec();
-    if slip == Some(Slip::ByName) {
-        sorted.sort_by_key(|item| item.key.rsplit('/').map(str::to_owned).collect::<Vec<_>>());
-    }
-    let list = &sorted[..];
-    let list = if slip == Some(Slip::FewListed) { &list[..list.len().min(4)] } else { list };
-    let listed = |one: &Item| list.iter().any(|item| key_of(item, slip) == key_of(one, slip));
-    let mut gone: Vec<Item> = cache.values().filter(|item| !listed(item)).cloned().collect();
-    gone.truncate(if slip == Some(Slip::OneGone) { 1 } else { usize::MAX });
-    let mut deleted = Vec::new();
-    if slip != Some(Slip::MissesDeletes) {
-        gone.iter().for_each(|item| drop(cache.remove(&key_of(item, slip))));
-        deleted = gone.into_iter().map(Told::Deleted).collect();
-    }
-    if slip == Some(Slip::DeletesSilently) {
-        deleted.clear();
-    }
-    if slip == Some(Slip::ClearsFirst) {
-        cache.clear();
-    }
-    let unchanged: Vec<Item> = cache.values().cloned().collect();
-    let is_old = |item: &&Item| {
-        let known = unchanged.iter().find(|one| one.key == item.key);
-        slip == Some(Slip::NeverBack) && known.is_some_and(|known| known.revision > item.revision)
-    };
-    let all = list.iter().filter(|item| !is_old(item)).map(|item| (item, put(cache, item, slip)));
-    let silent = |item: &Item| slip == Some(Slip::OnlyChanged) && unchanged.contains(item);
-    let put: Vec<Told> = all.filter(|(item, _)| !silent(item)).map(|(_, told)| told).collect();
-    if slip == Some(Slip::DeletesLast) { [put, deleted].concat() } else { [deleted, put].concat() }
-}
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    trusts_names: "the event's name decides what is told; what the cache had before must"
+        => { told_of_added: |_, new| Told::Added(new.clone()) };
+    keeps_deleted: "a deleted object stays in the cache" => { take_out: |cache, key| cache.get(key).cloned() };
+    silent_unknown_delete: "a deletion of what the cache did not have is not told"
+        => { told_of_deleted: |old, last| old.map(|_| Told::Deleted(last.clone())) };
+    misses_deletes: "what is not in the new list stays in the cache" => { gone: |gone| gone.clear() };
+    deletes_silently: "what is not in the new list leaves the cache, and nobody is told" => { together: |_, put| put };
+    clears_first: "the cache is emptied before the new list, so that all of it seems new"
+        => { before_list: |cache| cache.clear() };
+    only_changed: "what is listed again unchanged is not told" => { is_told: |known, item| known != Some(item) };
+    deletes_last: "deletions found by a list are told after the rest"
+        => { together: |deleted, put| [put, deleted].concat() };
+    ignores_old_list: "a list that is empty is ignored" => { is_heard: |list| !list.is_empty() };
+    tells_late_state: "a deletion is told with the state that the cache has; the event has the last one"
+        => { told_of_deleted: |old, last| Some(Told::Deleted(old.unwrap_or_else(|| last.clone()))) };
+    no_namespace: "the key is cut to the name; another namespace can have the same"
+        => { key: |item| item.key.rsplit('/').next().unwrap_or_default() };
+    one_gone: "only the first object that is not in the new list is taken out" => { gone: |gone| gone.truncate(1) };
+    never_back: "what is listed with an older revision is ignored; a list may come from a server that is behind"
+        => { is_put: |known, item| known.is_none_or(|known| known.revision <= item.revision) };
+    ignores_older: "an event of an older revision is ignored; each event changes the cache"
+        => { is_ignored: |known, item| known.revision > item.revision };
+    ignores_same: "an event of the revision that the cache has is ignored; each is told"
+        => { is_ignored: |known, item| known.revision == item.revision };
+    few_listed: "only the first few objects of a list are looked at; it can be long"
+        => { listed: |list| list.truncate(4) };
+    by_name: "a list is told in the order of the names; the namespace comes first in a key"
+        => { listed: |list| list.sort_by_key(|item| item.key.rsplit('/').map(str::to_owned).collect::<Vec<_>>()) };
+};
 
 #[cfg(test)]
 mod tests {

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::making::{all, has_long_name, pod_for};
+use super::mistake::{Mistake, mistaken_hosts};
 use super::reconcile::guest::{Duty, owner};
-use super::reconcile::{Plan, scenario, slip};
+use super::reconcile::{Plan, scenario};
 use super::{Exercise, Judging};
 use crate::controllers::pods::is_active;
 use crate::exercise::host::{Host, Read};
@@ -69,174 +70,145 @@ static PLAN: Plan = Plan {
         scenario!("expectations", "one-call-fails"),
         scenario!("expectations", "any-number"),
     ],
-    reference: |read| host(read, None),
-    mistakes: &[
-        slip!("it does not wait until its cache has seen what it created", NoWait),
-        slip!("it asks the API server for a list instead of waiting for its cache", Lists),
-        slip!("it expects one Pod, however many it creates", ExpectsOne),
-        slip!("it forgets all that it expects when one creation fails", ForgetsAll),
-        slip!("it begins to expect a Pod only when the API server has answered: the watch may be quicker", ExpectsLate),
-        slip!("it goes on expecting a Pod whose creation has failed", KeepsFailed),
-        slip!("it expects less than nothing: Pods that were there before are taken off too", BelowZero),
-        slip!("it takes any news of a Pod for the arrival of a new one", AnyNews),
-        slip!("it does not tell apart what it expects for different ReplicaSets", OneForAll),
-        slip!("it never sees that a Pod has come", NeverObserves),
-        slip!("it takes the departure of a Pod for an arrival", CountsDeletions),
-        slip!("it works in the namespace default, wherever the ReplicaSet is", InDefault),
-        slip!("it knows its Pods by the name of their controller: others may have that name too", OwnerByName),
-        slip!("it does nothing for a ReplicaSet that asks for no Pods", IgnoresNone),
-        slip!("it creates Pods for a ReplicaSet that is being deleted", IgnoresDeletion),
-        slip!("it deletes Pods of a ReplicaSet that is being deleted", ShrinksGoing),
-        slip!("it forgets all that it expects when one ReplicaSet is being deleted", WipedByGoing),
-        slip!("it counts Pods that are being deleted", CountsGoing),
-        slip!("it counts Pods that have succeeded", CountsSucceeded),
-        slip!("it takes a Pod that it owns, but does not control, for one that it waits for", AnyOwner),
-        slip!("it deletes all its Pods if there are too many", DeletesAll),
-        slip!("it deletes in the namespace default, wherever the ReplicaSet is", DeletesInDefault),
-        slip!("it deletes Pods that have ended", DeletesEnded),
-        slip!("it takes a ReplicaSet that has a finalizer for one that is being deleted", FinalizerIsGoing),
-        slip!("it takes the news that a Pod begins to go for an arrival", CountsGoings),
-        slip!("it forgets all that it expects when one ReplicaSet has Pods to delete", WipedByFewer),
-        slip!("it remembers what it expects of one ReplicaSet in the place of what it expects of all", KeepsOne),
-        slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", UnreadyGo),
-        slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", NewestGo),
-        slip!("which Pods it deletes depends on how they are: called again too soon, it deletes others too", OldestGo),
-        slip!("it has forty Pods at most, however many are asked for", FortyAtMost),
-        slip!("it waits for ever for a Pod that goes already, or has ended, when its cache sees it first", OnlyActive),
-        slip!("it waits for ever for a Pod that goes already, or has ended, when its cache sees it first", NotGoing),
-        slip!("it remembers what it expects of a few ReplicaSets, and not of all", KeepsThree),
-        slip!("it does nothing about a ReplicaSet that has a long name", NoLongName),
-    ],
+    reference: |read| host(read, RULE),
+    mistakes: MISTAKES,
 };
-
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slip {
-    NoWait,
-    Lists,
-    ExpectsOne,
-    ExpectsLate,
-    KeepsFailed,
-    AnyNews,
-    OneForAll,
-    NeverObserves,
-    BelowZero,
-    CountsDeletions,
-    InDefault,
-    OwnerByName,
-    IgnoresNone,
-    IgnoresDeletion,
-    ForgetsAll,
-    ShrinksGoing,
-    WipedByGoing,
-    CountsGoing,
-    CountsSucceeded,
-    AnyOwner,
-    DeletesAll,
-    DeletesInDefault,
-    DeletesEnded,
-    FinalizerIsGoing,
-    CountsGoings,
-    WipedByFewer,
-    KeepsOne,
-    UnreadyGo,
-    NewestGo,
-    OldestGo,
-    FortyAtMost,
-    OnlyActive,
-    NotGoing,
-    KeepsThree,
-    NoLongName,
-}
 
 /// How many Pods are expected, by the uid of their ReplicaSet.
 type Expected = BTreeMap<String, i32>;
 
-fn host(read: Read, slip: Option<Slip>) -> Host {
-    let observing = move |old: Option<Pod>, new: Option<Pod>, context: &Context| observe(old, new, context, slip);
-    Host::new(read, move |set, context| reconcile(set, context, slip)).observing(observing)
+/// What decides.
+#[derive(Clone, Copy)]
+struct Rule {
+    /// Whether an old and a new Pod are the news of one that has come.
+    arrives: fn(Option<&Pod>, Option<&Pod>) -> bool,
+    /// Whether an owner of it is told.
+    is_told: fn(&OwnerReference) -> bool,
+    /// Under which name it is remembered what is expected of a ReplicaSet.
+    whose: fn(&str) -> &str,
+    /// No fewer are expected.
+    least: i32,
+    /// What of all that is expected is remembered, when that of one has changed by so many.
+    remembered: fn(&mut Expected, &str, i32),
+    /// Whether all is forgotten when a ReplicaSet is being deleted.
+    wiped_by_going: bool,
+    /// Whether nothing is done about a ReplicaSet.
+    is_left_alone: fn(&ObjectMeta) -> bool,
+    /// Whether it waits, when so many are expected.
+    waits: fn(i32) -> bool,
+    /// Whether the API server is asked for a list.
+    lists: bool,
+    /// The namespace that is worked in.
+    namespace: fn(&ObjectMeta) -> &str,
+    /// Whether an owner is this ReplicaSet.
+    controls: fn(&OwnerReference, &ObjectMeta) -> bool,
+    /// Which of its Pods count.
+    counts: fn(&Pod) -> bool,
+    /// The first to stay first.
+    order: fn(&mut Vec<Arc<Pod>>),
+    /// How many there should be, by the spec.
+    wanted: fn(usize) -> usize,
+    /// Whether nothing is done where there should be so many.
+    is_nothing: fn(usize) -> bool,
+    /// How many are created, of those that are missing.
+    missing: fn(&ObjectMeta, i32) -> i32,
+    /// How many are expected before that many are created.
+    expects: fn(i32) -> i32,
+    /// And how many when one was.
+    expects_created: i32,
+    /// By how many that changes, if one fails and so many do not come.
+    not_created: fn(i32) -> i32,
+    /// Whether all is forgotten when there are too many Pods.
+    wiped_by_fewer: bool,
+    /// How many stay, of those that should be and those that are.
+    kept: fn(usize, usize) -> usize,
+    /// Whether one goes in any case.
+    deletes: fn(&Pod) -> bool,
+    /// The namespace in which those are that go.
+    deletes_in: fn(&str) -> &str,
+}
+
+const RULE: Rule = Rule {
+    arrives,
+    is_told: |owner| owner.controller == Some(true),
+    whose: |uid| uid,
+    least: 0,
+    remembered: |_, _, _| {},
+    wiped_by_going: false,
+    is_left_alone: |meta| meta.deletion_timestamp.is_some(),
+    waits: |expected| expected > 0,
+    lists: false,
+    namespace: |meta| meta.namespace.as_deref().unwrap_or("default"),
+    controls: |owner, meta| owner.uid == meta.uid(),
+    counts: is_active,
+    order: |_| {},
+    wanted: |wanted| wanted,
+    is_nothing: |_| false,
+    missing: |_, missing| missing,
+    expects: |missing| missing,
+    expects_created: 0,
+    not_created: |left| -left,
+    wiped_by_fewer: false,
+    kept: |wanted, _| wanted,
+    deletes: |_| false,
+    deletes_in: |namespace| namespace,
+};
+
+fn host(read: Read, rule: Rule) -> Host {
+    let observing = move |old: Option<Pod>, new: Option<Pod>, context: &Context| observe(old, new, context, rule);
+    Host::new(read, move |set, context| reconcile(set, context, rule)).observing(observing)
 }
 
 /// Expects `more` Pods of a ReplicaSet, or fewer.
-fn expect(context: &Context, uid: &str, more: i32, slip: Option<Slip>) {
+fn expect(context: &Context, uid: &str, more: i32, rule: Rule) {
     let mut expected: Expected = context.remembered();
-    let uid = if slip == Some(Slip::OneForAll) { "" } else { uid };
-    if slip == Some(Slip::KeepsOne) && more >= 0 {
-        expected.retain(|known, _| known == uid);
-    }
+    let uid = (rule.whose)(uid);
     let count = expected.entry(uid.to_owned()).or_default();
-    *count += more;
-    if slip != Some(Slip::BelowZero) {
-        *count = (*count).max(0);
-    }
-    while slip == Some(Slip::KeepsThree) && expected.len() > 3 {
-        expected.pop_first();
-    }
+    *count = (*count + more).max(rule.least);
+    (rule.remembered)(&mut expected, uid, more);
     context.remember(&expected);
 }
 
-fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context, slip: Option<Slip>) {
-    let is = |one| slip == Some(one);
-    let arrived = match (&old, &new) {
-        (None, Some(pod)) if is(Slip::OnlyActive) => is_active(pod),
-        (None, Some(pod)) if is(Slip::NotGoing) => pod.metadata.deletion_timestamp.is_none(),
-        (None, Some(_)) => true,
-        (Some(_), None) => is(Slip::CountsDeletions),
-        (Some(old), Some(new)) if is(Slip::CountsGoings) => {
-            old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some()
-        }
-        _ => is(Slip::AnyNews),
-    };
+fn arrives(old: Option<&Pod>, new: Option<&Pod>) -> bool {
+    old.is_none() && new.is_some()
+}
+
+fn observe(old: Option<Pod>, new: Option<Pod>, context: &Context, rule: Rule) {
+    let arrives = (rule.arrives)(old.as_ref(), new.as_ref());
     let pod = new.or(old).unwrap_or_default();
-    let owners = pod.metadata.owner_references.iter().flatten();
-    let whose = owners.filter(|owner| owner.controller == Some(true) || is(Slip::AnyOwner));
-    for owner in whose.filter(|_| arrived && !is(Slip::NeverObserves)) {
-        expect(context, &owner.uid, -1, slip);
+    for owner in pod.metadata.owner_references.iter().flatten().filter(|owner| arrives && (rule.is_told)(owner)) {
+        expect(context, &owner.uid, -1, rule);
     }
 }
 
-/// The rule, with at most one part of it wrong.
-async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Slip>) -> Result<Action, Error> {
-    let is = |one| slip == Some(one);
-    let namespace = set.metadata.namespace.clone().filter(|_| !is(Slip::InDefault)).unwrap_or("default".to_owned());
-    let uid = set.metadata.uid.clone().unwrap_or_default();
-    let name = set.metadata.name.clone().unwrap_or_default();
+async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, rule: Rule) -> Result<Action, Error> {
     let expected: Expected = context.remembered();
-    let waits_for = if is(Slip::OneForAll) { "" } else { &uid };
-    let waits = expected.get(waits_for).is_some_and(|count| *count > 0);
-    let is_deleted = set.metadata.deletion_timestamp.is_some();
-    if is_deleted && is(Slip::WipedByGoing) {
+    let expected = expected.get((rule.whose)(set.metadata.uid())).copied().unwrap_or(0);
+    if rule.wiped_by_going && set.metadata.deletion_timestamp.is_some() {
         context.remember(&Expected::new());
     }
-    let is_left_alone = match slip {
-        Some(Slip::IgnoresDeletion | Slip::ShrinksGoing) => false,
-        Some(Slip::FinalizerIsGoing) => set.metadata.finalizers.is_some(),
-        Some(Slip::NoLongName) if has_long_name(&set.metadata) => true,
-        _ => is_deleted,
-    };
-    if is_left_alone || waits && !is(Slip::NoWait) && !is(Slip::Lists) {
+    if (rule.is_left_alone)(&set.metadata) || (rule.waits)(expected) {
         return Ok(Action::await_change());
     }
-    let pods: Api<Pod> = Api::namespaced(context.client.clone(), &namespace);
-    let there = all(&pods, &context, is(Slip::Lists)).await?;
-    let controls = |owner: &OwnerReference| if is(Slip::OwnerByName) { owner.name == name } else { owner.uid == uid };
-    let its: Vec<Arc<Pod>> =
-        there.into_iter().filter(|pod| controller_of(&pod.metadata).is_some_and(controls)).collect();
-    let mine = that_count(&its, slip);
-    let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1).max(0) as usize;
-    let wanted = if is(Slip::FortyAtMost) { wanted.min(40) } else { wanted };
-    if wanted == 0 && is(Slip::IgnoresNone) {
+    let namespace = (rule.namespace)(&set.metadata);
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
+    let mut its = all(&pods, &context, rule.lists).await?;
+    its.retain(|pod| controller_of(&pod.metadata).is_some_and(|owner| (rule.controls)(owner, &set.metadata)));
+    let mut mine: Vec<Arc<Pod>> = its.iter().filter(|pod| (rule.counts)(pod)).cloned().collect();
+    (rule.order)(&mut mine);
+    let asked = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    let wanted = (rule.wanted)(usize::try_from(asked).unwrap_or(0));
+    if (rule.is_nothing)(wanted) {
         return Ok(Action::await_change());
     }
-    let missing = if is_deleted && is(Slip::ShrinksGoing) { 0 } else { wanted.saturating_sub(mine.len()) as i32 };
-    create(&set, &pods, &context, missing, slip).await?;
-    if mine.len() > wanted && is(Slip::WipedByFewer) {
+    let missing = (rule.missing)(&set.metadata, wanted.saturating_sub(mine.len()) as i32);
+    create(&set, &pods, &context, missing, rule).await?;
+    if rule.wiped_by_fewer && mine.len() > wanted {
         context.remember(&Expected::new());
     }
-    let kept = if is(Slip::DeletesAll) && mine.len() > wanted { 0 } else { wanted };
-    let ended = its.iter().filter(|pod| is(Slip::DeletesEnded) && has_ended(pod));
-    let pods = if is(Slip::DeletesInDefault) { Api::namespaced(context.client.clone(), "default") } else { pods };
-    for pod in ended.chain(mine.iter().skip(kept)) {
+    let pods: Api<Pod> = Api::namespaced(context.client.clone(), (rule.deletes_in)(namespace));
+    let gone = its.iter().filter(|pod| (rule.deletes)(pod));
+    for pod in gone.chain(mine.iter().skip((rule.kept)(wanted, mine.len()))) {
         match pods.delete(pod.metadata.name(), &DeleteParams::default()).await {
             Err(error) if !error.is_not_found() => return Err(error),
             _ => {}
@@ -245,54 +217,108 @@ async fn reconcile(set: Arc<ReplicaSet>, context: Arc<Context>, slip: Option<Sli
     Ok(Action::await_change())
 }
 
-/// Of its Pods those that count, the first to stay first.
-fn that_count(its: &[Arc<Pod>], slip: Option<Slip>) -> Vec<Arc<Pod>> {
-    let is = |one| slip == Some(one);
-    let counts = |pod: &Pod| {
-        is_active(pod)
-            || is(Slip::CountsGoing) && !has_ended(pod)
-            || is(Slip::CountsSucceeded) && phase(pod) == "Succeeded"
-    };
-    let mut mine: Vec<Arc<Pod>> = its.iter().filter(|pod| counts(pod)).cloned().collect();
-    let version = |pod: &Arc<Pod>| pod.metadata.resource_version.as_ref().and_then(|one| one.parse::<u64>().ok());
-    match slip {
-        Some(Slip::UnreadyGo) => mine.sort_by_key(|pod| !is_ready(pod)),
-        Some(Slip::NewestGo) => mine.sort_by_key(version),
-        Some(Slip::OldestGo) => mine.sort_by_key(|pod| Reverse(version(pod))),
-        _ => {}
-    }
-    mine
+fn version(pod: &Arc<Pod>) -> Option<u64> {
+    pod.metadata.resource_version.as_ref().and_then(|one| one.parse().ok())
 }
 
 /// Expects what is missing, and creates it.
-async fn create(
-    set: &ReplicaSet,
-    pods: &Api<Pod>,
-    context: &Context,
-    missing: i32,
-    slip: Option<Slip>,
-) -> Result<(), Error> {
-    let is = |one| slip == Some(one);
+async fn create(set: &ReplicaSet, pods: &Api<Pod>, context: &Context, missing: i32, rule: Rule) -> Result<(), Error> {
     let uid = set.metadata.uid();
-    let expects = match missing {
-        1.. if is(Slip::ExpectsOne) => 1,
-        _ if is(Slip::ExpectsLate) => 0,
-        missing => missing,
-    };
-    expect(context, uid, expects, slip);
+    expect(context, uid, (rule.expects)(missing), rule);
     for left in (1..=missing).rev() {
         if let Err(error) = pods.create(&PostParams::default(), &pod_for(set)).await {
-            if !is(Slip::KeepsFailed) {
-                expect(context, uid, if is(Slip::ForgetsAll) { i32::MIN / 2 } else { -left }, slip);
-            }
+            expect(context, uid, (rule.not_created)(left), rule);
             return Err(error);
         }
-        if is(Slip::ExpectsLate) {
-            expect(context, uid, 1, slip);
+        if rule.expects_created > 0 {
+            expect(context, uid, rule.expects_created, rule);
         }
     }
     Ok(())
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+    no_wait: "it does not wait until its cache has seen what it created" => { waits: |_| false };
+    lists: "it asks the API server for a list instead of waiting for its cache"
+        => {
+            lists: true,
+            waits: |_| false
+        };
+    expects_one: "it expects one Pod, however many it creates" => { expects: |missing| missing.min(1) };
+    forgets_all: "it forgets all that it expects when one creation fails" => { not_created: |_| i32::MIN / 2 };
+    expects_late: "it begins to expect a Pod only when the API server has answered: the watch may be quicker"
+        => {
+            expects: |_| 0,
+            expects_created: 1
+        };
+    keeps_failed: "it goes on expecting a Pod whose creation has failed" => { not_created: |_| 0 };
+    below_zero: "it expects less than nothing: Pods that were there before are taken off too" => { least: i32::MIN };
+    any_news: "it takes any news of a Pod for the arrival of a new one"
+        => { arrives: |old, new| old.is_none() || new.is_some() };
+    one_for_all: "it does not tell apart what it expects for different ReplicaSets" => { whose: |_| "" };
+    never_observes: "it never sees that a Pod has come" => { arrives: |_, _| false };
+    counts_deletions: "it takes the departure of a Pod for an arrival"
+        => { arrives: |old, new| old.is_none() != new.is_none() };
+    in_default: "it works in the namespace default, wherever the ReplicaSet is" => { namespace: |_| "default" };
+    owner_by_name: "it knows its Pods by the name of their controller: others may have that name too"
+        => { controls: |owner, meta| owner.name == meta.name() };
+    ignores_none: "it does nothing for a ReplicaSet that asks for no Pods" => { is_nothing: |wanted| wanted == 0 };
+    ignores_deletion: "it creates Pods for a ReplicaSet that is being deleted" => { is_left_alone: |_| false };
+    shrinks_going: "it deletes Pods of a ReplicaSet that is being deleted"
+        => {
+            is_left_alone: |_| false,
+            missing: |set, missing| if set.deletion_timestamp.is_some() { 0 } else { missing }
+        };
+    wiped_by_going: "it forgets all that it expects when one ReplicaSet is being deleted" => { wiped_by_going: true };
+    counts_going: "it counts Pods that are being deleted" => { counts: |pod| !has_ended(pod) };
+    counts_succeeded: "it counts Pods that have succeeded"
+        => { counts: |pod| is_active(pod) || phase(pod) == "Succeeded" };
+    any_owner: "it takes a Pod that it owns, but does not control, for one that it waits for" => { is_told: |_| true };
+    deletes_all: "it deletes all its Pods if there are too many"
+        => { kept: |wanted, there| if there > wanted { 0 } else { wanted } };
+    deletes_in_default: "it deletes in the namespace default, wherever the ReplicaSet is"
+        => { deletes_in: |_| "default" };
+    deletes_ended: "it deletes Pods that have ended" => { deletes: has_ended };
+    finalizer_is_going: "it takes a ReplicaSet that has a finalizer for one that is being deleted"
+        => { is_left_alone: |meta| meta.finalizers.is_some() };
+    counts_goings: "it takes the news that a Pod begins to go for an arrival"
+        => {
+            arrives: |old, new| match (old, new) {
+                (Some(old), Some(new)) => {
+                    old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some()
+                }
+                _ => arrives(old, new),
+            }
+        };
+    wiped_by_fewer: "it forgets all that it expects when one ReplicaSet has Pods to delete" => { wiped_by_fewer: true };
+    keeps_one: "it remembers what it expects of one ReplicaSet in the place of what it expects of all"
+        => {
+            remembered: |expected, uid, more| {
+                if more >= 0 {
+                    expected.retain(|known, _| known == uid);
+                }
+            }
+        };
+    chooses_by_state: "which Pods it deletes depends on how they are: called again too soon, it deletes others too"
+        => { order: |mine| mine.sort_by_key(|pod| !is_ready(pod)) }
+        | { order: |mine| mine.sort_by_key(version) }
+        | { order: |mine| mine.sort_by_key(|pod| Reverse(version(pod))) };
+    forty_at_most: "it has forty Pods at most, however many are asked for" => { wanted: |wanted| wanted.min(40) };
+    waits_for_ended: "it waits for ever for a Pod that goes already, or has ended, when its cache sees it first"
+        => { arrives: |old, new| arrives(old, new) && new.is_some_and(is_active) }
+        | { arrives: |old, new| arrives(old, new) && new.is_some_and(|pod| pod.metadata.deletion_timestamp.is_none()) };
+    keeps_three: "it remembers what it expects of a few ReplicaSets, and not of all"
+        => {
+            remembered: |expected, _, _| {
+                while expected.len() > 3 {
+                    expected.pop_first();
+                }
+            }
+        };
+    no_long_name: "it does nothing about a ReplicaSet that has a long name"
+        => { is_left_alone: |meta| meta.deletion_timestamp.is_some() || has_long_name(meta) };
+};
 
 #[cfg(test)]
 mod tests {

@@ -3,12 +3,13 @@
 //!
 //! Left out: the grace of a node that has never been heard of, whole zones that are silent, and rates.
 
-use k8s_openapi::api::core::v1::{Pod, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Node, NodeCondition, Pod, Taint, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
 use super::function::Function;
 use super::making::{TIME, read};
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::node_lifecycle::health::GRACE;
@@ -37,70 +38,13 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Looking;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    TooSoon,
-    AtGrace,
-    Believes,
-    SilentIsFalse,
-    OneTaint,
-    NoTaint,
-    AllEffects,
-    OnlyOwn,
-    IgnoresTolerations,
-    IgnoresSeconds,
-    Longest,
-    OneIsEnough,
-    LastCondition,
-    FirstCondition,
-    NegativeStays,
-    ContainsReady,
-    ByKey,
-    OneOfAKey,
-    OwnByPrefix,
-    TwoTaints,
-    DaemonStays,
-    ByName,
-    OnlyNew,
-    Narrow,
-    CriticalStays,
-    CordonedIsNotReady,
-}
-
 impl Function for Looking {
     type Question = Case;
     type Answer = Look;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("a node is given up after 40 seconds; it takes 50", Slip::TooSoon),
-        ("a node that was heard of just 50 seconds ago is given up; it takes more than that", Slip::AtGrace),
-        ("what the kubelet said last is believed, however long ago it was", Slip::Believes),
-        ("a silent node is said not to be ready; nobody knows that", Slip::SilentIsFalse),
-        ("a silent node gets the taint of one that is not ready", Slip::OneTaint),
-        ("a node that says that it is not ready gets no taint", Slip::NoTaint),
-        ("taints without the effect NoExecute drive Pods away", Slip::AllEffects),
-        ("the taints that others have put on the node are not looked at", Slip::OnlyOwn),
-        ("Pods go at once, whatever they tolerate", Slip::IgnoresTolerations),
-        ("tolerationSeconds is not looked at", Slip::IgnoresSeconds),
-        ("the longest toleration counts; it is the shortest", Slip::Longest),
-        ("a Pod that tolerates one of the taints stays, though it does not tolerate another", Slip::OneIsEnough),
-        ("the last condition is taken for Ready; conditions come in any order", Slip::LastCondition),
-        ("the first condition is taken for Ready; conditions come in any order", Slip::FirstCondition),
-        ("a toleration for less than 0 seconds counts as one for ever", Slip::NegativeStays),
-        ("a condition whose name contains Ready is taken for it", Slip::ContainsReady),
-        ("a toleration is taken for a taint's by its key; value and effect have to agree too", Slip::ByKey),
-        ("of two taints with one key only the first is looked at", Slip::OneOfAKey),
-        ("only the first two taints are looked at", Slip::TwoTaints),
-        ("every taint whose key begins with node.kubernetes.io/ is taken for one of its own", Slip::OwnByPrefix),
-        ("Pods of a DaemonSet stay, whatever they tolerate; their tolerations decide", Slip::DaemonStays),
-        ("the answers are in the order of the Pods' names, and not of the Pods", Slip::ByName),
-        ("a taint that says when it was added is not looked at", Slip::OnlyNew),
-        ("the seconds of silence are put into a number that is too small for them", Slip::Narrow),
-        ("Pods of the system stay, whatever they tolerate; their tolerations decide", Slip::CriticalStays),
-        ("a node that takes no new Pods is taken for one that is not ready", Slip::CordonedIsNotReady),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         let mut all = Vec::new();
@@ -137,12 +81,12 @@ impl Function for Looking {
         all
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Look {
-        look(case, slip)
+    fn answer(rule: &Rule, case: &Case) -> Look {
+        look(rule, case)
     }
 
     fn property(case: &Case, given: Option<&Look>) -> &'static str {
-        let right = look(case, None);
+        let right = Looking::right(case);
         let stays = |look: &Look| look.pods.iter().filter(|fate| **fate == Fate::Stays).count();
         match given {
             None => "every node gets an answer",
@@ -310,71 +254,151 @@ fn pods() -> Vec<Vec<Value>> {
     all.chain(pods.chunks(6).map(<[Value]>::to_vec)).chain([more]).collect()
 }
 
-fn look(case: &Case, slip: Option<Slip>) -> Look {
-    let is = |one| slip == Some(one);
-    let grace = if is(Slip::TooSoon) { 40 } else { GRACE.as_secs() };
-    let asked = if is(Slip::Narrow) { case.silent & u64::from(u32::MAX) } else { case.silent };
-    let silent = asked > grace || asked == grace && is(Slip::AtGrace);
-    let mut conditions = case.node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    let said = match slip {
-        Some(Slip::LastCondition) => conditions.last(),
-        Some(Slip::FirstCondition) => conditions.next(),
-        Some(Slip::ContainsReady) => conditions.find(|condition| condition.type_.contains("Ready")),
-        _ => conditions.find(|condition| condition.type_ == "Ready"),
-    };
-    let said = said.map_or("Unknown", |ready| &ready.status);
-    let ready = match silent && !is(Slip::Believes) {
-        true if is(Slip::SilentIsFalse) => "False",
-        true => "Unknown",
-        false if is(Slip::CordonedIsNotReady) && is_cordoned(&case.node) => "False",
-        false => said,
-    };
-    let own = match ready {
+/// What decides.
+pub(super) struct Rule {
+    /// Whether a node is given up after so many seconds.
+    is_silent: fn(u64) -> bool,
+    /// Which of its conditions is Ready.
+    condition: fn(&[NodeCondition]) -> Option<&NodeCondition>,
+    /// What is said of Ready: by what the node has said, and whether it is silent.
+    ready: for<'a> fn(&'a str, bool, &Node) -> &'a str,
+    /// The taint that says so.
+    taint: fn(&str) -> Option<&'static str>,
+    /// Which of the taints of others drive Pods away.
+    counts: fn(&Taint, &[Taint]) -> bool,
+    /// Which of all that do so are looked at.
+    seen: fn(&mut Vec<Taint>),
+    /// The order of the answers.
+    order: fn(&mut Vec<&Pod>),
+    /// Whether a Pod stays, whatever it tolerates.
+    stays: fn(&Pod) -> bool,
+    /// Whether a toleration is for a taint.
+    tolerates: fn(&Toleration, &Taint) -> bool,
+    /// Whether it is enough to tolerate so many of so many taints.
+    is_enough: fn(usize, usize) -> bool,
+    /// For how long one tolerates; none: for ever.
+    seconds: fn(&Toleration) -> Option<i64>,
+    /// And all that were needed.
+    together: fn(&[i64]) -> Option<i64>,
+}
+
+const RULE: Rule = Rule {
+    is_silent: |seconds| seconds > GRACE.as_secs(),
+    condition: |all| all.iter().find(|condition| condition.type_ == "Ready"),
+    ready,
+    taint,
+    counts: |taint, _| drives_away(taint),
+    seen: |_| {},
+    order: |_| {},
+    stays: |_| false,
+    tolerates,
+    is_enough: |tolerated, taints| tolerated == taints,
+    seconds: |toleration| toleration.toleration_seconds,
+    together: |all| all.iter().copied().min(),
+};
+
+fn ready<'a>(said: &'a str, is_silent: bool, _: &Node) -> &'a str {
+    if is_silent { "Unknown" } else { said }
+}
+
+fn taint(ready: &str) -> Option<&'static str> {
+    match ready {
         "True" => None,
-        "False" if is(Slip::NoTaint) => None,
-        "Unknown" if !is(Slip::OneTaint) => Some(UNREACHABLE),
+        "Unknown" => Some(UNREACHABLE),
         _ => Some(NOT_READY),
-    };
-    let mut taints = taints_of(&case.node).to_vec();
-    taints.retain(|taint| (taint.effect == "NoExecute" || is(Slip::AllEffects)) && !is(Slip::OnlyOwn));
-    let is_first = |taint: &Taint| {
-        let first = taints_of(&case.node).iter().find(|one| one.key == taint.key);
-        first.is_none_or(|first| first.effect == taint.effect)
-    };
-    taints.retain(|taint| !is(Slip::OneOfAKey) || is_first(taint));
-    taints.retain(|taint| !is(Slip::OwnByPrefix) || !taint.key.starts_with("node.kubernetes.io/"));
-    taints.extend(own.map(|key| Taint { key: key.into(), effect: "NoExecute".into(), ..Taint::default() }));
-    taints.truncate(if is(Slip::TwoTaints) { 2 } else { usize::MAX });
-    taints.retain(|taint| taint.time_added.is_none() || !is(Slip::OnlyNew));
-    let mut pods: Vec<&Pod> = case.pods.iter().collect();
-    if is(Slip::ByName) {
-        pods.sort_by_key(|pod| pod.metadata.name.clone());
     }
-    let pods = pods.into_iter().map(|pod| fate(pod, &taints, slip)).collect();
+}
+
+fn drives_away(taint: &Taint) -> bool {
+    taint.effect == "NoExecute"
+}
+
+fn look(rule: &Rule, case: &Case) -> Look {
+    let conditions = case.node.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let said = (rule.condition)(conditions).map_or("Unknown", |ready| &ready.status);
+    let ready = (rule.ready)(said, (rule.is_silent)(case.silent), &case.node);
+    let own = (rule.taint)(ready);
+    let mut taints = taints_of(&case.node).to_vec();
+    taints.retain(|taint| (rule.counts)(taint, taints_of(&case.node)));
+    taints.extend(own.map(|key| Taint { key: key.into(), effect: "NoExecute".into(), ..Taint::default() }));
+    (rule.seen)(&mut taints);
+    let mut pods: Vec<&Pod> = case.pods.iter().collect();
+    (rule.order)(&mut pods);
+    let pods = pods.into_iter().map(|pod| fate(rule, pod, &taints)).collect();
     Look { ready: ready.to_owned(), taint: own.map(str::to_owned), pods }
 }
 
-fn fate(pod: &Pod, taints: &[Taint], slip: Option<Slip>) -> Fate {
-    let is = |one| slip == Some(one);
+fn fate(rule: &Rule, pod: &Pod, taints: &[Taint]) -> Fate {
     let tolerations = pod.spec.as_ref().and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
-    let covers = |one: &Toleration, taint: &Taint| match slip {
-        Some(Slip::ByKey) => one.key.as_ref().is_none_or(|key| *key == taint.key),
-        _ => tolerates(one, taint),
-    };
-    let toleration =
-        |taint: &Taint| tolerations.iter().find(|one| covers(one, taint)).filter(|_| !is(Slip::IgnoresTolerations));
-    if is(Slip::DaemonStays) && is_of_daemon_set(pod) || is(Slip::CriticalStays) && is_critical(pod) {
+    let toleration = |taint: &Taint| tolerations.iter().find(|one| (rule.tolerates)(one, taint));
+    if (rule.stays)(pod) {
         return Fate::Stays;
     }
     let used: Vec<&Toleration> = taints.iter().filter_map(toleration).collect();
-    if used.len() < taints.len() && (used.is_empty() || !is(Slip::OneIsEnough)) {
+    if !(rule.is_enough)(used.len(), taints.len()) {
         return Fate::GoesAfter(0);
     }
-    let seconds = used.iter().filter_map(|one| one.toleration_seconds).filter(|_| !is(Slip::IgnoresSeconds));
-    let seconds = seconds.filter(|seconds| *seconds >= 0 || !is(Slip::NegativeStays));
-    let seconds = if is(Slip::Longest) { seconds.max() } else { seconds.min() };
-    seconds.map_or(Fate::Stays, |seconds| Fate::GoesAfter(u64::try_from(seconds).unwrap_or(0)))
+    let seconds: Vec<i64> = used.into_iter().filter_map(rule.seconds).collect();
+    (rule.together)(&seconds).map_or(Fate::Stays, |seconds| Fate::GoesAfter(u64::try_from(seconds).unwrap_or(0)))
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    too_soon: "a node is given up after 40 seconds; it takes 50" => { is_silent: |seconds| seconds > 40 };
+    at_grace: "a node that was heard of just 50 seconds ago is given up; it takes more than that"
+        => { is_silent: |seconds| seconds >= GRACE.as_secs() };
+    believes: "what the kubelet said last is believed, however long ago it was" => { ready: |said, _, _| said };
+    silent_is_false: "a silent node is said not to be ready; nobody knows that"
+        => { ready: |said, is_silent, _| if is_silent { "False" } else { said } };
+    one_taint: "a silent node gets the taint of one that is not ready"
+        => { taint: |ready| if ready == "True" { None } else { Some(NOT_READY) } };
+    no_taint: "a node that says that it is not ready gets no taint"
+        => { taint: |ready| if ready == "False" { None } else { taint(ready) } };
+    all_effects: "taints without the effect NoExecute drive Pods away" => { counts: |_, _| true };
+    only_own: "the taints that others have put on the node are not looked at" => { counts: |_, _| false };
+    ignores_tolerations: "Pods go at once, whatever they tolerate" => { tolerates: |_, _| false };
+    ignores_seconds: "tolerationSeconds is not looked at" => { seconds: |_| None };
+    longest: "the longest toleration counts; it is the shortest" => { together: |all| all.iter().copied().max() };
+    one_is_enough: "a Pod that tolerates one of the taints stays, though it does not tolerate another"
+        => { is_enough: |tolerated, taints| taints == 0 || tolerated > 0 };
+    last_condition: "the last condition is taken for Ready; conditions come in any order"
+        => { condition: |all| all.last() };
+    first_condition: "the first condition is taken for Ready; conditions come in any order"
+        => { condition: |all| all.first() };
+    negative_stays: "a toleration for less than 0 seconds counts as one for ever"
+        => { seconds: |toleration| toleration.toleration_seconds.filter(|seconds| *seconds >= 0) };
+    contains_ready: "a condition whose name contains Ready is taken for it"
+        => { condition: |all| all.iter().find(|condition| condition.type_.contains("Ready")) };
+    by_key: "a toleration is taken for a taint's by its key; value and effect have to agree too"
+        => { tolerates: |toleration, taint| toleration.key.as_ref().is_none_or(|key| *key == taint.key) };
+    one_of_a_key: "of two taints with one key only the first is looked at"
+        => {
+            counts: |taint, all| {
+                let first = all.iter().find(|one| one.key == taint.key);
+                drives_away(taint) && first.is_none_or(|first| first.effect == taint.effect)
+            }
+        };
+    two_taints: "only the first two taints are looked at" => { seen: |taints| taints.truncate(2) };
+    own_by_prefix: "every taint whose key begins with node.kubernetes.io/ is taken for one of its own"
+        => { counts: |taint, _| drives_away(taint) && !taint.key.starts_with("node.kubernetes.io/") };
+    daemon_stays: "Pods of a DaemonSet stay, whatever they tolerate; their tolerations decide"
+        => { stays: is_of_daemon_set };
+    by_name: "the answers are in the order of the Pods' names, and not of the Pods"
+        => { order: |pods| pods.sort_by_key(|pod| pod.metadata.name.clone()) };
+    only_new: "a taint that says when it was added is not looked at"
+        => { seen: |taints| taints.retain(|taint| taint.time_added.is_none()) };
+    narrow: "the seconds of silence are put into a number that is too small for them"
+        => { is_silent: |seconds| seconds & u64::from(u32::MAX) > GRACE.as_secs() };
+    critical_stays: "Pods of the system stay, whatever they tolerate; their tolerations decide"
+        => { stays: is_critical };
+    cordoned_is_not_ready: "a node that takes no new Pods is taken for one that is not ready"
+        => {
+            ready: |said, is_silent, node| match is_cordoned(node) && !is_silent {
+                true => "False",
+                false => ready(said, is_silent, node),
+            }
+        };
+};
 
 #[cfg(test)]
 mod tests {
@@ -393,7 +417,7 @@ mod tests {
     #[test]
     fn the_rule_is_that_of_the_controllers() {
         for case in Looking::questions() {
-            let right = Looking::rule(&case, None);
+            let right = Looking::right(&case);
             let now = Instant::default();
             let health = NodeHealth::observe(None, &case.node, None, now);
             let is_silent = health.is_silent(now + Duration::from_secs(case.silent));

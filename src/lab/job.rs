@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::function::Function;
 use super::making::{TIME, longer, read};
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::job::TRACKING;
@@ -32,72 +33,13 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Running;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    CountsEnded,
-    CountsGoing,
-    GoingIsFailed,
-    IgnoresMissing,
-    IgnoresParallelism,
-    KeepsCompletions,
-    LimitIsReached,
-    NoLimit,
-    LeavesRunning,
-    FirstSuccessEnds,
-    BeginsMore,
-    IgnoresSuspend,
-    SuspendKeeps,
-    SuspendSaid,
-    NeverPauses,
-    NeedsOne,
-    UnknownIsFailed,
-    NeverDeletes,
-    NoneIsUnsaid,
-    Narrow,
-    OnlyTracked,
-    OnlyCounted,
-    TenAtMost,
-    EndsMore,
-}
-
 impl Function for Running {
     type Question = Case;
     type Answer = Step;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("Pods that have ended count as running", Slip::CountsEnded),
-        ("a Pod that is being deleted counts as running", Slip::CountsGoing),
-        ("a Pod that has succeeded counts as failed once it is being deleted", Slip::GoingIsFailed),
-        ("it runs as many as parallelism allows, though fewer are missing", Slip::IgnoresMissing),
-        ("it runs all that are missing, however few may run at a time", Slip::IgnoresParallelism),
-        (
-            "it runs as many as completions says, as if those that have succeeded had to run again",
-            Slip::KeepsCompletions,
-        ),
-        ("as many failures as backoffLimit end the Job; it takes one more", Slip::LimitIsReached),
-        ("backoffLimit is not looked at", Slip::NoLimit),
-        ("a Job that has failed leaves its Pods running", Slip::LeavesRunning),
-        ("more run than may, and none of them is deleted", Slip::NeverDeletes),
-        ("backoffLimit 0 is taken for one that is not given", Slip::NoneIsUnsaid),
-        ("without completions, one success ends the Job while others still run", Slip::FirstSuccessEnds),
-        ("without completions, new Pods begin although one has succeeded", Slip::BeginsMore),
-        ("a suspended Job goes on", Slip::IgnoresSuspend),
-        ("a suspended Job starts nothing, but does not stop what runs", Slip::SuspendKeeps),
-        ("a Job with `suspend: false` counts as suspended", Slip::SuspendSaid),
-        ("parallelism 0 is taken for 1; it pauses the Job", Slip::NeverPauses),
-        ("a Job that asks for 0 completions runs a Pod; it is complete from the beginning", Slip::NeedsOne),
-        ("a Pod of which nobody hears any more counts as failed; it may still run", Slip::UnknownIsFailed),
-        ("a large number is cut off, so that 256 counts as 0", Slip::Narrow),
-        ("Pods that have ended count only as long as they have the Job's finalizer", Slip::OnlyTracked),
-        ("Pods that have ended count only once they have lost the Job's finalizer", Slip::OnlyCounted),
-        ("more failures than ten are too many, whatever backoffLimit says", Slip::TenAtMost),
-        (
-            "without completions, Pods that run are deleted after a success, if parallelism allows fewer; they may go on",
-            Slip::EndsMore,
-        ),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         let case = |job: &Value, pods: &Vec<Value>| Case { job: read(job.clone()), pods: read(json!(pods)) };
@@ -117,12 +59,12 @@ impl Function for Running {
         all
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Step {
-        step(&case.job, &case.pods, slip)
+    fn answer(rule: &Rule, case: &Case) -> Step {
+        step(rule, &case.job, &case.pods)
     }
 
     fn property(case: &Case, given: Option<&Step>) -> &'static str {
-        let right = step(&case.job, &case.pods, None);
+        let right = Running::right(case);
         match given {
             None => "every Job gets an answer",
             Some(given) if given.end != right.end => "a Job ends when it should, and as it should",
@@ -273,65 +215,158 @@ fn many() -> Vec<(Value, Vec<Value>)> {
     many
 }
 
-fn step(job: &JobSpec, pods: &[Pod], slip: Option<Slip>) -> Step {
-    let is = |one| slip == Some(one);
-    let whole = |number: i32| if is(Slip::Narrow) { number as u8 as usize } else { number as usize };
-    let (mut active, mut succeeded, mut failed) = (0, 0, 0);
-    for pod in pods {
-        let going = pod.metadata.deletion_timestamp.is_some() && !is(Slip::CountsGoing);
-        let is_skipped = is(if is_tracked(pod) { Slip::OnlyCounted } else { Slip::OnlyTracked });
-        if is_skipped && matches!(phase(pod), "Succeeded" | "Failed") {
-            continue;
-        }
-        match phase(pod) {
-            _ if going && is(Slip::GoingIsFailed) => failed += 1,
-            "Succeeded" => succeeded += 1,
-            "Failed" => failed += 1,
-            "Unknown" if is(Slip::UnknownIsFailed) => failed += 1,
-            _ if going => failed += 1,
-            _ => active += 1,
-        }
+/// What a Pod counts as.
+#[derive(PartialEq, Eq)]
+pub(super) enum Sort {
+    Active,
+    Succeeded,
+    Failed,
+    Overlooked,
+}
+
+/// What decides.
+pub(super) struct Rule {
+    /// What a Pod counts as.
+    sort: fn(&Pod) -> Sort,
+    /// So many are active, by those that count so and all.
+    active: fn(usize, usize) -> usize,
+    /// What a number of the spec is.
+    number: fn(i32) -> usize,
+    /// How many may fail.
+    limit: fn(Option<i32>) -> i32,
+    /// Whether so many failures are too many for that.
+    too_often: fn(usize, usize) -> bool,
+    /// So many of the active ones are deleted when the Job has failed.
+    deleted_at_failure: fn(usize) -> usize,
+    /// How many have to succeed, where that is said.
+    completions: fn(i32) -> i32,
+    /// Where it is not: whether the Job is complete after a success, when so many are active.
+    ends_after_success: fn(usize) -> bool,
+    /// How many run then, of so many that are active, and may be.
+    after_success: fn(usize, usize) -> usize,
+    /// How many may run at a time.
+    parallelism: fn(usize) -> usize,
+    /// Whether the Job is suspended.
+    is_suspended: fn(&JobSpec) -> bool,
+    /// How many of the active ones run while it is.
+    while_suspended: fn(usize) -> usize,
+    /// How many run: by parallelism, completions, and how many have succeeded.
+    wanted: fn(usize, usize, usize) -> usize,
+    /// How many of those that are too many are deleted.
+    deleted: fn(usize) -> usize,
+}
+
+const RULE: Rule = Rule {
+    sort,
+    active: |active, _| active,
+    number: |number| number as usize,
+    limit: |limit| limit.unwrap_or(6),
+    too_often: |failed, limit| failed > limit,
+    deleted_at_failure: |active| active,
+    completions: |completions| completions,
+    ends_after_success: |active| active == 0,
+    after_success: |active, _| active,
+    parallelism: |parallelism| parallelism,
+    is_suspended: |job| job.suspend == Some(true),
+    while_suspended: |_| 0,
+    wanted: |parallelism, completions, succeeded| parallelism.min(completions - succeeded),
+    deleted: |too_many| too_many,
+};
+
+fn sort(pod: &Pod) -> Sort {
+    match phase(pod) {
+        "Succeeded" => Sort::Succeeded,
+        "Failed" => Sort::Failed,
+        _ if pod.metadata.deletion_timestamp.is_some() => Sort::Failed,
+        _ => Sort::Active,
     }
-    if is(Slip::CountsEnded) {
-        active = pods.len();
-    }
-    let limit = job.backoff_limit.filter(|limit| *limit > 0 || !is(Slip::NoneIsUnsaid)).unwrap_or(6);
-    let limit = if is(Slip::TenAtMost) { whole(limit).min(10) } else { whole(limit) };
-    let too_often = failed > limit || failed == limit && is(Slip::LimitIsReached);
+}
+
+fn step(rule: &Rule, job: &JobSpec, pods: &[Pod]) -> Step {
+    let sorts: Vec<Sort> = pods.iter().map(rule.sort).collect();
+    let count = |sort: Sort| sorts.iter().filter(|one| **one == sort).count();
+    let (active, succeeded, failed) =
+        ((rule.active)(count(Sort::Active), pods.len()), count(Sort::Succeeded), count(Sort::Failed));
     let over = |end, delete| Step { create: 0, delete, end: Some(end) };
-    if too_often && !is(Slip::NoLimit) {
-        return over(End::Failed, if is(Slip::LeavesRunning) { 0 } else { active });
+    if (rule.too_often)(failed, (rule.number)((rule.limit)(job.backoff_limit))) {
+        return over(End::Failed, (rule.deleted_at_failure)(active));
     }
-    let completions = match job.completions {
-        Some(0) if is(Slip::NeedsOne) => Some(1),
-        given => given,
-    };
+    let completions = job.completions.map(rule.completions).map(rule.number);
     let is_complete = match completions {
-        Some(completions) => succeeded >= whole(completions),
-        None => succeeded > 0 && (active == 0 || is(Slip::FirstSuccessEnds)),
+        Some(completions) => succeeded >= completions,
+        None => succeeded > 0 && (rule.ends_after_success)(active),
     };
     if is_complete {
         return over(End::Complete, active);
     }
-    let parallelism = match whole(job.parallelism.unwrap_or(1)) {
-        0 if is(Slip::NeverPauses) => 1,
-        given => given,
-    };
-    let suspended = job.suspend == Some(true) || is(Slip::SuspendSaid) && job.suspend.is_some();
-    let wanted = match completions.map(whole) {
-        _ if suspended && is(Slip::SuspendKeeps) => active,
-        _ if suspended && !is(Slip::IgnoresSuspend) => 0,
-        Some(_) if is(Slip::IgnoresMissing) => parallelism,
-        Some(completions) if is(Slip::IgnoresParallelism) => completions - succeeded,
-        Some(completions) if is(Slip::KeepsCompletions) => parallelism.min(completions),
-        Some(completions) => parallelism.min(completions - succeeded),
-        None if succeeded > 0 && is(Slip::EndsMore) => active.min(parallelism),
-        None if succeeded > 0 && !is(Slip::BeginsMore) => active,
+    let parallelism = (rule.parallelism)((rule.number)(job.parallelism.unwrap_or(1)));
+    let is_suspended = (rule.is_suspended)(job);
+    let wanted = match completions {
+        _ if is_suspended => (rule.while_suspended)(active),
+        Some(completions) => (rule.wanted)(parallelism, completions, succeeded),
+        None if succeeded > 0 => (rule.after_success)(active, parallelism),
         None => parallelism,
     };
-    let delete = if is(Slip::NeverDeletes) && !suspended { 0 } else { active.saturating_sub(wanted) };
+    let too_many = active.saturating_sub(wanted);
+    let delete = if is_suspended { too_many } else { (rule.deleted)(too_many) };
     Step { create: wanted.saturating_sub(active), delete, end: None }
 }
+
+fn has_ended(pod: &Pod) -> bool {
+    matches!(phase(pod), "Succeeded" | "Failed")
+}
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    counts_ended: "Pods that have ended count as running" => { active: |_, all| all };
+    counts_going: "a Pod that is being deleted counts as running"
+        => {
+            sort: |pod| match phase(pod) {
+                "Succeeded" => Sort::Succeeded,
+                "Failed" => Sort::Failed,
+                _ => Sort::Active,
+            }
+        };
+    going_is_failed: "a Pod that has succeeded counts as failed once it is being deleted"
+        => { sort: |pod| if pod.metadata.deletion_timestamp.is_some() { Sort::Failed } else { sort(pod) } };
+    ignores_missing: "it runs as many as parallelism allows, though fewer are missing"
+        => { wanted: |parallelism, _, _| parallelism };
+    ignores_parallelism: "it runs all that are missing, however few may run at a time"
+        => { wanted: |_, completions, succeeded| completions - succeeded };
+    keeps_completions: "it runs as many as completions says, as if those that have succeeded had to run again"
+        => { wanted: |parallelism, completions, _| parallelism.min(completions) };
+    limit_is_reached: "as many failures as backoffLimit end the Job; it takes one more"
+        => { too_often: |failed, limit| failed >= limit };
+    no_limit: "backoffLimit is not looked at" => { too_often: |_, _| false };
+    leaves_running: "a Job that has failed leaves its Pods running" => { deleted_at_failure: |_| 0 };
+    never_deletes: "more run than may, and none of them is deleted" => { deleted: |_| 0 };
+    none_is_unsaid: "backoffLimit 0 is taken for one that is not given"
+        => { limit: |limit| limit.filter(|limit| *limit > 0).unwrap_or(6) };
+    first_success_ends: "without completions, one success ends the Job while others still run"
+        => { ends_after_success: |_| true };
+    begins_more: "without completions, new Pods begin although one has succeeded"
+        => { after_success: |_, parallelism| parallelism };
+    ignores_suspend: "a suspended Job goes on" => { is_suspended: |_| false };
+    suspend_keeps: "a suspended Job starts nothing, but does not stop what runs"
+        => { while_suspended: |active| active };
+    suspend_said: "a Job with `suspend: false` counts as suspended" => { is_suspended: |job| job.suspend.is_some() };
+    never_pauses: "parallelism 0 is taken for 1; it pauses the Job"
+        => { parallelism: |parallelism| parallelism.max(1) };
+    needs_one: "a Job that asks for 0 completions runs a Pod; it is complete from the beginning"
+        => { completions: |completions| completions.max(1) };
+    unknown_is_failed: "a Pod of which nobody hears any more counts as failed; it may still run"
+        => { sort: |pod| if phase(pod) == "Unknown" { Sort::Failed } else { sort(pod) } };
+    narrow: "a large number is cut off, so that 256 counts as 0" => { number: |number| number as u8 as usize };
+    only_tracked: "Pods that have ended count only as long as they have the Job's finalizer"
+        => { sort: |pod| if has_ended(pod) && !is_tracked(pod) { Sort::Overlooked } else { sort(pod) } };
+    only_counted: "Pods that have ended count only once they have lost the Job's finalizer"
+        => { sort: |pod| if has_ended(pod) && is_tracked(pod) { Sort::Overlooked } else { sort(pod) } };
+    ten_at_most: "more failures than ten are too many, whatever backoffLimit says"
+        => { limit: |limit| limit.unwrap_or(6).min(10) };
+    ends_more:
+        "without completions, Pods that run are deleted after a success, if parallelism allows fewer; they may go on"
+        => { after_success: |active, parallelism| active.min(parallelism) };
+};
 
 fn phase(pod: &Pod) -> &str {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
@@ -350,7 +385,7 @@ mod tests {
     #[test]
     fn the_rule_is_that_of_the_controller() {
         for case in Running::questions() {
-            let right = Running::rule(&case, None);
+            let right = Running::right(&case);
             let count = |of: fn(&Pod) -> bool| case.pods.iter().filter(|pod| of(pod)).count() as i32;
             let succeeded = count(|pod| phase(pod) == "Succeeded");
             let active =

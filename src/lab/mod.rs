@@ -1,9 +1,9 @@
 //! Exercises: a learner writes a part of the machine, and the machine judges it.
 //!
-//! An exercise is a small package of its own in `exercises/`, with its answer in `solutions/`; both are written with
-//! [`exercise`](crate::exercise). The learner's function
-//! runs in a process of its own ([`process`]), which is asked questions and knows no answer: what is right is decided
-//! here. So a panic, an endless loop or an `exit` is a verdict, and nothing a learner's file prints can pass it.
+//! An exercise is a program of its own in `exercises/`, with its answer in `solutions/`; both are written with
+//! [`exercise`](crate::exercise). The learner's function runs in a process of its own ([`process`]), which is asked questions
+//! and knows no answer: what is right is decided here. So a panic, an endless loop or an `exit` is a verdict, and nothing a
+//! learner's file prints can pass it.
 //!
 //! - [`function`]: how an exercise that is one function is asked and judged.
 //! - [`reconcile`]: how one that is a controller runs in the cluster, in every order of events within a bound.
@@ -14,13 +14,14 @@
 //! - [`twin`]: this program built with optimisation, which judges sooner.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`words`]: a case and its
 //!   answers in words; [`printed`]: what a learner's code prints.
-//! - [`making`]: what the questions and rules of several exercises are made of.
+//! - [`mistake`]: what learners get wrong, each said once: a rule is a struct of plain functions, and a mistake is that struct
+//!   with one of them replaced. [`making`]: what the questions and rules of several exercises are made of.
 //!
 //! To add an exercise: a module in [`exercise`](crate::exercise) for what is given and what comes back, and one here that
-//! says its rule, its questions and its known mistakes; a row in [`TABLE`]; a
-//! package in `exercises/` with a `stub.rs`, sealed (see [`seal`]), one in `solutions/` with the answer, other right answers and
-//! mutants; both named in the workspace's members. What a learner reads of a wrong function `KUBESTEP_BLESS=1` writes into
-//! `function/verdicts/`, to be read once more.
+//! says its rule, its questions and its known mistakes; a row in [`TABLE`]; a folder in `exercises/` with a `stub.rs` and a
+//! `main.rs`, sealed (see [`seal`]), one in `solutions/` with the answer, other right answers and mutants, each with the name
+//! of the mistake that it makes; the programs of both named in the `Cargo.toml` beside them. What a learner reads of a wrong
+//! function `KUBESTEP_BLESS=1` writes into `function/verdicts/`, to be read once more.
 //!
 //! Left out: some functions are asked by the grader only. They are smaller than the cluster's own part, or know less than it;
 //! [`plug`] says of each where that part is seen at work.
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Parts;
 use crate::object::nearest::nearest;
+use mistake::{Known, Mistake};
 
 mod admission;
 mod admitting;
@@ -49,6 +51,7 @@ pub mod function;
 mod heartbeat;
 mod job;
 mod making;
+pub mod mistake;
 mod operator;
 pub mod oracle;
 mod ownership;
@@ -108,6 +111,8 @@ pub enum Judging {
         judge: fn(&[String]) -> Judged,
         /// The question of this number, counted from 0, for a person.
         show: fn(usize) -> String,
+        /// The mistakes that are known.
+        mistakes: fn() -> Vec<Known>,
         /// A cluster in which this program has the place of what the function stands for, if it can be put there.
         parts: Option<fn(&Path) -> Parts>,
     },
@@ -136,7 +141,7 @@ impl Judging {
 
     const fn function<F: function::Function>(parts: Option<fn(&Path) -> Parts>) -> Judging {
         let (questions, judge, show) = (function::questions::<F>, function::judge::<F>, function::show::<F>);
-        Judging::Function { questions, judge, show, parts }
+        Judging::Function { questions, judge, show, mistakes: function::mistakes::<F>, parts }
     }
 }
 
@@ -149,6 +154,14 @@ impl Exercise {
     /// Its name, without the number: numbers may change.
     pub fn name(&self) -> &'static str {
         name_of(self.folder)
+    }
+
+    /// The mistakes that are known, simple ones first.
+    pub fn mistakes(&self) -> Vec<Known> {
+        match self.judging {
+            Judging::Function { mistakes, .. } => mistakes(),
+            Judging::Controller(plan) => plan.mistakes.iter().map(Mistake::known).collect(),
+        }
     }
 
     /// Where the types that a learner writes with are described: what a function is given and gives back, or what a
@@ -219,6 +232,8 @@ pub struct Failure {
     pub mistake: Option<Cow<'static, str>>,
     /// The run in which it is broken, if it is one.
     pub replay: Option<Replay>,
+    /// It is broken because the program answered too slowly.
+    pub too_slow: bool,
 }
 
 impl Failure {
@@ -232,6 +247,7 @@ impl Failure {
             ),
             mistake: None,
             replay: None,
+            too_slow: false,
         }
     }
 }
@@ -256,6 +272,8 @@ pub enum Verdict {
     DoesNotCompile(String),
     /// The process did not come to its end as it should: which way, in words.
     Stopped(String),
+    /// The process answers, but too slowly: how slowly, in words.
+    TooSlow(String),
     /// A property is broken.
     Fails(Failure),
     /// Every property holds, over this many checks.

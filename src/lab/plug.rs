@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::building::Program;
 use super::reconcile::partner::Process;
 use super::{Exercise, Judging, TABLE, Verdict, building, shelf};
 use crate::cluster::Parts;
@@ -23,13 +24,12 @@ pub fn plug(scenario: &mut Scenario) -> Result<(), String> {
             file.strip_prefix(&root).unwrap_or(&file).display()
         ));
     }
-    let program =
-        building::build(&root, &building::package("exercise", exercise)).map_err(|verdict| match verdict {
-            Verdict::NotBuilt(words) => format!("cargo fails before it comes to {name}:\n{words}"),
-            Verdict::DoesNotCompile(words) => format!("{name} does not compile:\n{words}"),
-            Verdict::Stopped(how) => how,
-            other => format!("{name} cannot be built: {other:?}"),
-        })?;
+    let program = building::build(&root, Program::Exercise(exercise)).map_err(|verdict| match verdict {
+        Verdict::NotBuilt(words) => format!("cargo fails before it comes to {name}:\n{words}"),
+        Verdict::DoesNotCompile(words) => format!("{name} does not compile:\n{words}"),
+        Verdict::Stopped(how) => how,
+        other => format!("{name} cannot be built: {other:?}"),
+    })?;
     scenario.plugged = Plugged(Some(parts(&program)));
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::building::{build, package};
+use super::building::{Program, build};
 use super::patience::Patience;
 use super::pipe::{self, LAST_WORDS, PRINTED, Pipe};
 use super::reconcile::partner::Process;
@@ -27,7 +27,7 @@ const MEMORY_KIB: u32 = 4 << 20;
 /// What is most often wrong with a controller that has a static, whatever else breaks because of it.
 const STATIC: &str = "something is kept in a static; all orders are tried in one process, and what is kept there stays from \
                       one to the next. What a controller remembers goes through context.remember()";
-/// How a verdict begins on one that answers, but slowly.
+/// What is said of one that answers, but slowly.
 pub(super) const TOO_LONG: &str = "it takes too long";
 /// Why that is, of one that sleeps.
 const SLEEPS: &str = "it sleeps; no exercise asks for that, and the grader waits for each answer";
@@ -37,7 +37,7 @@ const PANICKED: i32 = 101;
 const PANIC: usize = 600;
 const PANIC_LINES: usize = 12;
 
-/// Grades the learner's package of an exercise.
+/// Grades what a learner has written for an exercise.
 pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
     match shelf::is_started(root, exercise) {
         Err(error) => Verdict::Stopped(error),
@@ -45,7 +45,7 @@ pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
         Ok(true) => {
             let built = match seal::broken(root, exercise) {
                 Some(how) => Err(Verdict::Stopped(how)),
-                None => build(root, &package("exercise", exercise)),
+                None => build(root, Program::Exercise(exercise)),
             };
             let mut verdict = match built {
                 Ok(program) => grade_fast(root, &program, exercise),
@@ -67,14 +67,14 @@ pub fn grade(root: &Path, exercise: &Exercise) -> Verdict {
     }
 }
 
-/// The verdict on one that sleeps: if it takes too long, that is why.
+/// The verdict on one that sleeps: if it is too slow, that is why.
 fn with_sleep(verdict: Verdict) -> Verdict {
     match verdict {
-        Verdict::Stopped(how) if how.starts_with(TOO_LONG) => {
+        Verdict::TooSlow(how) => {
             let (how, rest) = how.split_once('\n').unwrap_or((&how, ""));
-            Verdict::Stopped(format!("{how}\nperhaps: {SLEEPS}\n{rest}"))
+            Verdict::TooSlow(format!("{how}\nperhaps: {SLEEPS}\n{rest}"))
         }
-        Verdict::Fails(failure) if failure.case.contains(TOO_LONG) => {
+        Verdict::Fails(failure) if failure.too_slow => {
             Verdict::Fails(Failure { mistake: Some(SLEEPS.into()), ..failure })
         }
         other => other,
@@ -94,7 +94,7 @@ fn grade_fast(root: &Path, program: &Path, exercise: &Exercise) -> Verdict {
 
 /// Grades the answer of an exercise.
 pub fn grade_solution(root: &Path, exercise: &Exercise) -> Verdict {
-    match build(root, &package("solution", exercise)) {
+    match build(root, Program::Solution(exercise)) {
         Ok(program) => grade_program(&program, &[], exercise),
         Err(verdict) => verdict,
     }
@@ -109,7 +109,7 @@ pub fn grade_program(program: &Path, arguments: &[&str], exercise: &Exercise) ->
             match (judge(&answers), stopped) {
                 // The simple questions come first. Whoever has one of them wrong mends that before anything else.
                 (Err((n, mut failure)), stopped) if n < answers.len() => {
-                    if let Some(Verdict::Stopped(how)) = stopped {
+                    if let Some(Verdict::Stopped(how) | Verdict::TooSlow(how)) = stopped {
                         failure.case += &format!("\nlater: {}", how.lines().next().unwrap_or_default());
                     }
                     failure.case += &printed_at(program, arguments, &questions[n]);
@@ -141,15 +141,12 @@ fn ask_twice(
         let second = scope.spawn(|| ask(program, arguments, &turned));
         (ask(program, arguments, questions), second.join())
     });
-    let stopped = |how: String, n: Option<usize>| match n {
-        Some(n) => Verdict::Stopped(format!("{how}\nit was asked:\n{}", show(n))),
-        None => Verdict::Stopped(how),
-    };
     let answers = match first {
         Ok(answers) => answers,
-        Err(Silence { how, answers }) => {
-            let n = answers.as_ref().map(Vec::len);
-            return (answers.unwrap_or_default(), Some(stopped(how, n)));
+        Err(silence) => {
+            let n = silence.answers.as_ref().map(Vec::len);
+            let verdict = silence.verdict(n.map(show));
+            return (silence.answers.unwrap_or_default(), Some(verdict));
         }
     };
     match second.unwrap_or_else(|_| Err(Silence::of("the grader's thread has ended"))) {
@@ -157,9 +154,9 @@ fn ask_twice(
             None => (answers, None),
             Some(n) => (Vec::new(), Some(Verdict::Fails(Failure::not_again(&show(n))))),
         },
-        Err(Silence { how, answers }) => {
-            let n = answers.map(|answers| questions.len() - 1 - answers.len());
-            (Vec::new(), Some(stopped(how, n)))
+        Err(silence) => {
+            let n = silence.answers.as_ref().map(|answers| questions.len() - 1 - answers.len());
+            (Vec::new(), Some(silence.verdict(n.map(show))))
         }
     }
 }
@@ -168,6 +165,8 @@ fn ask_twice(
 struct Silence {
     /// How that came, in words.
     how: String,
+    /// It would have answered, but too slowly.
+    too_slow: bool,
     /// What it answered until it was silent at a question; none if it was not at one.
     answers: Option<Vec<String>>,
 }
@@ -175,7 +174,14 @@ struct Silence {
 impl Silence {
     /// At no question.
     fn of(how: impl Into<String>) -> Silence {
-        Silence { how: how.into(), answers: None }
+        Silence { how: how.into(), too_slow: false, answers: None }
+    }
+
+    /// The verdict, with the question at which it was silent.
+    fn verdict(&self, question: Option<String>) -> Verdict {
+        let asked = question.map_or(String::new(), |question| format!("\nit was asked:\n{question}"));
+        let how = format!("{}{asked}", self.how);
+        if self.too_slow { Verdict::TooSlow(how) } else { Verdict::Stopped(how) }
     }
 }
 
@@ -258,12 +264,15 @@ fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<S
     let at = format!(" at question {} of {all}", answered + 1);
     let Running { mut child, output, errors, .. } = running;
     if answered < all {
-        let late = || match waited < SECONDS {
-            true => format!("{TOO_LONG}: more than {} ms for each of {answered} answers", FOR_EACH.as_millis()),
-            false => format!("it does not come to an end: no answer{at} within {} s", waited.as_secs()),
+        let answers = Some(answers);
+        let (how, too_slow) = match obituary(&mut child, output, errors, &at) {
+            Some(how) => (how, false),
+            None if waited < SECONDS => {
+                (format!("{TOO_LONG}: more than {} ms for each of {answered} answers", FOR_EACH.as_millis()), true)
+            }
+            None => (format!("it does not come to an end: no answer{at} within {} s", waited.as_secs()), false),
         };
-        let how = obituary(&mut child, output, errors, &at).unwrap_or_else(late);
-        return Err(Silence { how, answers: Some(answers) });
+        return Err(Silence { how, too_slow, answers });
     }
     let ended = ended_within(&mut child, SECONDS);
     end_group(&child);

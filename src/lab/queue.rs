@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::function::Function;
 use super::making::drawn;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::queue::{Call, Said, WorkQueue, say};
@@ -33,76 +34,13 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 struct Queueing;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
-    NoDedup,
-    LosesWhileHeld,
-    QueuesWhileHeld,
-    StaysDirty,
-    NewestFirst,
-    Sorted,
-    JumpsAhead,
-    RetryAdds,
-    SameDelay,
-    CountsFirst,
-    NoCap,
-    OneCounter,
-    DoneForgets,
-    NeverForgets,
-    ForgetDrops,
-    MovesLast,
-    AddForgets,
-    GetForgets,
-    /// After so many failures a key is left out.
-    GivesUp(u32),
-    /// There is room for so many.
-    Bounded(usize),
-    /// It is doubled so many times.
-    StopsAfter(u32),
-}
-
 impl Function for Queueing {
     type Question = Vec<Call>;
     type Answer = Vec<Said>;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("a key that waits already is queued once more", Slip::NoDedup),
-        ("a key that is added while a worker holds it is lost", Slip::LosesWhileHeld),
-        ("a key that is added while a worker holds it is given to a second worker", Slip::QueuesWhileHeld),
-        ("a key that a worker got still counts as added, so that done queues it again without end", Slip::StaysDirty),
-        ("the newest key comes first", Slip::NewestFirst),
-        ("keys come in the order of their names, not of their age", Slip::Sorted),
-        ("a key that was added while held comes before those that wait", Slip::JumpsAhead),
-        ("retry adds the key at once; it says only how long to wait", Slip::RetryAdds),
-        ("each failure waits the same time; the time doubles", Slip::SameDelay),
-        ("the first failure waits twice the first delay", Slip::CountsFirst),
-        ("the delay grows without end; it stops at 1000 s", Slip::NoCap),
-        ("failures are counted for all keys together", Slip::OneCounter),
-        ("done clears the failures; only forget does", Slip::DoneForgets),
-        ("forget does not clear the failures", Slip::NeverForgets),
-        ("forget takes the key out of the queue; it clears its failures only", Slip::ForgetDrops),
-        ("get moves the key that waits last to the front, as `swap_remove` does", Slip::MovesLast),
-        ("add clears the failures; only forget does", Slip::AddForgets),
-        ("get clears the failures; only forget does", Slip::GetForgets),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(4)),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(5)),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(10)),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(16)),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(32)),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(64)),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(100)),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(256)),
-        ("it has room for so many keys, and what is added then is lost", Slip::Bounded(1000)),
-        ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(5)),
-        ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(10)),
-        ("a key that has failed often is not queued any more; the queue gives none up", Slip::GivesUp(15)),
-        ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(5)),
-        ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(10)),
-        ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(16)),
-        ("the delay stops growing before it has come to 1000 s", Slip::StopsAfter(17)),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Vec<Call>> {
         let mut all = vec![Vec::new()];
@@ -122,13 +60,13 @@ impl Function for Queueing {
         all.into_iter().map(with_end).collect()
     }
 
-    fn rule(calls: &Vec<Call>, slip: Option<Slip>) -> Vec<Said> {
-        let mut queue = Rule { slip, ..Rule::default() };
+    fn answer(rule: &Rule, calls: &Vec<Call>) -> Vec<Said> {
+        let mut queue = Model::of(rule);
         calls.iter().map(|call| say(&mut queue, call)).collect()
     }
 
     fn property(calls: &Vec<Call>, given: Option<&Vec<Said>>) -> &'static str {
-        let right = Queueing::rule(calls, None);
+        let right = Queueing::right(calls);
         let Some(given) = given.filter(|given| given.len() == right.len()) else { return "every call is answered" };
         let Some(n) = (0..right.len()).find(|n| given[*n] != right[*n]) else { return "every call is answered" };
         let Said::Got(key) = &given[n] else {
@@ -183,7 +121,7 @@ fn hold(held: &mut BTreeSet<String>, call: &Call, said: &Said) {
 fn longer(sequences: &[Vec<Call>], keys: &[&str], failing: bool) -> Vec<Vec<Call>> {
     let mut all = Vec::new();
     for calls in sequences {
-        let held = held_after(calls, &Queueing::rule(calls, None));
+        let held = held_after(calls, &Queueing::right(calls));
         let mut next = vec![Call::Get];
         for key in keys.iter().map(|key| (*key).to_owned()) {
             next.push(Call::Add(key.clone()));
@@ -227,7 +165,7 @@ fn rounds(first: usize) -> Vec<Vec<Call>> {
 /// A walk on two, four or eight keys: this one of many, of which later ones are longer.
 fn walk(n: usize) -> Vec<Call> {
     let keys = &KEYS[..[4, 8, 2][n % 3]];
-    let (mut calls, mut queue, mut held) = (Vec::new(), Rule::default(), BTreeSet::new());
+    let (mut calls, mut queue, mut held) = (Vec::new(), Model::of(&RULE), BTreeSet::new());
     let mut next = drawn(n);
     for _ in 0..5 + n / 8 {
         let key = keys[next(keys.len())].to_owned();
@@ -261,7 +199,7 @@ fn failures(count: usize) -> Vec<Call> {
 
 /// Then all workers let go, and what waits is got.
 fn with_end(mut calls: Vec<Call>) -> Vec<Call> {
-    let held = held_after(&calls, &Queueing::rule(&calls, None));
+    let held = held_after(&calls, &Queueing::right(&calls));
     calls.extend(held.into_iter().map(Call::Done));
     let added: BTreeSet<&Call> = calls.iter().filter(|call| matches!(call, Call::Add(_))).collect();
     let gets = added.len().max(2) + 1;
@@ -269,108 +207,172 @@ fn with_end(mut calls: Vec<Call>) -> Vec<Call> {
     calls
 }
 
-/// The rule, with at most one part of it wrong.
-#[derive(Default)]
+/// What decides.
 struct Rule {
-    slip: Option<Slip>,
+    /// Whether a key is added: one that a worker holds or does not, where so many wait, and that has failed so often.
+    is_taken: fn(bool, usize, u32) -> bool,
+    /// Whether it waits from now on: one that is new or was added before, and that a worker holds or does not.
+    queues: fn(bool, bool) -> bool,
+    /// Takes one of those that wait.
+    take: fn(&mut VecDeque<String>) -> Option<String>,
+    /// Whether it still counts as added then.
+    stays_dirty: bool,
+    /// Puts back what was added while it was held.
+    put_back: fn(&mut VecDeque<String>, String),
+    /// Whether retry adds the key.
+    retry_adds: bool,
+    /// Under which name the failures of a key are counted.
+    counter: fn(&str) -> &str,
+    /// How often the delay was doubled after so many.
+    doubled: fn(u32) -> u32,
+    /// No delay is longer.
+    longest: Duration,
+    /// Which calls clear the failures of their key.
+    forgets: fn(&Call) -> bool,
+    /// Whether forget drops the key.
+    forget_drops: bool,
+}
+
+const RULE: Rule = Rule {
+    is_taken: |_, _, _| true,
+    queues: |is_new, is_held| is_new && !is_held,
+    take: VecDeque::pop_front,
+    stays_dirty: false,
+    put_back: VecDeque::push_back,
+    retry_adds: false,
+    counter: |key| key,
+    doubled: |failures| failures - 1,
+    longest: Duration::from_secs(1000),
+    forgets: |call| matches!(call, Call::Forget(_)),
+    forget_drops: false,
+};
+
+/// A queue by such a rule.
+struct Model<'a> {
+    rule: &'a Rule,
     order: VecDeque<String>,
     dirty: BTreeSet<String>,
     held: BTreeSet<String>,
     failures: BTreeMap<String, u32>,
 }
 
-impl Rule {
-    fn is(&self, slip: Slip) -> bool {
-        self.slip == Some(slip)
+impl Model<'_> {
+    fn of(rule: &Rule) -> Model<'_> {
+        let (order, dirty, held, failures) = Default::default();
+        Model { rule, order, dirty, held, failures }
     }
 
-    fn counter(&self, key: &str) -> String {
-        if self.is(Slip::OneCounter) { String::new() } else { key.to_owned() }
+    /// A call may clear the failures of a key.
+    fn forgets(&mut self, call: &Call, key: &str) {
+        if (self.rule.forgets)(call) {
+            self.failures.remove((self.rule.counter)(key));
+        }
     }
 }
 
-impl WorkQueue for Rule {
+impl WorkQueue for Model<'_> {
     fn add(&mut self, key: &str) {
-        let (held, key) = (self.held.contains(key), key.to_owned());
-        let is_full = matches!(self.slip, Some(Slip::Bounded(most)) if self.order.len() == most);
+        let (is_held, key) = (self.held.contains(key), key.to_owned());
         let failures = self.failures.get(&key).copied().unwrap_or(0);
-        let is_given_up = matches!(self.slip, Some(Slip::GivesUp(most)) if failures >= most);
-        if held && self.is(Slip::LosesWhileHeld) || is_full || is_given_up {
+        if !(self.rule.is_taken)(is_held, self.order.len(), failures) {
             return;
         }
-        if self.is(Slip::AddForgets) {
-            self.failures.remove(&key);
-        }
-        let is_new = self.dirty.insert(key.clone());
-        let queues = match (is_new, held) {
-            (true, false) => true,
-            (true, true) => self.is(Slip::QueuesWhileHeld),
-            (false, false) => self.is(Slip::NoDedup),
-            (false, true) => false,
-        };
-        if queues {
+        self.forgets(&Call::Add(key.clone()), &key);
+        if (self.rule.queues)(self.dirty.insert(key.clone()), is_held) {
             self.order.push_back(key);
         }
     }
 
     fn get(&mut self) -> Option<String> {
-        if self.is(Slip::Sorted) {
-            self.order.make_contiguous().sort();
-        }
-        let key = match self.slip {
-            Some(Slip::NewestFirst) => self.order.pop_back(),
-            Some(Slip::MovesLast) => self.order.swap_remove_back(0),
-            _ => self.order.pop_front(),
-        }?;
-        if !self.is(Slip::StaysDirty) {
+        let key = (self.rule.take)(&mut self.order)?;
+        if !self.rule.stays_dirty {
             self.dirty.remove(&key);
         }
-        if self.is(Slip::GetForgets) {
-            self.failures.remove(&key);
-        }
+        self.forgets(&Call::Get, &key);
         self.held.insert(key.clone());
         Some(key)
     }
 
     fn done(&mut self, key: &str) {
         self.held.remove(key);
-        if self.is(Slip::DoneForgets) {
-            self.failures.remove(key);
-        }
-        let (dirty, key) = (self.dirty.contains(key), key.to_owned());
-        match self.slip {
-            Some(Slip::JumpsAhead) if dirty => self.order.push_front(key),
-            _ if dirty => self.order.push_back(key),
-            _ => {}
+        self.forgets(&Call::Done(key.to_owned()), key);
+        if self.dirty.contains(key) {
+            (self.rule.put_back)(&mut self.order, key.to_owned());
         }
     }
 
     fn retry(&mut self, key: &str) -> Duration {
-        if self.is(Slip::RetryAdds) {
+        if self.rule.retry_adds {
             self.add(key);
         }
-        let failures = self.failures.entry(self.counter(key)).or_default();
+        let failures = self.failures.entry((self.rule.counter)(key).to_owned()).or_default();
         *failures += 1;
-        let before = match self.slip {
-            Some(Slip::SameDelay) => 0,
-            Some(Slip::CountsFirst) => *failures,
-            Some(Slip::StopsAfter(most)) => most.min(*failures - 1),
-            _ => *failures - 1,
-        };
-        let longest = Duration::from_secs(if self.is(Slip::NoCap) { u64::MAX } else { 1000 });
-        (0..before).fold(Duration::from_millis(5), |delay, _| delay.saturating_mul(2).min(longest))
+        let doubled = (self.rule.doubled)(*failures);
+        let longer = |delay: Duration, _| delay.saturating_mul(2).min(self.rule.longest);
+        (0..doubled).fold(Duration::from_millis(5), longer)
     }
 
     fn forget(&mut self, key: &str) {
-        if !self.is(Slip::NeverForgets) {
-            self.failures.remove(&self.counter(key));
-        }
-        if self.is(Slip::ForgetDrops) {
+        self.forgets(&Call::Forget(key.to_owned()), key);
+        if self.rule.forget_drops {
             self.order.retain(|waits| waits != key);
             self.dirty.remove(key);
         }
     }
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    no_dedup: "a key that waits already is queued once more" => { queues: |_, is_held| !is_held };
+    loses_while_held: "a key that is added while a worker holds it is lost" => { is_taken: |is_held, _, _| !is_held };
+    queues_while_held: "a key that is added while a worker holds it is given to a second worker"
+        => { queues: |is_new, _| is_new };
+    stays_dirty: "a key that a worker got still counts as added, so that done queues it again without end"
+        => { stays_dirty: true };
+    newest_first: "the newest key comes first" => { take: VecDeque::pop_back };
+    sorted: "keys come in the order of their names, not of their age"
+        => {
+            take: |order| {
+                order.make_contiguous().sort();
+                order.pop_front()
+            }
+        };
+    jumps_ahead: "a key that was added while held comes before those that wait" => { put_back: VecDeque::push_front };
+    retry_adds: "retry adds the key at once; it says only how long to wait" => { retry_adds: true };
+    same_delay: "each failure waits the same time; the time doubles" => { doubled: |_| 0 };
+    counts_first: "the first failure waits twice the first delay" => { doubled: |failures| failures };
+    no_cap: "the delay grows without end; it stops at 1000 s" => { longest: Duration::MAX };
+    one_counter: "failures are counted for all keys together" => { counter: |_| "" };
+    done_forgets: "done clears the failures; only forget does"
+        => { forgets: |call| matches!(call, Call::Done(_) | Call::Forget(_)) };
+    never_forgets: "forget does not clear the failures" => { forgets: |_| false };
+    forget_drops: "forget takes the key out of the queue; it clears its failures only" => { forget_drops: true };
+    moves_last: "get moves the key that waits last to the front, as `swap_remove` does"
+        => { take: |order| order.swap_remove_back(0) };
+    add_forgets: "add clears the failures; only forget does"
+        => { forgets: |call| matches!(call, Call::Add(_) | Call::Forget(_)) };
+    get_forgets: "get clears the failures; only forget does"
+        => { forgets: |call| matches!(call, Call::Get | Call::Forget(_)) };
+    bounded: "it has room for so many keys, and what is added then is lost"
+        => { is_taken: |_, waiting, _| waiting < 4 }
+        | { is_taken: |_, waiting, _| waiting < 5 }
+        | { is_taken: |_, waiting, _| waiting < 10 }
+        | { is_taken: |_, waiting, _| waiting < 16 }
+        | { is_taken: |_, waiting, _| waiting < 32 }
+        | { is_taken: |_, waiting, _| waiting < 64 }
+        | { is_taken: |_, waiting, _| waiting < 100 }
+        | { is_taken: |_, waiting, _| waiting < 256 }
+        | { is_taken: |_, waiting, _| waiting < 1000 };
+    gives_up: "a key that has failed often is not queued any more; the queue gives none up"
+        => { is_taken: |_, _, failures| failures < 5 }
+        | { is_taken: |_, _, failures| failures < 10 }
+        | { is_taken: |_, _, failures| failures < 15 };
+    stops_growing: "the delay stops growing before it has come to 1000 s"
+        => { doubled: |failures| (failures - 1).min(5) }
+        | { doubled: |failures| (failures - 1).min(10) }
+        | { doubled: |failures| (failures - 1).min(16) }
+        | { doubled: |failures| (failures - 1).min(17) };
+};
 
 #[cfg(test)]
 mod tests {
@@ -417,7 +419,7 @@ mod tests {
         for calls in Queueing::questions().into_iter().filter(few) {
             let mut ours = Ours(Queue::new(hub.clone(), ActorId(1), "test"));
             let said: Vec<Said> = calls.iter().map(|call| say(&mut ours, call)).collect();
-            assert_eq!(said, Queueing::rule(&calls, None), "{calls:?}");
+            assert_eq!(said, Queueing::right(&calls), "{calls:?}");
         }
     }
 }

@@ -18,7 +18,7 @@ pub fn line(exercise: &Exercise, verdict: &Verdict) -> String {
         Verdict::NotStarted => "ignored, not started".to_owned(),
         Verdict::NotBuilt(_) => "FAILED: cargo fails before it comes to this file".to_owned(),
         Verdict::DoesNotCompile(_) => "FAILED: it does not compile".to_owned(),
-        Verdict::Stopped(how) => format!("FAILED: {}", how.lines().next().unwrap_or_default()),
+        Verdict::Stopped(how) | Verdict::TooSlow(how) => format!("FAILED: {}", how.lines().next().unwrap_or_default()),
         Verdict::Fails(failure) => format!("FAILED: {}", failure.property),
         Verdict::Passes(checks) => format!("ok, 0 of all {checks} {} break it", exercise.judging.unit()),
     }
@@ -46,7 +46,7 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
             next(&mut text, &format!("mend {file}"));
             types(&mut text, exercise);
         }
-        Verdict::Stopped(how) => {
+        Verdict::Stopped(how) | Verdict::TooSlow(how) => {
             // The first line is said already.
             text += &indented(how.split_once('\n').map_or("", |(_, rest)| rest));
             next(&mut text, &format!("mend {file}"));

@@ -3,6 +3,7 @@
 
 use super::function::Function;
 use super::making::longer;
+use super::mistake::{Mistake, mistakes};
 use super::{Exercise, Judging, placing, words};
 use crate::exercise::restart::{Case, Restart, Run};
 
@@ -25,54 +26,13 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Restarting;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    IgnoresPolicy,
-    OnFailureIsAlways,
-    NeverIsOnFailure,
-    FirstWaits,
-    NoCap,
-    NoReset,
-    ResetsAtOnce,
-    WaitsAfterReset,
-    AddsUp,
-    SuccessResets,
-    CountsFromStart,
-    OneIsFailure,
-    ToldToEnd,
-    AddsTimes,
-    CapReached,
-    Narrow,
-    Interrupted,
-    GivesUp,
-}
-
 impl Function for Restarting {
     type Question = Case;
     type Answer = Restart;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("the restart policy is not looked at", Slip::IgnoresPolicy),
-        ("OnFailure starts a container again that has ended well", Slip::OnFailureIsAlways),
-        ("Never starts a container again that has failed", Slip::NeverIsOnFailure),
-        ("the first restart waits; it is immediate", Slip::FirstWaits),
-        ("the wait grows beyond 300 seconds", Slip::NoCap),
-        ("a long run does not make the kubelet forget", Slip::NoReset),
-        ("a run of more than 300 seconds makes the kubelet forget; it takes 600", Slip::ResetsAtOnce),
-        ("after a long run the restart waits 10 seconds; it is immediate", Slip::WaitsAfterReset),
-        ("the wait grows by 10 seconds each time; it doubles", Slip::AddsUp),
-        ("a run that ended well makes the kubelet forget", Slip::SuccessResets),
-        ("the wait is counted from the start of the run; it is counted from its end", Slip::CountsFromStart),
-        ("OnFailure starts only what ended with 1 again; every code but 0 is a failure", Slip::OneIsFailure),
-        ("a container that was told to end (143) is taken for one that has ended well", Slip::ToldToEnd),
-        ("the time of all runs together makes the kubelet forget; one run has to be so long", Slip::AddsTimes),
-        ("a run of 600 seconds makes the kubelet forget; it takes more", Slip::CapReached),
-        ("the seconds of a run are put into a number that is too small for them", Slip::Narrow),
-        ("a container that was interrupted (130) is taken for one that has ended well", Slip::Interrupted),
-        ("a container that has failed a thousand times is given up; it never is", Slip::GivesUp),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         let run = |exit_code, seconds| Run { exit_code, seconds };
@@ -121,31 +81,17 @@ impl Function for Restarting {
         all
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Restart {
+    fn answer(rule: &Rule, case: &Case) -> Restart {
         let Some(last) = case.runs.last() else { return Restart::After(0) };
-        let is = |one| slip == Some(one);
-        let policy = match &*case.policy {
-            "Never" if is(Slip::NeverIsOnFailure) => "OnFailure",
-            "OnFailure" if is(Slip::OnFailureIsAlways) => "Always",
-            _ if is(Slip::IgnoresPolicy) => "Always",
-            other => other,
-        };
-        let is_forgiven = match slip {
-            Some(Slip::OneIsFailure) => last.exit_code != 1,
-            Some(Slip::ToldToEnd) => last.exit_code == 143,
-            Some(Slip::Interrupted) => last.exit_code == 130,
-            _ => false,
-        };
-        let last = Run { exit_code: if is_forgiven { 0 } else { last.exit_code }, ..*last };
-        match restarts(policy, &last) {
-            true if is(Slip::GivesUp) && case.runs.len() > 1000 => Restart::Never,
-            true => Restart::After(wait(&case.runs, slip)),
+        let last = Run { exit_code: (rule.code)(last.exit_code), ..*last };
+        match restarts((rule.policy)(&case.policy), &last) && case.runs.len() <= rule.most {
+            true => Restart::After(wait(rule, &case.runs)),
             false => Restart::Never,
         }
     }
 
     fn property(case: &Case, given: Option<&Restart>) -> &'static str {
-        match (given, Restarting::rule(case, None)) {
+        match (given, Restarting::right(case)) {
             (None, _) => "every container gets an answer",
             (Some(Restart::Never), _) | (_, Restart::Never) => "the restart policy decides whether it is started again",
             (_, Restart::After(0)) => "the first restart is immediate, and the first after a long run",
@@ -159,6 +105,46 @@ impl Function for Restarting {
     }
 }
 
+/// What decides.
+pub(super) struct Rule {
+    /// What a policy is taken for.
+    policy: fn(&str) -> &str,
+    /// What an exit code is taken for.
+    code: fn(i32) -> i32,
+    /// After so many runs a container is given up.
+    most: usize,
+    /// How long a container ran, by the seconds of this run, and of all since the kubelet has forgotten.
+    ran: fn(u64, u64) -> u64,
+    /// Whether that is long.
+    is_long: fn(u64) -> bool,
+    /// Whether the kubelet forgets after a run that was long or not, and ended so.
+    forgets: fn(bool, i32) -> bool,
+    /// So long the first restart waits.
+    first: u64,
+    /// So long one waits after the kubelet has forgotten.
+    forgotten: u64,
+    /// How long the next one waits after one that waited so long.
+    next: fn(u64) -> u64,
+    /// And at most.
+    longest: u64,
+    /// What is still to be waited at the end of a run of so many seconds.
+    rest: fn(u64, u64) -> u64,
+}
+
+const RULE: Rule = Rule {
+    policy: |policy| policy,
+    code: |code| code,
+    most: usize::MAX,
+    ran: |seconds, _| seconds,
+    is_long: |seconds| seconds > 600,
+    forgets: |is_long, _| is_long,
+    first: 0,
+    forgotten: 0,
+    next: |delay| delay.saturating_mul(2),
+    longest: 300,
+    rest: |wait, _| wait,
+};
+
 fn restarts(policy: &str, run: &Run) -> bool {
     policy == "Always" || (policy == "OnFailure" && run.exit_code != 0)
 }
@@ -168,35 +154,56 @@ fn can_be(case: &Case) -> bool {
     case.runs.split_last().is_some_and(|(_, before)| before.iter().all(|run| restarts(&case.policy, run)))
 }
 
-fn wait(runs: &[Run], slip: Option<Slip>) -> u64 {
-    let is = |one| slip == Some(one);
-    let long = if is(Slip::ResetsAtOnce) { 300 } else { 600 };
+fn wait(rule: &Rule, runs: &[Run]) -> u64 {
     let (mut delay, mut wait): (Option<u64>, u64) = (None, 0);
     let mut together = 0;
-    for (n, run) in runs.iter().enumerate() {
+    for run in runs {
         together += run.seconds;
-        let ran = match slip {
-            Some(Slip::AddsTimes) => together,
-            Some(Slip::Narrow) => run.seconds % 65_536,
-            _ => run.seconds,
-        };
-        let is_long = ran > long || ran == long && is(Slip::CapReached);
+        let is_long = (rule.is_long)((rule.ran)(run.seconds, together));
         together = if is_long { 0 } else { together };
-        let forgets = (is_long && !is(Slip::NoReset)) || (run.exit_code == 0 && is(Slip::SuccessResets));
         let next;
         (wait, next) = match delay {
-            None => (if is(Slip::FirstWaits) { 10 } else { 0 }, 10),
-            Some(_) if forgets => (if is(Slip::WaitsAfterReset) { 10 } else { 0 }, 10),
-            Some(delay) if is(Slip::AddsUp) => (delay, delay + 10),
-            Some(delay) => (delay, delay.saturating_mul(2)),
+            None => (rule.first, 10),
+            Some(_) if (rule.forgets)(is_long, run.exit_code) => (rule.forgotten, 10),
+            Some(delay) => (delay, (rule.next)(delay)),
         };
-        if is(Slip::CountsFromStart) && n + 1 == runs.len() {
-            wait = wait.saturating_sub(run.seconds);
-        }
-        delay = Some(if is(Slip::NoCap) { next } else { next.min(300) });
+        delay = Some(next.min(rule.longest));
     }
-    wait
+    (rule.rest)(wait, runs.last().map_or(0, |run| run.seconds))
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    ignores_policy: "the restart policy is not looked at" => { policy: |_| "Always" };
+    on_failure_is_always: "OnFailure starts a container again that has ended well"
+        => { policy: |policy| if policy == "OnFailure" { "Always" } else { policy } };
+    never_is_on_failure: "Never starts a container again that has failed"
+        => { policy: |policy| if policy == "Never" { "OnFailure" } else { policy } };
+    first_waits: "the first restart waits; it is immediate" => { first: 10 };
+    no_cap: "the wait grows beyond 300 seconds" => { longest: u64::MAX };
+    no_reset: "a long run does not make the kubelet forget" => { forgets: |_, _| false };
+    resets_at_once: "a run of more than 300 seconds makes the kubelet forget; it takes 600"
+        => { is_long: |seconds| seconds > 300 };
+    waits_after_reset: "after a long run the restart waits 10 seconds; it is immediate" => { forgotten: 10 };
+    adds_up: "the wait grows by 10 seconds each time; it doubles" => { next: |delay| delay + 10 };
+    success_resets: "a run that ended well makes the kubelet forget"
+        => { forgets: |is_long, code| is_long || code == 0 };
+    counts_from_start: "the wait is counted from the start of the run; it is counted from its end"
+        => { rest: |wait, ran| wait.saturating_sub(ran) };
+    one_is_failure: "OnFailure starts only what ended with 1 again; every code but 0 is a failure"
+        => { code: |code| i32::from(code == 1) };
+    told_to_end: "a container that was told to end (143) is taken for one that has ended well"
+        => { code: |code| if code == 143 { 0 } else { code } };
+    adds_times: "the time of all runs together makes the kubelet forget; one run has to be so long"
+        => { ran: |_, together| together };
+    cap_reached: "a run of 600 seconds makes the kubelet forget; it takes more"
+        => { is_long: |seconds| seconds >= 600 };
+    narrow: "the seconds of a run are put into a number that is too small for them"
+        => { ran: |seconds, _| seconds % 65_536 };
+    interrupted: "a container that was interrupted (130) is taken for one that has ended well"
+        => { code: |code| if code == 130 { 0 } else { code } };
+    gives_up: "a container that has failed a thousand times is given up; it never is" => { most: 1000 };
+};
 
 #[cfg(test)]
 mod tests {
@@ -214,7 +221,7 @@ mod tests {
     #[test]
     fn the_rule_is_that_of_the_kubelet() {
         for case in Restarting::questions() {
-            let Restart::After(given) = Restarting::rule(&case, None) else { continue };
+            let Restart::After(given) = Restarting::right(&case) else { continue };
             let (mut crashes, mut now, mut waited) = (Backoff::default(), Instant::default(), Duration::ZERO);
             for run in &case.runs {
                 let end = now + Duration::from_secs(run.seconds);

@@ -6,6 +6,7 @@
 use serde_json::json;
 
 use super::function::Function;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
 use crate::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
@@ -32,42 +33,13 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Rolling;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    IgnoresSurge,
-    CountsNewOnly,
-    NeverShrinksNew,
-    GrowsPastWanted,
-    NothingUnavailable,
-    GrowsAndShrinks,
-    TrustsNewPods,
-    TrustsOldPods,
-    HealthyFirst,
-    RoomForEach,
-    FourOlds,
-    AllBroken,
-}
-
 impl Function for Rolling {
     type Question = Rollout;
     type Answer = Sizes;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("maxSurge is not used", Slip::IgnoresSurge),
-        ("the old Pods are not counted when the new ReplicaSet grows", Slip::CountsNewOnly),
-        ("a new ReplicaSet that is larger than the Deployment stays so", Slip::NeverShrinksNew),
-        ("the new ReplicaSet grows beyond what the Deployment asks for", Slip::GrowsPastWanted),
-        ("maxUnavailable is not used", Slip::NothingUnavailable),
-        ("one reconcile grows the new ReplicaSet and shrinks old ones too", Slip::GrowsAndShrinks),
-        ("new Pods that are not available yet are not kept out of the room to shrink", Slip::TrustsNewPods),
-        ("old Pods that are not available are taken for available", Slip::TrustsOldPods),
-        ("old Pods that are not available are not taken first", Slip::HealthyFirst),
-        ("each old ReplicaSet shrinks by all the room there is; it is the room of all together", Slip::RoomForEach),
-        ("only the first four old ReplicaSets are looked at; there can be more", Slip::FourOlds),
-        ("all old Pods that are not available go at once; as many go as there are too many", Slip::AllBroken),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Rollout> {
         let mut all = Vec::new();
@@ -85,16 +57,14 @@ impl Function for Rolling {
         all
     }
 
-    fn rule(rollout: &Rollout, slip: Option<Slip>) -> Sizes {
-        let mut sizes = Sizes { new: grown(rollout, slip), old: rollout.old.iter().map(|set| set.size).collect() };
-        if sizes.new == rollout.new.size || slip == Some(Slip::GrowsAndShrinks) {
-            sizes.old = shrunk(rollout, slip);
-        }
-        sizes
+    fn answer(rule: &Rule, rollout: &Rollout) -> Sizes {
+        let new = grown(rule, rollout);
+        let old = if (rule.shrinks)(new != rollout.new.size) { shrunk(rule, rollout) } else { sizes_of(rollout) };
+        Sizes { new, old }
     }
 
     fn property(rollout: &Rollout, given: Option<&Sizes>) -> &'static str {
-        let right = Rolling::rule(rollout, None);
+        let right = Rolling::right(rollout);
         let Some(given) = given.filter(|given| given.old.len() == rollout.old.len()) else {
             return "every ReplicaSet gets a size";
         };
@@ -210,49 +180,94 @@ fn sizes_of(rollout: &Rollout) -> Vec<i32> {
     rollout.old.iter().map(|set| set.size).collect()
 }
 
-fn grown(rollout: &Rollout, slip: Option<Slip>) -> i32 {
-    let (wanted, new) = (rollout.replicas, rollout.new.size);
-    if new > wanted {
-        return if slip == Some(Slip::NeverShrinksNew) { new } else { wanted };
-    }
-    let old: i32 = sizes_of(rollout).iter().sum();
-    let total = if slip == Some(Slip::CountsNewOnly) { new } else { new + old };
-    let most = if slip == Some(Slip::IgnoresSurge) { wanted } else { wanted + rollout.max_surge };
-    match slip {
-        Some(Slip::GrowsPastWanted) => new + (most - total).max(0),
-        _ => new_replicas(wanted, most, total, new),
-    }
+/// What decides.
+pub(super) struct Rule {
+    /// The size of a new ReplicaSet that is larger than what is wanted.
+    too_large: fn(i32, i32) -> i32,
+    /// So many Pods there may be.
+    most: fn(&Rollout) -> i32,
+    /// So many there are, by those of the new ReplicaSet and of the old ones.
+    total: fn(i32, i32) -> i32,
+    /// What the new one grows to: by what is wanted, how many there may be and are, and its size.
+    grown: fn(i32, i32, i32, i32) -> i32,
+    /// Whether old ones shrink, where the new one changes or does not.
+    shrinks: fn(bool) -> bool,
+    /// So many Pods need not be available.
+    unavailable: fn(&Rollout) -> i32,
+    /// So many of the new ReplicaSet are.
+    new_available: fn(&Set) -> i32,
+    /// So many of an old one are.
+    old_available: fn(&Set) -> i32,
+    /// So many of those that are not available go first, where there is room to take so many.
+    broken: fn(i32) -> i32,
+    /// So much of the room is used up when so many have gone.
+    used: fn(i32) -> i32,
+    /// So many old ReplicaSets are looked at.
+    olds: usize,
 }
 
-fn shrunk(rollout: &Rollout, slip: Option<Slip>) -> Vec<i32> {
+const RULE: Rule = Rule {
+    too_large: |_, wanted| wanted,
+    most: |rollout| rollout.replicas + rollout.max_surge,
+    total: |new, old| new + old,
+    grown: new_replicas,
+    shrinks: |changes| !changes,
+    unavailable: |rollout| rollout.max_unavailable,
+    new_available: |set| set.available,
+    old_available: |set| set.available,
+    broken: |room| room,
+    used: |gone| gone,
+    olds: usize::MAX,
+};
+
+fn grown(rule: &Rule, rollout: &Rollout) -> i32 {
+    let (wanted, new) = (rollout.replicas, rollout.new.size);
+    if new > wanted {
+        return (rule.too_large)(new, wanted);
+    }
+    let old: i32 = sizes_of(rollout).iter().sum();
+    (rule.grown)(wanted, (rule.most)(rollout), (rule.total)(new, old), new)
+}
+
+fn shrunk(rule: &Rule, rollout: &Rollout) -> Vec<i32> {
     let mut sizes = sizes_of(rollout);
-    let unavailable = if slip == Some(Slip::NothingUnavailable) { 0 } else { rollout.max_unavailable };
-    let minimum = rollout.replicas - unavailable.min(rollout.replicas);
+    let minimum = rollout.replicas - (rule.unavailable)(rollout).min(rollout.replicas);
     let new = &rollout.new;
-    let new_available = if slip == Some(Slip::TrustsNewPods) { new.size } else { new.available };
-    let room = max_scaled_down(new.size + sizes.iter().sum::<i32>(), minimum, new.size, new_available);
-    if room <= 0 && slip != Some(Slip::AllBroken) {
-        return sizes;
+    let room = max_scaled_down(new.size + sizes.iter().sum::<i32>(), minimum, new.size, (rule.new_available)(new));
+    let mut left = (rule.broken)(room);
+    for (size, set) in sizes.iter_mut().zip(&rollout.old).take(rule.olds) {
+        let less = left.min(set.size - (rule.old_available)(set)).max(0);
+        *size -= less;
+        left -= less;
     }
-    let most = if slip == Some(Slip::FourOlds) { 4 } else { usize::MAX };
-    let old_available = |set: &Set| if slip == Some(Slip::TrustsOldPods) { set.size } else { set.available };
-    if slip != Some(Slip::HealthyFirst) {
-        let mut left = if slip == Some(Slip::AllBroken) { i32::MAX } else { room };
-        for (size, set) in sizes.iter_mut().zip(&rollout.old).take(most) {
-            let less = left.min(set.size - old_available(set)).max(0);
-            *size -= less;
-            left -= less;
-        }
-    }
-    let all = new.available + rollout.old.iter().map(old_available).sum::<i32>();
-    let mut left = all - minimum;
-    for size in sizes.iter_mut().take(most) {
+    let mut left = new.available + rollout.old.iter().map(rule.old_available).sum::<i32>() - minimum;
+    for size in sizes.iter_mut().take(rule.olds) {
         let less = left.min(*size).max(0);
         *size -= less;
-        left -= if slip == Some(Slip::RoomForEach) { 0 } else { less };
+        left -= (rule.used)(less);
     }
     sizes
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    ignores_surge: "maxSurge is not used" => { most: |rollout| rollout.replicas };
+    counts_new_only: "the old Pods are not counted when the new ReplicaSet grows" => { total: |new, _| new };
+    never_shrinks_new: "a new ReplicaSet that is larger than the Deployment stays so" => { too_large: |new, _| new };
+    grows_past_wanted: "the new ReplicaSet grows beyond what the Deployment asks for"
+        => { grown: |_, most, total, new| new + (most - total).max(0) };
+    nothing_unavailable: "maxUnavailable is not used" => { unavailable: |_| 0 };
+    grows_and_shrinks: "one reconcile grows the new ReplicaSet and shrinks old ones too" => { shrinks: |_| true };
+    trusts_new_pods: "new Pods that are not available yet are not kept out of the room to shrink"
+        => { new_available: |set| set.size };
+    trusts_old_pods: "old Pods that are not available are taken for available" => { old_available: |set| set.size };
+    healthy_first: "old Pods that are not available are not taken first" => { broken: |_| 0 };
+    room_for_each: "each old ReplicaSet shrinks by all the room there is; it is the room of all together"
+        => { used: |_| 0 };
+    four_olds: "only the first four old ReplicaSets are looked at; there can be more" => { olds: 4 };
+    all_broken: "all old Pods that are not available go at once; as many go as there are too many"
+        => { broken: |_| i32::MAX };
+};
 
 #[cfg(test)]
 mod tests {
@@ -275,7 +290,7 @@ mod tests {
             (rollout(set(1, 1), set(2, 2)), 2, 2),
             (rollout(set(3, 3), set(1, 1)), 3, 0),
         ] {
-            assert_eq!(Rolling::rule(&before, None), Sizes { new, old: vec![old] }, "{before:?}");
+            assert_eq!(Rolling::right(&before), Sizes { new, old: vec![old] }, "{before:?}");
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Nobody can keep people from changing a program on their own machine. But it is to be seen, and said:
 //!
-//! - A learner's package has its own `Cargo.toml` and a `main.rs` that calls the learner's function. Their digests are in
-//!   `sealed.txt`; where one is another, or where the package builds more than it did, there is no verdict.
+//! - The learners' programs have a `Cargo.toml`, and each a `main.rs` that calls the learner's function. Their digests are in
+//!   `sealed.txt`; where one is another, or where more is built than was, there is no verdict.
 //! - The program itself is compared with its commit, where there is one. A solution that passes before a changed program is
 //!   marked, here and in the table of a class.
 
@@ -15,27 +15,32 @@ use crate::object::sha256;
 
 /// Digests and paths, a file a line.
 const SEALED: &str = include_str!("sealed.txt");
-/// What of each package is sealed.
-const FILES: [&str; 2] = ["Cargo.toml", "src/main.rs"];
-/// What cargo would run or heed, had a package it.
-const FOREIGN: [&str; 3] = ["build.rs", ".cargo", "src/bin"];
+/// What says how they are built.
+const PACKAGE: &str = "exercises/Cargo.toml";
+/// What cargo would run or heed, were it there.
+const FOREIGN: [&str; 2] = ["exercises/build.rs", "exercises/.cargo"];
 /// What judging depends on.
 const PROGRAM: [&str; 6] = ["src", "scenarios", "solutions", "exercises", "Cargo.toml", "Cargo.lock"];
 
-/// What is wrong with the package around a learner's file, and the way back. None: nothing.
+/// What is wrong with what is around a learner's file, and the way back. None: nothing.
 pub fn broken(root: &Path, exercise: &Exercise) -> Option<String> {
-    let path = |file: &str| format!("exercises/{}/{file}", exercise.folder);
-    let changed = FILES.iter().map(|file| path(file)).find(|path| !is_sealed(path, digest(root, path).as_deref()));
+    let sealed = [PACKAGE.to_owned(), main(exercise)];
+    let changed = sealed.into_iter().find(|path| !is_sealed(path, digest(root, path).as_deref()));
     if let Some(path) = changed {
         return Some(format!(
             "{path} is not as it was handed out\nIt is a part of what judges, so there is no verdict.\n\
              put it back: git checkout -- {path}"
         ));
     }
-    let foreign = FOREIGN.iter().map(|file| path(file)).find(|path| root.join(path).exists())?;
+    let foreign = FOREIGN.iter().find(|path| root.join(path).exists())?;
     Some(format!(
         "{foreign} is no part of an exercise\nIt would be built or run with it, so there is no verdict: remove it."
     ))
+}
+
+/// What calls the learner's function.
+fn main(exercise: &Exercise) -> String {
+    format!("exercises/{}/src/main.rs", exercise.folder)
 }
 
 /// One that is not there is cargo's to miss.
@@ -74,29 +79,28 @@ mod tests {
 
     /// `KUBESTEP_BLESS=1` writes the file anew.
     #[test]
-    fn all_packages_are_sealed() {
-        let paths = TABLE.iter().flat_map(|one| FILES.map(|file| format!("exercises/{}/{file}", one.folder)));
+    fn all_that_calls_a_learners_code_is_sealed() {
+        let paths = [PACKAGE.to_owned()].into_iter().chain(TABLE.iter().map(main));
         let now: String =
             paths.map(|path| format!("{}  {path}\n", digest(root(), &path).unwrap_or_default())).collect();
         if std::env::var_os("KUBESTEP_BLESS").is_some() {
             return shelf::write(&root().join("src/lab/sealed.txt"), &now).expect("there is room");
         }
-        assert!(now == SEALED, "a package has changed; KUBESTEP_BLESS=1 cargo test -p kubestep --lib seal");
+        assert!(now == SEALED, "something has changed; KUBESTEP_BLESS=1 cargo test -p kubestep --lib seal");
     }
 
     #[test]
-    fn a_package_that_was_changed_is_told() {
+    fn what_was_changed_is_told() {
         let away = std::env::temp_dir().join(format!("kubestep-seal-{}", std::process::id()));
         let exercise = &TABLE[0];
-        let package = Path::new("exercises").join(exercise.folder);
-        for file in FILES {
-            let text = shelf::read(&root().join(&package).join(file)).expect("it is shipped");
-            shelf::write(&away.join(&package).join(file), &text.replace('\n', "\r\n")).expect("there is room");
+        for file in [PACKAGE, &main(exercise)] {
+            let text = shelf::read(&root().join(file)).expect("it is shipped");
+            shelf::write(&away.join(file), &text.replace('\n', "\r\n")).expect("there is room");
         }
         assert_eq!(broken(&away, exercise), None);
-        shelf::write(&away.join(&package).join("build.rs"), "fn main() {}").expect("there is room");
+        shelf::write(&away.join("exercises/build.rs"), "fn main() {}").expect("there is room");
         assert!(broken(&away, exercise).expect("it is told").contains("build.rs is no part"));
-        shelf::write(&away.join(&package).join("src/main.rs"), "fn main() {}").expect("there is room");
+        shelf::write(&away.join(main(exercise)), "fn main() {}").expect("there is room");
         assert!(broken(&away, exercise).expect("it is told").contains("src/main.rs is not as it was"));
         std::fs::remove_dir_all(&away).expect("it is there");
     }

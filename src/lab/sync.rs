@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::function::Function;
 use super::making::read;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing, words};
 use crate::exercise::sync::{Actions, Case, Sandbox, Seen, State};
@@ -38,68 +39,13 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 pub(super) struct Syncing;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Slip {
-    IgnoresPolicy,
-    OnlyFailed,
-    OnFailureNever,
-    InitsTogether,
-    DoesNotWait,
-    FailedInitIsDone,
-    InitNeverAgain,
-    InitsAgain,
-    InitUntilAlways,
-    KeepsSandbox,
-    LostNotKilled,
-    LostKeepsRunning,
-    LostKeepsInits,
-    LostIgnoresNever,
-    LostForNothing,
-    KeepsEmptyPod,
-    OneIsFailure,
-    InitOneIsFailure,
-    ToldToEnd,
-    InitsSorted,
-    KilledInitIsDone,
-    EmptyIsSome,
-    Interrupted,
-    FiveContainers,
-    TwoHaveRun,
-}
-
 impl Function for Syncing {
     type Question = Case;
     type Answer = Actions;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("a container that has ended is started again whatever the restart policy", Slip::IgnoresPolicy),
-        ("Always starts only what has failed; it starts what ended well too", Slip::OnlyFailed),
-        ("OnFailure starts nothing again", Slip::OnFailureNever),
-        ("all init containers are started at once; they run one after another", Slip::InitsTogether),
-        ("the containers are started while an init container runs", Slip::DoesNotWait),
-        ("an init container that failed counts as done", Slip::FailedInitIsDone),
-        ("an init container that failed under Never is run again; the Pod has failed", Slip::InitNeverAgain),
-        ("init containers are run again when a container has run already", Slip::InitsAgain),
-        ("an init container that ended well is run again under Always", Slip::InitUntilAlways),
-        ("containers are started in a sandbox that is lost", Slip::KeepsSandbox),
-        ("what is left in a lost sandbox is not killed", Slip::LostNotKilled),
-        ("what ran in a lost sandbox is not started in the new one", Slip::LostKeepsRunning),
-        ("in a new sandbox init containers that ran in the old one are not run again", Slip::LostKeepsInits),
-        ("a Pod that has run under Never is started again in a new sandbox", Slip::LostIgnoresNever),
-        ("a sandbox is made for a Pod of which nothing is to run again", Slip::LostForNothing),
-        ("a Pod of which nothing runs or is to run keeps its sandbox", Slip::KeepsEmptyPod),
-        ("OnFailure starts only what ended with 1; every code but 0 is a failure", Slip::OneIsFailure),
-        ("an init container has failed only if it ended with 1; every code but 0 is a failure", Slip::InitOneIsFailure),
-        ("a container that was told to end (143) is taken for one that has ended well", Slip::ToldToEnd),
-        ("init containers are started in the order of their names; it is that of the Pod", Slip::InitsSorted),
-        ("an init container that was killed (137) counts as done", Slip::KilledInitIsDone),
-        ("an empty list of init containers is waited for; there is nothing in it", Slip::EmptyIsSome),
-        ("a container that was interrupted (130) is taken for one that has ended well", Slip::Interrupted),
-        ("only the first five containers are looked at", Slip::FiveContainers),
-        ("whether any container has run is seen from the first two only", Slip::TwoHaveRun),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         const STATES: usize = 4;
@@ -134,16 +80,15 @@ impl Function for Syncing {
         all
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Actions {
-        let sandbox = if slip == Some(Slip::KeepsSandbox) { Sandbox::Ready } else { case.seen.sandbox };
-        match (case.seen.sandbox, sandbox) {
-            (Sandbox::None, _) | (_, Sandbox::None | Sandbox::Lost) => with_new_sandbox(case, slip),
-            (_, Sandbox::Ready) => in_sandbox(case, slip),
+    fn answer(rule: &Rule, case: &Case) -> Actions {
+        match (rule.sandbox)(case.seen.sandbox) {
+            Sandbox::None | Sandbox::Lost => with_new_sandbox(rule, case),
+            Sandbox::Ready => in_sandbox(rule, case),
         }
     }
 
     fn property(case: &Case, given: Option<&Actions>) -> &'static str {
-        let right = Syncing::rule(case, None);
+        let right = Syncing::right(case);
         match given {
             None => "every Pod gets an answer",
             Some(given) if given.kill_pod != right.kill_pod => {
@@ -273,109 +218,209 @@ fn names(case: &Case) -> (Vec<&String>, Vec<&String>) {
     (inits.map(|one| &one.name).collect(), containers.map(|one| &one.name).collect())
 }
 
-/// The same, the init containers in the order in which they are started.
-fn in_order(case: &Case, slip: Option<Slip>) -> (Vec<&String>, Vec<&String>) {
-    let (mut inits, containers) = names(case);
-    if slip == Some(Slip::InitsSorted) {
-        inits.sort();
-    }
-    (inits, containers)
-}
-
 fn policy(case: &Case) -> &str {
     case.pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref()).unwrap_or("Always")
 }
 
-/// Whether a container that does not run should.
-fn should_start(case: &Case, name: &str, slip: Option<Slip>) -> bool {
-    let code = match case.seen.containers.get(name) {
-        None => return true,
-        Some(State::Running) => return false,
-        Some(State::Exited(code)) => *code,
-    };
-    match (policy(case), slip) {
-        (_, Some(Slip::IgnoresPolicy)) => true,
-        ("Always", Some(Slip::OnlyFailed)) => code != 0,
-        ("OnFailure", Some(Slip::OnFailureNever)) => false,
-        ("OnFailure", Some(Slip::OneIsFailure)) => code == 1,
-        ("OnFailure", Some(Slip::ToldToEnd)) => code != 0 && code != 143,
-        ("OnFailure", Some(Slip::Interrupted)) => code != 0 && code != 130,
-        ("OnFailure", _) => code != 0,
-        (policy, _) => policy == "Always",
+/// What becomes of an init container.
+pub(super) enum Init {
+    /// It is done.
+    Done,
+    /// It runs.
+    Runs,
+    /// It is started.
+    Starts,
+    /// It has failed for good.
+    Failed,
+}
+
+/// What is started beside an init container that is not done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    Nothing,
+    Containers,
+    OtherInits,
+}
+
+/// What decides.
+pub(super) struct Rule {
+    /// In which order init containers are started.
+    order: fn(&mut Vec<&String>),
+    /// What a sandbox is taken for.
+    sandbox: fn(Sandbox) -> Sandbox,
+    /// Whether a container that ended with this is to run again, by the policy.
+    runs_again: fn(&str, i32) -> bool,
+    /// Whether one that was in this state is started in a new sandbox, whatever the policy.
+    moves: fn(Option<&State>) -> bool,
+    /// Whether a Pod that has lost its sandbox is over, by the policy, if it has run.
+    is_over: fn(&str, bool) -> bool,
+    /// Whether a new sandbox is needed for these containers.
+    is_needed: fn(&[String]) -> bool,
+    /// Whether what is left in a lost one is killed.
+    kills_lost: bool,
+    /// Whether an init container is not run again in a new one.
+    skips_init: fn(Option<&State>) -> bool,
+    /// Whether the containers wait, while these init containers are started in a new one.
+    waits: fn(&Case, &[String]) -> bool,
+    /// So many containers are looked at to see whether any has run.
+    looked_at: usize,
+    /// Whether the Pod is initialised, if any has run.
+    is_initialised: fn(bool) -> bool,
+    /// What becomes of an init container, by the policy and its state.
+    init: fn(&str, Option<&State>) -> Init,
+    /// What is started beside one.
+    after_init: After,
+    /// So many containers are started.
+    started: usize,
+    /// Whether a Pod ends, of which something runs or does not, and these containers are started.
+    ends: fn(bool, &[String]) -> bool,
+}
+
+const RULE: Rule = Rule {
+    order: |_| {},
+    sandbox: |sandbox| sandbox,
+    runs_again,
+    moves: |state| state == Some(&State::Running),
+    is_over: |policy, has_run| policy == "Never" && has_run,
+    is_needed: |wanted| !wanted.is_empty(),
+    kills_lost: true,
+    skips_init: |_| false,
+    waits: |_, inits| !inits.is_empty(),
+    looked_at: usize::MAX,
+    is_initialised: |has_run| has_run,
+    init,
+    after_init: After::Nothing,
+    started: usize::MAX,
+    ends: |runs, started| !runs && started.is_empty(),
+};
+
+fn runs_again(policy: &str, code: i32) -> bool {
+    policy == "Always" || policy == "OnFailure" && code != 0
+}
+
+fn init(policy: &str, state: Option<&State>) -> Init {
+    match state {
+        Some(State::Exited(0)) => Init::Done,
+        Some(State::Exited(_)) if policy == "Never" => Init::Failed,
+        Some(State::Running) => Init::Runs,
+        Some(State::Exited(_)) | None => Init::Starts,
     }
 }
 
-fn with_new_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
-    let is = |one| slip == Some(one);
-    let (inits, containers) = in_order(case, slip);
-    let lost = case.seen.sandbox == Sandbox::Lost;
-    let runs = |name: &str| case.seen.containers.get(name) == Some(&State::Running) && !is(Slip::LostKeepsRunning);
-    let wanted: Vec<String> =
-        containers.into_iter().filter(|name| runs(name) || should_start(case, name, slip)).cloned().collect();
-    let over = policy(case) == "Never" && !case.seen.containers.is_empty() && !is(Slip::LostIgnoresNever);
-    if lost && (over || (wanted.is_empty() && !is(Slip::LostForNothing))) {
+/// The same names, the init containers in the order in which they are started.
+fn in_order<'a>(rule: &Rule, case: &'a Case) -> (Vec<&'a String>, Vec<&'a String>) {
+    let (mut inits, containers) = names(case);
+    (rule.order)(&mut inits);
+    (inits, containers)
+}
+
+/// Whether a container that does not run should.
+fn should_start(rule: &Rule, case: &Case, name: &str) -> bool {
+    match case.seen.containers.get(name) {
+        None => true,
+        Some(State::Running) => false,
+        Some(State::Exited(code)) => (rule.runs_again)(policy(case), *code),
+    }
+}
+
+fn with_new_sandbox(rule: &Rule, case: &Case) -> Actions {
+    let (inits, containers) = in_order(rule, case);
+    let (lost, seen) = (case.seen.sandbox == Sandbox::Lost, &case.seen.containers);
+    let is_wanted = |name: &&String| (rule.moves)(seen.get(*name)) || should_start(rule, case, name);
+    let wanted: Vec<String> = containers.into_iter().filter(is_wanted).cloned().collect();
+    if lost && ((rule.is_over)(policy(case), !seen.is_empty()) || !(rule.is_needed)(&wanted)) {
         return Actions { kill_pod: true, ..Actions::default() };
     }
-    let done =
-        |name: &&&String| case.seen.containers.get(**name) == Some(&State::Exited(0)) && is(Slip::LostKeepsInits);
-    let start_init: Vec<String> =
-        inits.iter().find(|name| !done(name)).into_iter().map(|name| (*name).clone()).collect();
-    let waits = match slip {
-        Some(Slip::EmptyIsSome) => case.pod.spec.as_ref().is_some_and(|spec| spec.init_containers.is_some()),
-        _ => !start_init.is_empty(),
-    };
-    let start = if waits { Vec::new() } else { wanted };
-    Actions { kill_pod: lost && !is(Slip::LostNotKilled), create_sandbox: true, start_init, start }
+    let first = inits.into_iter().find(|name| !(rule.skips_init)(seen.get(*name)));
+    let start_init: Vec<String> = first.into_iter().cloned().collect();
+    let start = if (rule.waits)(case, &start_init) { Vec::new() } else { wanted };
+    Actions { kill_pod: lost && rule.kills_lost, create_sandbox: true, start_init, start }
 }
 
-fn in_sandbox(case: &Case, slip: Option<Slip>) -> Actions {
-    let is = |one| slip == Some(one);
-    let (inits, containers) = in_order(case, slip);
-    let asked = if is(Slip::TwoHaveRun) { 2 } else { containers.len() };
-    let has_run = containers.iter().take(asked).any(|name| case.seen.containers.contains_key(*name));
-    let mut actions = Actions::default();
-    let waits = !has_run || is(Slip::InitsAgain);
-    for name in inits.into_iter().filter(|_| waits) {
-        match case.seen.containers.get(name) {
-            Some(State::Exited(0)) if !(is(Slip::InitUntilAlways) && policy(case) == "Always") => continue,
-            Some(State::Exited(code)) if *code != 0 && is(Slip::FailedInitIsDone) => continue,
-            Some(State::Exited(137)) if is(Slip::KilledInitIsDone) => continue,
-            Some(State::Exited(code))
-                if policy(case) == "Never"
-                    && !is(Slip::InitNeverAgain)
-                    && (*code == 1 || !is(Slip::InitOneIsFailure)) =>
-            {
-                return Actions { kill_pod: true, ..Actions::default() };
-            }
-            Some(State::Running) => {}
-            _ => actions.start_init.push(name.clone()),
+fn in_sandbox(rule: &Rule, case: &Case) -> Actions {
+    let (inits, containers) = in_order(rule, case);
+    let seen = &case.seen.containers;
+    let has_run = containers.iter().take(rule.looked_at).any(|name| seen.contains_key(*name));
+    let (mut actions, mut waits) = (Actions::default(), false);
+    for name in inits.into_iter().filter(|_| !(rule.is_initialised)(has_run)) {
+        match (rule.init)(policy(case), seen.get(name)) {
+            Init::Done => continue,
+            Init::Failed => return Actions { kill_pod: true, ..Actions::default() },
+            Init::Runs => {}
+            Init::Starts => actions.start_init.push(name.clone()),
         }
-        match slip {
-            Some(Slip::InitsTogether) => {}
-            Some(Slip::DoesNotWait) => break,
-            _ => return actions,
+        waits = rule.after_init != After::Containers;
+        if rule.after_init != After::OtherInits {
+            break;
         }
     }
-    if is(Slip::InitsTogether) && waits && !all_inits_done(case) {
+    if waits {
         return actions;
     }
-    let most = if is(Slip::FiveContainers) { 5 } else { usize::MAX };
-    actions.start = containers
-        .iter()
-        .take(most)
-        .filter(|name| should_start(case, name, slip))
-        .map(|name| (*name).clone())
-        .collect();
-    let keeps = containers.iter().any(|name| case.seen.containers.get(*name) == Some(&State::Running));
-    if !keeps && actions.start.is_empty() && !is(Slip::KeepsEmptyPod) {
+    let started = containers.iter().take(rule.started).filter(|name| should_start(rule, case, name));
+    actions.start = started.map(|name| (*name).clone()).collect();
+    let runs = containers.iter().any(|name| seen.get(*name) == Some(&State::Running));
+    if (rule.ends)(runs, &actions.start) {
         return Actions { kill_pod: true, ..Actions::default() };
     }
     actions
 }
 
-fn all_inits_done(case: &Case) -> bool {
-    names(case).0.iter().all(|name| case.seen.containers.get(*name) == Some(&State::Exited(0)))
-}
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    ignores_policy: "a container that has ended is started again whatever the restart policy"
+        => { runs_again: |_, _| true };
+    only_failed: "Always starts only what has failed; it starts what ended well too"
+        => { runs_again: |policy, code| policy != "Never" && code != 0 };
+    on_failure_never: "OnFailure starts nothing again" => { runs_again: |policy, _| policy == "Always" };
+    inits_together: "all init containers are started at once; they run one after another"
+        => { after_init: After::OtherInits };
+    does_not_wait: "the containers are started while an init container runs" => { after_init: After::Containers };
+    failed_init_is_done: "an init container that failed counts as done"
+        => {
+            init: |policy, state| if matches!(state, Some(State::Exited(_))) { Init::Done } else { init(policy, state) }
+        };
+    init_never_again: "an init container that failed under Never is run again; the Pod has failed"
+        => { init: |_, state| init("OnFailure", state) };
+    inits_again: "init containers are run again when a container has run already" => { is_initialised: |_| false };
+    init_until_always: "an init container that ended well is run again under Always"
+        => {
+            init: |policy, state| match (policy, state) {
+                ("Always", Some(State::Exited(0))) => Init::Starts,
+                _ => init(policy, state),
+            }
+        };
+    keeps_sandbox: "containers are started in a sandbox that is lost"
+        => { sandbox: |sandbox| if sandbox == Sandbox::Lost { Sandbox::Ready } else { sandbox } };
+    lost_not_killed: "what is left in a lost sandbox is not killed" => { kills_lost: false };
+    lost_keeps_running: "what ran in a lost sandbox is not started in the new one" => { moves: |_| false };
+    lost_keeps_inits: "in a new sandbox init containers that ran in the old one are not run again"
+        => { skips_init: |state| state == Some(&State::Exited(0)) };
+    lost_ignores_never: "a Pod that has run under Never is started again in a new sandbox" => { is_over: |_, _| false };
+    lost_for_nothing: "a sandbox is made for a Pod of which nothing is to run again" => { is_needed: |_| true };
+    keeps_empty_pod: "a Pod of which nothing runs or is to run keeps its sandbox" => { ends: |_, _| false };
+    one_is_failure: "OnFailure starts only what ended with 1; every code but 0 is a failure"
+        => { runs_again: |policy, code| policy == "Always" || policy == "OnFailure" && code == 1 };
+    init_one_is_failure: "an init container has failed only if it ended with 1; every code but 0 is a failure"
+        => {
+            init: |policy, state| match (policy, state) {
+                ("Never", Some(State::Exited(code))) if !matches!(code, 0 | 1) => Init::Starts,
+                _ => init(policy, state),
+            }
+        };
+    told_to_end: "a container that was told to end (143) is taken for one that has ended well"
+        => { runs_again: |policy, code| runs_again(policy, if code == 143 { 0 } else { code }) };
+    inits_sorted: "init containers are started in the order of their names; it is that of the Pod"
+        => { order: |inits| inits.sort() };
+    killed_init_is_done: "an init container that was killed (137) counts as done"
+        => { init: |policy, state| if state == Some(&State::Exited(137)) { Init::Done } else { init(policy, state) } };
+    empty_is_some: "an empty list of init containers is waited for; there is nothing in it"
+        => { waits: |case, _| case.pod.spec.as_ref().is_some_and(|spec| spec.init_containers.is_some()) };
+    interrupted: "a container that was interrupted (130) is taken for one that has ended well"
+        => { runs_again: |policy, code| runs_again(policy, if code == 130 { 0 } else { code }) };
+    five_containers: "only the first five containers are looked at" => { started: 5 };
+    two_have_run: "whether any container has run is seen from the first two only" => { looked_at: 2 };
+};
 
 #[cfg(test)]
 mod tests {
@@ -421,7 +466,7 @@ mod tests {
                 start_init: named(&INITS, ours.start_init),
                 start: named(&APPS, ours.start),
             };
-            assert_eq!(ours, Syncing::rule(&case, None), "{}", Syncing::show(&case));
+            assert_eq!(ours, Syncing::right(&case), "{}", Syncing::show(&case));
         }
     }
 }

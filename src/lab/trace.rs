@@ -10,6 +10,7 @@
 use std::sync::LazyLock;
 
 use super::function::Function;
+use super::mistake::Mistake;
 use super::{Exercise, Judging};
 use crate::apiserver::host::Engine;
 use crate::bugs;
@@ -46,7 +47,9 @@ struct Remark {
     look: &'static str,
     /// What many believe instead.
     believed: Answer,
-    /// And why that is not so.
+    /// The name of that mistake.
+    name: &'static str,
+    /// And why it is one.
     mistake: &'static str,
 }
 
@@ -56,54 +59,63 @@ const REMARKS: [Remark; QUESTIONS.len()] = [
     Remark {
         look: "until create replicasets request",
         believed: Answer::Who(Who::Kubectl),
+        name: "kubectl_makes_set",
         mistake: "kubectl makes the ReplicaSet; it only asks for the Deployment",
     },
     // Who asks it to create the Pods?
     Remark {
         look: "until create pods request",
         believed: Answer::Who(Who::DeploymentController),
+        name: "deployment_makes_pods",
         mistake: "the Deployment controller makes the Pods; it makes ReplicaSets only",
     },
     // Is any update refused because it was made from an old version of the object?
     Remark {
         look: "until deployment-controller 409",
         believed: Answer::Is(false),
+        name: "nothing_refused",
         mistake: "no update is refused when nothing goes wrong; it is an everyday thing",
     },
     // Does any kubelet hear of a Pod while the Pod has no node?
     Remark {
         look: "until notification pod to=kubelet/*",
         believed: Answer::Is(true),
+        name: "kubelets_hear_early",
         mistake: "kubelets hear of Pods that have no node; each watches only its own",
     },
     // Who decides on which node a Pod runs, and asks to have that written into it?
     Remark {
         look: "until create pods/binding request",
         believed: Answer::Who(Who::Kubelet),
+        name: "kubelet_chooses",
         mistake: "a kubelet takes Pods for itself; the scheduler gives them to it",
     },
     // Who asks to have a Pod's address written into its status?
     Remark {
         look: "until pods/status request if new.status.podIP",
         believed: Answer::Who(Who::ApiServer),
+        name: "server_gives_addresses",
         mistake: "the API server hands out the addresses of Pods; it stores what the node has found out",
     },
     // Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?
     Remark {
         look: "until condition=Ready:True, then: until rs request if new.status.readyReplicas == 1",
         believed: Answer::Is(false),
+        name: "set_counts_first",
         mistake: "a ReplicaSet counts a Pod as ready before the Pod is; it counts what is stored",
     },
     // Who asks to have it written into the Deployment's status that two Pods are ready?
     Remark {
         look: "until deploy request if new.status.readyReplicas == 2",
         believed: Answer::Who(Who::Kubelet),
+        name: "kubelet_tells_deployment",
         mistake: "the kubelet tells the Deployment that its Pods are ready; it speaks of Pods only",
     },
     // Does one of these six ever turn to another of them, past the API server?
     Remark {
         look: "tour, to its end; each line with an arrow says from whom and to whom",
         believed: Answer::Is(true),
+        name: "programs_call",
         mistake: "the programs call one another; each talks to the API server only",
     },
 ];
@@ -120,13 +132,16 @@ struct Trace;
 impl Function for Trace {
     type Question = usize;
     type Answer = Vec<Answer>;
-    type Slip = usize;
+    /// The question to which the answer is what many believe.
+    type Rule = Option<usize>;
 
-    const MISTAKES: &'static [(&'static str, usize)] = &{
-        let mut mistakes = [("", 0); REMARKS.len()];
+    const RULE: Option<usize> = None;
+
+    const MISTAKES: &'static [Mistake<Option<usize>>] = &{
+        let mut mistakes = [Mistake { name: "", says: "", does: None }; REMARKS.len()];
         let mut n = 0;
         while n < REMARKS.len() {
-            mistakes[n] = (REMARKS[n].mistake, n);
+            mistakes[n] = Mistake { name: REMARKS[n].name, says: REMARKS[n].mistake, does: Some(n) };
             n += 1;
         }
         mistakes
@@ -138,9 +153,9 @@ impl Function for Trace {
         (0..PROPERTIES.len()).collect()
     }
 
-    fn rule(group: &usize, slip: Option<usize>) -> Vec<Answer> {
+    fn answer(believed: &Option<usize>, group: &usize) -> Vec<Answer> {
         let mut answers = HAPPENS.all();
-        slip.iter().for_each(|asked| answers[*asked] = REMARKS[*asked].believed);
+        believed.iter().for_each(|asked| answers[*asked] = REMARKS[*asked].believed);
         answers[group * TOGETHER..][..TOGETHER].to_vec()
     }
 
@@ -293,14 +308,15 @@ mod tests {
     /// Not `function::check`, which asks for hundreds of questions: here there are as many as one can think about.
     #[test]
     fn what_happens_passes_and_every_known_mistake_is_named() {
-        let given = |slip: Option<usize>| -> Vec<String> {
-            Trace::questions().iter().map(|asked| serde_json::to_string(&Trace::rule(asked, slip)).unwrap()).collect()
+        let given = |rule: &Option<usize>| -> Vec<String> {
+            let answers = Trace::questions().into_iter().map(|asked| Trace::answer(rule, &asked));
+            answers.map(|answer| serde_json::to_string(&answer).unwrap()).collect()
         };
-        assert_eq!(function::judge::<Trace>(&given(None)), Ok(PROPERTIES.len()));
+        assert_eq!(function::judge::<Trace>(&given(&None)), Ok(PROPERTIES.len()));
         let mut failures = Vec::new();
-        for (says, slip) in Trace::MISTAKES {
-            let (_, failure) = function::judge::<Trace>(&given(Some(*slip))).expect_err(says);
-            let property = PROPERTIES[slip / TOGETHER];
+        for (n, Mistake { name, says, does }) in Trace::MISTAKES.iter().enumerate() {
+            let (_, failure) = function::judge::<Trace>(&given(does)).expect_err(name);
+            let property = PROPERTIES[n / TOGETHER];
             assert_eq!((failure.mistake.as_deref(), &*failure.property), (Some(*says), property));
             failures.push(failure);
         }
@@ -316,7 +332,7 @@ mod tests {
     fn a_verdict_does_not_say_what_is_right() {
         let wrong = [Who::ReplicaSetController, Who::DeploymentController].map(Answer::Who);
         for first in wrong {
-            let mut given: Vec<Vec<Answer>> = (0..PROPERTIES.len()).map(|group| Trace::rule(&group, None)).collect();
+            let mut given: Vec<Vec<Answer>> = (0..PROPERTIES.len()).map(|group| Trace::right(&group)).collect();
             given[0] = vec![first, wrong[1], Answer::Is(true)];
             let texts: Vec<String> = given.iter().map(|group| serde_json::to_string(group).unwrap()).collect();
             let (n, failure) = function::judge::<Trace>(&texts).unwrap_err();

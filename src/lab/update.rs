@@ -3,12 +3,15 @@
 //! The learner's function talks with a small API server, call by call. Before each call somebody else may write, delete or
 //! break something: every such script of three calls is asked, and longer ones in which somebody is always faster.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::function::Function;
 use super::making::longer;
+use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
 use crate::exercise::update::{Api, Case, Meanwhile, Outcome, Refused, converse};
@@ -32,68 +35,13 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 struct Updating;
 
-/// A part of the rule that a wrong solution has wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Slip {
-    /// So many, instead of five.
-    Tries(u32),
-    SendsAgain,
-    NewVersionOnly,
-    FirstCount,
-    NoVersion,
-    NewObject,
-    Swallows,
-    RetriesAll,
-    GivesOld,
-    ReadsAfter,
-    NewMeta,
-    /// A number is read up to this one.
-    NumberUpTo(u64),
-    KnownFields,
-    KnownKeys,
-    NoName,
-    KnownMeta,
-    LastIsConflict,
-    RetriesLater,
-    GoneIsConflict,
-    FirstOfEach,
-}
-
 impl Function for Updating {
     type Question = Case;
     type Answer = Outcome;
-    type Slip = Slip;
+    type Rule = Rule;
 
-    const MISTAKES: &'static [(&'static str, Slip)] = &[
-        ("a conflict is given to the caller at once; it asks for another try", Slip::Tries(1)),
-        ("after a conflict the same object is sent again, without reading", Slip::SendsAgain),
-        (
-            "after a conflict only the new resourceVersion is taken over, so that the others' change is lost",
-            Slip::NewVersionOnly,
-        ),
-        ("after a conflict the number of the first reading is used", Slip::FirstCount),
-        ("the resourceVersion is not sent, so that there is no conflict and others' changes are lost", Slip::NoVersion),
-        ("an object with nothing but the number is sent; all else that was in it is lost", Slip::NewObject),
-        ("what update answers is not looked at", Slip::Swallows),
-        ("every error is tried again; only a conflict is worth it", Slip::RetriesAll),
-        ("it gives up before the fifth try", Slip::Tries(4)),
-        ("it gives up before the fifth try", Slip::Tries(3)),
-        ("it gives up before the fifth try", Slip::Tries(2)),
-        ("it goes on after the fifth try", Slip::Tries(100)),
-        ("the number before is given, not the one that was written", Slip::GivesOld),
-        ("the number is read once more after writing, when it may be somebody else's", Slip::ReadsAfter),
-        ("an object with new metadata is sent; the labels and annotations that it had are lost", Slip::NewMeta),
-        ("a large number is not read, because its type is too small", Slip::NumberUpTo(u32::MAX as u64)),
-        ("a large number is not read, because its type is too small", Slip::NumberUpTo(i64::MAX as u64)),
-        ("an object is made anew of the fields that one knows of; all others are lost", Slip::KnownFields),
-        ("an object is made anew of the fields that one knows of; all others are lost", Slip::KnownMeta),
-        ("data is made anew of the keys that one knows of; all others are lost", Slip::KnownKeys),
-        ("the object is sent without its name", Slip::NoName),
-        ("whatever refuses the fifth try is given as a conflict", Slip::LastIsConflict),
-        ("after a conflict every error is tried again; only a conflict is worth it", Slip::RetriesLater),
-        ("that it is gone after a conflict is taken for one more conflict", Slip::GoneIsConflict),
-        ("of lists in the metadata only the first item is kept", Slip::FirstOfEach),
-    ];
+    const RULE: Rule = RULE;
+    const MISTAKES: &'static [Mistake<Rule>] = MISTAKES;
 
     fn questions() -> Vec<Case> {
         const ALL: [Meanwhile; 7] = [
@@ -134,12 +82,12 @@ impl Function for Updating {
         scripts.into_iter().flat_map(case).chain(large).collect()
     }
 
-    fn rule(case: &Case, slip: Option<Slip>) -> Outcome {
-        converse(case, |api| count(api, slip))
+    fn answer(rule: &Rule, case: &Case) -> Outcome {
+        converse(case, |api| count(rule, api))
     }
 
     fn property(case: &Case, given: Option<&Outcome>) -> &'static str {
-        let right = Updating::rule(case, None);
+        let right = Updating::right(case);
         match given {
             None => "every conversation comes to an end",
             Some(given) if given.left != right.left => "nobody's change is lost, and one is counted",
@@ -200,88 +148,176 @@ impl Function for Updating {
     }
 }
 
-/// The rule, with at most one part of it wrong.
-fn count(api: &mut dyn Api, slip: Option<Slip>) -> Result<u64, Refused> {
-    let is = |one| slip == Some(one);
-    let tries = match slip {
-        Some(Slip::Tries(tries)) => tries,
-        _ => 5,
-    };
+/// What decides.
+struct Rule {
+    /// So often it is tried.
+    tries: u32,
+    /// Whether the object is read for each try.
+    reads_again: bool,
+    /// Whether what a read is refused with is tried again, after so many tries.
+    read_again: fn(&Refused, u32) -> bool,
+    /// The same of an update.
+    write_again: fn(&Refused, u32) -> bool,
+    /// What is made of an update's answer.
+    written: fn(Result<(), Refused>) -> Result<(), Refused>,
+    /// What the caller is told of a refusal at the last try.
+    last: fn(Refused) -> Refused,
+    /// The number in a text.
+    number: fn(&str) -> Option<u64>,
+    /// The number before: by the first reading, and by the last.
+    count: fn(u64, u64) -> u64,
+    /// The data that is changed, by those readings.
+    data: fn(Data, Data) -> Data,
+    /// What of the object is sent.
+    sent: fn(ConfigMap) -> ConfigMap,
+    /// The number that the caller is told, by the number before.
+    given: fn(&mut dyn Api, u64) -> Result<u64, Refused>,
+}
+
+type Data = Option<BTreeMap<String, String>>;
+
+const RULE: Rule = Rule {
+    tries: 5,
+    reads_again: true,
+    read_again: |_, _| false,
+    write_again: |why, _| *why == Refused::Conflict,
+    written: |answer| answer,
+    last: |why| why,
+    number: |text| text.parse().ok(),
+    count: |_, last| last,
+    data: |_, last| last,
+    sent: |object| object,
+    given: |_, before| Ok(before + 1),
+};
+
+fn count(rule: &Rule, api: &mut dyn Api) -> Result<u64, Refused> {
     let mut first: Option<ConfigMap> = None;
     let mut refused = Refused::Conflict;
-    for n in 1..=tries {
-        let object = match (&first, slip) {
-            (Some(first), Some(Slip::SendsAgain)) => first.clone(),
+    for before in 0..rule.tries {
+        let object = match &first {
+            Some(first) if !rule.reads_again => first.clone(),
             _ => match api.get() {
                 Ok(object) => object,
-                Err(Refused::Other(why)) if is(Slip::RetriesAll) => {
-                    refused = Refused::Other(why);
+                Err(why) if (rule.read_again)(&why, before) => {
+                    refused = again(why);
                     continue;
                 }
-                Err(Refused::NotFound) if is(Slip::GoneIsConflict) && n > 1 => continue,
-                Err(other) => return Err(other),
+                Err(why) => return Err(why),
             },
         };
-        let (before, object) = with_one_more(first.get_or_insert_with(|| object.clone()), object, slip);
-        match api.update(object) {
-            Ok(_) if is(Slip::ReadsAfter) => return Ok(number_in(&api.get()?, slip)),
-            Err(_) if is(Slip::Swallows) => return Ok(before + 1),
-            Ok(_) => return Ok(if is(Slip::GivesOld) { before } else { before + 1 }),
-            Err(Refused::Conflict) => refused = Refused::Conflict,
-            Err(Refused::Other(why)) if is(Slip::RetriesAll) => refused = Refused::Other(why),
-            Err(Refused::Other(why)) if is(Slip::RetriesLater) && n > 1 => refused = Refused::Other(why),
-            Err(_) if is(Slip::LastIsConflict) && n == tries => return Err(Refused::Conflict),
-            Err(Refused::NotFound) if is(Slip::GoneIsConflict) && n > 1 => {}
-            Err(other) => return Err(other),
+        let (number, object) = with_one_more(rule, first.get_or_insert_with(|| object.clone()), object);
+        match (rule.written)(api.update(object).map(drop)) {
+            Ok(()) => return (rule.given)(api, number),
+            Err(why) if (rule.write_again)(&why, before) => refused = again(why),
+            Err(why) if before + 1 == rule.tries => return Err((rule.last)(why)),
+            Err(why) => return Err(why),
         }
     }
     Err(refused)
 }
 
+/// What the caller is told if that was the last try: what is gone while others write has conflicted.
+fn again(why: Refused) -> Refused {
+    if why == Refused::NotFound { Refused::Conflict } else { why }
+}
+
 /// The number in an object; 0 if there is none.
-fn number_in(object: &ConfigMap, slip: Option<Slip>) -> u64 {
-    let most = match slip {
-        Some(Slip::NumberUpTo(most)) => most,
-        _ => u64::MAX,
-    };
-    let text = object.data.as_ref().and_then(|data| data.get("count"));
-    text.and_then(|text| text.parse().ok()).filter(|count| *count <= most).unwrap_or(0)
+fn number_in(rule: &Rule, object: &ConfigMap) -> u64 {
+    object.data.as_ref().and_then(|data| data.get("count")).and_then(|text| (rule.number)(text)).unwrap_or(0)
 }
 
 /// What an object counts, and the object as it is sent, with one more; the first is that of the first reading.
-fn with_one_more(first: &ConfigMap, mut object: ConfigMap, slip: Option<Slip>) -> (u64, ConfigMap) {
-    if slip == Some(Slip::NewVersionOnly) {
-        object.data.clone_from(&first.data);
-    }
-    let before = number_in(if slip == Some(Slip::FirstCount) { first } else { &object }, slip);
-    let data = object.data.get_or_insert_default();
-    if slip == Some(Slip::NewObject) {
-        data.clear();
-    }
-    data.insert("count".to_owned(), (before + 1).to_string());
-    match slip {
-        Some(Slip::NewMeta) => {
-            let (name, resource_version) = (object.metadata.name.take(), object.metadata.resource_version.take());
-            object.metadata = ObjectMeta { name, resource_version, ..ObjectMeta::default() };
-        }
-        Some(Slip::KnownKeys) => data.retain(|key, _| key == "count" || key == "note"),
-        Some(Slip::KnownFields) => {
-            let ObjectMeta { name, namespace, resource_version, labels, annotations, .. } = object.metadata;
-            let metadata =
-                ObjectMeta { name, namespace, resource_version, labels, annotations, ..ObjectMeta::default() };
-            object = ConfigMap { metadata, data: object.data, ..ConfigMap::default() };
-        }
-        Some(Slip::KnownMeta) => object.metadata.owner_references = None,
-        Some(Slip::FirstOfEach) => {
-            object.metadata.finalizers.iter_mut().for_each(|all| all.truncate(1));
-            object.metadata.owner_references.iter_mut().for_each(|all| all.truncate(1));
-        }
-        Some(Slip::NoName) => object.metadata.name = None,
-        Some(Slip::NoVersion) => object.metadata.resource_version = None,
-        _ => {}
-    }
+fn with_one_more(rule: &Rule, first: &ConfigMap, mut object: ConfigMap) -> (u64, ConfigMap) {
+    object.data = (rule.data)(first.data.clone(), object.data);
+    let before = (rule.count)(number_in(rule, first), number_in(rule, &object));
+    let mut object = (rule.sent)(object);
+    object.data.get_or_insert_default().insert("count".to_owned(), (before + 1).to_string());
     (before, object)
 }
+
+/// What learners really write, and how to say so.
+const MISTAKES: &[Mistake<Rule>] = mistakes! {
+    gives_up_at_once: "a conflict is given to the caller at once; it asks for another try" => { tries: 1 };
+    sends_again: "after a conflict the same object is sent again, without reading" => { reads_again: false };
+    new_version_only: "after a conflict only the new resourceVersion is taken over, so that the others' change is lost"
+        => { data: |first, _| first };
+    first_count: "after a conflict the number of the first reading is used" => { count: |first, _| first };
+    no_version: "the resourceVersion is not sent, so that there is no conflict and others' changes are lost"
+        => {
+            sent: |mut object| {
+                object.metadata.resource_version = None;
+                object
+            }
+        };
+    new_object: "an object with nothing but the number is sent; all else that was in it is lost"
+        => { sent: |object| ConfigMap { data: None, ..object } };
+    swallows: "what update answers is not looked at" => { written: |_| Ok(()) };
+    retries_all: "every error is tried again; only a conflict is worth it"
+        => {
+            read_again: |why, _| matches!(why, Refused::Other(_)),
+            write_again: |why, _| *why != Refused::NotFound
+        };
+    gives_up: "it gives up before the fifth try" => { tries: 4 } | { tries: 3 } | { tries: 2 };
+    goes_on: "it goes on after the fifth try" => { tries: 100 };
+    gives_old: "the number before is given, not the one that was written" => { given: |_, before| Ok(before) };
+    reads_after: "the number is read once more after writing, when it may be somebody else's"
+        => { given: |api, _| Ok(number_in(&RULE, &api.get()?)) };
+    new_meta: "an object with new metadata is sent; the labels and annotations that it had are lost"
+        => {
+            sent: |object| {
+                let ObjectMeta { name, resource_version, .. } = object.metadata;
+                ConfigMap { metadata: ObjectMeta { name, resource_version, ..ObjectMeta::default() }, ..object }
+            }
+        };
+    small_number: "a large number is not read, because its type is too small"
+        => { number: |text| text.parse::<u32>().ok().map(u64::from) }
+        | { number: |text| text.parse::<i64>().ok().and_then(|number| number.try_into().ok()) };
+    known_fields: "an object is made anew of the fields that one knows of; all others are lost"
+        => {
+            sent: |object| {
+                let ObjectMeta { name, namespace, resource_version, labels, annotations, .. } = object.metadata;
+                let metadata =
+                    ObjectMeta { name, namespace, resource_version, labels, annotations, ..ObjectMeta::default() };
+                ConfigMap { metadata, data: object.data, ..ConfigMap::default() }
+            }
+        }
+        | {
+            sent: |mut object| {
+                object.metadata.owner_references = None;
+                object
+            }
+        };
+    known_keys: "data is made anew of the keys that one knows of; all others are lost"
+        => {
+            sent: |mut object| {
+                object.data.iter_mut().for_each(|data| data.retain(|key, _| key == "note"));
+                object
+            }
+        };
+    no_name: "the object is sent without its name"
+        => {
+            sent: |mut object| {
+                object.metadata.name = None;
+                object
+            }
+        };
+    last_is_conflict: "whatever refuses the fifth try is given as a conflict" => { last: |_| Refused::Conflict };
+    retries_later: "after a conflict every error is tried again; only a conflict is worth it"
+        => { write_again: |why, before| *why == Refused::Conflict || matches!(why, Refused::Other(_)) && before > 0 };
+    gone_is_conflict: "that it is gone after a conflict is taken for one more conflict"
+        => {
+            read_again: |why, before| *why == Refused::NotFound && before > 0,
+            write_again: |why, before| *why == Refused::Conflict || *why == Refused::NotFound && before > 0
+        };
+    first_of_each: "of lists in the metadata only the first item is kept"
+        => {
+            sent: |mut object| {
+                object.metadata.finalizers.iter_mut().for_each(|all| all.truncate(1));
+                object.metadata.owner_references.iter_mut().for_each(|all| all.truncate(1));
+                object
+            }
+        };
+};
 
 #[cfg(test)]
 mod tests {

@@ -71,7 +71,8 @@ mkdir -p target/debug && cp 'PROGRAM' target/debug/exercise-06-replicaset
 /// Gives a project the exercise `replicaset`, with this in its file.
 #[cfg(unix)]
 pub fn with_exercise(project: &Scratch, text: &str) {
-    use kubestep::lab::{TABLE, building, shelf};
+    use kubestep::lab::building::{self, Program};
+    use kubestep::lab::{Exercise, TABLE, shelf};
     use std::os::unix::fs::PermissionsExt;
 
     let root = Path::new(ROOT);
@@ -83,7 +84,8 @@ pub fn with_exercise(project: &Scratch, text: &str) {
         shelf::write(&shelf::solution(&project.0, exercise), &solution).expect("a file can be written");
     }
     shelf::write(&project.0.join("exercises/06_replicaset/src/lib.rs"), text).expect("a file can be written");
-    let answer = building::build(root, "solution-06-replicaset").expect("the answer compiles");
+    let answer = Exercise::find("replicaset").expect("it is one");
+    let answer = building::build(root, Program::Solution(answer)).expect("the answer compiles");
     let cargo = project.0.join("cargo");
     shelf::write(&cargo, &CARGO.replace("PROGRAM", &answer.display().to_string())).expect("a file can be written");
     fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("it can be made a program");

@@ -178,9 +178,11 @@ fn written(name: &str, program: &str) -> PathBuf {
 #[cfg(unix)]
 #[test]
 fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
-    use kubestep::lab::building;
+    use kubestep::lab::Exercise;
+    use kubestep::lab::building::{self, Program};
     let root = root();
-    let solution = building::build(root, "solution-06-replicaset").expect("it compiles");
+    let solution = Exercise::find("replicaset").expect("it is one");
+    let solution = building::build(root, Program::Solution(solution)).expect("it compiles");
     let explored = |folder: &PathBuf| {
         command()
             .args(["explore", "--exercise", "replicaset", "--schedules", "40"])
@@ -198,11 +200,9 @@ fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
     assert_eq!(said.matches("none breaks a property").count(), trials, "{said}");
     assert!(said.contains("the bound is exhausted"), "{said}");
 
-    let cache = "it counts the Pods of its cache, which does not know yet what was just created";
-    let mutants =
-        std::fs::read_to_string(from_root("solutions/06_replicaset/mutants.yaml")).expect("there are wrong ones");
-    let number =
-        mutants.matches("- says:").count() - mutants.split(cache).nth(1).expect(cache).matches("- says:").count() - 1;
+    let mutants = std::fs::read_to_string(from_root("solutions/06_replicaset/mutants.yaml")).expect("there are wrong ones");
+    let mut names = mutants.lines().filter_map(|line| line.strip_prefix("- mistake: "));
+    let number = names.position(|name| name == "counts_cache").expect("one counts the Pods of its cache");
     let folder = written("explore-wrong-one", &format!("{} 06_replicaset {number}", wrong::MUTANTS.display()));
     let wrong = explored(&folder);
     let said = text(&wrong.stdout);

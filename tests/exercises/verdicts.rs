@@ -9,14 +9,17 @@ use std::time::Duration;
 use kubestep::bugs;
 use kubestep::cluster::scenario::{Plugged, Scenario};
 use kubestep::debugger::record::Record;
+use kubestep::lab::building::Program;
+use kubestep::lab::mistake::Known;
 use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
 use kubestep_tests::project::{command, root};
 use kubestep_tests::skip;
 use kubestep_tests::wrong::MUTANTS;
 
+/// A wrong solution, and the name of the mistake that it makes.
 #[derive(serde::Deserialize)]
 struct Mutant {
-    says: String,
+    mistake: String,
 }
 
 fn mutants(exercise: &Exercise) -> Vec<Mutant> {
@@ -24,8 +27,8 @@ fn mutants(exercise: &Exercise) -> Vec<Mutant> {
     serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn program(package: &str) -> PathBuf {
-    building::build(root(), package).unwrap_or_else(|verdict| panic!("{package}: {verdict:?}"))
+fn program(program: Program) -> PathBuf {
+    building::build(root(), program).unwrap_or_else(|verdict| panic!("{}: {verdict:?}", program.name()))
 }
 
 /// What is tested of each exercise: `cargo test -p kubestep-tests --test exercises ownership` for one.
@@ -98,12 +101,18 @@ fn every_wrong_solution_fails(name: &str) {
     if step > 1 {
         println!("one of {step} is judged; all of them with KUBESTEP_MUTANTS=all, as in CI");
     }
-    for (n, mutant) in mutants.iter().enumerate().step_by(step) {
+    let known = exercise.mistakes();
+    for (n, mutant) in mutants.iter().enumerate() {
+        let known = known.iter().find(|known| known.name == mutant.mistake);
+        let Known { name, says } = known.unwrap_or_else(|| panic!("nobody knows {}", mutant.mistake));
+        if n % step > 0 {
+            continue;
+        }
         let verdict = process::grade_program(&MUTANTS, &[exercise.folder, &n.to_string()], exercise);
         let Verdict::Fails(Failure { mistake, property, .. }) = &verdict else {
-            panic!("{}: {verdict:?}", mutant.says);
+            panic!("{name}: {verdict:?}");
         };
-        assert_eq!(mistake.as_deref(), Some(&*mutant.says), "{property}");
+        assert_eq!(mistake.as_deref(), Some(*says), "{name}: {property}");
     }
     let also = fs::read_dir(root().join("solutions").join(exercise.folder).join("also")).unwrap().count();
     assert!(also >= 3, "it has {also} other solutions");
@@ -275,7 +284,7 @@ fn one_that_sleeps_is_told_that_nobody_asks_for_it() {
     let sleeps = "std::thread::sleep(std::time::Duration::from_secs(1));\n    for _ in 0..5";
     let _kept = Replaced::with(exercise, &solution_with(exercise, "for _ in 0..5", sleeps));
     let verdict = process::grade(root(), exercise);
-    let Verdict::Stopped(how) = &verdict else { panic!("{verdict:?}") };
+    let Verdict::TooSlow(how) = &verdict else { panic!("{verdict:?}") };
     assert!(how.starts_with("it takes too long: ") && how.contains("\nperhaps: it sleeps; "), "{how}");
 }
 
@@ -355,7 +364,7 @@ fn functions_take_their_place_in_the_cluster() {
     ];
     for (name, scenario) in places {
         let exercise = Exercise::find(name).unwrap();
-        let solution = program(&format!("solution-{}", exercise.folder.replace('_', "-")));
+        let solution = program(Program::Solution(exercise));
         let (own, learners) = (run_with(Path::new(""), name, scenario), run_with(&solution, name, scenario));
         assert!(own.0.len() > 100 && own.1.is_empty());
         let parts = own.0.iter().zip(&learners.0).find(|(own, learners)| own != learners);

@@ -19,7 +19,7 @@ fn main() {
     let given = env::var_os("KUBESTEP_MUTATIONS").map(PathBuf::from);
     given.iter().for_each(|given| println!("cargo::rerun-if-changed={}", given.display()));
     let (mut modules, mut arms) = (String::new(), String::new());
-    for folder in sorted(&solutions) {
+    for folder in sorted(&solutions).into_iter().filter(|folder| folder.is_dir()) {
         let name = folder.file_name().and_then(|name| name.to_str()).expect("folders have names").to_owned();
         let main = fs::read_to_string(folder.join("src/main.rs")).expect("a solution has a main.rs");
         let call = main.lines().find_map(|line| line.trim().strip_suffix(");")).expect("it calls answer");

@@ -40,6 +40,6 @@ fn the_rule_is_that_of_our_api_server() {
             // It sets more than the exercise asks for.
             super::admitted(&pod, &pod)
         });
-        assert_eq!(ours, Admission::rule(&case, None), "{}", Admission::show(&case));
+        assert_eq!(ours, Admission::right(&case), "{}", Admission::show(&case));
     }
 }

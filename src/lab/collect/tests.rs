@@ -79,6 +79,6 @@ fn ours(case: &Case) -> Action {
 #[test]
 fn the_rule_is_that_of_our_collector() {
     for case in Collecting::questions() {
-        assert_eq!(ours(&case), Collecting::rule(&case, None), "{}", Collecting::show(&case));
+        assert_eq!(ours(&case), Collecting::right(&case), "{}", Collecting::show(&case));
     }
 }

@@ -29,6 +29,6 @@ fn the_rule_is_that_of_our_proxy() {
             let chosen = if local { choice.local } else { choice.cluster };
             chosen.iter().map(ToString::to_string).collect()
         });
-        assert_eq!(ours, Proxy::rule(&case, None), "{}", Proxy::show(&case));
+        assert_eq!(ours, Proxy::right(&case), "{}", Proxy::show(&case));
     }
 }

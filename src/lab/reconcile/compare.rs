@@ -80,7 +80,7 @@ impl Findings {
         let nearest = self.agree()?.iter().min_by_key(|n| parted(n))?;
         // That somebody looks again, as no mistake does, says nothing either.
         let count = self.partings.iter().filter(|parting| !parting.waits || !parting.agree.is_empty()).count();
-        (parted(nearest) < count).then(|| plan.mistakes[*nearest].0)
+        (parted(nearest) < count).then(|| plan.mistakes[*nearest].says)
     }
 
     /// The mistakes that do the same at the parting that counts; or else at the first. That somebody reads something besides,
@@ -221,7 +221,7 @@ impl Compared {
         let known = self.known(said, read);
         let begins_anew = self.begins_anew(ask);
         let (right, mistakes) = self.others.get_or_insert_with(|| {
-            let mistake = |n: &usize| (*n, Other::new(self.plan.mistakes[*n].1, read));
+            let mistake = |n: &usize| (*n, Other::new(self.plan.mistakes[*n].does, read));
             (Other::new(self.plan.reference, read), self.suspects.iter().map(mistake).collect())
         });
         if begins_anew {
@@ -417,7 +417,7 @@ mod tests {
         };
         let (reads, does) = (parting(1, true, false, &[3]), parting(1, false, false, &[]));
         assert_eq!(mistake(&[reads.clone(), does]), None);
-        assert_eq!(mistake(&[reads, parting(1, false, false, &[4])]), Some(plan.mistakes[4].0));
+        assert_eq!(mistake(&[reads, parting(1, false, false, &[4])]), Some(plan.mistakes[4].says));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::client::Registration;
 use crate::cluster::Parts;
 use crate::controllers;
 use crate::exercise::host::{Host, Read};
+use crate::lab::mistake::Mistake;
 
 mod alike;
 pub mod compare;
@@ -23,9 +24,6 @@ mod words;
 use guest::Duty;
 use partner::Make;
 
-/// A wrong solution: how to say what is wrong with it, and what it does.
-pub type Mistake = (&'static str, fn(Read) -> Host);
-
 /// How an exercise is judged whose answer is a controller.
 pub struct Plan {
     /// What the controller works on.
@@ -35,7 +33,7 @@ pub struct Plan {
     /// The right solution.
     pub reference: fn(Read) -> Host,
     /// What learners really write, and how to say so.
-    pub mistakes: &'static [Mistake],
+    pub mistakes: &'static [Mistake<fn(Read) -> Host>],
 }
 
 impl Plan {
@@ -51,18 +49,14 @@ impl Plan {
 /// A scenario of an exercise, with its name.
 macro_rules! scenario {
     ($exercise:literal, $name:literal) => {
-        ($name, include_str!(concat!("../../scenarios/exercises/", $exercise, "/", $name, ".yaml")))
+        (
+            $name,
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/exercises/", $exercise, "/", $name, ".yaml")),
+        )
     };
 }
 
-/// A [`Mistake`]: what to say of it, and the module's `host` that makes this `Slip`.
-macro_rules! slip {
-    ($says:literal, $slip:ident $(($many:literal))?) => {
-        ($says, |read| host(read, Some(Slip::$slip $(($many))?)))
-    };
-}
-
-pub(super) use {scenario, slip};
+pub(super) use scenario;
 
 /// What every exercise of this sort must be able to do; called by the tests of each. That each mistake is found and told
 /// from the others is shown with programs that make it, by `tests/exercises`: here, that there is one for each.
@@ -82,7 +76,7 @@ pub(super) fn check(exercise: &str, plan: &'static Plan) {
     let mutants = format!("{}/solutions/{folder}/mutants.yaml", env!("CARGO_MANIFEST_DIR"));
     let mutants = std::fs::read_to_string(mutants).expect("it has mutants");
     let mutants: Vec<std::collections::BTreeMap<String, serde_yaml::Value>> = serde_yaml::from_str(&mutants).unwrap();
-    let shown = |says: &str| mutants.iter().any(|mutant| mutant["says"].as_str() == Some(says));
-    let missing: Vec<&str> = plan.mistakes.iter().map(|(says, _)| *says).filter(|says| !shown(says)).collect();
+    let shown = |name: &str| mutants.iter().any(|mutant| mutant["mistake"].as_str() == Some(name));
+    let missing: Vec<&str> = plan.mistakes.iter().map(|one| one.name).filter(|name| !shown(name)).collect();
     assert!(missing.is_empty(), "no program makes the mistakes {missing:?}");
 }

@@ -25,12 +25,21 @@ pub trait Partner {
     fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say;
     /// A reconcile will not go on.
     fn forget(&mut self, task: u64);
-    /// From now on what it prints is noted here. One that prints nothing need not.
+    /// From now on what it prints is noted here, and whether it is too slow. One in this process does neither.
     fn listen(&mut self, _: &Heard) {}
 }
 
-/// What was printed, for whoever tells of a run.
-pub type Heard = Arc<Mutex<Printed>>;
+/// What was heard of a program beside its answers, for whoever tells of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Noise {
+    /// What it printed.
+    pub printed: Printed,
+    /// It was given up, as it answers too slowly.
+    pub too_slow: bool,
+}
+
+/// Where that is noted.
+pub type Heard = Arc<Mutex<Noise>>;
 
 /// Makes a partner, one for each time that the controller starts.
 pub type Make = &'static (dyn Fn() -> Box<dyn Partner> + Sync);
@@ -48,7 +57,26 @@ struct Thought {
     asked: u32,
     time: Duration,
     /// How it was given up.
-    given_up: Option<String>,
+    given_up: Option<GivenUp>,
+}
+
+/// Why a program is not waited for any longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GivenUp {
+    /// Its answers come, but take too long together.
+    TooSlow,
+    /// One answer does not come.
+    Endless,
+}
+
+impl GivenUp {
+    fn in_words(self) -> String {
+        let seconds = SECONDS.as_secs();
+        match self {
+            GivenUp::TooSlow => format!("{}: more than {seconds} s for its answers together", process::TOO_LONG),
+            GivenUp::Endless => format!("it does not come to an end: no answer within {seconds} s"),
+        }
+    }
 }
 
 impl Thought {
@@ -139,8 +167,8 @@ impl Process {
         if let Some(heard) = &self.heard {
             patience.line(errors, ANSWER, time)?;
             let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-            heard.append(output.take_printed());
-            heard.append(errors.take_printed());
+            heard.printed.append(output.take_printed());
+            heard.printed.append(errors.take_printed());
         }
         errors.skim();
         Some(line)
@@ -153,21 +181,30 @@ impl Process {
         else {
             return Say::Broken("it has ended".to_owned());
         };
-        let too_long = match waited < SECONDS {
-            true => format!("{}: more than {} s for its answers together", process::TOO_LONG, SECONDS.as_secs()),
-            false => format!("it does not come to an end: no answer within {} s", SECONDS.as_secs()),
-        };
-        let given_up = self.thought.lock().unwrap_or_else(PoisonError::into_inner).given_up.clone();
+        let given_up = self.thought.lock().unwrap_or_else(PoisonError::into_inner).given_up;
         if let Some(how) = given_up.filter(|_| waited >= GIVEN_UP) {
             // What it has to say is known; its last words are not waited for again and again.
             drop(child.kill());
             process::end_group(&child);
             drop(child.wait());
+            return self.give_up(how);
+        }
+        if let Some(how) = process::obituary(&mut child, output, errors, "") {
             return Say::Broken(how);
         }
-        let how = process::obituary(&mut child, output, errors, "");
+        let how = if waited < SECONDS { GivenUp::TooSlow } else { GivenUp::Endless };
         let mut thought = self.thought.lock().unwrap_or_else(PoisonError::into_inner);
-        Say::Broken(how.unwrap_or_else(|| thought.given_up.get_or_insert(too_long).clone()))
+        let how = *thought.given_up.get_or_insert(how);
+        drop(thought);
+        self.give_up(how)
+    }
+
+    /// Says that it is given up, and notes it if that is slowness.
+    fn give_up(&self, how: GivenUp) -> Say {
+        if let Some(heard) = &self.heard {
+            heard.lock().unwrap_or_else(PoisonError::into_inner).too_slow |= how == GivenUp::TooSlow;
+        }
+        Say::Broken(how.in_words())
     }
 }
 

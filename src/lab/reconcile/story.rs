@@ -37,9 +37,9 @@ pub(super) fn failure(
     make: Make,
     violation: &Violation,
 ) -> Failure {
-    let printed = Heard::default();
+    let heard = Heard::default();
     let found = Found::default();
-    let aloud = compared(plan, make, found.clone(), (0..plan.mistakes.len()).collect(), Some(&printed));
+    let aloud = compared(plan, make, found.clone(), (0..plan.mistakes.len()).collect(), Some(&heard));
     let (session, parted) = run(plan, trial(exercise, plan, name, text, aloud), violation, &found);
     // Several mistakes may do the same in this one run; what they do in others tells them apart. A panic is none of them.
     let mut findings = take(&found);
@@ -64,9 +64,11 @@ pub(super) fn failure(
         let did = if did == then { "that" } else { did };
         case += &format!("yours did: {did} ({at}step {step})\na right one would: {right}\n");
     }
-    case += &printed.lock().unwrap_or_else(PoisonError::into_inner).show();
+    let noise = heard.lock().unwrap_or_else(PoisonError::into_inner);
+    case += &noise.printed.show();
     Failure {
         case,
+        too_slow: noise.too_slow,
         mistake: findings.mistake(plan).filter(|_| is_asked).map(Into::into),
         replay: Some(Replay { text: file::save_found(&session, &property, then), step: violation.step }),
         property,
@@ -83,13 +85,13 @@ fn take(found: &Found) -> Findings {
     std::mem::take(&mut found.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The learner's code, compared with what the plan knows. What it prints is noted in `printed`.
-fn compared(plan: &'static Plan, make: Make, found: Found, suspects: BTreeSet<usize>, printed: Option<&Heard>) -> Make {
-    let printed = printed.cloned();
+/// The learner's code, compared with what the plan knows. What is heard of it is noted in `heard`.
+fn compared(plan: &'static Plan, make: Make, found: Found, suspects: BTreeSet<usize>, heard: Option<&Heard>) -> Make {
+    let heard = heard.cloned();
     Box::leak(Box::new(move || -> Box<dyn Partner> {
         let mut learner = make();
-        if let Some(printed) = &printed {
-            learner.listen(printed);
+        if let Some(heard) = &heard {
+            learner.listen(heard);
         }
         Box::new(Compared::new(learner, plan, suspects.clone(), found.clone()))
     }))
