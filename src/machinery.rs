@@ -8,6 +8,8 @@ pub mod object;
 
 pub mod store;
 
+pub mod rules;
+
 pub mod apiserver;
 
 pub mod engine;

@@ -97,7 +97,7 @@ fn what_components_remember_can_be_saved() {
 /// waits for it, and has a deeper stack.
 const WITHOUT_THREADS: &[&str] =
     &["object", "store", "apiserver", "engine", "client", "controllers", "scheduler", "node", "cluster", "bugs"];
-const DEEP_STACK: &str = "src/apiserver/cel/parse.rs";
+const DEEP_STACK: &str = "src/rules/cel/parse.rs";
 
 #[test]
 fn the_core_has_no_threads_and_asks_no_environment() {

@@ -10,7 +10,6 @@ use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::authorization::bootstrap;
 use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 use kubestep::bugs;
@@ -21,6 +20,7 @@ use kubestep::engine::failing::{Failing, Failure};
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, Pending, What};
 use kubestep::object::event::Event;
 use kubestep::object::pod::status::PodStatus;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
 use kubestep::scheduler::framework::{Plugin, PreFilter};

@@ -25,9 +25,9 @@ use crate::object::time::Instant;
 use crate::object::token::{self, Bounds, Claims, ISSUER};
 use crate::object::{Accessor, Kind, Object, Status};
 
-use super::admission::Reader;
 use super::authorization::quoted;
 use super::request::{Request, User};
+use crate::object::reader::Reader;
 
 /// The user whom a request's token names; None: it has none.
 ///

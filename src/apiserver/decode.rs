@@ -22,9 +22,9 @@ use crate::object::read::{self, Problem};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
 
-use super::apiextensions::{self, Version};
 use super::request::FieldValidation;
 use super::versions;
+use crate::rules::apiextensions::{self, Version};
 
 mod conversion;
 

@@ -8,14 +8,15 @@ use crate::object::time::Instant;
 use crate::object::{Kind, Status};
 use crate::store::Change;
 
-use super::admission::webhook::{Call, Reviews, Waits};
-use super::apiextensions::Version;
 use super::cache::Cache;
 use super::impersonation::Impersonated;
 use super::leases::Lease;
 use super::registry;
 use super::request::{Answer, Request, Response, User};
+use super::waiting::{Reviews, Waits};
 use super::watch::{WatchEvent, WatchId};
+use crate::rules::apiextensions::Version;
+use crate::rules::webhook::Call;
 
 /// What handling one request came to.
 #[derive(Debug)]

@@ -21,9 +21,9 @@ use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Accessor, Kind, Object, Pod, Status, node};
 
-use super::admission::Reader;
 use super::request::{Response, Verb};
 use super::{ApiServer, Handling, Outcome};
+use crate::object::reader::Reader;
 
 /// How often the kubelets are asked. `--metric-resolution`.
 const RESOLUTION: Duration = Duration::from_secs(15);

@@ -35,14 +35,15 @@ use crate::object::random::Random;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
+use crate::rules::apiextensions::Definitions;
+use crate::rules::policy::Policies;
+use crate::rules::webhook::Webhooks;
 use crate::store::{Change, Entry, Store};
 
 pub mod admission;
-pub mod apiextensions;
 pub mod authentication;
 pub mod authorization;
 pub mod cache;
-pub mod cel;
 pub mod component_status;
 pub mod continue_token;
 mod create;
@@ -61,6 +62,7 @@ mod list;
 pub mod managed_fields;
 pub mod metrics;
 pub mod non_resource;
+mod pipeline;
 pub mod printers;
 mod read;
 mod recent;
@@ -74,10 +76,10 @@ mod siblings;
 pub mod strategy;
 mod subresources;
 pub mod tokens;
-pub mod type_checking;
 mod update;
 pub mod validation;
 mod versions;
+pub mod waiting;
 pub mod warnings;
 pub mod watch;
 
@@ -85,9 +87,6 @@ pub use handling::Handled;
 pub(crate) use handling::{Handling, Outcome};
 
 use admission::elsewhere::PodPlugin;
-use admission::policy::Policies;
-use admission::webhook::{Reviews, Webhooks};
-use apiextensions::Definitions;
 use authorization::Authorizer;
 use cache::Cache;
 use leases::LeaseManager;
@@ -96,6 +95,7 @@ use managed_fields::{Writers, Written};
 use request::{Body, Request, Subresource, Verb};
 use service_addresses::ServiceAddresses;
 use siblings::Siblings;
+use waiting::Reviews;
 use watch::{WatchEvent, WatchId, Watchers};
 
 /// How many of the newest changes a watch or a list can still go back to. The real server has etcd compacted every

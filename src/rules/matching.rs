@@ -6,11 +6,11 @@
 
 use k8s_openapi::api::admissionregistration::v1::{MatchResources, NamedRuleWithOperations};
 
-use crate::apiserver::scale;
 use crate::object::selector::selects;
 use crate::object::{Kind, Object};
 
 use super::question::Question;
+use super::scale;
 
 impl Question<'_> {
     /// Whether a policy with these constraints is about the request. Without any it is about none.

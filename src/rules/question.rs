@@ -6,37 +6,41 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use crate::apiserver::apiextensions::Definitions;
-use crate::apiserver::cel::Value;
-use crate::apiserver::cel::eval::Activation;
 use crate::apiserver::request::{Request, Subresource, Verb};
-use crate::apiserver::scale;
+use crate::object::reader::Reader;
 use crate::object::{Kind, Object};
-use crate::store::Store;
 
-use super::super::Reader;
-use super::compiled::Head;
+use super::apiextensions::Definitions;
+use super::cel::Value;
+use super::cel::eval::Activation;
+use super::scale;
 
 /// One request, put to policies and webhooks.
 pub struct Question<'a> {
+    /// The request.
     pub request: &'a Request,
+    /// What is stored; none of what is created.
     pub old: Option<&'a Object>,
+    /// What is to be stored; none of what is deleted.
     pub new: Option<&'a Object>,
-    pub store: &'a Store,
+    /// What else is stored.
+    pub reader: &'a dyn Reader,
+    /// The kinds that users have defined.
     pub definitions: &'a Definitions,
     /// Made when the first policy needs them.
     values: OnceCell<BTreeMap<String, Value>>,
 }
 
 impl<'a> Question<'a> {
+    /// The request that would make `new` of `old`.
     pub fn new(
         request: &'a Request,
         old: Option<&'a Object>,
         new: Option<&'a Object>,
-        store: &'a Store,
+        reader: &'a dyn Reader,
         definitions: &'a Definitions,
     ) -> Question<'a> {
-        Question { request, old, new, store, definitions, values: OnceCell::new() }
+        Question { request, old, new, reader, definitions, values: OnceCell::new() }
     }
 
     /// `CREATE`, `UPDATE` or `DELETE`: what the request comes to, which a PUT of an absent object shows.
@@ -67,21 +71,17 @@ impl<'a> Question<'a> {
         if name.is_empty() || self.request.kind == Kind::Namespace {
             return None;
         }
-        Reader::get(self.store, Kind::Namespace, "", name)
+        self.reader.get(Kind::Namespace, "", name)
     }
 
-    /// What the expressions of a policy can use.
-    pub fn activation<'p>(&self, head: &'p Head, params: Option<&Object>) -> Activation<'p> {
-        let mut values = self.values.get_or_init(|| self.make_values()).clone();
-        if head.param_kind.is_some() {
-            values.insert("params".to_owned(), params.map_or(Value::Null, value_of));
-        }
-        Activation { values, variables: &head.variables }
+    /// The values that every expression can use, by name.
+    pub fn values(&self) -> &BTreeMap<String, Value> {
+        self.values.get_or_init(|| self.make_values())
     }
 
     /// What the conditions of a webhook can use.
     pub fn plain_activation(&self) -> Activation<'static> {
-        Activation { values: self.values.get_or_init(|| self.make_values()).clone(), variables: &[] }
+        Activation { values: self.values().clone(), variables: &[] }
     }
 
     /// The `request` of the AdmissionReview that a webhook is sent, but for its uid.
@@ -141,7 +141,7 @@ impl<'a> Question<'a> {
 }
 
 /// An object as expressions see it.
-fn value_of(object: &Object) -> Value {
+pub fn value_of(object: &Object) -> Value {
     Value::of_json(&object.to_json())
 }
 

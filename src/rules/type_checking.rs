@@ -20,11 +20,12 @@ use k8s_openapi::api::admissionregistration::v1::{
     ExpressionWarning, NamedRuleWithOperations, ParamKind, ValidatingAdmissionPolicy, ValidatingAdmissionPolicySpec,
 };
 
-use super::admission::policy::compiled::Environment;
-use super::apiextensions::rules::model::escape;
-use super::cel::types::Type;
 use crate::object::Kind;
 use crate::object::explain::built_in;
+
+use super::apiextensions::rules::model::escape;
+use super::cel::types::Type;
+use super::expression::Environment;
 
 /// Of one rule no more kinds are looked at. Mirrors `maxTypesToCheck`.
 const KINDS_MAX: usize = 10;

@@ -15,7 +15,8 @@ use crate::object::pod::{MIRROR, assigned_node};
 use crate::object::well_known::{ARCH, HOSTNAME, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Accessor, Kind, Object, Pod, Status};
 
-use super::{Attributes, Reader, forbidden};
+use super::{Attributes, forbidden};
+use crate::object::reader::Reader;
 
 /// Labels that a kubelet may set about itself, besides those outside of kubernetes.io and k8s.io.
 /// Mirrors `kubeletapis.KubeletLabels`.

@@ -25,7 +25,8 @@ use crate::object::resources::{ResourceList, add, quantities};
 use crate::object::time::Instant;
 use crate::object::{Accessor, Kind, Object, Status};
 
-use super::{Reader, forbidden};
+use super::forbidden;
+use crate::object::reader::Reader;
 
 /// The plugin's name. It stands behind all others.
 pub const NAME: &str = "ResourceQuota";

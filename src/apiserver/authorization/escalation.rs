@@ -9,8 +9,8 @@
 
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef};
 
-use crate::apiserver::admission::Reader;
 use crate::apiserver::request::Request;
+use crate::object::reader::Reader;
 use crate::object::{Kind, Object, Status};
 
 use super::rbac::matches_resource;

@@ -5,7 +5,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::apiextensions::fields::Custom;
 use crate::apiserver::decode::{Patched, decode_patched};
 use crate::apiserver::request::Request;
 use crate::apiserver::{ApiServer, Handling, Outcome};
@@ -14,6 +13,7 @@ use crate::object::fields::{BuiltIn, Managed, Managers, Operation, Refused, Sche
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::well_known::LAST_APPLIED;
 use crate::object::{Kind, Object, Status};
+use crate::rules::apiextensions::fields::Custom;
 
 use super::{Written, shapes, typed};
 

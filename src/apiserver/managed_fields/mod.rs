@@ -27,12 +27,12 @@ use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 use crate::store::Entry;
 
-use super::apiextensions::Definitions;
-use super::apiextensions::fields::Custom;
 use super::recent::Recent;
 use super::request::{Request, Response};
 use super::watch::{WatchEvent, WatchId};
 use super::{ApiServer, Handling, registry};
+use crate::rules::apiextensions::Definitions;
+use crate::rules::apiextensions::fields::Custom;
 
 mod apply;
 pub mod shapes;

@@ -23,7 +23,8 @@
 use crate::object::status::Cause;
 use crate::object::{Kind, Object, Resource};
 
-use super::apiextensions::{Version, definition};
+pub use crate::object::field;
+use crate::rules::apiextensions::{Version, definition};
 
 pub mod admission_policy;
 pub mod autoscaling;
@@ -39,7 +40,6 @@ pub mod endpoints;
 pub mod env;
 pub mod ephemeral;
 pub mod event;
-pub mod field;
 pub mod handler;
 pub mod ingress;
 pub mod internal;

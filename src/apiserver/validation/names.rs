@@ -4,22 +4,15 @@
 use std::net::IpAddr;
 
 use crate::object::Kind;
+pub use crate::object::selector::names::{check_dns_1035_label, check_dns_label};
 use crate::object::selector::names::{check_long_name, check_subdomain, is_subdomain};
 
 use super::field::{Path, Problems};
 
-/// The longest DNS label.
-const LABEL_LEN_MAX: usize = 63;
 /// The longest name in DNS.
 const SUBDOMAIN_LEN_MAX: usize = 253;
 /// The longest name of a container's port: an IANA service name.
 const PORT_NAME_LEN_MAX: usize = 15;
-const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
-    start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
-    '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-const DNS_1035_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
-    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
-    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const SEARCH_DOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' \
     or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
@@ -49,34 +42,6 @@ pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
         }
         _ => check_subdomain(name),
     }
-}
-
-/// What is wrong with `name` as a DNS label. Mirrors `IsDNS1123Label`.
-pub fn check_dns_label(name: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    if name.len() > LABEL_LEN_MAX {
-        problems.push(format!("must be no more than {LABEL_LEN_MAX} characters"));
-    }
-    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    if name.is_empty() || name.starts_with('-') || name.ends_with('-') || !name.bytes().all(inner) {
-        // A fine name but for its dots is told about those.
-        let why = if is_subdomain(name) { "must not contain dots" } else { DNS_LABEL };
-        problems.push(why.to_owned());
-    }
-    problems
-}
-
-/// What is wrong with `name` as a DNS label that begins with a letter. Mirrors `IsDNS1035Label`.
-pub fn check_dns_1035_label(name: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    if name.len() > LABEL_LEN_MAX {
-        problems.push(format!("must be no more than {LABEL_LEN_MAX} characters"));
-    }
-    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || name.ends_with('-') || !name.bytes().all(inner) {
-        problems.push(DNS_1035_LABEL.to_owned());
-    }
-    problems
 }
 
 /// What is wrong with `name` as a part of a URL. Mirrors `IsValidPathSegmentName`.
@@ -275,6 +240,7 @@ pub fn check_env_name(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::selector::names::DNS_LABEL;
 
     #[test]
     fn names_by_kind() {

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::apiserver::validation::names::check_dns_label;
+use crate::object::selector::names::check_dns_label;
 use crate::object::selector::names::check_subdomain;
 
 /// Whether `text` is of this format; every text is of a format that is not checked.

@@ -27,13 +27,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Map, Value};
 
+use crate::apiserver::request::{Request, Subresource};
 use crate::object::definition::{is_true, kind_of};
+use crate::object::field::Problems;
 use crate::object::status::Cause;
 use crate::object::{CustomKind, CustomObject, Kind, Object, Status};
-
-use super::admission;
-use super::request::{Request, Subresource};
-use super::validation::field::Problems;
 
 pub mod approval;
 mod coerce;
@@ -82,12 +80,12 @@ pub struct Version {
     /// What the server warns of when somebody asks for it.
     pub deprecation: Option<String>,
     /// The definition is being deleted: nothing new is created any more.
-    terminating: bool,
+    pub terminating: bool,
 }
 
 impl Definitions {
     /// Takes notice of a change of a definition.
-    pub(super) fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+    pub fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
         let mut since = new.map_or(0, Object::revision);
         if let Some(Object::CustomResourceDefinition(old)) = old {
             let before = self.0.remove(&name_of(old));
@@ -107,7 +105,7 @@ impl Definitions {
     /// A stored object as it is read. One that was written before its definition became what it is loses what the schema no
     /// longer knows, and gets what it has got a default for; in the store it stays as it is. Mirrors `schemaCoercingDecoder`
     /// and `unstructuredDefaulter`, between which and etcd every custom object goes.
-    pub(super) fn read<'a>(&self, object: &'a Object) -> Cow<'a, Object> {
+    pub fn read<'a>(&self, object: &'a Object) -> Cow<'a, Object> {
         let Object::Custom(custom) = object else { return Cow::Borrowed(object) };
         match self.served(custom.kind()).filter(|served| object.revision() < served.since) {
             Some(served) => served.read(object, custom),
@@ -116,19 +114,19 @@ impl Definitions {
     }
 
     /// What is asked for, if it is served.
-    pub(super) fn version(&self, kind: CustomKind) -> Option<&Arc<Version>> {
+    pub fn version(&self, kind: CustomKind) -> Option<&Arc<Version>> {
         let info = kind.info();
         let served = self.served(kind)?;
         served.versions.get(info.version).filter(|version| version.kind == kind)
     }
 
     /// What is known of a kind, if a user has defined it.
-    pub(super) fn of(&self, kind: Kind) -> Option<&Arc<Version>> {
+    pub fn of(&self, kind: Kind) -> Option<&Arc<Version>> {
         if let Kind::Custom(kind) = kind { self.version(kind) } else { None }
     }
 
     /// The version that a request is about, or why it cannot be.
-    pub(super) fn for_request(&self, kind: CustomKind, request: &Request) -> Result<Arc<Version>, Status> {
+    pub fn for_request(&self, kind: CustomKind, request: &Request) -> Result<Arc<Version>, Status> {
         let version = self.version(kind).ok_or_else(Status::not_served)?;
         let there = match request.subresource {
             None => true,
@@ -143,14 +141,14 @@ impl Definitions {
     }
 
     /// The kind that is served under these names, as manifests have them.
-    pub(super) fn named(&self, api_version: &str, name: &str) -> Option<Kind> {
+    pub fn named(&self, api_version: &str, name: &str) -> Option<Kind> {
         let versions = self.0.values().flat_map(|served| served.versions.values());
         let mut kinds = versions.map(|version| Kind::Custom(version.kind));
         kinds.find(|kind| kind.info().api_version == api_version && kind.info().kind == name)
     }
 
     /// The kind in which objects of this one are stored.
-    pub(super) fn storage(&self, kind: Kind) -> Kind {
+    pub fn storage(&self, kind: Kind) -> Kind {
         match kind {
             Kind::Custom(custom) => self.served(custom).map_or(kind, |served| Kind::Custom(served.storage)),
             kind => kind,
@@ -158,7 +156,7 @@ impl Definitions {
     }
 
     /// The kinds in which an object of this one is told of, one for each version.
-    pub(super) fn told_as(&self, kind: CustomKind) -> impl Iterator<Item = Kind> {
+    pub fn told_as(&self, kind: CustomKind) -> impl Iterator<Item = Kind> {
         let served = self.served(kind);
         served.into_iter().flat_map(|served| served.versions.values()).map(|version| Kind::Custom(version.kind))
     }
@@ -221,19 +219,13 @@ impl Version {
         }
     }
 
-    /// Whether a new object may be made. Mirrors `forbidCreateAdmission`.
-    pub(super) fn admit_create(&self, request: &Request, object: &Object) -> Result<(), Status> {
-        const WHY: &str = "create not allowed while custom resource definition is terminating";
-        if self.terminating { Err(admission::forbidden(request, Some(object), WHY)) } else { Ok(()) }
-    }
-
     /// Fills in what an object leaves out.
-    pub(super) fn set_defaults(&self, object: &mut CustomObject) {
+    pub fn set_defaults(&self, object: &mut CustomObject) {
         coerce::default(&mut object.content, &self.schema);
     }
 
     /// Before a create: the status is its writer's.
-    pub(super) fn prepare_for_create(&self, object: &mut CustomObject) {
+    pub fn prepare_for_create(&self, object: &mut CustomObject) {
         if self.has_status && object.content.contains_key(STATUS) {
             object.content.remove(STATUS);
         }
@@ -241,7 +233,7 @@ impl Version {
     }
 
     /// Before an update: the status stays, if it has an endpoint of its own; any other change counts as a generation.
-    pub(super) fn prepare_for_update(&self, new: &mut CustomObject, old: &CustomObject) {
+    pub fn prepare_for_update(&self, new: &mut CustomObject, old: &CustomObject) {
         if self.has_status && new.get(STATUS) != old.get(STATUS) {
             match old.get(STATUS) {
                 Some(status) => new.content.insert(STATUS.into(), status.clone()),
@@ -254,7 +246,7 @@ impl Version {
     }
 
     /// Before an update of the status: all else stays, metadata too.
-    pub(super) fn prepare_for_status_update(new: &mut CustomObject, old: &CustomObject) {
+    pub fn prepare_for_status_update(new: &mut CustomObject, old: &CustomObject) {
         let status = new.get(STATUS).cloned();
         let mut content = old.content.clone();
         if status.as_ref() != old.get(STATUS) {
@@ -268,7 +260,7 @@ impl Version {
     }
 
     /// What is wrong with an object, apart from its metadata.
-    pub(super) fn validate(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
+    pub fn validate(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         problems.0.extend(value::validate_object(&object.content, old.map(|old| &*old.content), &self.schema));
         scale::validate(problems, object, self.scale.as_ref());
         self.validate_lists(problems, object, old);
@@ -276,7 +268,7 @@ impl Version {
     }
 
     /// What is wrong with its status.
-    pub(super) fn validate_status(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
+    pub fn validate_status(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         let known = self.schema.properties.get(STATUS).zip(object.get(STATUS));
         if let Some((schema, status)) = known {
             problems.0.extend(value::validate(status, old.and_then(|old| old.get(STATUS)), schema, STATUS));
@@ -307,6 +299,3 @@ fn invalid(field: &str, value: &Value, why: &str) -> Cause {
     let message = format!("Invalid value: {value}: {why}");
     Cause { reason: "FieldValueInvalid".into(), message, field: field.into() }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,7 +11,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::apiserver::validation::field::below;
+use crate::object::field::below;
 use crate::object::status::Cause;
 
 use super::format;

@@ -4,10 +4,9 @@ use k8s_openapi::api::admissionregistration::v1::ParamRef;
 
 use crate::object::selector::selects;
 use crate::object::{Kind, Object};
+use crate::rules::question::Question;
 
-use super::super::Reader;
 use super::compiled::Head;
-use super::question::Question;
 
 /// Each set of parameters that the policy is asked with; none, once, if it is asked without any.
 pub fn of(head: &Head, wanted: Option<&ParamRef>, question: &Question) -> Result<Vec<Option<Object>>, String> {
@@ -41,10 +40,10 @@ fn namespace(kind: Kind, wanted: &ParamRef, question: &Question) -> Result<Strin
 fn found(kind: Kind, namespace: &str, wanted: &ParamRef, question: &Question) -> Vec<Object> {
     match (wanted.name.as_deref().unwrap_or_default(), &wanted.selector) {
         ("", Some(selector)) => {
-            let mut all = Reader::list(question.store, kind, namespace);
+            let mut all = question.reader.list(kind, namespace);
             all.retain(|object| selects(selector, object.meta().labels.as_ref()));
             all
         }
-        (name, _) => Reader::get(question.store, kind, namespace, name).into_iter().collect(),
+        (name, _) => question.reader.get(kind, namespace, name).into_iter().collect(),
     }
 }

@@ -12,14 +12,11 @@ use k8s_openapi::api::core::v1::ServiceSpec;
 use k8s_openapi::api::discovery::v1::Endpoint;
 use serde_json::Value;
 
-use crate::apiserver::admission::Reader;
+use crate::object::reader::Reader;
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Kind, Object};
 
-use super::hook::Hook;
-
-/// The port where nothing is said.
-pub const PORT: i32 = 443;
+use super::hook::{Hook, PORT, path_of};
 
 /// One question to one webhook.
 #[derive(Clone, Debug)]
@@ -45,7 +42,7 @@ pub struct Call {
 
 impl Call {
     /// A question that can be sent; or what the client says that cannot.
-    pub(super) fn new(hook: &Hook, request: Value, reader: &dyn Reader) -> Result<Call, String> {
+    pub fn new(hook: &Hook, request: Value, reader: &dyn Reader) -> Result<Call, String> {
         let (address, path, node, refused) = match (&hook.client.service, &hook.client.url) {
             (Some(service), _) => {
                 let (node, refused) = endpoint(service, reader)?;
@@ -63,7 +60,7 @@ impl Call {
     }
 
     /// Whether this is what the webhook is asked now: an answer holds for exactly that.
-    pub(super) fn is(&self, hook: &Hook, request: &Value) -> bool {
+    pub fn is(&self, hook: &Hook, request: &Value) -> bool {
         self.hook == hook.id && self.request == *request
     }
 
@@ -78,23 +75,6 @@ impl Call {
         let named = named.collect::<Vec<_>>().join("/");
         format!("{} {}{part} {named}", text("/operation"), text("/resource/resource")).trim_end().to_owned()
     }
-}
-
-/// The URL that errors quote: `https://webhook.default.svc:443/validate?timeout=10s`.
-pub(super) fn url(hook: &Hook) -> String {
-    let timeout = hook.timeout.as_secs();
-    match (&hook.client.service, &hook.client.url) {
-        (Some(service), _) => {
-            let ServiceReference { name, namespace, port, .. } = service;
-            let port = port.unwrap_or(PORT);
-            format!("https://{name}.{namespace}.svc:{port}{}?timeout={timeout}s", path_of(service))
-        }
-        (None, url) => format!("{}?timeout={timeout}s", url.as_deref().unwrap_or_default()),
-    }
-}
-
-fn path_of(service: &ServiceReference) -> String {
-    service.path.clone().filter(|path| !path.is_empty()).unwrap_or_else(|| "/".to_owned())
 }
 
 fn host_and_path(url: &str) -> (&str, &str) {

@@ -4,17 +4,16 @@ use std::time::Duration;
 
 use k8s_openapi::api::admissionregistration::v1::{
     MatchResources, MutatingWebhook, MutatingWebhookConfiguration, NamedRuleWithOperations, RuleWithOperations,
-    ValidatingWebhook, ValidatingWebhookConfiguration, WebhookClientConfig,
+    ServiceReference, ValidatingWebhook, ValidatingWebhookConfiguration, WebhookClientConfig,
 };
 
-use crate::apiserver::admission::forbidden;
-use crate::apiserver::admission::policy::compiled::{Environment, Expression};
-use crate::apiserver::admission::policy::hold;
-use crate::apiserver::admission::policy::question::Question;
-use crate::apiserver::cel::types::Type;
-use crate::object::{Accessor, Status};
+use crate::object::Accessor;
+use crate::rules::cel::types::Type;
+use crate::rules::expression::{Environment, Expression, hold};
+use crate::rules::question::Question;
 
-use super::call;
+/// The port where nothing is said.
+pub const PORT: i32 = 443;
 
 /// So long an answer is waited for where nothing is said.
 pub const TIMEOUT_SECONDS: i32 = 10;
@@ -110,21 +109,39 @@ impl Hook {
         if self.mutating { "MutatingAdmissionWebhook" } else { "ValidatingAdmissionWebhook" }
     }
 
-    /// Whether a request is put to it. An error is a condition that cannot be worked out. Mirrors `ShouldCallHook`.
-    pub fn is_about(&self, question: &Question) -> Result<bool, Status> {
+    /// Whether a request is put to it. An error says why a condition cannot be worked out. Mirrors `ShouldCallHook`.
+    pub fn is_about(&self, question: &Question) -> Result<bool, String> {
         if !self.constraints.as_ref().is_some_and(|constraints| question.matches(constraints)) {
             return Ok(false);
         }
         match hold(&self.conditions, &question.plain_activation()) {
             Err(_) if self.ignores_failures => Ok(false),
-            held => held.map_err(|why| forbidden(question.request, question.new.or(question.old), &why)),
+            held => held,
         }
     }
 
     /// The whole of what is said if it cannot be asked or gives no answer.
     pub fn failure(&self, why: &str) -> String {
-        format!("failed calling webhook {:?}: failed to call webhook: Post {:?}: {why}", self.name, call::url(self))
+        format!("failed calling webhook {:?}: failed to call webhook: Post {:?}: {why}", self.name, self.url())
     }
+
+    /// The URL that errors quote: `https://webself.default.svc:443/validate?timeout=10s`.
+    fn url(&self) -> String {
+        let timeout = self.timeout.as_secs();
+        match (&self.client.service, &self.client.url) {
+            (Some(service), _) => {
+                let ServiceReference { name, namespace, port, .. } = service;
+                let port = port.unwrap_or(PORT);
+                format!("https://{name}.{namespace}.svc:{port}{}?timeout={timeout}s", path_of(service))
+            }
+            (None, url) => format!("{}?timeout={timeout}s", url.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+/// Where a Service is asked.
+pub fn path_of(service: &ServiceReference) -> String {
+    service.path.clone().filter(|path| !path.is_empty()).unwrap_or_else(|| "/".to_owned())
 }
 
 /// Which requests it is about, in the terms of policies.

@@ -28,7 +28,7 @@ pub struct AdmissionResponse {
 
 impl AdmissionResponse {
     /// What the sender is told of a refusal. Mirrors `ToStatusErr`.
-    pub(super) fn refusal(&self, webhook: &str) -> Status {
+    pub fn refusal(&self, webhook: &str) -> Status {
         let why = [&self.message, &self.reason].into_iter().find(|text| !text.is_empty());
         let why = why.map_or_else(|| " without explanation".to_owned(), |why| format!(": {why}"));
         let reason = Reason::named(&self.reason).unwrap_or(Reason::Unknown);

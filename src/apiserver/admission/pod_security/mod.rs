@@ -21,7 +21,8 @@ use crate::object::pod::containers;
 use crate::object::status::Cause;
 use crate::object::{Kind, Object, Pod, Status, template};
 
-use super::{Attributes, Reader, forbidden};
+use super::{Attributes, forbidden};
+use crate::object::reader::Reader;
 
 pub mod checks;
 

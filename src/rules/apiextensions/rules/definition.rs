@@ -5,9 +5,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::json;
 
-use crate::apiserver::cel::Program;
-use crate::apiserver::cel::types::Type;
-use crate::apiserver::validation::field::{Literal, Path, Problems};
+use crate::object::field::{Literal, Path, Problems};
+use crate::rules::cel::Program;
+use crate::rules::cel::types::Type;
 
 use super::super::schema::Schema;
 use super::{model, names};

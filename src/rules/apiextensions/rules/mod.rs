@@ -15,12 +15,12 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Map, Value as Json};
 
-use crate::apiserver::cel::check::Names;
-use crate::apiserver::cel::eval::{Activation, Budget};
-use crate::apiserver::cel::types::Type;
-use crate::apiserver::cel::{Failure, Program, Value};
 use crate::object::CustomObject;
 use crate::object::status::Cause;
+use crate::rules::cel::check::Names;
+use crate::rules::cel::eval::{Activation, Budget};
+use crate::rules::cel::types::Type;
+use crate::rules::cel::{Failure, Program, Value};
 
 use super::field_path;
 use super::schema::{Additional, Schema};

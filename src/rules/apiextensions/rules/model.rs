@@ -6,11 +6,11 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::apiserver::cel::Value;
-use crate::apiserver::cel::library::parse_duration;
-use crate::apiserver::cel::parse::RESERVED;
-use crate::apiserver::cel::types::Type;
 use crate::object::{CustomObject, base64};
+use crate::rules::cel::Value;
+use crate::rules::cel::library::parse_duration;
+use crate::rules::cel::parse::RESERVED;
+use crate::rules::cel::types::Type;
 
 use super::super::schema::{Additional, Schema};
 

@@ -1,9 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::apiserver::apiextensions::structural;
-use crate::apiserver::validation::field::{Path, Problems};
+use crate::object::field::{Path, Problems};
 use crate::object::{Kind, Object, custom};
+use crate::rules::apiextensions::structural;
 
 fn props(spec: Json, rules: Json) -> JSONSchemaProps {
     let schema = json!({"type": "object", "properties": {"spec": spec}, "x-kubernetes-validations": rules});

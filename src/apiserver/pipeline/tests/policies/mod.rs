@@ -1,7 +1,7 @@
 use serde_json::{Value as Json, json};
 
-use super::super::testing::object;
 use crate::apiserver::ApiServer;
+use crate::apiserver::admission::testing::object;
 use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};

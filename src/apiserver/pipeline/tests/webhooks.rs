@@ -1,11 +1,12 @@
 use serde_json::{Value as Json, json};
 
-use super::super::testing::object;
-use super::{AdmissionResponse, Call, Said};
 use crate::apiserver::ApiServer;
+use crate::apiserver::admission::testing::object;
 use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
+use crate::apiserver::waiting::Said;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
+use crate::rules::webhook::{AdmissionResponse, Call};
 
 /// A server with a Service that has an endpoint, and somebody who answers for webhooks.
 struct Bench {

@@ -1,7 +1,7 @@
 use serde_json::{Value as Json, json};
 
-use super::super::super::testing::object;
 use super::{Bench, deployment, of_scale};
+use crate::apiserver::admission::testing::object;
 use crate::apiserver::request::{Body, DeleteOptions, Patch, Response, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};

@@ -1,4 +1,4 @@
-//! What an expression of a policy makes of an object.
+//! What becomes of an object when a policy changes it.
 //!
 //! An `Object` is laid over it as an apply patch is, but nobody owns its fields then, and it may not name what is atomic: all
 //! that it does not name there would be gone. The operations of a JSON patch are done one after the other; if a `test` among
@@ -8,23 +8,21 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::apiserver::admission::json_patch::{self, Rejected};
-use crate::apiserver::apiextensions::fields::Custom;
-use crate::apiserver::cel::Value;
-use crate::apiserver::cel::eval::{Activation, Budget};
-use crate::apiserver::cel::structs::{self, Struct};
 use crate::apiserver::decode;
 use crate::apiserver::managed_fields::typed;
 use crate::apiserver::request::FieldValidation;
-use crate::apiserver::scale;
+use crate::apiserver::scale::with;
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::fields::compare::set_of;
 use crate::object::fields::merge::merge;
 use crate::object::fields::{BuiltIn, List, Schema};
 use crate::object::{Kind, Object, Status, patch};
-
-use super::compiled::{Expression, Patch};
-use super::said;
+use crate::rules::apiextensions::fields::Custom;
+use crate::rules::cel::eval::Activation;
+use crate::rules::json_patch::{self, Rejected};
+use crate::rules::policy::compiled::Patch;
+use crate::rules::policy::patch::Change;
+use crate::rules::scale;
 
 /// Why a change cannot be made.
 pub enum Broken {
@@ -41,46 +39,19 @@ pub fn patched(
     patch: &Patch,
     activation: &Activation,
 ) -> Result<(Object, String), Broken> {
-    let (mut after, said) = match patch {
-        Patch::Apply(expression) => {
-            let made = evaluated(expression, activation).and_then(|value| configuration(&value));
-            let config = made.map_err(Broken::Policy)?;
-            (applied(handling, object, &config).map_err(Broken::Policy)?, config.to_string())
-        }
-        Patch::Json(expression) => {
-            let made = evaluated(expression, activation).and_then(|value| operations(&value));
-            let operations = made.map_err(Broken::Policy)?;
-            (edited(handling, object, &operations)?, Json::Array(operations).to_string())
-        }
+    let (mut after, said) = match patch.change(activation).map_err(Broken::Policy)? {
+        Change::Apply(config) => (applied(handling, object, &config).map_err(Broken::Policy)?, config.to_string()),
+        Change::Edit(operations) => (edited(handling, object, &operations)?, Json::Array(operations).to_string()),
     };
     ApiServer::set_defaults(handling, &mut after);
     Ok((after, said))
-}
-
-fn evaluated(expression: &Expression, activation: &Activation) -> Result<Value, String> {
-    let mut budget = Budget::new(Budget::ALL);
-    let value = expression.program.evaluate(activation, &mut budget);
-    value.map_err(|failure| said(&expression.text, &failure, budget.is_spent()))
-}
-
-/// The fields that the expression has made.
-fn configuration(value: &Value) -> Result<Json, String> {
-    let Value::Struct(made) = value else {
-        return Err(format!("unsupported return type from ApplyConfiguration expression: {}", value.type_name()));
-    };
-    in_place(made)?;
-    made.to_json().map_err(|why| format!("invalid return type: {why}"))
-}
-
-fn in_place(made: &Struct) -> Result<(), String> {
-    made.misplaced().map_err(|why| format!("type mismatch: {why}"))
 }
 
 fn applied(handling: &Handling, object: &Object, config: &Json) -> Result<Object, String> {
     let (kind, custom) = (object.kind(), handling.custom.as_deref());
     if scale::is_asked(handling.request) {
         let merged = patch::merge(scale::seen(handling.request, custom, object), config);
-        let scaled = scale::with(object, custom, &merged, FieldValidation::Strict);
+        let scaled = with(object, custom, &merged, FieldValidation::Strict);
         return scaled.map_err(|status| format!("error applying patch: {}", status.message));
     }
     let mut config = config.clone();
@@ -130,34 +101,6 @@ fn find_atomic<S: Schema>(schema: &S, value: &Json, path: &str, found: &mut Vec<
     }
 }
 
-/// The operations that the expression has made.
-fn operations(value: &Value) -> Result<Vec<Json>, String> {
-    let Value::List(items) = value else {
-        return Err("type mismatch: JSONPatchType.expression should evaluate to array".to_owned());
-    };
-    items.iter().map(operation).collect()
-}
-
-fn operation(value: &Value) -> Result<Json, String> {
-    const WHAT: &str = "JSONPatchType.expression should evaluate to array of JSONPatch";
-    const NO_JSON: &str = "JSONPath valueExpression evaluated to a type that could not marshal to JSON";
-    let Value::Struct(made) = value else {
-        return Err(format!("type mismatch: {WHAT}, got element of {}", value.type_name()));
-    };
-    let mut operation = json!({"op": "", "path": ""});
-    for (name, value) in &made.fields {
-        match value {
-            Value::String(from) if name == "from" && from.is_empty() => {}
-            Value::Struct(of) => {
-                in_place(of)?;
-                operation[name] = of.to_json().map_err(|why| format!("{NO_JSON}: {why}"))?;
-            }
-            value => operation[name] = structs::to_json(value).map_err(|why| format!("{NO_JSON}: {why}"))?,
-        }
-    }
-    Ok(operation)
-}
-
 fn edited(handling: &Handling, object: &Object, operations: &[Json]) -> Result<Object, Broken> {
     let (kind, custom) = (object.kind(), handling.custom.as_deref());
     let of_scale = scale::is_asked(handling.request);
@@ -168,7 +111,7 @@ fn edited(handling: &Handling, object: &Object, operations: &[Json]) -> Result<O
         Err(why) => return Err(Broken::Policy(format!("JSONPath: {why}"))),
     };
     if of_scale {
-        return scale::with(object, custom, &patched, FieldValidation::Strict).map_err(Broken::Request);
+        return with(object, custom, &patched, FieldValidation::Strict).map_err(Broken::Request);
     }
     // An object of a kind that a user has defined has any field here; what its schema has not is cut off later.
     let mode = if custom.is_some() { FieldValidation::Ignore } else { FieldValidation::Strict };

@@ -1,20 +1,19 @@
 //! Admission policies: rules and changes in CEL, which anybody may add who may write cluster-wide objects.
 //!
 //! A policy says which requests it is about; a binding says where it is in force, and with which parameters. The expressions
-//! are compiled once, when the policy is stored ([`compiled`]). Which requests a policy sees: [`matching`].
+//! are compiled once, when the policy is stored ([`compiled`]). Which requests a policy sees: [`super::matching`].
 //!
-//! - [`mutating`]: a MutatingAdmissionPolicy says what an object is to become. It stands behind all plugins that change
-//!   objects, before the webhooks that do, and is asked again with them.
-//! - [`validating`]: a ValidatingAdmissionPolicy says what must hold. Its binding says what is done about a request of which
-//!   it does not: it is refused (`Deny`), its sender is told (`Warn`), or a note is made in the audit log (`Audit`). A policy
-//!   may also write there of every request that it sees: `auditAnnotations`. It stands behind all other plugins that only
-//!   look, and before [`super::resource_quota`], which writes.
+//! - [`mutating`]: a MutatingAdmissionPolicy says what an object is to become; [`patch`]: what its expressions make.
+//! - [`validating`]: a ValidatingAdmissionPolicy says what must hold.
+//! - [`params`]: the objects that a binding gives its policy as parameters.
+//!
+//! Here a policy is asked; the API server follows what it says (`apiserver/pipeline/policies.rs`).
 //!
 //! Mirrors `pkg/admission/plugin/policy/generic` of apiserver.
 //!
-//! In the status of a policy that validates a controller tells of types that do not fit: [`crate::apiserver::type_checking`].
+//! In the status of a policy that validates a controller tells of types that do not fit: [`super::type_checking`].
 //!
-//! Left out: the `authorizer`; whether whoever writes a policy may read its parameters; bindings of Pods, their eviction
+//! Left out: the `authorizer`; whether the writer of a policy may read its parameters; bindings of Pods, their eviction
 //! and commands in them, which a policy does not see. A real server asks the policies that its informers have told it of; here
 //! one is asked from the write on that stores it.
 
@@ -23,20 +22,16 @@ use std::sync::Arc;
 
 use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBinding};
 
-use crate::apiserver::cel::eval::{Activation, Budget};
-use crate::apiserver::cel::{Failure, Value};
 use crate::apiserver::request::Request;
 use crate::object::{Kind, Object};
 
 pub mod compiled;
-mod matching;
 pub mod mutating;
-mod params;
-mod patch;
-pub(super) mod question;
+pub mod params;
+pub mod patch;
 pub mod validating;
 
-use compiled::{Expression, MutatingPolicy, Policy};
+use compiled::{MutatingPolicy, Policy};
 
 /// The policies and bindings that are stored.
 #[derive(Clone, Default)]
@@ -88,13 +83,23 @@ impl<P, B> Stored<P, B> {
 }
 
 impl Policies {
+    /// Whether none has a say in a request.
+    pub fn concern_none(&self, request: &Request) -> bool {
+        self.validating.concern_none(request)
+    }
+
+    /// Whether none may change what a request is about.
+    pub fn change_none(&self, request: &Request) -> bool {
+        self.mutating.concern_none(request)
+    }
+
     /// Whether there are any that change objects.
-    pub(crate) fn may_change_objects(&self) -> bool {
+    pub fn may_change_objects(&self) -> bool {
         !self.mutating.policies.is_empty()
     }
 
     /// Takes notice of a change.
-    pub(crate) fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+    pub fn changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
         let Policies { validating, mutating } = self;
         let name = old.map_or("", Object::name);
         match old {
@@ -124,35 +129,3 @@ impl Policies {
 fn policy_of(binding: &MutatingAdmissionPolicyBinding) -> &str {
     binding.spec.as_ref().and_then(|spec| spec.policy_name.as_deref()).unwrap_or_default()
 }
-
-/// Whether all conditions hold, of a policy or a webhook. One that does not decides, whatever became of those before it.
-/// Mirrors `matchconditions.matcher.Match`.
-pub(super) fn hold(conditions: &[Expression], activation: &Activation) -> Result<bool, String> {
-    let mut budget = Budget::new(Budget::CONDITIONS);
-    let mut errors = Vec::new();
-    for condition in conditions {
-        match condition.program.evaluate(activation, &mut budget) {
-            Ok(Value::Bool(true)) => {}
-            Ok(_) => return Ok(false),
-            Err(failure) if budget.is_spent() => return Err(said(&condition.text, &failure, true)),
-            Err(failure) => errors.push(said(&condition.text, &failure, false)),
-        }
-    }
-    match errors.len() {
-        0 => Ok(true),
-        1 => Err(errors.remove(0)),
-        _ => Err(format!("[{}]", errors.join(", "))),
-    }
-}
-
-/// Why an expression came to nothing.
-fn said(text: &str, failure: &Failure, spent: bool) -> String {
-    if spent {
-        return "validation failed due to running out of cost budget, no further validation rules will be run"
-            .to_owned();
-    }
-    format!("expression '{text}' resulted in error: {failure}")
-}
-
-#[cfg(test)]
-mod tests;

@@ -8,11 +8,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::apiserver::create::plugin_names;
+use crate::apiserver::admission::{Attributes, MUTATING, plugin_names};
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::{Object, Pod, Status};
-
-use super::{Attributes, MUTATING};
 
 /// What is remembered of one request between the two rounds.
 #[derive(Default)]
