@@ -11,7 +11,6 @@ use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::authorization::bootstrap;
-use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 use kubestep::bugs;
 use kubestep::client::Client;
 use kubestep::cluster::Cluster;
@@ -27,6 +26,7 @@ use kubestep::scheduler::framework::{Plugin, PreFilter};
 use kubestep::scheduler::pod_info::PodInfo;
 use kubestep::scheduler::profile::{Entry, Profile};
 use kubestep::scheduler::snapshot::Snapshot;
+use kubestep::wire::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 
 const PLAIN: &str = "{containers: [{name: a, image: x}]}";
 

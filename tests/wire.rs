@@ -9,12 +9,11 @@ use std::rc::Rc;
 
 use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::printers::View;
-use kubestep::apiserver::request::{User, Verb};
 use kubestep::apiserver::rest::{self, HttpRequest};
-use kubestep::apiserver::watch::WatchId;
 use kubestep::object::Discovery;
 use kubestep::object::random::Random;
 use kubestep::object::time::Instant;
+use kubestep::wire::{User, Verb, WatchId};
 use serde_json::Value;
 
 const REQUESTS: &str = include_str!("reference/22/requests.jsonl");

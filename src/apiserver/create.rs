@@ -2,10 +2,10 @@
 
 use crate::object::status::Reason;
 use crate::object::{Accessor, Object, Pod, Status};
+use crate::wire::{Body, Request, Response, Verb};
 
 use super::admission::{self, Attributes};
 use super::managed_fields::Written;
-use super::request::{Body, Request, Response, Verb};
 use crate::rules::apiextensions;
 
 use super::{ApiServer, Handling, Outcome, authorization, decode, strategy, validation, warnings};

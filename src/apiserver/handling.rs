@@ -7,14 +7,12 @@ use crate::object::fields::History;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
 use crate::store::Change;
+use crate::wire::{Answer, Impersonated, Request, Response, User, WatchEvent, WatchId};
 
 use super::cache::Cache;
-use super::impersonation::Impersonated;
 use super::leases::Lease;
 use super::registry;
-use super::request::{Answer, Request, Response, User};
 use super::waiting::{Reviews, Waits};
-use super::watch::{WatchEvent, WatchId};
 use crate::rules::apiextensions::Version;
 use crate::rules::webhook::Call;
 

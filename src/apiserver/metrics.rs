@@ -20,8 +20,8 @@ use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Accessor, Kind, Object, Pod, Status, node};
+use crate::wire::{Response, Verb};
 
-use super::request::{Response, Verb};
 use super::{ApiServer, Handling, Outcome};
 use crate::object::reader::Reader;
 

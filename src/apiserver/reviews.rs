@@ -30,9 +30,9 @@ use crate::object::status::aggregate;
 use crate::object::time::Instant;
 use crate::object::token::ISSUER;
 use crate::object::{Object, Status};
+use crate::wire::{Response, User};
 
 use super::authentication::{Bearer, said_of};
-use super::request::{Response, User};
 use super::validation::review as validation;
 use super::{ApiServer, Handling, Outcome, create, managed_fields};
 use access::Access;

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::object::patch;
 use crate::object::status::Cause;
 use crate::object::{Accessor, Kind, Object, Status};
+use crate::wire::{Body, FieldValidation, Patch, Response, Verb};
 
 use crate::rules::apiextensions::Version;
 use crate::rules::scale::{replicas, scale_of, set_replicas, to_json};
 
 use super::decode::Patched;
-use super::request::{Body, FieldValidation, Patch, Response, Verb};
 use super::{ApiServer, Handling, Outcome, decode};
 
 impl ApiServer {

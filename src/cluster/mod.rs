@@ -36,7 +36,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::apiserver::ApiServer;
-use crate::apiserver::request::User;
 use crate::client::Client;
 use crate::controllers::ControllerManager;
 use crate::engine::{self, ActorId, Engine, EventId, Hub, Memory, Step};
@@ -57,6 +56,7 @@ use crate::object::reader::Reader;
 use crate::object::time::Instant;
 use crate::object::well_known::ZONE;
 use crate::object::{Key, Kind, Object};
+use crate::wire::User;
 
 use bootstrap::{bootstrap, write_as_server};
 use kubectl::{Feeds, Kubectl};

@@ -8,11 +8,10 @@ use super::event::{Pending, ReplyTo, What};
 use super::hub::Outgoing;
 use super::{Engine, Note};
 use crate::apiserver::registry;
-use crate::apiserver::request::{Answer, Body, Request};
-use crate::apiserver::watch::WatchEvent;
 use crate::object::glob::matches;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
+use crate::wire::{Answer, Body, Request, WatchEvent};
 
 /// What a client says whose connection nobody takes.
 pub const REFUSED: &str = "connect: connection refused";

@@ -1,9 +1,9 @@
 //! What plugins see, what they are, and how they refuse. Mirrors `k8s.io/apiserver/pkg/admission/interfaces.go`.
 
-use crate::apiserver::request::Request;
 use crate::object::random::Random;
 use crate::object::reader::Reader;
 use crate::object::{Object, Status};
+use crate::wire::Request;
 
 /// What a plugin sees.
 pub struct Attributes<'a> {

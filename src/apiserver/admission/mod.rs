@@ -23,7 +23,7 @@
 use crate::object::Status;
 use crate::object::reader::Reader;
 
-use super::request::{Binding, Request};
+use crate::wire::{Binding, Request};
 
 mod attributes;
 pub mod claim_resize;

@@ -6,11 +6,10 @@ use serde_json::{Value, json};
 
 use crate::apiserver::ApiServer;
 use crate::apiserver::printers::View;
-use crate::apiserver::request::{User, Verb};
 use crate::apiserver::rest::{HttpRequest, call, respond, watch_line};
-use crate::apiserver::watch::WatchId;
 use crate::object::Discovery;
 use crate::object::time::Instant;
+use crate::wire::{User, Verb, WatchId};
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 const WEB: &str = "/apis/apps/v1/namespaces/default/deployments/web";

@@ -10,7 +10,6 @@ use serde_json::{Value as Json, json};
 
 use crate::apiserver::decode;
 use crate::apiserver::managed_fields::typed;
-use crate::apiserver::request::FieldValidation;
 use crate::apiserver::scale::with;
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::fields::compare::set_of;
@@ -23,6 +22,7 @@ use crate::rules::json_patch::{self, Rejected};
 use crate::rules::policy::compiled::Patch;
 use crate::rules::policy::patch::Change;
 use crate::rules::scale;
+use crate::wire::FieldValidation;
 
 /// Why a change cannot be made.
 pub enum Broken {

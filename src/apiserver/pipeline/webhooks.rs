@@ -16,7 +16,6 @@
 
 use crate::apiserver::admission::forbidden;
 use crate::apiserver::decode::{Patched, decode_patched};
-use crate::apiserver::request::FieldValidation;
 use crate::apiserver::waiting::waiting;
 use crate::apiserver::{ApiServer, Handling, scale};
 use crate::object::{Object, Status};
@@ -25,6 +24,7 @@ use crate::rules::json_patch;
 use crate::rules::question::Question;
 use crate::rules::webhook::hook::Hook;
 use crate::rules::webhook::{AdmissionResponse, Call};
+use crate::wire::FieldValidation;
 
 use super::mutating_admission::Rounds;
 

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::apiserver::request::Verb;
 use crate::engine::{Engine, Note, Queued, Step, What};
 use crate::node::cri::ContainerState;
 use crate::node::netfilter::packet::{Payload, Unreachable};
@@ -16,6 +15,7 @@ use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object};
+use crate::wire::Verb;
 
 use super::{Property, node_of, stored};
 

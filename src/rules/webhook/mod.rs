@@ -18,8 +18,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::apiserver::request::{Request, Subresource};
 use crate::object::{Kind, Object};
+use crate::wire::{Request, Subresource};
 
 pub mod call;
 pub mod hook;

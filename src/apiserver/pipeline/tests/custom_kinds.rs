@@ -6,11 +6,10 @@ use serde_json::{Value, json};
 
 use crate::apiserver::ApiServer;
 use crate::apiserver::printers::View;
-use crate::apiserver::request::{User, Verb};
 use crate::apiserver::rest::{HttpRequest, call, respond, watch_line};
-use crate::apiserver::watch::WatchId;
 use crate::object::time::Instant;
 use crate::object::{Discovery, Object};
+use crate::wire::{User, Verb, WatchId};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com";

@@ -2,11 +2,11 @@ use serde_json::{Value as Json, json};
 
 use crate::apiserver::ApiServer;
 use crate::apiserver::admission::testing::object;
-use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 use crate::apiserver::waiting::Said;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 use crate::rules::webhook::{AdmissionResponse, Call};
+use crate::wire::{Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 
 /// A server with a Service that has an endpoint, and somebody who answers for webhooks.
 struct Bench {

@@ -2,9 +2,9 @@ use serde_json::{Value as Json, json};
 
 use crate::apiserver::ApiServer;
 use crate::apiserver::admission::testing::object;
-use crate::apiserver::request::{Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 
 mod mutating;
 

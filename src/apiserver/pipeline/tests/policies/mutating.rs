@@ -2,9 +2,9 @@ use serde_json::{Value as Json, json};
 
 use super::{Bench, deployment, of_scale};
 use crate::apiserver::admission::testing::object;
-use crate::apiserver::request::{Body, DeleteOptions, Patch, Response, Verb};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+use crate::wire::{Body, DeleteOptions, Patch, Response, Verb};
 
 const POLICY: &str = "MutatingAdmissionPolicy";
 const BINDING: &str = "MutatingAdmissionPolicyBinding";

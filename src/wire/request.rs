@@ -1,31 +1,14 @@
-//! What a client asks of the API server, and what it is told.
-//!
-//! The in-process clients, the debugger and the HTTP front end all speak these types. Typed objects travel as
-//! they are; raw JSON only arrives from outside and is decoded with strict field validation.
-//!
-//! - [`user`]: who asks, [`impersonation`]: as whom; [`connection`]: from where. [`verb`]: to do what, with which part of an object. [`options`]: how.
-//! - [`patch`]: changes in the formats that there are.
+//! One request: who asks for what, of which kind, with what.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::object::metrics::{self, Metrics};
-use crate::object::{Kind, Object, Status};
+use kubestep_object::metrics;
+use kubestep_object::{Kind, Object};
 
-pub mod connection;
-pub mod impersonation;
-pub mod options;
-pub mod patch;
-pub mod user;
-pub mod verb;
-
-pub use connection::Connection;
-pub use impersonation::Impersonation;
-pub use options::{DeleteOptions, FieldValidation, Options, Propagation};
-pub use patch::{Patch, StatusPatch};
-pub use user::{MASTERS, User};
-pub use verb::{Subresource, Verb};
+use crate::{Connection, DeleteOptions, Options, Patch, Subresource, User, Verb};
 
 /// One request.
 #[derive(Clone, Debug)]
@@ -155,7 +138,7 @@ pub enum Body {
         /// The container's name; empty: the only one.
         container: String,
     },
-    /// The request is about no object, but about this path: `/readyz?verbose`. See [`super::non_resource`].
+    /// The request is about no object, but about this path: `/readyz?verbose`.
     Path(String),
     /// `authentication.k8s.io/v1 TokenRequest`.
     Token {
@@ -178,68 +161,7 @@ pub struct Binding {
     /// The node's name.
     pub node: String,
     /// Annotations that the Pod gets.
-    pub annotations: std::collections::BTreeMap<String, String>,
+    pub annotations: BTreeMap<String, String>,
     /// Labels that admission adds and binding copies to the Pod.
-    pub labels: std::collections::BTreeMap<String, String>,
-}
-
-/// What a request that succeeded returns.
-#[derive(Clone, Debug)]
-pub enum Response {
-    /// One object.
-    Object(Object),
-    /// A list, and the revision at which it was taken.
-    List {
-        /// In key order.
-        items: Vec<Object>,
-        /// The list's resourceVersion.
-        revision: u64,
-        /// Where the next page starts; empty on the last.
-        continue_token: String,
-        /// How many more there are, when the server knows.
-        remaining: Option<u64>,
-    },
-    /// `Status` Success: a binding, or a delete that left no object.
-    Success {
-        /// The deleted object's uid, empty if none.
-        uid: String,
-    },
-    /// `autoscaling/v1 Scale`.
-    Scale(Box<k8s_openapi::api::autoscaling::v1::Scale>),
-    /// A token was issued: it stands in the status.
-    Token(Box<super::tokens::Issued>),
-    /// What Pods or nodes used.
-    Metrics(Vec<Metrics>),
-    /// What follows is between the client and the kubelet of this node. A real API server stays in the middle and passes
-    /// everything on.
-    PassedOn {
-        /// The node's name.
-        node: String,
-        /// Where its kubelet listens: `172.18.0.10:10250`.
-        kubelet: String,
-        /// The container that was meant; empty if it is about the whole Pod.
-        container: String,
-    },
-    /// What stands at a path that is no object's.
-    Page {
-        /// The `Content-Type` header.
-        content_type: &'static str,
-        /// What is sent.
-        body: String,
-    },
-    /// The watch is open; its events follow.
-    Watching,
-}
-
-/// The answer to one request.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    /// HTTP status code.
-    pub code: u16,
-    /// The body.
-    pub result: Result<Response, Status>,
-    /// Texts of the `Warning` headers.
-    pub warnings: Vec<String>,
-    /// Whether the store was written.
-    pub wrote: bool,
+    pub labels: BTreeMap<String, String>,
 }

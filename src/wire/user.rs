@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 
-use super::Impersonation;
+use crate::Impersonation;
 
 /// Members may do everything. Mirrors `user.SystemPrivilegedGroup`.
 pub const MASTERS: &str = "system:masters";

@@ -81,7 +81,7 @@ pub enum Subresource {
     PortForward,
     /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
     Finalize,
-    /// What Pods or nodes use, as the aggregated API `metrics.k8s.io` has it: see [`super::super::metrics`].
+    /// What Pods or nodes use, as the aggregated API `metrics.k8s.io` has it.
     Metrics,
 }
 
