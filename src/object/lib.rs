@@ -17,7 +17,8 @@
 //! - [`pod`], [`node`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
-//! - [`reader`]: reading what is stored; [`mod@field`]: where in an object something is wrong, and what.
+//! - [`reader`]: reading what is stored, for a check that looks at nothing else.
+//! - [`validation`]: where in an object something is wrong, and what; what names may look like.
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
 //! - [`nearest`]: what was meant by a word that nobody knows.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
@@ -36,7 +37,6 @@ pub mod discovery;
 pub mod ephemeral;
 pub mod event;
 pub mod explain;
-pub mod field;
 pub mod fields;
 pub mod glob;
 pub mod go_types;
@@ -66,6 +66,7 @@ pub mod template;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod validation;
 pub mod versions;
 pub mod volume;
 pub mod well_known;

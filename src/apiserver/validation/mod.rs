@@ -23,7 +23,7 @@
 use crate::object::status::Cause;
 use crate::object::{Kind, Object, Resource};
 
-pub use crate::object::field;
+pub use crate::object::validation::{field, internal, names};
 use crate::rules::apiextensions::{Version, definition};
 
 pub mod admission_policy;
@@ -42,11 +42,9 @@ pub mod ephemeral;
 pub mod event;
 pub mod handler;
 pub mod ingress;
-pub mod internal;
 mod job;
 pub mod limit_range;
 pub mod metadata;
-pub mod names;
 pub mod namespace;
 pub mod network_policy;
 pub mod node;

@@ -16,14 +16,6 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// What is said of a name that is no DNS label.
-pub const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
-    start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
-    '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-const DNS_1035_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
-    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
-    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-
 /// What is wrong with `key` as the key of a label or an annotation: nothing if it is a qualified name.
 pub fn check_label_key(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
@@ -107,34 +99,6 @@ fn is_dns_label(label: &str) -> bool {
         && !label.starts_with('-')
         && !label.ends_with('-')
         && label.bytes().all(|c| lower(c) || c == b'-')
-}
-
-/// What is wrong with `name` as a DNS label. Mirrors `IsDNS1123Label`.
-pub fn check_dns_label(name: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    if name.len() > NAME_LEN_MAX {
-        problems.push(format!("must be no more than {NAME_LEN_MAX} characters"));
-    }
-    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    if name.is_empty() || name.starts_with('-') || name.ends_with('-') || !name.bytes().all(inner) {
-        // A fine name but for its dots is told about those.
-        let why = if is_subdomain(name) { "must not contain dots" } else { DNS_LABEL };
-        problems.push(why.to_owned());
-    }
-    problems
-}
-
-/// What is wrong with `name` as a DNS label that begins with a letter. Mirrors `IsDNS1035Label`.
-pub fn check_dns_1035_label(name: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    if name.len() > NAME_LEN_MAX {
-        problems.push(format!("must be no more than {NAME_LEN_MAX} characters"));
-    }
-    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || name.ends_with('-') || !name.bytes().all(inner) {
-        problems.push(DNS_1035_LABEL.to_owned());
-    }
-    problems
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::object::field::below;
+use crate::object::validation::field::below;
 
 use super::schema::{Additional, Schema};
 

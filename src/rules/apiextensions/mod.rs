@@ -28,8 +28,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use serde_json::{Map, Value};
 
 use crate::object::definition::{is_true, kind_of};
-use crate::object::field::Problems;
 use crate::object::status::Cause;
+use crate::object::validation::field::Problems;
 use crate::object::{CustomKind, CustomObject, Kind, Object, Status};
 use crate::wire::{Request, Subresource};
 

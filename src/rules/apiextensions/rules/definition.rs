@@ -5,7 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::json;
 
-use crate::object::field::{Literal, Path, Problems};
+use crate::object::validation::field::{Literal, Path, Problems};
 use crate::rules::cel::Program;
 use crate::rules::cel::types::Type;
 

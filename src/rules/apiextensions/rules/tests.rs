@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::object::field::{Path, Problems};
+use crate::object::validation::field::{Path, Problems};
 use crate::object::{Kind, Object, custom};
 use crate::rules::apiextensions::structural;
 

@@ -3,16 +3,22 @@
 
 use std::net::IpAddr;
 
-use crate::object::Kind;
-pub use crate::object::selector::names::{check_dns_1035_label, check_dns_label};
-use crate::object::selector::names::{check_long_name, check_subdomain, is_subdomain};
+use crate::selector::names::{check_subdomain, is_subdomain};
 
 use super::field::{Path, Problems};
 
+/// The longest DNS label.
+const LABEL_LEN_MAX: usize = 63;
 /// The longest name in DNS.
 const SUBDOMAIN_LEN_MAX: usize = 253;
 /// The longest name of a container's port: an IANA service name.
 const PORT_NAME_LEN_MAX: usize = 15;
+const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
+    start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const DNS_1035_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const SEARCH_DOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' \
     or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
@@ -23,25 +29,32 @@ const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', foll
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
     or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-/// What is wrong with `name` as the name of an object of this kind. A prefix may end in a dash: `generateName`.
-pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
-    let masked;
-    let name = if prefix && name.len() > 1 && name.ends_with('-') {
-        masked = format!("{}a", &name[..name.len() - 1]);
-        &masked
-    } else {
-        name
-    };
-    match kind {
-        // A StatefulSet's name becomes the host name of its Pods.
-        Kind::Namespace | Kind::Service | Kind::StatefulSet => check_dns_label(name),
-        Kind::IPAddress => check_canonical_ip(name).into_iter().collect(),
-        Kind::ReplicationController => check_long_name(name),
-        Kind::Event | Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => {
-            check_path_segment(name)
-        }
-        _ => check_subdomain(name),
+/// What is wrong with `name` as a DNS label. Mirrors `IsDNS1123Label`.
+pub fn check_dns_label(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > LABEL_LEN_MAX {
+        problems.push(format!("must be no more than {LABEL_LEN_MAX} characters"));
     }
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    if name.is_empty() || name.starts_with('-') || name.ends_with('-') || !name.bytes().all(inner) {
+        // A fine name but for its dots is told about those.
+        let why = if is_subdomain(name) { "must not contain dots" } else { DNS_LABEL };
+        problems.push(why.to_owned());
+    }
+    problems
+}
+
+/// What is wrong with `name` as a DNS label that begins with a letter. Mirrors `IsDNS1035Label`.
+pub fn check_dns_1035_label(name: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if name.len() > LABEL_LEN_MAX {
+        problems.push(format!("must be no more than {LABEL_LEN_MAX} characters"));
+    }
+    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || name.ends_with('-') || !name.bytes().all(inner) {
+        problems.push(DNS_1035_LABEL.to_owned());
+    }
+    problems
 }
 
 /// What is wrong with `name` as a part of a URL. Mirrors `IsValidPathSegmentName`.
@@ -240,20 +253,6 @@ pub fn check_env_name(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::selector::names::DNS_LABEL;
-
-    #[test]
-    fn names_by_kind() {
-        #[rustfmt::skip]
-        let cases = [
-            (Kind::Pod, "web.1", false, true), (Kind::Pod, "Web", false, false), (Kind::Pod, "web-", false, false),
-            (Kind::Pod, "web-", true, true), (Kind::Namespace, "a.b", false, false), (Kind::Service, "1svc", false, true),
-            (Kind::ClusterRole, "system:node", false, true), (Kind::Role, "a/b", false, false), (Kind::Role, "..", false, false),
-        ];
-        for (kind, name, prefix, fine) in cases {
-            assert_eq!(check_object_name(kind, name, prefix).is_empty(), fine, "{kind} {name}");
-        }
-    }
 
     #[test]
     fn what_is_wrong_with_dns_labels() {
@@ -271,11 +270,6 @@ mod tests {
             assert_eq!(check_dns_label(name), wrong, "{name}");
         }
         assert_eq!(check_dns_1035_label(&long), [LONG]);
-        let longest = "a".repeat(254);
-        for (kind, unit) in [(Kind::ConfigMap, "characters"), (Kind::ReplicationController, "bytes")] {
-            let wrong = format!("must be no more than 253 {unit}");
-            assert_eq!(check_object_name(kind, &longest, false), [wrong], "{kind}");
-        }
         assert_eq!(check_search_domain(&"a".repeat(254)), ["must be no more than 253 characters"]);
     }
 
