@@ -33,8 +33,9 @@ use crate::object::{Object, Status};
 use crate::wire::{Response, User};
 
 use super::authentication::{Bearer, said_of};
+use super::pipeline::decoding::{clear_system_metadata, place_in_namespace};
 use super::validation::review as validation;
-use super::{ApiServer, Handling, Outcome, create, managed_fields};
+use super::{ApiServer, Handling, Outcome, managed_fields};
 use access::Access;
 
 pub mod access;
@@ -44,8 +45,8 @@ impl ApiServer {
     /// Answers a review, of whichever kind it is.
     pub(super) fn review(&mut self, handling: &mut Handling) -> Outcome {
         let mut asked = self.incoming(handling)?;
-        create::clear_system_metadata(&mut asked);
-        create::place_in_namespace(&mut asked, &handling.request.namespace)?;
+        clear_system_metadata(&mut asked);
+        place_in_namespace(&mut asked, &handling.request.namespace)?;
         let written = self.written_by_create(handling, &mut asked);
         let history = managed_fields::after(&self.definitions, &mut self.writers, None, &asked, written, handling.now);
         self.mutate(handling, None, &mut asked, None)?;
@@ -173,10 +174,7 @@ fn validate(asked: &Object) -> Result<(), Status> {
         return Ok(());
     }
     // The error is about a struct of the server's own, which does not know of which kind it is.
-    let mut status = Status::invalid(asked.kind(), "", causes);
-    status.message = status.message.replacen(asked.kind().info().kind, "", 1);
-    status.details.get_or_insert_default().kind.clear();
-    Err(status)
+    Err(Status::invalid_kind(asked.kind().info().group, "", "", causes))
 }
 
 fn of_somebody(spec: &SubjectAccessReviewSpec) -> Access<'_> {

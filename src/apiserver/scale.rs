@@ -17,6 +17,8 @@ use crate::rules::apiextensions::Version;
 use crate::rules::scale::{replicas, scale_of, set_replicas, to_json};
 
 use super::decode::Patched;
+use super::pipeline::decoding::check_place;
+use super::pipeline::write::Write;
 use super::{ApiServer, Handling, Outcome, decode};
 
 impl ApiServer {
@@ -25,26 +27,27 @@ impl ApiServer {
         let request = handling.request;
         let parent = self
             .stored(request.kind, &request.namespace, &request.name)
-            .map_err(|_| no_scale(request.kind, Status::not_found(request.kind, &request.name)))?;
+            .map_err(|_| not_found(request.kind, &request.name))?;
         let version = handling.custom.clone();
         let version = version.as_deref();
         let scale = scale_of(&parent, version)?;
         if request.verb == Verb::Get {
             return Ok((200, Response::Scale(Box::new(scale))));
         }
-        if let Body::Patch(Patch::Apply(config)) = &request.body {
+        let write = if let Body::Patch(Patch::Apply(config)) = &request.body {
             let paths = version.and_then(|version| version.scale.as_ref());
             let path = paths.map_or(".spec.replicas", |paths| &paths.spec_replicas_path);
             let (new, written) = self.applied(handling, &parent, &parent_config(request.kind, config, path))?;
-            let stored = self.store_update(handling, &parent, new, Some(written))?;
-            return Ok((200, Response::Scale(Box::new(scale_of(&stored, version)?))));
-        }
-        let wanted = wanted_scale(handling, &scale)?;
-        check_scale(&wanted, &parent)?;
-        let mut new = parent.clone();
-        new.meta_mut().resource_version.clone_from(&wanted.metadata.resource_version);
-        set_replicas(&mut new, version, replicas(&wanted));
-        let stored = self.store_update(handling, &parent, new, None)?;
+            Write::update_in_part(parent, new, Some(written))
+        } else {
+            let wanted = wanted_scale(handling, &scale)?;
+            check_scale(&wanted, &parent)?;
+            let mut new = parent.clone();
+            new.meta_mut().resource_version.clone_from(&wanted.metadata.resource_version);
+            set_replicas(&mut new, version, replicas(&wanted));
+            Write::update_in_part(parent, new, None)
+        };
+        let stored = self.write(handling, write)?.into_object();
         Ok((200, Response::Scale(Box::new(scale_of(&stored, version)?))))
     }
 }
@@ -65,20 +68,20 @@ pub fn with(
     Ok(after)
 }
 
-/// An error that speaks of the scale of a built-in kind and not of the object.
-fn no_scale(kind: Kind, mut status: Status) -> Status {
+/// Group and name of the resource that errors speak of: of a built-in kind the scale and not the object.
+fn resource(kind: Kind) -> (&'static str, String) {
     let info = kind.info();
-    if matches!(kind, Kind::Custom(_)) {
-        return status;
+    match kind {
+        Kind::Custom(_) => (info.group, info.plural.to_owned()),
+        // A ReplicationController has no group, and that of its scale is taken for it.
+        _ if info.group.is_empty() => ("autoscaling", format!("{}/scale", info.plural)),
+        _ => (info.group, format!("{}/scale", info.plural)),
     }
-    // A ReplicationController has no group, and that of its scale is taken for it.
-    let group = if info.group.is_empty() { "autoscaling" } else { info.group };
-    let scale = format!("{}/scale", info.plural);
-    status.message = status.message.replacen(&info.qualified_plural(), &format!("{scale}.{group}"), 1);
-    if let Some(details) = &mut status.details {
-        (details.kind, details.group) = (scale, group.to_owned());
-    }
-    status
+}
+
+fn not_found(kind: Kind, name: &str) -> Status {
+    let (group, resource) = resource(kind);
+    Status::not_found_as(group, &resource, name)
 }
 
 /// The scale that the request wants, of an object that has this one.
@@ -109,24 +112,20 @@ fn wanted_scale(handling: &mut Handling, scale: &Scale) -> Result<Scale, Status>
 /// Whether the scale is this object's and can be. Mirrors `ValidateScale`.
 fn check_scale(wanted: &Scale, parent: &Object) -> Result<(), Status> {
     let (meta, kind, name) = (&wanted.metadata, parent.kind(), parent.name());
-    super::update::check_place(meta, name, parent.namespace())?;
+    check_place(meta, name, parent.namespace())?;
     let replicas = replicas(wanted);
     if replicas < 0 {
         let message = format!("Invalid value: {replicas}: must be greater than or equal to 0");
         let cause = Cause { reason: "FieldValueInvalid".into(), message, field: "spec.replicas".into() };
-        let mut status = Status::invalid(kind, name, vec![cause]);
-        status.message = status.message.replacen(&kind.info().qualified_kind(), "Scale.autoscaling", 1);
-        if let Some(details) = &mut status.details {
-            (details.kind, details.group) = ("Scale".into(), "autoscaling".into());
-        }
-        return Err(status);
+        return Err(Status::invalid_kind("autoscaling", "Scale", name, vec![cause]));
     }
     let there = parent.meta().uid();
     match meta.uid() {
         uid if uid.is_empty() || uid == there => Ok(()),
         uid => {
             let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}");
-            Err(no_scale(kind, Status::conflict(kind, name, &why)))
+            let (group, resource) = resource(kind);
+            Err(Status::conflict_with(group, &resource, name, &why))
         }
     }
 }

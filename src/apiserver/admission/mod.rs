@@ -38,6 +38,7 @@ pub mod pod_security;
 pub mod pod_topology_labels;
 pub mod priority;
 pub mod resource_quota;
+pub mod row;
 pub mod runtime_class;
 pub mod service_account;
 pub mod storage_protection;
@@ -46,39 +47,65 @@ pub mod testing;
 
 pub use attributes::{Attributes, Mutate, Validate, ValidateDelete, Warn, forbidden};
 
-/// Mutating plugins in the server's order.
-pub const MUTATING: &[(&str, Mutate)] = &[
-    ("NamespaceLifecycle", namespace_lifecycle::admit),
-    ("LimitRanger", limit_ranger::admit),
-    ("ServiceAccount", service_account::admit),
-    ("NodeRestriction", node_restriction::admit),
-    ("TaintNodesByCondition", taint_nodes_by_condition::admit),
-    ("Priority", priority::admit),
-    ("DefaultTolerationSeconds", default_toleration_seconds::admit),
-    ("DefaultStorageClass", default_class::of_storage),
-    ("StorageObjectInUseProtection", storage_protection::admit),
-    ("RuntimeClass", runtime_class::admit),
-    ("DefaultIngressClass", default_class::of_ingress),
-    ("PodTopologyLabels", pod_topology_labels::admit),
+/// The names of plugins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "a plugin's name is its file's")]
+pub enum Plugin {
+    NamespaceLifecycle,
+    LimitRanger,
+    ServiceAccount,
+    NodeRestriction,
+    TaintNodesByCondition,
+    PodSecurity,
+    Priority,
+    DefaultTolerationSeconds,
+    PersistentVolumeClaimResize,
+    DefaultStorageClass,
+    StorageObjectInUseProtection,
+    RuntimeClass,
+    DefaultIngressClass,
+    PodTopologyLabels,
+    PodResizeValidator,
+    MutatingAdmissionPolicy,
+    ValidatingAdmissionPolicy,
+    ResourceQuota,
+}
+
+/// Mutating plugins in the server's order. They run as a [`row::Row`].
+pub const MUTATING: &[(Plugin, Mutate)] = &[
+    (Plugin::NamespaceLifecycle, namespace_lifecycle::admit),
+    (Plugin::LimitRanger, limit_ranger::admit),
+    (Plugin::ServiceAccount, service_account::admit),
+    (Plugin::NodeRestriction, node_restriction::admit),
+    (Plugin::TaintNodesByCondition, taint_nodes_by_condition::admit),
+    (Plugin::Priority, priority::admit),
+    (Plugin::DefaultTolerationSeconds, default_toleration_seconds::admit),
+    (Plugin::DefaultStorageClass, default_class::of_storage),
+    (Plugin::StorageObjectInUseProtection, storage_protection::admit),
+    (Plugin::RuntimeClass, runtime_class::admit),
+    (Plugin::DefaultIngressClass, default_class::of_ingress),
+    (Plugin::PodTopologyLabels, pod_topology_labels::admit),
 ];
 
 /// Validating plugins in the server's order.
-pub const VALIDATING: &[(&str, Validate)] = &[
-    ("LimitRanger", limit_ranger::validate),
-    ("ServiceAccount", service_account::validate),
-    ("PodSecurity", pod_security::validate),
-    ("Priority", priority::validate),
-    ("PersistentVolumeClaimResize", claim_resize::validate),
-    ("RuntimeClass", runtime_class::validate),
-    ("PodResizeValidator", pod_resize::validate),
+pub const VALIDATING: &[(Plugin, Validate)] = &[
+    (Plugin::LimitRanger, limit_ranger::validate),
+    (Plugin::ServiceAccount, service_account::validate),
+    (Plugin::PodSecurity, pod_security::validate),
+    (Plugin::Priority, priority::validate),
+    (Plugin::PersistentVolumeClaimResize, claim_resize::validate),
+    (Plugin::RuntimeClass, runtime_class::validate),
+    (Plugin::PodResizeValidator, pod_resize::validate),
 ];
 
 /// Plugins that warn of what was admitted.
 pub const WARNING: &[Warn] = &[pod_security::warnings];
 
 /// Plugins that see deletes.
-pub const DELETING: &[(&str, ValidateDelete)] =
-    &[("NamespaceLifecycle", namespace_lifecycle::admit_delete), ("NodeRestriction", node_restriction::admit_delete)];
+pub const DELETING: &[(Plugin, ValidateDelete)] = &[
+    (Plugin::NamespaceLifecycle, namespace_lifecycle::admit_delete),
+    (Plugin::NodeRestriction, node_restriction::admit_delete),
+];
 
 /// Plugins that see `pods/binding`. The node's zone and region go with the binding.
 pub fn admit_binding(binding: &mut Binding, reader: &dyn Reader) {
@@ -91,6 +118,6 @@ pub fn admit_token(request: &Request, reader: &dyn Reader) -> Result<(), Status>
 }
 
 /// The names of plugins, as a stage tells them.
-pub fn plugin_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
+pub fn plugin_names(names: impl Iterator<Item = Plugin>) -> String {
+    names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }

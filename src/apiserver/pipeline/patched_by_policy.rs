@@ -8,10 +8,10 @@
 
 use serde_json::{Value as Json, json};
 
+use crate::apiserver::Handling;
 use crate::apiserver::decode;
 use crate::apiserver::managed_fields::typed;
 use crate::apiserver::scale::with;
-use crate::apiserver::{ApiServer, Handling};
 use crate::object::fields::compare::set_of;
 use crate::object::fields::merge::merge;
 use crate::object::fields::{BuiltIn, List, Schema};
@@ -43,7 +43,7 @@ pub fn patched(
         Change::Apply(config) => (applied(handling, object, &config).map_err(Broken::Policy)?, config.to_string()),
         Change::Edit(operations) => (edited(handling, object, &operations)?, Json::Array(operations).to_string()),
     };
-    ApiServer::set_defaults(handling, &mut after);
+    handling.set_defaults(&mut after);
     Ok((after, said))
 }
 

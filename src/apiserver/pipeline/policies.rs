@@ -18,8 +18,8 @@ use crate::rules::policy::mutating::{Failure, Invocation};
 use crate::rules::policy::validating::{Bound, Notes, Objection};
 use crate::rules::question::Question;
 
-use super::mutating_admission::Rounds;
 use super::patched_by_policy::{Broken, patched};
+use super::rounds::Rounds;
 
 /// The name of the plugin that asks policies which may refuse.
 pub const VALIDATING: &str = "ValidatingAdmissionPolicy";

@@ -26,7 +26,7 @@ use crate::rules::webhook::hook::Hook;
 use crate::rules::webhook::{AdmissionResponse, Call};
 use crate::wire::FieldValidation;
 
-use super::mutating_admission::Rounds;
+use super::rounds::Rounds;
 
 /// Why a webhook's word does not let a request pass.
 enum Stopped {
@@ -164,7 +164,7 @@ fn applied(
         decode_patched(object.kind(), custom, &patched, Patched::Otherwise, (mode, &[])).map(|(after, _)| after)
     };
     let mut after = decoded.map_err(|status| broken(&status.message))?;
-    ApiServer::set_defaults(handling, &mut after);
+    handling.set_defaults(&mut after);
     let changed = after != *object;
     *object = after;
     Ok(changed)
