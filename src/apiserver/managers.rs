@@ -3,9 +3,9 @@
 
 use std::rc::Rc;
 
+use crate::object::Object;
 use crate::object::fields::history::Run;
 use crate::object::fields::{History, Managers, Operation};
-use crate::object::Object;
 use crate::wire::{Response, WatchEvent, WatchId};
 
 use super::managed_fields::{Written, play, sent_managers, shapes, writer};

@@ -11,9 +11,8 @@ use serde_json::{Value, json};
 use crate::object::patch;
 use crate::object::status::Cause;
 use crate::object::{Accessor, Kind, Object, Status};
-use crate::wire::{Body, FieldValidation, Patch, Response, Verb};
+use crate::wire::{Body, Patch, Response, Verb};
 
-use crate::rules::apiextensions::Version;
 use crate::rules::scale::{replicas, scale_of, set_replicas, to_json};
 
 use super::decode::Patched;
@@ -50,22 +49,6 @@ impl ApiServer {
         let stored = self.write(handling, write)?.into_object();
         Ok((200, Response::Scale(Box::new(scale_of(&stored, version)?))))
     }
-}
-
-/// The object with what a policy or webhook has made of its Scale.
-///
-/// # Errors
-/// That it is no Scale any more.
-pub fn with(
-    object: &Object,
-    version: Option<&Version>,
-    scale: &Value,
-    mode: FieldValidation,
-) -> Result<Object, Status> {
-    let (scale, _) = decode::patched_scale(scale, Patched::Otherwise, (mode, &[]))?;
-    let mut after = object.clone();
-    set_replicas(&mut after, version, replicas(&scale));
-    Ok(after)
 }
 
 /// Group and name of the resource that errors speak of: of a built-in kind the scale and not the object.

@@ -15,7 +15,7 @@ use crate::object::volume::claims_behind;
 use crate::object::{Accessor, Kind, Object, Pod};
 use crate::wire::{Request, Subresource, User, Verb};
 
-use super::{Attributes, exact_term};
+use super::attributes::{Attributes, exact_term};
 
 /// Where the heartbeat leases of nodes are.
 pub const NODE_LEASES: &str = "kube-node-lease";

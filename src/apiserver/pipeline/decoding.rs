@@ -3,12 +3,14 @@
 //! Mirrors the decoder of `endpoints/handlers/{create,update}.go`, and `rest.BeforeCreate` and `checkName` after it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
 
 use crate::apiserver::managed_fields::Written;
 use crate::apiserver::{ApiServer, Handling, decode};
 use crate::object::{Object, Status};
-use crate::rules::apiextensions;
-use crate::wire::Body;
+use crate::rules::apiextensions::{self, Version};
+use crate::rules::scale::{replicas, set_replicas};
+use crate::wire::{Body, FieldValidation};
 
 use super::write::{Create, Write};
 
@@ -139,4 +141,20 @@ pub(in crate::apiserver) fn dedup_owner_references(handling: &mut Handling, obje
     ));
     let once = (0..owners.len()).filter(|i| !again(*i)).map(|i| owners[i].clone()).collect();
     object.meta_mut().owner_references = Some(once);
+}
+
+/// The object with what a policy or webhook has made of its Scale.
+///
+/// # Errors
+/// That it is no Scale any more.
+pub(super) fn scaled(
+    object: &Object,
+    version: Option<&Version>,
+    scale: &Value,
+    mode: FieldValidation,
+) -> Result<Object, Status> {
+    let (scale, _) = decode::patched_scale(scale, decode::Patched::Otherwise, (mode, &[]))?;
+    let mut after = object.clone();
+    set_replicas(&mut after, version, replicas(&scale));
+    Ok(after)
 }

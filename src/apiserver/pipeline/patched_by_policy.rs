@@ -11,7 +11,6 @@ use serde_json::{Value as Json, json};
 use crate::apiserver::Handling;
 use crate::apiserver::decode;
 use crate::apiserver::managed_fields::typed;
-use crate::apiserver::scale::with;
 use crate::object::fields::compare::set_of;
 use crate::object::fields::merge::merge;
 use crate::object::fields::{BuiltIn, List, Schema};
@@ -22,6 +21,8 @@ use crate::rules::json_patch::{self, Rejected};
 use crate::rules::policy::compiled::Patch;
 use crate::rules::policy::patch::Change;
 use crate::rules::scale;
+
+use super::decoding::scaled;
 use crate::wire::FieldValidation;
 
 /// Why a change cannot be made.
@@ -51,7 +52,7 @@ fn applied(handling: &Handling, object: &Object, config: &Json) -> Result<Object
     let (kind, custom) = (object.kind(), handling.custom.as_deref());
     if scale::is_asked(handling.request) {
         let merged = patch::merge(scale::seen(handling.request, custom, object), config);
-        let scaled = with(object, custom, &merged, FieldValidation::Strict);
+        let scaled = scaled(object, custom, &merged, FieldValidation::Strict);
         return scaled.map_err(|status| format!("error applying patch: {}", status.message));
     }
     let mut config = config.clone();
@@ -111,7 +112,7 @@ fn edited(handling: &Handling, object: &Object, operations: &[Json]) -> Result<O
         Err(why) => return Err(Broken::Policy(format!("JSONPath: {why}"))),
     };
     if of_scale {
-        return with(object, custom, &patched, FieldValidation::Strict).map_err(Broken::Request);
+        return scaled(object, custom, &patched, FieldValidation::Strict).map_err(Broken::Request);
     }
     // An object of a kind that a user has defined has any field here; what its schema has not is cut off later.
     let mode = if custom.is_some() { FieldValidation::Ignore } else { FieldValidation::Strict };

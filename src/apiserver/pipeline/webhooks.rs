@@ -17,13 +17,14 @@
 use crate::apiserver::admission::forbidden;
 use crate::apiserver::decode::{Patched, decode_patched};
 use crate::apiserver::waiting::waiting;
-use crate::apiserver::{ApiServer, Handling, scale};
+use crate::apiserver::{ApiServer, Handling};
 use crate::object::{Object, Status};
-use crate::rules;
-use crate::rules::json_patch;
 use crate::rules::question::Question;
 use crate::rules::webhook::hook::Hook;
 use crate::rules::webhook::{AdmissionResponse, Call};
+use crate::rules::{json_patch, scale};
+
+use super::decoding::scaled;
 use crate::wire::FieldValidation;
 
 use super::rounds::Rounds;
@@ -155,11 +156,11 @@ fn applied(
         return Err(broken(&format!("admission webhook {:?} {WHY}", hook.name)));
     };
     let custom = handling.custom.as_deref();
-    let seen = rules::scale::seen(handling.request, custom, object);
+    let seen = scale::seen(handling.request, custom, object);
     let patched = json_patch::patched(seen, &response.patch).map_err(|why| broken(&why.to_string()))?;
     let mode = FieldValidation::Ignore;
-    let decoded = if rules::scale::is_asked(handling.request) {
-        scale::with(object, custom, &patched, mode)
+    let decoded = if scale::is_asked(handling.request) {
+        scaled(object, custom, &patched, mode)
     } else {
         decode_patched(object.kind(), custom, &patched, Patched::Otherwise, (mode, &[])).map(|(after, _)| after)
     };

@@ -6,9 +6,9 @@ use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
+use super::message::{HttpRequest, with_empty_details};
 use super::options::{self, Query, cause, invalid_options};
 use super::path::Shape;
-use super::{HttpRequest, with_empty_details};
 use crate::apiserver::decode;
 use crate::apiserver::subresources::binding_of;
 use crate::object::json::{self, Json};

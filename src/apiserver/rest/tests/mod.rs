@@ -1,9 +1,11 @@
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
 use super::*;
 use crate::apiserver::ApiServer;
 use crate::object::time::Instant;
-use crate::wire::WatchId;
+use crate::wire::{User, WatchId};
 
 mod pods;
 mod tables;

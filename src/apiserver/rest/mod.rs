@@ -5,6 +5,7 @@
 //! connection, or `kubectl --raw`, calls [`call`], hands the request to the API server, and sends what [`respond`] makes of
 //! the answer. A watch goes on with one [`watch_line`] an event.
 //!
+//! - [`message`]: a raw request, and what it came to mean.
 //! - [`path`]: which kind, object and part `/apis/apps/v1/namespaces/default/deployments/web/scale` is.
 //! - [`options`]: what follows the question mark.
 //! - [`body`]: objects, patches, and the bodies of subresources.
@@ -17,78 +18,24 @@
 //! another protocol (`pods/exec`). A request that is refused here for its media type is refused before
 //! it is authorised, the other way round than in a real server.
 
-use std::rc::Rc;
-
-use crate::object::status::{Details, Reason};
+use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Status};
-use crate::wire::{Answer, Connection, Request, Subresource, User, Verb, WatchEvent};
+use crate::wire::{Answer, Request, Verb, WatchEvent};
 
 use super::printers::{Include, View};
 
 pub mod body;
 pub mod encode;
 pub mod headers;
+mod message;
 pub mod options;
 pub mod path;
 pub mod uri;
 
 pub use encode::HttpAnswer;
-
-/// A raw request.
-#[derive(Clone, Debug, Default)]
-pub struct HttpRequest<'a> {
-    /// `GET`, `POST` …
-    pub method: &'a str,
-    /// Path and query.
-    pub target: &'a str,
-    /// The `Content-Type` header, empty if missing.
-    pub content_type: &'a str,
-    /// The `Accept` header, empty if missing.
-    pub accept: &'a str,
-    /// What was sent.
-    pub body: &'a str,
-    /// Who asks; none if the credentials are wrong.
-    pub user: Option<Rc<User>>,
-    /// How it came, if by the network.
-    pub connection: Option<Rc<Connection>>,
-}
-
-/// A request that made sense, and how its answer shall look.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// For [`super::ApiServer::handle`].
-    pub request: Request,
-    /// The format of the answer.
-    pub format: Format,
-}
-
-impl Call {
-    /// Whether the client wants to be connected to a Pod.
-    pub fn is_connection(&self) -> bool {
-        self.request.subresource.is_some_and(Subresource::is_connection)
-    }
-}
-
-/// Who wants to be connected must say with which protocol to go on, which a plain request does not.
-pub fn upgrade_required() -> Status {
-    Status::bad_request("Upgrade request required")
-}
-
-/// The formats of answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
-    /// `application/json`
-    #[default]
-    Json,
-    /// `application/yaml`
-    Yaml,
-    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`super::printers`] make of it.
-    Table(Include),
-    /// `…;as=PartialObjectMetadata;…`: nothing of an object but its metadata.
-    Metadata,
-    /// `…;as=PartialObjectMetadataList;…`: nothing of a list's objects but their metadata.
-    MetadataList,
-}
+pub(super) use encode::{NOT_FOUND, TEXT};
+use message::with_empty_details;
+pub use message::{Call, Format, HttpRequest, upgrade_required};
 
 /// What the raw request asks for, or the answer that ends it at once. `known` are the kinds that users have defined.
 pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
@@ -147,11 +94,6 @@ pub fn watch_line(call: &Call, event: &WatchEvent, first: bool, view: View) -> O
 
 fn refuse(status: Status) -> HttpAnswer {
     HttpAnswer::status(&status, Format::Json)
-}
-
-/// Errors of the HTTP layer itself have details, but nothing in them.
-fn with_empty_details(reason: Reason, message: impl Into<String>) -> Status {
-    Status { details: Some(Box::new(Details::default())), ..Status::new(reason, message) }
 }
 
 /// A list or watch by `metadata.name` is authorised like a request for that object.
