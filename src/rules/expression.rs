@@ -3,8 +3,9 @@
 
 use std::sync::LazyLock;
 
-use super::cel::check::Names;
-use super::cel::eval::{Activation, Budget};
+use super::cel::eval::Activation;
+use super::cel::failure::Budget;
+use super::cel::types::Names;
 use super::cel::types::Type;
 use super::cel::{Failure, Program, Value, structs};
 

@@ -293,9 +293,3 @@ fn with_rules(props: &JSONSchemaProps) -> Schema {
 }
 
 const STATUS: &str = "status";
-
-/// The cause of a value that stands where it may not.
-fn invalid(field: &str, value: &Value, why: &str) -> Cause {
-    let message = format!("Invalid value: {value}: {why}");
-    Cause { reason: "FieldValueInvalid".into(), message, field: field.into() }
-}

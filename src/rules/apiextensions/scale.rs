@@ -7,10 +7,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde_json::{Map, Value};
 
 use crate::object::meta::scale_metadata;
+use crate::object::status::Cause;
 use crate::object::validation::field::Problems;
 use crate::object::{CustomObject, Status};
-
-use super::invalid;
 
 /// `autoscaling/v1 Scale` of an object.
 pub fn scale_of(object: &CustomObject, paths: &CustomResourceSubresourceScale) -> Result<Scale, Status> {
@@ -66,4 +65,10 @@ fn find<'a>(content: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let mut names = steps(path);
     let first = content.get(names.next()?)?;
     names.try_fold(first, |value, name| value.get(name))
+}
+
+/// The cause of a value that stands where it may not.
+fn invalid(field: &str, value: &Value, why: &str) -> Cause {
+    let message = format!("Invalid value: {value}: {why}");
+    Cause { reason: "FieldValueInvalid".into(), message, field: field.into() }
 }

@@ -11,7 +11,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use regex::Regex;
 use serde_json::Value;
 
-use super::rules::Rule;
+use super::rules::rule::Rule;
 
 /// What is known of one value.
 #[derive(Clone, Debug, Default)]

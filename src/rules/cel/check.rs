@@ -10,10 +10,7 @@ use super::library::{self, Overload};
 use super::report::Wrong;
 use super::structs;
 use super::tree::{Field, Fold, Is, Node};
-use super::types::{Letters, Type, UNKNOWN};
-
-/// The names that an expression may use, with their types.
-pub type Names = Vec<(String, Type)>;
+use super::types::{Letters, Names, Type, UNKNOWN};
 
 /// The type of `node`, or all that is wrong with it. Calls of functions that are named with
 /// points (`optional.of`) are made plain calls of that name on the way.

@@ -17,7 +17,9 @@
 //! protocol buffers. Costs are counted in cel-go's units but not always to the same number.
 
 pub mod check;
+pub mod duration;
 pub mod eval;
+pub mod failure;
 pub mod library;
 pub mod macros;
 pub mod parse;
@@ -30,9 +32,11 @@ pub mod value;
 #[cfg(test)]
 mod tests;
 
-use check::Names;
-use eval::{Activation, Budget, Run};
+use eval::{Activation, Run};
+use failure::Budget;
+pub use failure::Failure;
 use tree::{Is, Node};
+use types::Names;
 use types::Type;
 pub use value::Value;
 
@@ -45,17 +49,6 @@ pub struct Program {
     root: Node,
     /// What it evaluates to.
     pub gives: Type,
-}
-
-/// Why an expression came to no value. What the text is decides what the caller says around it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// `no such key: x`, `division by zero` …
-    #[error("{0}")]
-    Error(String),
-    /// The budget was spent.
-    #[error("operation cancelled: actual cost limit exceeded")]
-    Cost,
 }
 
 impl Program {

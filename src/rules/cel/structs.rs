@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::check::Names;
-use super::library::go_duration;
+use super::duration::go_duration;
+use super::types::Names;
 use super::types::Type;
 use super::value::{Key, Value};
 use crate::object::base64;

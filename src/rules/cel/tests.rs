@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::eval::{Activation, Budget};
+use super::eval::Activation;
+use super::failure::Budget;
 use super::*;
 
 fn names() -> Names {

@@ -190,3 +190,6 @@ impl fmt::Display for Type {
         }
     }
 }
+
+/// The names that an expression may use, with their types.
+pub type Names = Vec<(String, Type)>;

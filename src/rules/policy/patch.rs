@@ -4,7 +4,8 @@
 use serde_json::{Value as Json, json};
 
 use crate::rules::cel::Value;
-use crate::rules::cel::eval::{Activation, Budget};
+use crate::rules::cel::eval::Activation;
+use crate::rules::cel::failure::Budget;
 use crate::rules::cel::structs::{self, Struct};
 use crate::rules::expression::{Expression, said};
 

@@ -10,7 +10,8 @@ use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBindin
 
 use crate::object::status::Reason;
 use crate::rules::cel::Value;
-use crate::rules::cel::eval::{Activation, Budget};
+use crate::rules::cel::eval::Activation;
+use crate::rules::cel::failure::Budget;
 use crate::rules::expression::{hold, said};
 use crate::rules::question::Question;
 

@@ -17,8 +17,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::object::CustomObject;
 use crate::object::status::Cause;
-use crate::rules::cel::check::Names;
-use crate::rules::cel::eval::{Activation, Budget};
+use crate::rules::cel::eval::Activation;
+use crate::rules::cel::failure::Budget;
+use crate::rules::cel::types::Names;
 use crate::rules::cel::types::Type;
 use crate::rules::cel::{Failure, Program, Value};
 
@@ -27,16 +28,9 @@ use super::schema::{Additional, Schema};
 
 pub mod definition;
 pub mod model;
+pub mod rule;
 
-/// A rule, ready to be asked.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    said: ValidationRule,
-    program: Program,
-    message: Option<Program>,
-    /// Where a problem is told of, below the value; empty: at the value.
-    at: String,
-}
+use rule::Rule;
 
 /// The names that a rule may use about a value of this type.
 fn names(of: &Type, rule: &ValidationRule) -> Names {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::object::{CustomObject, base64};
 use crate::rules::cel::Value;
-use crate::rules::cel::library::parse_duration;
+use crate::rules::cel::duration::parse_duration;
 use crate::rules::cel::parse::RESERVED;
 use crate::rules::cel::types::Type;
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::time::{go_duration, parse_duration};
-use super::{Found, Value, error, fails, ok};
+use super::found::{Found, fails, ok};
+use crate::rules::cel::duration::{go_duration, parse_duration};
+use crate::rules::cel::failure::{Failure, error};
+use crate::rules::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "dyn(A) dyn",
@@ -122,7 +124,7 @@ fn uint(value: &Value) -> Found {
     }
 }
 
-fn shown(value: &Value) -> Option<Result<String, super::Failure>> {
+fn shown(value: &Value) -> Option<Result<String, Failure>> {
     Some(Ok(match value {
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),

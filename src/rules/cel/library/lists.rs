@@ -4,8 +4,10 @@
 
 use std::cmp::Ordering;
 
+use super::found::{Found, fails, ok};
 use super::operators::add;
-use super::{Budget, Failure, Found, Value, fails, ok};
+use crate::rules::cel::failure::{Budget, Failure};
+use crate::rules::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "size(list(A)) int",

@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::Failure;
-use super::eval::{Budget, error, no_such_overload};
+use super::failure::{Budget, Failure, error, no_such_overload};
 use super::types::Type;
 use super::value::{Key, Value};
 
 mod convert;
+mod found;
 mod jsonpatch;
 mod lists;
 mod network;
@@ -21,18 +21,8 @@ mod quantity;
 mod strings;
 mod time;
 
+pub use found::Overload;
 pub use jsonpatch::ESCAPE_KEY;
-pub use time::{go_duration, parse_duration};
-
-/// One way to call a function.
-pub struct Overload {
-    /// Whether it is a method; the target is the first that it takes.
-    pub member: bool,
-    /// What it takes.
-    pub takes: Vec<Type>,
-    /// What it gives.
-    pub gives: Type,
-}
 
 /// Every way to call a function, by its name.
 static OVERLOADS: LazyLock<BTreeMap<&str, Vec<Overload>>> = LazyLock::new(|| {
@@ -181,15 +171,4 @@ pub fn at(of: &Value, key: &Value) -> Result<Value, Failure> {
         },
         _ => Err(no_such_overload()),
     }
-}
-
-/// What a function of the library comes to; none if it is not one of this file, or the values do not fit it.
-type Found = Option<Result<Value, Failure>>;
-
-fn ok(value: Value) -> Found {
-    Some(Ok(value))
-}
-
-fn fails(text: impl Into<String>) -> Found {
-    Some(Err(error(text.into())))
 }

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::{Found, Value, fails, ok};
+use super::found::{Found, fails, ok};
+use crate::rules::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "ip(string) ip",

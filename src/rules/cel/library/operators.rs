@@ -4,7 +4,10 @@ use std::cmp::Ordering;
 
 use jiff::SignedDuration;
 
-use super::{Budget, Found, Overload, Type, Value, error, fails, ok};
+use super::found::{Found, Overload, fails, ok};
+use crate::rules::cel::failure::{Budget, error};
+use crate::rules::cel::types::Type;
+use crate::rules::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "_==_(A, A) bool",

@@ -2,7 +2,8 @@
 
 use crate::object::quantity::{Amount, Format};
 
-use super::{Found, Value, fails, ok};
+use super::found::{Found, fails, ok};
+use crate::rules::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "quantity(string) quantity",

@@ -4,7 +4,9 @@
 
 use regex::Regex;
 
-use super::{Budget, Failure, Found, Value, error, fails, ok};
+use super::found::{Found, fails, ok};
+use crate::rules::cel::failure::{Budget, Failure, error};
+use crate::rules::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "size(string) int",
