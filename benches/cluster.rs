@@ -231,7 +231,7 @@ fn virtual_day(name: &str) {
     let nodes = (1..=10).map(NodeConfig::numbered).collect();
     let mut cluster = Cluster::start(Config { nodes, ..Config::default() });
     cluster.engine.keep_notes(false);
-    let (memory, steps, revision) = (resident(), cluster.engine.steps(), cluster.engine.api.store.revision());
+    let (memory, steps, revision) = (resident(), cluster.engine.steps(), cluster.engine.server.api.store.revision());
     let (begin, cpu) = (Instant::now(), cpu_time());
     let refused = Rc::new(Cell::new(0));
     let (count, client) = (refused.clone(), cluster.user.clone());
@@ -249,7 +249,7 @@ fn virtual_day(name: &str) {
         "{name}: {} Running, {steps} events, {} writes, {:.1} s, {:.1} s of CPU, {:.0} events a CPU second, peak {:.0} MiB, \
          {:.0} MiB more in the end, {} refused",
         count_running(&cluster),
-        cluster.engine.api.store.revision() - revision,
+        cluster.engine.server.api.store.revision() - revision,
         wall.as_secs_f64(),
         cpu.as_secs_f64(),
         steps as f64 / cpu.as_secs_f64(),
@@ -271,7 +271,7 @@ fn count_running(cluster: &Cluster) -> usize {
         let status = Pod::from_object(object).and_then(|pod| pod.status.as_ref());
         status.and_then(|status| status.phase.as_deref()) == Some("Running")
     };
-    cluster.engine.api.store.prefix("/registry/pods/").filter(|(_, entry)| running(&entry.value)).count()
+    cluster.engine.server.api.store.prefix("/registry/pods/").filter(|(_, entry)| running(&entry.value)).count()
 }
 
 fn millis(duration: Duration) -> f64 {

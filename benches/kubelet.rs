@@ -9,8 +9,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use kubestep::apiserver::ApiServer;
+use kubestep::apiserver::host::{Engine, Host};
 use kubestep::client::Client;
-use kubestep::engine::{ActorId, Engine, Step, What};
+use kubestep::engine::{ActorId, Step, What};
 use kubestep::node::cni::Plugins;
 use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 
 fn main() {
     let (nodes, pods) = (500, 10_000);
-    let mut engine = Engine::new(ApiServer::new(0), 0);
+    let mut engine = Engine::new(Host::new(ApiServer::new(0)), 0);
     engine.keep_notes(false);
     write_what_must_be_there(&mut engine);
     let runtimes: Vec<ActorId> = (0..nodes).map(|n| start_node(&mut engine, n)).collect();
@@ -63,7 +64,7 @@ fn write_what_must_be_there(engine: &mut Engine) {
         let kind = Kind::from_manifest("v1", manifest["kind"].as_str().unwrap_or_default()).expect("a known kind");
         let object = kind.decode(manifest).expect("a literal object is whole");
         let request = Request::create(Rc::new(User::admin()), object);
-        let answer = engine.api.handle(&request, None, engine.now()).answer;
+        let answer = engine.server.api.handle(&request, None, engine.now()).answer;
         answer.result.expect("a literal object is valid");
     }
 }

@@ -8,12 +8,12 @@ pub use kubestep_object as object;
 
 pub use kubestep_wire as wire;
 
+pub use kubestep_engine as engine;
+
+pub use kubestep_client as client;
+
 pub mod store;
 
 pub mod rules;
 
 pub mod apiserver;
-
-pub mod engine;
-
-pub mod client;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config};
-use kubestep::engine::{Engine, Note, Step, What};
+use kubestep::engine::{Note, Step, What};
 use kubestep::object::event::Event;
 use kubestep::object::{Object, Pod, Resource};
 use kubestep::wire::{Binding, Body, DeleteOptions, Patch, Verb};

@@ -20,7 +20,7 @@ fn settle(session: &mut Session) {
 
 /// How many Pods of the Deployment are available, as its status says.
 fn available(session: &Session) -> i32 {
-    let entry = session.cluster.engine.api.store.get("/registry/deployments/default/web");
+    let entry = session.cluster.engine.server.api.store.get("/registry/deployments/default/web");
     match entry.map(|entry| &entry.value) {
         Some(Object::Deployment(web)) => web.status.as_ref().and_then(|s| s.available_replicas).unwrap_or(0),
         _ => 0,
@@ -71,7 +71,7 @@ fn a_killed_container_is_started_again() {
     for (verb, reason) in [("kill", "Error"), ("oom", "OOMKilled")] {
         let mut session = session();
         settle(&mut session);
-        let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+        let pods = session.cluster.engine.server.api.store.prefix("/registry/pods/default/");
         let pod = pods.map(|(_, entry)| entry.value.name().to_owned()).next().expect("there is a Pod");
         session.act(&format!("{verb} {pod}")).expect("its container runs");
         settle(&mut session);

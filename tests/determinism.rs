@@ -6,12 +6,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use kubestep::apiserver::host::Engine;
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::properties;
 use kubestep::debugger::properties::own::{self, Stated};
 use kubestep::debugger::record::Record;
-use kubestep::engine::{Engine, Step};
+use kubestep::engine::Step;
 
 mod skip;
 mod threads;

@@ -17,7 +17,7 @@ fn session(seed: u64) -> Session {
 /// Holder and transitions of a component's Lease.
 fn lease(session: &Session, component: &str) -> (String, i32) {
     let key = format!("/registry/leases/kube-system/{component}");
-    let Some(Object::Lease(lease)) = session.cluster.engine.api.store.get(&key).map(|entry| &entry.value) else {
+    let Some(Object::Lease(lease)) = session.cluster.engine.server.api.store.get(&key).map(|entry| &entry.value) else {
         return (String::new(), -1);
     };
     let spec = lease.spec.clone().unwrap_or_default();

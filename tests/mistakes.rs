@@ -215,7 +215,7 @@ fn a_slice_that_lies_is_found_out() {
             return;
         }
         applied = true;
-        let entries = cluster.engine.api.store.prefix("/registry/pods/default/");
+        let entries = cluster.engine.server.api.store.prefix("/registry/pods/default/");
         let pods: Vec<_> = entries.map(|(_, entry)| entry.value.clone()).collect();
         let (name, uid) = (pods[0].name(), pods[0].meta().uid.clone().unwrap_or_default());
         let mut files = (*cluster.kubectl.files).clone();

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, ServiceAccount};
+use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::engine::{Engine, Step, What};
-use kubestep::object::{Object, Pod, Resource, Status};
-use kubestep::wire::{Body, DeleteOptions, Patch};
+use kubestep::engine::{Step, What};
+use kubestep::object::{Object, Pod, Resource};
+use kubestep::wire::{Body, DeleteOptions, Error, Patch};
 use world::{Observer, answered, resource};
 
 mod world;
@@ -65,7 +66,7 @@ impl World {
         self.call(|client| async move { client.create(object).await }).expect("the object is valid");
     }
 
-    fn get<T: Resource>(&mut self, namespace: &str, name: &str) -> Result<Arc<T>, Status> {
+    fn get<T: Resource>(&mut self, namespace: &str, name: &str) -> Result<Arc<T>, Error> {
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
         self.call(move |client| async move { client.get::<T>(&namespace, &name).await })
     }

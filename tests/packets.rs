@@ -293,7 +293,7 @@ timeline:
 
 /// Address and Pod of every endpoint that a slice calls ready.
 fn ready_endpoints(cluster: &Cluster) -> Vec<(String, String)> {
-    let slices = cluster.engine.api.store.prefix("/registry/endpointslices/default/");
+    let slices = cluster.engine.server.api.store.prefix("/registry/endpointslices/default/");
     let mut ready = Vec::new();
     for slice in slices.map(|(_, entry)| entry.value.to_json()) {
         for endpoint in slice["endpoints"].as_array().into_iter().flatten() {
@@ -383,7 +383,9 @@ timeline:
         assert_eq!(said.matches("default/there on node-2 answers GET /").count(), 2, "seed {seed}: {said}");
         assert!(!said.contains("via 172.18.0.11"), "the route of a deleted node stays: {said}");
         let object = |kind, namespace, name| {
-            Reader::get(&cluster.engine.api.store, kind, namespace, name).unwrap_or_else(|| panic!("{name}")).to_json()
+            Reader::get(&cluster.engine.server.api.store, kind, namespace, name)
+                .unwrap_or_else(|| panic!("{name}"))
+                .to_json()
         };
         for (pod, node) in [("here", "node-1"), ("there", "node-2")] {
             let range = object(Kind::Node, "", node)["spec"]["podCIDR"].as_str().map(str::to_owned).unwrap_or_default();

@@ -101,7 +101,7 @@ fn a_lost_watch_is_waited_for() {
     session.go(&mut Goal::Quiet, 50_000);
     let act = |session: &mut Session, line: &str| drop(session.act(line).unwrap_or_else(|e| panic!("{line}: {e}")));
     let late = |session: &Session| {
-        let late = session.cluster.engine.api.store.get("/registry/pods/default/late");
+        let late = session.cluster.engine.server.api.store.get("/registry/pods/default/late");
         late.map(|entry| entry.value.to_json())
     };
     act(&mut session, "type kubectl run late --image=nginx:1.27");

@@ -11,12 +11,13 @@ use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::authorization::bootstrap;
+use kubestep::apiserver::host::failing::{Failing, Failure};
+use kubestep::apiserver::host::{Engine, Host};
 use kubestep::bugs;
 use kubestep::client::Client;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::failing::{Failing, Failure};
-use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, Pending, What};
+use kubestep::engine::{Actor, ActorId, Delivery, Note, Pending, What};
 use kubestep::object::event::Event;
 use kubestep::object::pod::status::PodStatus;
 use kubestep::object::reader::Reader;
@@ -59,7 +60,7 @@ fn write_what_must_be_there(engine: &mut Engine) {
     }
     for object in objects.into_iter().chain(bootstrap::objects().iter().cloned()) {
         let request = Request::create(Rc::new(User::admin()), object);
-        let answer = engine.api.handle(&request, None, engine.now()).answer;
+        let answer = engine.server.api.handle(&request, None, engine.now()).answer;
         assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
     }
 }
@@ -77,7 +78,7 @@ struct World {
 impl World {
     /// With nodes of 4 CPUs in zones a, b and c.
     fn with_nodes(count: usize) -> World {
-        let mut engine = Engine::new(ApiServer::new(0), 0);
+        let mut engine = Engine::new(Host::new(ApiServer::new(0)), 0);
         write_what_must_be_there(&mut engine);
         let user = engine.add(Rc::new(Nobody));
         let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);
@@ -293,7 +294,7 @@ fn a_pod_picks_its_profile_by_name() {
 
 /// All objects of a kind.
 fn listed<T: Resource>(cluster: &Cluster) -> Vec<T> {
-    let all = Reader::list(&cluster.engine.api.store, T::kind(), "");
+    let all = Reader::list(&cluster.engine.server.api.store, T::kind(), "");
     all.iter().filter_map(|object| T::from_object(object)).map(|object| (**object).clone()).collect()
 }
 
@@ -388,7 +389,13 @@ fn if_a_victim_cannot_be_deleted_the_preemptor_is_tried_again() {
     world.sent.clear();
     for verb in ["delete", "patch"] {
         let (component, verb) = ("kube-scheduler".to_owned(), verb.to_owned());
-        world.engine.fail(Failure { component, verb, kind: Some(Kind::Pod), how: Failing::InternalError, times: 1 });
+        world.engine.server.fail(Failure {
+            component,
+            verb,
+            kind: Some(Kind::Pod),
+            how: Failing::InternalError,
+            times: 1,
+        });
     }
     world.create(asking("vip", "1", ", priorityClassName: vip"));
     let sent = world.take_sent();
@@ -428,7 +435,7 @@ fn a_refused_binding_is_told() {
     let request = world.client.parts::<Pod>(Verb::Create, "default", "web", Body::Binding(binding));
     let request = Request { subresource: Some(Subresource::Binding), ..request };
     // Asked directly, so that no notification goes out.
-    assert!(world.engine.api.handle(&request, None, world.engine.now()).answer.result.is_ok());
+    assert!(world.engine.server.api.handle(&request, None, world.engine.now()).answer.result.is_ok());
     let sent = world.take_sent();
     let error = "running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods/binding \"web\": pod web is already assigned to node \"other\"";
     assert_eq!(sent[..2], ["bind web to node-1".to_owned(), format!("event FailedScheduling: {error}")]);
@@ -496,7 +503,7 @@ impl Plugin for Unfinished {
 
 #[test]
 fn a_plugin_that_panics_costs_its_pod_the_attempt_and_no_more() {
-    let mut engine = Engine::new(ApiServer::new(0), 0);
+    let mut engine = Engine::new(Host::new(ApiServer::new(0)), 0);
     write_what_must_be_there(&mut engine);
     let user = engine.add(Rc::new(Nobody));
     let client = Client::new(engine.hub().clone(), user, Rc::new(User::admin()), 100_000, 100_000);

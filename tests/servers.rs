@@ -108,7 +108,7 @@ fn who_says_what_they_have_seen_never_sees_less() {
 }
 
 fn pods_in_store(session: &Session) -> BTreeMap<Key, u64> {
-    let entries = session.cluster.engine.api.store.prefix("/registry/pods/");
+    let entries = session.cluster.engine.server.api.store.prefix("/registry/pods/");
     entries.map(|(_, entry)| (Key::of(&entry.value), entry.mod_revision)).collect()
 }
 

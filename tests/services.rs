@@ -38,7 +38,7 @@ fn typed(lines: &[&str]) -> Cluster {
 
 fn objects(cluster: &Cluster, prefix: &str) -> Vec<Value> {
     let prefix = format!("/registry/{prefix}/default/");
-    let entries = cluster.engine.api.store.prefix(&prefix);
+    let entries = cluster.engine.server.api.store.prefix(&prefix);
     entries.map(|(_, entry)| entry.value.to_json()).collect()
 }
 
@@ -455,7 +455,7 @@ fn the_mirroring_controller_looks_at_endpoints_of_selected_pods_only_when_they_c
 #[test]
 fn addresses_are_objects_that_come_and_go_with_their_service() {
     let list = |cluster: &Cluster| -> Vec<String> {
-        let entries = cluster.engine.api.store.prefix("/registry/ipaddresses/");
+        let entries = cluster.engine.server.api.store.prefix("/registry/ipaddresses/");
         entries.map(|(_, entry)| entry.value.name().to_owned()).collect()
     };
     let made = ["kubectl create service clusterip a --tcp=80 --clusterip=10.96.0.50", "sleep 1"];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use kubestep::apiserver::host::control::stop_server;
 use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
@@ -47,7 +48,7 @@ fn several_api_servers_ask_the_same_webhook() {
         }
         let printed = cluster.kubectl.printed_since(0);
         assert!(printed.contains("denied the request: an image must name its version"), "seed {seed}: {printed}");
-        let pods = Reader::list(&cluster.engine.api.store, Kind::Pod, "default");
+        let pods = Reader::list(&cluster.engine.server.api.store, Kind::Pod, "default");
         let labelled =
             pods.iter().filter(|pod| pod.meta().labels.as_ref().is_some_and(|labels| labels.contains_key("team")));
         assert_eq!((pods.len(), labelled.count()), (4, 4), "seed {seed}: every Pod is asked about once, whoever asks");
@@ -68,7 +69,7 @@ fn a_server_that_stops_forgets_what_it_asked() {
         while !cluster.is_quiet() {
             cluster.step().expect("a cluster at rest has timers");
         }
-        let pods = Reader::list(&cluster.engine.api.store, Kind::Pod, "default");
+        let pods = Reader::list(&cluster.engine.server.api.store, Kind::Pod, "default");
         let labelled =
             pods.iter().filter(|pod| pod.meta().labels.as_ref().is_some_and(|labels| labels.contains_key("team")));
         assert_eq!((pods.len(), labelled.count()), (4, 4), "{server}");
@@ -96,7 +97,7 @@ fn run_to_question(cluster: &mut Cluster) {
 }
 
 fn is_there(cluster: &Cluster, pod: &str) -> bool {
-    Reader::get(&cluster.engine.api.store, Kind::Pod, "default", pod).is_some()
+    Reader::get(&cluster.engine.server.api.store, Kind::Pod, "default", pod).is_some()
 }
 
 const OVER: &str = "failed calling webhook \"check.gate.example.com\": failed to call webhook: Post \
@@ -114,7 +115,7 @@ fn the_walk_ends_as_it_says() {
     ] {
         assert!(printed.contains(said), "{said}: {printed}");
     }
-    let pods = Reader::list(&cluster.engine.api.store, Kind::Pod, "");
+    let pods = Reader::list(&cluster.engine.server.api.store, Kind::Pod, "");
     let unlabelled: Vec<&str> = pods
         .iter()
         .filter(|pod| !pod.meta().labels.as_ref().is_some_and(|labels| labels.contains_key("team")))
@@ -129,7 +130,7 @@ fn the_same_seed_gives_the_same_run() {
         let said = || {
             let mut cluster = cluster(seed, &["kubectl create deployment web --image=nginx:1 --replicas=3", "sleep 5"]);
             let printed = run(&mut cluster);
-            (printed, cluster.engine.steps(), cluster.engine.api.store.revision())
+            (printed, cluster.engine.steps(), cluster.engine.server.api.store.revision())
         };
         let first = said();
         assert!(first.0.contains("deployment.apps/web created"), "{}", first.0);
@@ -157,13 +158,13 @@ fn a_question_that_is_lost_is_waited_for_in_vain() {
 fn a_server_that_stops_forgets_who_waits_in_it() {
     let mut cluster = cluster(0, &["kubectl run web --image=nginx:1"]);
     run_to_question(&mut cluster);
-    cluster.engine.stop_server(APISERVER);
+    stop_server(&mut cluster.engine, APISERVER);
     while cluster.engine.tasks().any(|task| task.actor == cluster.user.actor()) {
         cluster.step().expect("the client is told");
     }
     let printed = cluster.kubectl.printed_since(0);
     assert!(printed.contains("client connection lost"), "{printed}");
-    cluster.engine.start_server(APISERVER);
+    cluster.engine.server.start_server(APISERVER);
     for _ in 0..2_000 {
         cluster.step().expect("a cluster at rest has timers");
     }

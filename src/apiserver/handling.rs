@@ -101,7 +101,7 @@ impl<'a> Handling<'a> {
         };
         let (code, result) = match result {
             Ok((code, response)) => (code, Ok(response)),
-            Err(status) => (status.code, Err(status)),
+            Err(status) => (status.code, Err(status.into())),
         };
         Handled {
             answer: Answer { code, result, warnings: self.warnings, wrote },

@@ -9,7 +9,7 @@
 //! It does no I/O and knows no clock but the one handed in.
 //!
 //! - [`pipeline`]: the stages, in order. [`handling`]: a request on its way; [`waiting`]: one that waits for webhooks.
-//!   [`server`]: the server's state.
+//!   [`server`]: the server's state. [`host`]: the actor that serves it.
 //! - [`identity`]: who asks; [`authentication`], [`impersonation`]. [`flow_control`]: which requests would go first, if any had
 //!   to wait. [`authorization`]: who may do what. [`admission`]: the plugins.
 //! - [`read`], [`list`], [`create`], [`update`], [`apply`], [`delete`], [`scale`], [`subresources`], [`eviction`], [`tokens`],
@@ -48,6 +48,7 @@ mod fanout;
 pub mod flow_control;
 mod handling;
 mod health;
+pub mod host;
 mod identity;
 pub mod impersonation;
 mod ip_addresses;

@@ -60,7 +60,7 @@ fn fields(path: &str) -> Vec<String> {
 
 /// The names of this kind with this prefix, in any namespace, each once.
 fn objects(session: &Session, kind: Kind, prefix: &str) -> Vec<String> {
-    let store = &session.cluster.engine.api.store;
+    let store = &session.cluster.engine.server.api.store;
     let within = |namespace: &str| {
         let from = format!("{}{prefix}", registry::list_prefix(kind, namespace));
         store.prefix(&from).take(CANDIDATES).map(|(_, entry)| entry.value.name().to_owned()).collect::<Vec<_>>()

@@ -107,7 +107,7 @@ fn history(session: &Session, line: &Line) -> Told {
 
 fn who(session: &Session, line: &Line) -> Told {
     let target = target::find(session, &line.arguments())?;
-    let stored = session.cluster.engine.api.store.get(&target.etcd_key()).map(|entry| entry.mod_revision);
+    let stored = session.cluster.engine.server.api.store.get(&target.etcd_key()).map(|entry| entry.mod_revision);
     let watcher = |belief: &inspect::Belief| {
         json!({
             "component": belief.component, "watches": belief.watches, "cached": belief.cached,

@@ -18,7 +18,7 @@ use crate::object::metrics::Metrics;
 use crate::object::time::Instant;
 use crate::object::token::Token;
 use crate::object::{Kind, Object, Pod, Resource, Status};
-use crate::wire::{Answer, Binding, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
+use crate::wire::{Answer, Binding, Body, DeleteOptions, Error, Patch, Request, Response, Subresource, User, Verb};
 
 use super::limiter::TokenBucket;
 
@@ -250,7 +250,7 @@ impl Client {
     }
 
     #[track_caller]
-    fn call<T>(&self, request: Request, read: fn(Answer) -> Result<T, Status>) -> Call<T> {
+    fn call<T>(&self, request: Request, read: fn(Answer) -> Result<T, Error>) -> Call<T> {
         let delay = self.limiter.borrow_mut().reserve(self.hub.now()) + self.slower_by;
         Call { inner: self.hub.request(request, delay), read }
     }
@@ -265,68 +265,68 @@ pub struct List<T> {
     pub revision: u64,
 }
 
-fn typed<T: Resource>(object: Object) -> Result<Arc<T>, Status> {
+fn typed<T: Resource>(object: Object) -> Result<Arc<T>, Error> {
     T::from_object(&object)
         .cloned()
-        .ok_or_else(|| Status::internal(&format!("expected a {}, got a {}", T::kind(), object.kind())))
+        .ok_or_else(|| Status::internal(&format!("expected a {}, got a {}", T::kind(), object.kind())).into())
 }
 
-fn read_nothing(answer: Answer) -> Result<(), Status> {
+fn read_nothing(answer: Answer) -> Result<(), Error> {
     answer.result.map(|_| ())
 }
 
-fn read_token(answer: Answer) -> Result<Token, Status> {
+fn read_token(answer: Answer) -> Result<Token, Error> {
     match answer.result? {
         Response::Token(issued) => Ok(issued.token),
-        other => Err(Status::internal(&format!("expected a token, got {other:?}"))),
+        other => Err(Status::internal(&format!("expected a token, got {other:?}")).into()),
     }
 }
 
-fn read_scale(answer: Answer) -> Result<Scale, Status> {
+fn read_scale(answer: Answer) -> Result<Scale, Error> {
     match answer.result? {
         Response::Scale(scale) => Ok(*scale),
-        other => Err(Status::internal(&format!("expected a scale, got {other:?}"))),
+        other => Err(Status::internal(&format!("expected a scale, got {other:?}")).into()),
     }
 }
 
-fn read_metrics(answer: Answer) -> Result<Vec<Metrics>, Status> {
+fn read_metrics(answer: Answer) -> Result<Vec<Metrics>, Error> {
     match answer.result? {
         Response::Metrics(metrics) => Ok(metrics),
-        other => Err(Status::internal(&format!("expected metrics, got {other:?}"))),
+        other => Err(Status::internal(&format!("expected metrics, got {other:?}")).into()),
     }
 }
 
-fn read_items(answer: Answer) -> Result<Vec<Object>, Status> {
+fn read_items(answer: Answer) -> Result<Vec<Object>, Error> {
     match answer.result? {
         Response::List { items, .. } => Ok(items),
         _ => Ok(Vec::new()),
     }
 }
 
-fn read_object<T: Resource>(answer: Answer) -> Result<Arc<T>, Status> {
+fn read_object<T: Resource>(answer: Answer) -> Result<Arc<T>, Error> {
     match answer.result? {
         Response::Object(object) => typed::<T>(object),
-        other => Err(Status::internal(&format!("expected an object, got {other:?}"))),
+        other => Err(Status::internal(&format!("expected an object, got {other:?}")).into()),
     }
 }
 
-fn read_list<T: Resource>(answer: Answer) -> Result<List<T>, Status> {
+fn read_list<T: Resource>(answer: Answer) -> Result<List<T>, Error> {
     match answer.result? {
         Response::List { items, revision, .. } => {
             Ok(List { items: items.into_iter().map(typed::<T>).collect::<Result<_, _>>()?, revision })
         }
-        other => Err(Status::internal(&format!("expected a list, got {other:?}"))),
+        other => Err(Status::internal(&format!("expected a list, got {other:?}")).into()),
     }
 }
 
 /// One call in flight: the future of its result.
 pub struct Call<T> {
     inner: HubCall,
-    read: fn(Answer) -> Result<T, Status>,
+    read: fn(Answer) -> Result<T, Error>,
 }
 
 impl<T> Future for Call<T> {
-    type Output = Result<T, Status>;
+    type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.inner).poll(context).map(|answer| (self.read)(answer))

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::engine::{LocalBoxFuture, Memory};
 use crate::object::{Key, Kind, Object, Resource, Status};
+use crate::wire;
 
 use super::api::Client;
 use super::informer::{Change, Informer, Lister};
@@ -41,9 +42,9 @@ impl<C: Controller + 'static> Boxed for C {
 /// Why a reconcile failed. The key is queued again, rate-limited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The API server refused.
+    /// The API server refused, or did not answer.
     #[error("{0}")]
-    Api(Status),
+    Api(wire::Error),
     /// Anything else, as a sentence.
     #[error("{0}")]
     Other(String),
@@ -52,9 +53,15 @@ pub enum Error {
     Unchanged(String),
 }
 
+impl From<wire::Error> for Error {
+    fn from(error: wire::Error) -> Error {
+        Error::Api(error)
+    }
+}
+
 impl From<Status> for Error {
     fn from(status: Status) -> Error {
-        Error::Api(status)
+        Error::Api(status.into())
     }
 }
 

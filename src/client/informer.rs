@@ -223,12 +223,12 @@ impl Informer {
     pub fn on_event(&self, event: WatchEvent) -> Vec<Change> {
         let filling = matches!(&*self.reflector.borrow(), Reflector::Initial(..));
         match event {
-            WatchEvent::Error(status) => {
+            WatchEvent::Error(error) => {
                 self.reflector.set(Reflector::Idle);
                 // What is missing since a watch was lost is still to come. Only a server that is gone is asked again and
                 // again, which nobody waits for.
                 let key = wake_key(self.selection.kind);
-                let gone = filling && status.reason != Reason::Expired;
+                let gone = filling && error.reason() != Reason::Expired;
                 let wake = if gone { Hub::wake_background } else { Hub::wake };
                 let wait = self.backoff.borrow_mut().step(self.hub.now());
                 wake(&self.hub, self.actor, RELIST, key.as_ref(), wait);

@@ -24,9 +24,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::api::Client;
 use super::recorder::{EventType, Recorder};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
-use crate::object::Status;
 use crate::object::time::Instant;
-use crate::wire::User;
+use crate::wire::{Error, User};
 
 /// The namespace of the leases.
 pub const NAMESPACE: &str = "kube-system";
@@ -198,7 +197,7 @@ impl Election {
     }
 
     /// `tryAcquireOrRenew`: whether the Lease is ours now.
-    async fn acquire_or_renew(&self) -> Result<bool, Status> {
+    async fn acquire_or_renew(&self) -> Result<bool, Error> {
         let seen = self.state.borrow().seen.clone();
         if let Some(lease) = seen.filter(|lease| self.is_ours(lease) && !self.has_expired()) {
             // The leader knows what it wrote last, and need not read.
@@ -209,12 +208,12 @@ impl Election {
         }
         let lease = match self.client.get::<Lease>(NAMESPACE, self.component).await {
             Ok(lease) => lease,
-            Err(status) if status.is_not_found() => {
+            Err(error) if error.is_not_found() => {
                 let written = self.client.create(self.first()).await?;
                 self.saw(written);
                 return Ok(true);
             }
-            Err(status) => return Err(status),
+            Err(error) => return Err(error),
         };
         self.saw(lease.clone());
         if !self.is_ours(&lease) && !holder(&lease).is_empty() && !self.has_expired() {

@@ -13,11 +13,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::engine::Memory;
-use crate::engine::failing::is_unanswered;
 use crate::object::event::{Event, Reporter};
 use crate::object::template::fnv32a;
-use crate::object::{Resource, Shared, Status};
-use crate::wire::Patch;
+use crate::object::{Resource, Shared};
+use crate::wire::{Error, Patch};
 
 use super::api::Client;
 use super::correlator::Correlator;
@@ -222,7 +221,7 @@ impl Recorder {
     async fn send(&self, event: Event) {
         for tries in 1..=TRIES_MAX {
             match self.record(&event).await {
-                Err(status) if is_unanswered(&status) && tries < TRIES_MAX => {}
+                Err(Error::Transport(_)) if tries < TRIES_MAX => {}
                 _ => return,
             }
             self.0.client.sleep(self.pause_after(tries)).await;
@@ -238,10 +237,10 @@ impl Recorder {
     }
 
     /// The first of its kind is a POST, the same again a PATCH. Mirrors `recordEvent`.
-    async fn record(&self, event: &Event) -> Result<(), Status> {
+    async fn record(&self, event: &Event) -> Result<(), Error> {
         if event.count > Some(1) {
             match self.change(event).await {
-                Err(status) if status.is_not_found() => {}
+                Err(error) if error.is_not_found() => {}
                 answer => return answer,
             }
         }
@@ -249,7 +248,7 @@ impl Recorder {
         self.0.client.create(event.clone()).await.map(drop)
     }
 
-    async fn change(&self, event: &Event) -> Result<(), Status> {
+    async fn change(&self, event: &Event) -> Result<(), Error> {
         let (namespace, name) = (event.metadata.namespace.as_deref(), event.metadata.name.as_deref());
         let patch =
             json!({"count": event.count, "lastTimestamp": event.last_timestamp, "message": event.message.as_deref()});

@@ -9,8 +9,8 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
+use crate::apiserver::host::Engine;
 use crate::controllers::TABLE;
-use crate::engine::Engine;
 use crate::object::well_known::{KUBERNETES, SERVICE_NAME};
 use crate::object::{Kind, Object};
 use crate::wire::{Body, Patch, Request, Subresource, User, Verb};
@@ -22,13 +22,13 @@ pub const API_SERVER_IP: &str = "172.18.0.2";
 /// RBAC bootstrap policy.
 pub(super) fn bootstrap(engine: &mut Engine) {
     // One object more or less here must not change the names of all that comes later.
-    let apart = engine.api.fork_random();
-    let later = engine.api.swap_random(apart);
+    let apart = engine.server.api.fork_random();
+    let later = engine.server.api.swap_random(apart);
     write_as_server(engine, bootstrap_objects());
     write_as_server(engine, vec![service_addresses()]);
     say_ready(engine);
     write_as_server(engine, own_service().into_iter().chain(accounts()).collect());
-    engine.api.swap_random(later);
+    engine.server.api.swap_random(later);
 }
 
 /// Objects that are there before anything runs.
@@ -39,7 +39,7 @@ pub(super) fn write_as_server(engine: &mut Engine, objects: Vec<Object>) {
 }
 
 fn send(engine: &mut Engine, request: &Request) {
-    let answer = engine.api.handle(request, None, engine.now()).answer;
+    let answer = engine.server.api.handle(request, None, engine.now()).answer;
     assert!(answer.result.is_ok(), "{}: {:?}", request.line(), answer.result);
 }
 
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_range_of_services_is_ready_with_its_second_version() {
         let cluster = Cluster::start(Config::default());
-        let range = cluster.engine.api.store.get("/registry/servicecidrs/kubernetes").unwrap();
+        let range = cluster.engine.server.api.store.get("/registry/servicecidrs/kubernetes").unwrap();
         assert_eq!((range.version, range.mod_revision), (2, range.create_revision + 1));
         let status = &range.value.to_json()["status"];
         assert_eq!(status["conditions"][0]["message"], json!("Kubernetes default Service CIDR is ready"));

@@ -6,10 +6,10 @@
 
 use std::rc::Rc;
 
+use crate::apiserver::host::failing::{Failing, Failure};
 use crate::client::leader::{self, Candidate, Elected, UPDATES_UNTIL_LOST};
 use crate::controllers::ControllerManager;
 use crate::engine::Actor;
-use crate::engine::failing::{Failing, Failure};
 use crate::object::reader::Reader;
 use crate::object::{Kind, Object};
 
@@ -44,7 +44,7 @@ impl Cluster {
     pub(super) fn tell_api_server(&mut self) {
         for component in [MANAGER, SCHEDULER] {
             let runs = self.processes_of(component).iter().any(|name| self.engine.find(name).is_some());
-            self.engine.api.neighbours.set(component, runs);
+            self.engine.server.api.neighbours.set(component, runs);
         }
     }
 
@@ -86,10 +86,10 @@ impl Cluster {
         }
         let leader = self.leader_of(component).ok_or_else(|| format!("no {component} leads now"))?;
         let failing = |failure: &Failure| failure.component == leader && failure.kind == Some(Kind::Lease);
-        if self.engine.controls().failures.iter().any(failing) {
+        if self.engine.server.failures.iter().any(failing) {
             return Err(format!("the renewals of {leader} are getting lost already"));
         }
-        self.engine.fail(Failure {
+        self.engine.server.fail(Failure {
             component: leader.clone(),
             verb: "update".to_owned(),
             kind: Some(Kind::Lease),
@@ -101,7 +101,7 @@ impl Cluster {
 
     /// The process that runs and holds the Lease of a component.
     fn leader_of(&self, component: &str) -> Option<String> {
-        let lease = Reader::get(&self.engine.api.store, Kind::Lease, leader::NAMESPACE, component)?;
+        let lease = Reader::get(&self.engine.server.api.store, Kind::Lease, leader::NAMESPACE, component)?;
         let Object::Lease(lease) = lease else { return None };
         let host = leader::holder(&lease).split('_').next()?.to_owned();
         self.processes_of(component).into_iter().find(|name| host_of(name) == host && self.engine.find(name).is_some())

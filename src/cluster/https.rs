@@ -17,13 +17,12 @@ use crate::apiserver::printers::View;
 use crate::apiserver::rest::headers::impersonation;
 use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
 use crate::client::Client;
-use crate::engine::failing::REFUSED;
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
 use crate::node::network::messages::{Heard, Incoming};
 use crate::node::network::programs::reason;
 use crate::node::network::tls;
 use crate::object::{Discovery, Kind, Status};
-use crate::wire::{Body, Connection, Request, Response, User, Verb};
+use crate::wire::{Body, Connection, Request, Response, Transport, User, Verb};
 
 /// The port of the API server on its machine.
 pub const PORT: u16 = 6443;
@@ -147,7 +146,7 @@ async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<
         }
         Ok(call) => {
             let answer = client.request(call.request.clone()).await.ok()?;
-            if answer.result.as_ref().is_err_and(|status| status.message == REFUSED) {
+            if answer.result.as_ref().is_err_and(|error| *error == Transport::Refused.into()) {
                 return None;
             }
             match answer.result {

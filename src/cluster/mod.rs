@@ -36,9 +36,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::apiserver::ApiServer;
+use crate::apiserver::host::{self, Engine};
 use crate::client::Client;
 use crate::controllers::ControllerManager;
-use crate::engine::{self, ActorId, Engine, EventId, Hub, Memory, Step};
+use crate::engine::{self, ActorId, EventId, Hub, Memory, Step};
 use crate::node::cni::Plugins;
 use crate::node::csi;
 use crate::node::csi::backend::Backend;
@@ -94,7 +95,7 @@ pub struct Cluster {
 
 /// A cluster at a quiet moment, to come back to.
 pub struct Saved {
-    world: engine::Saved,
+    world: engine::Saved<host::Host>,
     kubectl: Kubectl,
     images: BTreeMap<String, ImageScript>,
 }
@@ -109,10 +110,10 @@ impl Saved {
 impl Cluster {
     /// A cluster that has come up: nodes are Ready and nothing is going on.
     pub fn start(config: Config) -> Cluster {
-        let mut engine = Engine::with_servers(ApiServer::new(config.seed), config.seed, config.api_servers);
+        let mut engine = Engine::new(host::Host::several(ApiServer::new(config.seed), config.api_servers), config.seed);
         engine.keep_notes(false);
-        engine.api.watch_list = config.parts.watch_list;
-        config.parts.pod_plugin.into_iter().for_each(|new| engine.api.use_pod_plugin(new()));
+        engine.server.api.watch_list = config.parts.watch_list;
+        config.parts.pod_plugin.into_iter().for_each(|new| engine.server.api.use_pod_plugin(new()));
         bootstrap(&mut engine);
         let (hub, id) = (engine.hub().clone(), engine.next_actor());
         let feeds: Feeds = hub.memory(BTreeMap::new());
@@ -191,10 +192,10 @@ impl Cluster {
             let (hub, id) = (cluster.engine.hub().clone(), cluster.engine.next_actor());
             let server = webhook::WebhookServer::new(hub, id, webhook, cluster.fabric.clone());
             cluster.engine.add(Rc::new(server));
-            cluster.engine.listen(&webhook.at, id);
+            cluster.engine.server.listen(&webhook.at, id);
         }
         if scenario.metrics {
-            cluster.engine.api.metrics.install();
+            cluster.engine.server.api.metrics.install();
         }
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
@@ -266,7 +267,7 @@ impl Cluster {
         let mut commands = words.split(|word| word == "|");
         let words = commands.next().unwrap_or_default();
         let (hub, aside) = self.aside();
-        let (now, api) = (self.engine.now(), &mut self.engine.api);
+        let (now, api) = (self.engine.now(), &mut self.engine.server.api);
         hub.run_aside(kubectl::run(words, &aside), |request| Some(api.handle(request, None, now).answer));
         timeline::printed_through(&aside, commands)
     }
@@ -430,7 +431,7 @@ impl Cluster {
 
     /// The node where a Pod runs.
     fn node_of(&self, pod: &Key) -> Option<String> {
-        let stored = Reader::get(&self.engine.api.store, Kind::Pod, pod.namespace(), pod.name())?;
+        let stored = Reader::get(&self.engine.server.api.store, Kind::Pod, pod.namespace(), pod.name())?;
         let Object::Pod(stored) = stored else { return None };
         assigned_node(&stored).map(str::to_owned)
     }

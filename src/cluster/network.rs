@@ -60,7 +60,7 @@ impl Cluster {
     pub(super) fn tend_api_port(&mut self) {
         let Some((host, server)) = &self.api_port else { return };
         let mut sockets = host.sockets.borrow_mut();
-        if !self.engine.has_running_server() {
+        if !self.engine.server.runs() {
             return sockets.close_port("", Protocol::Tcp, https::PORT);
         }
         let listener = Listener {
@@ -92,7 +92,7 @@ impl Cluster {
 
     /// The network add-on learns of the ranges that Nodes have got by now.
     pub(super) fn assign_all_ranges(&mut self) {
-        let nodes = self.engine.api.store.prefix("/registry/minions/");
+        let nodes = self.engine.server.api.store.prefix("/registry/minions/");
         let ranges: Vec<_> = nodes.filter_map(|(_, entry)| range_of(&entry.value)).collect();
         // Before any is taken, as nodes may have one another's.
         ranges.iter().for_each(|(_, address, _)| self.fabric.release(*address));

@@ -16,9 +16,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::apiserver::host::LEASE_EXPIRES;
 use crate::apiserver::registry;
 use crate::client::{leader, queue};
-use crate::engine::{Actor, LEASE_EXPIRES, Note, Pending, Step, What};
+use crate::engine::{Actor, Note, Pending, Step, What};
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::{network, proxy};
 use crate::object::Kind;
@@ -72,8 +73,8 @@ impl Cluster {
     /// Whether something may come of the background within that time. If not, a cluster that is quiet stays so.
     pub fn may_stir(&self, within: Duration) -> bool {
         let end = self.engine.now() + within;
-        let controls = self.engine.controls();
-        let broken = !controls.servers_down.is_empty() || !controls.holds.is_empty() || !controls.failures.is_empty();
+        let (held, server) = (&self.engine.controls().holds, &self.engine.server);
+        let broken = !server.down.is_empty() || !held.is_empty() || !server.failures.is_empty();
         broken
             || self.disturbed.get().is_some_and(|at| self.engine.now() - at < NOTICED)
             || self.engine.pending().take_while(|event| event.due <= end).any(|event| !is_heartbeat(event))
@@ -105,7 +106,7 @@ impl Cluster {
         let kubelets: BTreeSet<&str> = actors.filter_map(|name| name.strip_prefix("kubelet/")).collect();
         let prefix = registry::list_prefix(Kind::Node, "");
         let nodes: BTreeSet<&str> =
-            self.engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name()).collect();
+            self.engine.server.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name()).collect();
         kubelets == nodes
     }
 }

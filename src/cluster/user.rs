@@ -70,7 +70,7 @@ impl Actor for UserActor {
             Delivery::Notification { watch, event } => self.feed(watch, event),
             Delivery::Wake { what: kubectl::client::TIMEOUT, key } => {
                 let over = Status::new(Reason::Timeout, "the time is over");
-                self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over));
+                self.feed(WatchId(key.parse().unwrap_or_default()), WatchEvent::Error(over.into()));
             }
             Delivery::Wake { what: timeline::NEXT_LINE, key } => match &*key {
                 timeline::PROMPT => self.prompt.go_on(),

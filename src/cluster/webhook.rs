@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::engine::webhook::{REVIEW, Review, Reviewed};
+use crate::apiserver::host::webhook::{REVIEW, Review, Reviewed};
 use crate::engine::{Actor, ActorId, Delivery, Hub};
 use crate::node::network::Fabric;
 use crate::rules::cel::eval::Activation;

@@ -14,7 +14,7 @@ use crate::client::{Client, Error};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
-use crate::object::{Accessor, Key, Resource, Status, status};
+use crate::object::{Accessor, Key, Resource, status};
 use crate::wire::Patch;
 
 /// Claims objects for one owner during one sync.
@@ -125,8 +125,8 @@ impl<O: Resource> Claimer<'_, O> {
                 Ok(())
             }
             // Gone, or not ours any more: what was wanted has happened.
-            Err(Status { reason: Reason::NotFound | Reason::Invalid, .. }) => Ok(()),
-            Err(status) => Err(status.into()),
+            Err(error) if matches!(error.reason(), Reason::NotFound | Reason::Invalid) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -21,8 +21,8 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::Memory;
 use crate::object::pod::{address_of, assigned_node, is_ready};
-use crate::object::{Key, Kind, Object, Pod, Status};
-use crate::wire::DeleteOptions;
+use crate::object::{Key, Kind, Object, Pod};
+use crate::wire::{self, DeleteOptions};
 
 use super::service_pods::{
     HEADLESS, ServicePods, TriggerTimes, annotate, can_be_endpoint, find_port, has_ip, hostname_of,
@@ -147,7 +147,7 @@ impl EndpointsController {
         }
     }
 
-    fn tell(&self, key: &Key, wanted: &Endpoints, creating: bool, status: &Status) {
+    fn tell(&self, key: &Key, wanted: &Endpoints, creating: bool, status: &wire::Error) {
         let (reason, message) = if creating {
             ("FailedToCreateEndpoint", format!("Failed to create endpoint for service {key}: {status}"))
         } else {

@@ -95,7 +95,7 @@ async fn change(client: &Client, name: &str, new: impl Fn(&[Taint]) -> Vec<Taint
             Err(status) => return Err(status.into()),
         }
     }
-    Err(last.unwrap_or_else(|| Status::internal("no try was made")).into())
+    Err(last.unwrap_or_else(|| Status::internal("no try was made").into()).into())
 }
 
 /// The resourceVersion goes along, since the list of taints is replaced as a whole.

@@ -36,8 +36,8 @@ use crate::engine::Memory;
 use crate::object::node::is_ready;
 use crate::object::pod::{assigned_node, has_ended, phase};
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod, Status};
-use crate::wire::DeleteOptions;
+use crate::object::{Key, Kind, Object, Pod};
+use crate::wire::{self, DeleteOptions};
 
 use super::disruption_target::{self, Disruption};
 use super::node_taints::{self, BY_NODE, is_out_of_service};
@@ -186,7 +186,7 @@ impl PodGc {
     }
 
     /// Mirrors `markFailedAndDeletePodWithCondition`.
-    async fn mark_and_delete(&self, pod: &Pod, disruption: Option<Disruption>) -> Result<(), Status> {
+    async fn mark_and_delete(&self, pod: &Pod, disruption: Option<Disruption>) -> Result<(), wire::Error> {
         if is_done(pod) {
             return Ok(());
         }

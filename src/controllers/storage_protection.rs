@@ -21,6 +21,7 @@ use crate::object::time::Instant;
 use crate::object::volume::phase_of_volume;
 use crate::object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 use crate::object::{Accessor, Key, Kind, Object, Pod};
+use crate::wire;
 
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
 
@@ -217,7 +218,7 @@ fn wanted(meta: &ObjectMeta, finalizer: &str) -> Option<ObjectMeta> {
     Some(new)
 }
 
-fn write<T>(result: Result<Arc<T>, crate::object::Status>) -> Result<(), Error> {
+fn write<T>(result: Result<Arc<T>, wire::Error>) -> Result<(), Error> {
     match result {
         // It went by itself.
         Err(status) if status.is_not_found() => Ok(()),

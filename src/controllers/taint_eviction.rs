@@ -34,8 +34,8 @@ use crate::object::node::taints_of;
 use crate::object::pod::assigned_node;
 use crate::object::taint::tolerates;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod, Status};
-use crate::wire::DeleteOptions;
+use crate::object::{Key, Kind, Object, Pod};
+use crate::wire::{self, DeleteOptions};
 
 use super::disruption_target::{self, Disruption};
 use super::node_taints::{self, BY_NODE};
@@ -226,7 +226,7 @@ impl TaintEviction {
     }
 
     /// Mirrors `addConditionAndDeletePod`.
-    async fn mark_and_delete(&self, key: &Key) -> Result<(), Status> {
+    async fn mark_and_delete(&self, key: &Key) -> Result<(), wire::Error> {
         let pod = self.client.get::<Pod>(key.namespace(), key.name()).await?;
         if let Some(patch) = disruption_target::patch(&pod, None, Some(EVICTED), self.client.now()) {
             self.client.patch_status::<Pod>(key.namespace(), key.name(), patch).await?;

@@ -26,8 +26,8 @@ use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue,
 use crate::engine::Memory;
 use crate::object::token::{self, Bounds, Claims};
 use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
-use crate::object::{Accessor, Key, Kind, Object, Status};
-use crate::wire::DeleteOptions;
+use crate::object::{Accessor, Key, Kind, Object};
+use crate::wire::{self, DeleteOptions};
 
 use super::root_ca::CERTIFICATE;
 
@@ -152,7 +152,7 @@ impl Tokens {
     }
 
     /// Mirrors `removeSecretReference`.
-    async fn remove_reference(&self, key: &Key, secret: &Secret) -> Result<(), Status> {
+    async fn remove_reference(&self, key: &Key, secret: &Secret) -> Result<(), wire::Error> {
         let live = self.client.get::<ServiceAccount>(key.namespace(), annotation(secret, ACCOUNT_NAME)).await?;
         let is_it = |there: Option<&str>| there == Some(key.name());
         let names = live.secrets.iter().flatten().any(|there| is_it(there.name.as_deref()));

@@ -12,12 +12,13 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::apiserver::host::Engine;
 use crate::apiserver::rest::uri;
 use crate::cluster::API_SERVER_IP;
-use crate::engine::{Engine, Note, Step, What};
+use crate::engine::{Note, Step, What};
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
-use crate::wire::{Body, Request, Subresource, User, Verb};
+use crate::wire::{Body, Error, Request, Subresource, User, Verb};
 
 /// Where people sit: the gateway of the nodes' network.
 const PERSON_IP: &str = "172.18.0.1";
@@ -29,9 +30,12 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
         return None;
     }
     let (code, name, error) = step.notes.iter().find_map(|note| match note {
-        Note::Answered { code, name, error, .. } => Some((*code, name, error.as_deref())),
+        Note::Answered { code, name, error, .. } => {
+            Some((*code, name, error.as_deref().cloned().map(Error::into_status)))
+        }
         _ => None,
     })?;
+    let error = error.as_ref();
     let stored = step.notes.iter().rev().find_map(|note| match note {
         Note::Stored { old, new, .. } => new.as_ref().or(old.as_ref()).filter(|object| object.kind() == request.kind),
         _ => None,
@@ -120,7 +124,7 @@ fn source(engine: &Engine, request: &Request) -> String {
         }
         _ => None,
     };
-    let stored = engine.api.store.get(&crate::apiserver::registry::key(Kind::Node, "", node));
+    let stored = engine.server.api.store.get(&crate::apiserver::registry::key(Kind::Node, "", node));
     stored.and_then(|entry| address(&entry.value)).unwrap_or_else(|| API_SERVER_IP.into())
 }
 

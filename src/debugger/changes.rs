@@ -83,7 +83,7 @@ pub struct Revision {
 /// Every revision of an object that the store's log and the session's steps still know, oldest first.
 pub fn history(session: &Session, target: &Target) -> Vec<Revision> {
     let key = target.etcd_key();
-    let store = &session.cluster.engine.api.store;
+    let store = &session.cluster.engine.server.api.store;
     let mut revisions = BTreeMap::new();
     for change in store.changes_after(store.compacted()).into_iter().flatten().filter(|change| *change.key == *key) {
         let value = |entry: &Option<crate::store::Entry>| entry.as_ref().map(|entry| entry.value.clone());

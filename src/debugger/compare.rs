@@ -119,7 +119,7 @@ impl Course {
                 broken.push(format!("{}: {what}, in the end", property.name()));
             }
         }
-        let stored = session.cluster.engine.api.store.prefix("/registry/");
+        let stored = session.cluster.engine.server.api.store.prefix("/registry/");
         let shown = stored.filter(|(_, entry)| !matches!(entry.value.kind(), Kind::Event | Kind::Lease));
         Course {
             looks: session.history().iter().map(|step| look(session, step)).collect(),

@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::engine::webhook::REVIEW;
-use crate::engine::{Engine, Note, Pending, Step, What};
+use crate::apiserver::host::Engine;
+use crate::apiserver::host::webhook::REVIEW;
+use crate::engine::{Note, Pending, Step, What};
 use crate::node::network::frame::Frame;
 use crate::object::{Key, Object};
 use crate::wire::{Request, WatchEvent};
@@ -41,7 +42,7 @@ pub fn headline(engine: &Engine, event: &Pending) -> Headline {
             to: waiting_for(engine, event).unwrap_or(to),
         },
         What::Notification { event: said, .. } => {
-            let what = if engine.is_server(event.to) { "cache" } else { "informer" };
+            let what = if engine.server.is_server(event.to) { "cache" } else { "informer" };
             let informer = said.kind().map_or(String::new(), |kind| format!("{} {what} in ", kind.info().singular()));
             Headline { from, what: notification(said), to: format!("{informer}{to}") }
         }
@@ -58,7 +59,7 @@ pub fn headline(engine: &Engine, event: &Pending) -> Headline {
         }
         What::Reply { method, result, .. } => {
             let what = match result {
-                Ok(message) if engine.is_server(event.to) => message.line(),
+                Ok(message) if engine.server.is_server(event.to) => message.line(),
                 Ok(_) => format!("{method} done"),
                 Err(error) => format!("{method} failed: {error}"),
             };
@@ -85,7 +86,7 @@ fn waiting_for(engine: &Engine, event: &Pending) -> Option<String> {
 fn notification(event: &WatchEvent) -> String {
     match event {
         WatchEvent::Bookmark { kind, revision, .. } => format!("BOOKMARK {} at {revision}", kind.info().plural),
-        WatchEvent::Error(status) => format!("ERROR {}", status.message),
+        WatchEvent::Error(error) => format!("ERROR {error}"),
         other => other.object().map_or(String::new(), |o| format!("{} {}", other.type_str(), name(o))),
     }
 }

@@ -34,7 +34,7 @@ pub struct Explained {
 /// Explains `pod`, or `pod.spec.containers[0].image`.
 pub fn explain(session: &Session, word: &str) -> Result<Explained, String> {
     let (kind_word, path) = word.split_once('.').unwrap_or((word, ""));
-    let store = &session.cluster.engine.api.store;
+    let store = &session.cluster.engine.server.api.store;
     let definitions: Vec<Object> =
         store.prefix(registry::prefix(Kind::CustomResourceDefinition)).map(|(_, entry)| entry.value.clone()).collect();
     let known = Discovery::of(&definitions);

@@ -7,8 +7,9 @@ use std::cell::OnceCell;
 
 use serde_json::{Value, json};
 
+use crate::apiserver::host::Engine;
 use crate::cluster::fault::Fault;
-use crate::engine::{Engine, Note, Step, Table, What};
+use crate::engine::{Note, Step, Table, What};
 use crate::object::{Kind, Object};
 use crate::wire::{Body, Request, Response};
 

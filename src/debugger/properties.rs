@@ -5,7 +5,8 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 
-use crate::engine::{ActorId, Engine, Note, Step, What};
+use crate::apiserver::host::Engine;
+use crate::engine::{ActorId, Note, Step, What};
 use crate::node::cni::exec::{Command, PluginRun};
 use crate::node::runtime::Runtime;
 use crate::object::pod::{assigned_node, has_ended, is_final};

@@ -6,7 +6,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Engine, Note, Step, What};
+use crate::apiserver::host::Engine;
+use crate::engine::{Note, Step, What};
 use crate::object::patch::diff_strategic;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
@@ -58,7 +59,7 @@ impl Record {
                     _ => "MODIFIED",
                 };
                 let Some(object) = new.as_ref().or(old.as_ref()) else { continue };
-                let object = engine.api.with_managers(object);
+                let object = engine.server.api.with_managers(object);
                 self.events.push(self.change(request, step, *revision, type_, object).to_string());
             }
         }
@@ -140,7 +141,7 @@ impl Record {
             call.insert("request".into(), body);
         }
         if let Some(error) = error {
-            call.insert("error".into(), json!(error.message));
+            call.insert("error".into(), json!(error.message()));
         }
         Some(Value::Object(call))
     }
@@ -304,7 +305,7 @@ pub fn state(engine: &Engine, namespace: &str) -> Value {
     let mut items = Vec::new();
     for kind in Kind::CATEGORY_ALL {
         let prefix = crate::apiserver::registry::list_prefix(*kind, namespace);
-        items.extend(engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.printed()));
+        items.extend(engine.server.api.store.prefix(&prefix).map(|(_, entry)| entry.value.printed()));
     }
     json!({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"resourceVersion": ""}})
 }

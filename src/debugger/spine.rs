@@ -1,6 +1,7 @@
 //! The spine of the course: the stages between `kubectl apply` and a reachable Pod, and where a step stands among them.
 
-use crate::engine::{Engine, Step, StepId};
+use crate::apiserver::host::Engine;
+use crate::engine::{Step, StepId};
 use crate::object::{Kind, Object};
 
 use super::Session;

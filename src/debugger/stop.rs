@@ -6,7 +6,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::engine::{Engine, Note, Pending, Queued, Step, Table, Task, What};
+use crate::apiserver::host::Engine;
+use crate::engine::{Note, Pending, Queued, Step, Table, Task, What};
 use crate::object::Object;
 use crate::object::time::Instant;
 
@@ -276,7 +277,7 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
         Note::Authenticated(_) | Note::Impersonated(_) => None,
         Note::Audit { key, value } => say("stage", format!("audit annotation: {key}={value}")),
         Note::Answered { code, error, .. } => {
-            let text = error.as_ref().map_or(String::new(), |error| format!(" {}", error.message));
+            let text = error.as_ref().map_or(String::new(), |error| format!(" {error}"));
             say("answer", format!("{code}{text}"))
         }
         Note::Finished { task, .. } => say("done", task.to_string()),

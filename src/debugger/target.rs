@@ -91,7 +91,7 @@ pub fn meant(session: &Session, word: &str) -> Vec<String> {
 /// The names that objects of this kind have or had in this namespace.
 fn known(session: &Session, kind: Kind, namespace: &str) -> BTreeSet<String> {
     let prefix = registry::list_prefix(kind, namespace);
-    let there = session.cluster.engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name().to_owned());
+    let there = session.cluster.engine.server.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name().to_owned());
     let mut names: BTreeSet<String> = there.collect();
     for note in session.history().iter().flat_map(|step| &step.notes) {
         if let Note::Stored { key, old: Some(old), new: None, .. } = note

@@ -1,6 +1,7 @@
 //! Who told whom what, as rows of a sequence diagram.
 
-use crate::engine::{Engine, Note, Step, StepId, What};
+use crate::apiserver::host::Engine;
+use crate::engine::{Note, Step, StepId, What};
 
 use super::Session;
 use super::describe;

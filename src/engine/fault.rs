@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use super::event::{ActorId, EventId, Message, Pending, StepId, What};
-use super::{Engine, Step};
+use super::{Engine, Server, Step};
 
 /// The step of a fault that has begun. What is done to the engine now belongs to it.
 pub struct Breaking {
@@ -17,7 +17,7 @@ pub struct Breaking {
     first: u64,
 }
 
-impl Engine {
+impl<S: Server> Engine<S> {
     /// Begins the step of the fault that is due next, or of the one that is chosen. None if that is no fault.
     pub fn begin_fault_due(&mut self, chosen: Option<EventId>) -> Option<Breaking> {
         let event = chosen.map_or_else(|| self.peek(), |id| self.in_flight(id))?;
@@ -30,17 +30,17 @@ impl Engine {
 
     /// Begins the step of a fault that nothing in the run has caused: `from` has decided so just now.
     pub fn begin_fault(&mut self, from: ActorId, message: Rc<dyn Message>) -> Breaking {
-        let id = EventId(self.next_event);
-        self.next_event += 1;
-        let (due, cause, what) = (self.now, StepId(0), What::Fault { message });
+        let id = EventId(self.world.next_event);
+        self.world.next_event += 1;
+        let (due, cause, what) = (self.world.now, StepId(0), What::Fault { message });
         self.begin_step(Pending { id, due, cause, from, to: from, background: false, idle: false, what })
     }
 
     fn begin_step(&mut self, event: Pending) -> Breaking {
-        self.now = self.now.max(event.due);
-        self.steps += 1;
-        self.hub.enter(self.now, StepId(self.steps), event.from, false);
-        Breaking { event, first: self.next_event }
+        self.world.now = self.world.now.max(event.due);
+        self.world.steps += 1;
+        self.hub.enter(self.world.now, StepId(self.world.steps), event.from, false);
+        Breaking { event, first: self.world.next_event }
     }
 
     /// Ends it. `at` is whom it concerned.
@@ -48,15 +48,15 @@ impl Engine {
         self.settle();
         let sent = self.sent_since(breaking.first);
         let event = Pending { to: at, ..breaking.event };
-        Step { id: StepId(self.steps), time: self.now, event, notes: self.hub.take_notes(), sent }
+        Step { id: StepId(self.world.steps), time: self.world.now, event, notes: self.hub.take_notes(), sent }
     }
 
     /// Takes the beginning of a fault back that cannot be: there was no step.
     pub fn cancel_fault(&mut self, breaking: &Breaking) {
-        self.steps -= 1;
+        self.world.steps -= 1;
         self.hub.take_notes();
-        if self.next_event == breaking.first {
-            self.next_event = breaking.event.id.0;
+        if self.world.next_event == breaking.first {
+            self.world.next_event = breaking.event.id.0;
         }
     }
 }

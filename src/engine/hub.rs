@@ -61,8 +61,10 @@ pub(super) struct SavedHub {
 }
 
 /// What the engine turns into a pending event.
-pub(super) struct Outgoing {
+pub struct Outgoing {
+    /// Who sends it.
     pub from: ActorId,
+    /// To whom.
     pub to: ActorId,
     /// Added to the hop's own latency.
     pub delay: Duration,
@@ -70,6 +72,7 @@ pub(super) struct Outgoing {
     pub background: bool,
     /// Keeps nobody busy.
     pub idle: bool,
+    /// What it is.
     pub what: What,
 }
 
@@ -204,7 +207,8 @@ impl Hub {
         watch
     }
 
-    pub(super) fn new_watch(&self) -> WatchId {
+    /// The number of a watch that is yet to be opened.
+    pub fn new_watch(&self) -> WatchId {
         let watch = WatchId(self.0.next_watch.get());
         self.0.next_watch.set(watch.0 + 1);
         watch
@@ -254,7 +258,8 @@ impl Hub {
         self.0.outbox.borrow_mut().push(Outgoing { from, to, delay, background, idle: background, what });
     }
 
-    pub(super) fn next_call(&self) -> CallId {
+    /// The number of a call that is yet to be made.
+    pub fn next_call(&self) -> CallId {
         let call = CallId(self.0.next_call.get());
         self.0.next_call.set(call.0 + 1);
         call

@@ -11,7 +11,7 @@ use super::call::Outcome;
 use super::event::{ActorId, CallId};
 use super::place::Place;
 use super::trace::Note;
-use super::{Engine, LocalBoxFuture};
+use super::{Engine, LocalBoxFuture, Server};
 use crate::object::time::Instant;
 
 /// A task of the executor: one reconcile, pod sync or command in flight.
@@ -46,7 +46,7 @@ pub struct Wait {
     pub since: Instant,
 }
 
-impl Engine {
+impl<S: Server> Engine<S> {
     /// Tasks in flight, in the order in which they began.
     pub fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.tasks.values()
@@ -67,6 +67,13 @@ impl Engine {
         self.hub.forget_result(call);
     }
 
+    /// A task of the background whose request was to be seen has left the background with it: so has what follows.
+    pub(super) fn changed_something(&mut self, call: CallId, background: bool) {
+        if let Some(task) = self.calls.get(&call).and_then(|id| self.tasks.get_mut(id)) {
+            task.background &= background;
+        }
+    }
+
     pub(super) fn poll(&mut self, id: u64, mut task: Task) {
         self.hub.set_actor(task.actor, task.background);
         let mut context = Context::from_waker(Waker::noop());
@@ -76,7 +83,7 @@ impl Engine {
             let (actor, label) = (task.actor, task.label.clone());
             let (at, awaits) = (waiting.at.clone(), waiting.about.clone());
             self.hub.note(|| Note::Waits { actor, task: label, at, awaits });
-            task.waits.push(Wait { call: waiting.call, at: waiting.at, about: waiting.about, since: self.now });
+            task.waits.push(Wait { call: waiting.call, at: waiting.at, about: waiting.about, since: self.world.now });
         }
         match polled {
             Ok(Poll::Pending) => {

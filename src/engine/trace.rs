@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::event::{ActorId, EventId, Pending, StepId};
 use super::place::Place;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Status};
-use crate::wire::{Impersonated, User};
+use crate::object::{Key, Kind, Object};
+use crate::wire::{Error, Impersonated, User};
 
 /// One delivery and what came of it.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub enum Note {
         /// The answer's resourceVersion; 0 if it has none.
         revision: u64,
         /// The error, if it is one.
-        error: Option<Box<Status>>,
+        error: Option<Box<Error>>,
     },
     /// The store changed.
     Stored {

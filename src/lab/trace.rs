@@ -11,10 +11,11 @@ use std::sync::LazyLock;
 
 use super::function::Function;
 use super::{Exercise, Judging};
+use crate::apiserver::host::Engine;
 use crate::bugs;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::facts::Facts;
-use crate::engine::{Engine, Note, Step, What};
+use crate::engine::{Note, Step, What};
 use crate::exercise::trace::{Answer, Answers, QUESTIONS, TOGETHER, Who};
 use crate::object::pod::{address_of, is_ready};
 use crate::object::{Kind, Object, Pod};

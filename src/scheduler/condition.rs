@@ -6,22 +6,21 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::engine::failing::REFUSED;
 use crate::object::patch::diff::diff_strategic;
 use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::status::Reason;
 use crate::object::time::Instant;
-use crate::object::{Key, Kind, Pod, Status};
-use crate::wire::Patch;
+use crate::object::{Key, Kind, Pod};
+use crate::wire::{Error, Patch, Transport};
 
 /// `retry.DefaultBackoff`: what the server was in no state to write is sent again after these.
 const BACKOFF: [Duration; 3] = [Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(250)];
 
 /// PATCHes the status of a pod.
-pub async fn write(client: &Client, pod: &Key, patch: Value) -> Result<(), Status> {
+pub async fn write(client: &Client, pod: &Key, patch: Value) -> Result<(), Error> {
     for wait in BACKOFF {
         match client.patch_status::<Pod>(pod.namespace(), pod.name(), Patch::Strategic(patch.clone())).await {
-            Err(status) if is_passing(&status) => client.sleep(wait).await,
+            Err(error) if is_passing(&error) => client.sleep(wait).await,
             result => return result.map(drop),
         }
     }
@@ -29,9 +28,9 @@ pub async fn write(client: &Client, pod: &Key, patch: Value) -> Result<(), Statu
 }
 
 /// Mirrors `util.Retriable`.
-fn is_passing(status: &Status) -> bool {
-    matches!(status.reason, Reason::InternalError | Reason::ServiceUnavailable | Reason::Conflict)
-        || status.message.contains(REFUSED)
+fn is_passing(error: &Error) -> bool {
+    matches!(error.reason(), Reason::InternalError | Reason::ServiceUnavailable | Reason::Conflict)
+        || *error == Error::Transport(Transport::Refused)
 }
 
 /// A strategic merge patch that sets `condition`, and the nominated node if one is given (or, if that is empty, takes
@@ -89,6 +88,7 @@ fn part(status: &PodStatus) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Status;
     use crate::scheduler::testing::pod;
 
     fn unschedulable(message: &str) -> PodCondition {
@@ -112,9 +112,9 @@ mod tests {
             (Reason::NotFound, false),
             (Reason::TooManyRequests, false),
         ] {
-            assert_eq!(is_passing(&Status::new(reason, "no")), again, "{reason:?}");
+            assert_eq!(is_passing(&Status::new(reason, "no").into()), again, "{reason:?}");
         }
-        assert!(is_passing(&Status::new(Reason::Unknown, REFUSED)));
+        assert!(is_passing(&Transport::Refused.into()));
     }
 
     #[test]

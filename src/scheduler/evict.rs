@@ -21,8 +21,8 @@ use crate::client::{EventType, Lister, join_all};
 use crate::engine::Memory;
 use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::pod::status::PodCondition;
-use crate::object::{Key, Pod, Status};
-use crate::wire::DeleteOptions;
+use crate::object::{Key, Pod};
+use crate::wire::{DeleteOptions, Error};
 
 /// The name of the plugin that makes room.
 pub(super) const DEFAULT_PREEMPTION: &str = "DefaultPreemption";
@@ -93,7 +93,7 @@ impl Scheduler {
         self.client.hub().spawn(self.client.actor(), label, async move {
             let mut done = scheduler.take_nominations(&lower).await;
             let evictions = victims.iter().map(|victim| scheduler.evict_one(&preemptor, &node, victim)).collect();
-            let evicted: Result<(), Status> = join_all(evictions).await.into_iter().collect();
+            let evicted: Result<(), Error> = join_all(evictions).await.into_iter().collect();
             if evicted.is_ok() {
                 scheduler.preempting.borrow_mut().insert(preemptor.key.clone(), Some(last.key.clone()));
                 done = done.and(scheduler.evict_one(&preemptor, &node, &last).await);
@@ -107,7 +107,7 @@ impl Scheduler {
     }
 
     /// All of them, whatever becomes of one. Who loses a nomination is told by the informer, like everybody.
-    async fn take_nominations(&self, lower: &[Arc<PodInfo>]) -> Result<(), Status> {
+    async fn take_nominations(&self, lower: &[Arc<PodInfo>]) -> Result<(), Error> {
         let mut taken = Ok(());
         for pod in lower.iter().filter(|pod| pod.nominated_node().is_some()) {
             let patch = json!({"status": {"nominatedNodeName": null}});
@@ -117,7 +117,7 @@ impl Scheduler {
     }
 
     /// Says why in the victim's status, deletes it, and tells. That it is gone already is as good.
-    async fn evict_one(&self, preemptor: &PodInfo, node: &str, victim: &PodInfo) -> Result<(), Status> {
+    async fn evict_one(&self, preemptor: &PodInfo, node: &str, victim: &PodInfo) -> Result<(), Error> {
         let Some(profile) = self.profiles.of(&preemptor.pod) else { return Ok(()) };
         let by = &self.profiles[profile].scheduler_name;
         let (namespace, name) = (victim.key.namespace(), victim.key.name());
@@ -132,7 +132,7 @@ impl Scheduler {
             observed_generation: pod.metadata.generation,
             ..PodCondition::default()
         };
-        let or_gone = |status: Status| if status.is_not_found() { Ok(()) } else { Err(status) };
+        let or_gone = |error: Error| if error.is_not_found() { Ok(()) } else { Err(error) };
         if let Some(patch) = condition::patch(&pod, target, None, self.client.now())
             && let Err(status) = condition::write(&self.client, &victim.key, patch).await
         {

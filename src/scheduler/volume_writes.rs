@@ -22,8 +22,9 @@ use super::plugins::volume_binding;
 use super::pod_info::PodInfo;
 use super::storage::Plan;
 use crate::engine::{CallId, Memory};
+use crate::object::Key;
 use crate::object::volume::{SELECTED_NODE, is_bound, promised_to};
-use crate::object::{Key, Status};
+use crate::wire::Error;
 
 /// Wake: a pod's claims have had their time. The key is the pod's.
 pub(super) const DEADLINE: &str = "volumes not bound in time";
@@ -54,7 +55,7 @@ impl Scheduler {
             let expected = json!({"status": {"nominatedNodeName": node}});
             let _ = condition::write(&self.client, &pod.key, expected).await;
         }
-        let failed = |status: Status| status.to_string();
+        let failed = |error: Error| error.to_string();
         for (claim, volume) in &plan.promise {
             if let Some(promised) = self.promised(claim, volume) {
                 self.client.update(promised).await.map_err(failed)?;

@@ -1,17 +1,17 @@
 //! What a request is answered.
 
-use kubestep_object::metrics::Metrics;
-use kubestep_object::{Object, Status};
+use crate::object::Object;
+use crate::object::metrics::Metrics;
 
-use crate::Issued;
+use crate::{Error, Issued};
 
 /// The answer to one request.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// HTTP status code.
+    /// HTTP status code; 0 if there is no answer.
     pub code: u16,
-    /// The body.
-    pub result: Result<Response, Status>,
+    /// What came of it.
+    pub result: Result<Response, Error>,
     /// Texts of the `Warning` headers.
     pub warnings: Vec<String>,
     /// Whether the store was written.

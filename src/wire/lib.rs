@@ -6,11 +6,14 @@
 //!
 //! - [`request`]: what a client asks for. [`user`]: who asks; [`impersonation`]: as whom; [`connection`]: from where.
 //!   [`verb`]: to do what, with which part of an object. [`options`]: how. [`patch`]: changes in the formats that there are.
-//! - [`answer`]: what the server answers; [`token`]: a token that it has issued.
+//! - [`answer`]: what the server answers; [`error`]: why a call came to nothing; [`token`]: a token that it has issued.
 //! - [`watch`]: what a watch is told, event by event.
+
+use kubestep_object as object;
 
 pub mod answer;
 pub mod connection;
+pub mod error;
 pub mod impersonation;
 pub mod options;
 pub mod patch;
@@ -22,6 +25,7 @@ pub mod watch;
 
 pub use answer::{Answer, Response};
 pub use connection::Connection;
+pub use error::{Error, Transport};
 pub use impersonation::{Impersonated, Impersonation};
 pub use options::{DeleteOptions, FieldValidation, Options, Propagation};
 pub use patch::{Patch, StatusPatch};

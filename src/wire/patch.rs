@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::NodeStatus;
 use serde_json::Value;
 
-use kubestep_object::pod::status::PodStatus;
-use kubestep_object::{Shared, Status};
+use crate::object::pod::status::PodStatus;
+use crate::object::{Shared, Status};
 
 /// A change to an object. Values are the patch documents.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use kubestep_object::metrics;
-use kubestep_object::{Kind, Object};
+use crate::object::metrics;
+use crate::object::{Kind, Object};
 
 use crate::{Connection, DeleteOptions, Options, Patch, Subresource, User, Verb};
 

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::authentication::v1::TokenRequest;
 
-use kubestep_object::token::Token;
+use crate::object::token::Token;
 
 /// A token that was asked for.
 #[derive(Clone, Debug, PartialEq)]

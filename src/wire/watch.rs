@@ -1,6 +1,7 @@
 //! What a watch is told.
 
-use kubestep_object::{Kind, Object, Status};
+use crate::Error;
+use crate::object::{Kind, Object};
 
 /// One open watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +26,7 @@ pub enum WatchEvent {
         initial_events_end: bool,
     },
     /// The watch is over.
-    Error(Status),
+    Error(Error),
 }
 
 impl WatchEvent {

@@ -132,7 +132,7 @@ fn a_definition_waits_for_its_objects() {
     let late = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "late"}});
     let refused = world.ask(Verb::Create, gadget(), "default/", Body::Json(late.to_string())).result.unwrap_err();
     let why = "create not allowed while custom resource definition is terminating";
-    assert_eq!(refused.message, format!("gadgets.example.com \"late\" is forbidden: {why}"));
+    assert_eq!(refused.message(), format!("gadgets.example.com \"late\" is forbidden: {why}"));
     let late =
         "True InstanceDeletionCheck: could not confirm zero CustomResources remaining: context deadline exceeded";
     world.wait_until(61, |world| terminating(world).as_deref() == Some(late));
@@ -142,14 +142,14 @@ fn a_definition_waits_for_its_objects() {
     assert!(world.list(gadget(), "").is_empty());
     assert!(world.get(Kind::CustomResourceDefinition, "gadgets.example.com").is_none());
     let answer = world.ask(Verb::List, gadget(), "default/", Body::None);
-    assert_eq!(answer.result.unwrap_err().message, "the server could not find the requested resource");
+    assert_eq!(answer.result.unwrap_err().message(), "the server could not find the requested resource");
 }
 
 #[test]
 fn a_definition_is_stored_where_a_real_one_is() {
     let mut world = world();
     world.create(gadget(), "default/a", &[], json!({"size": 1}));
-    let store = &world.cluster.engine.api.store;
+    let store = &world.cluster.engine.server.api.store;
     let stored = |key: &str| store.get(key).map(|entry| entry.value.kind());
     let definition = "/registry/apiextensions.k8s.io/customresourcedefinitions/gadgets.example.com";
     assert_eq!(stored(definition), Some(Kind::CustomResourceDefinition));
@@ -239,7 +239,7 @@ fn a_quota_counts_custom_objects_too() {
     let add = |world: &mut World, name: &str| {
         let object = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": name}});
         let answer = world.ask(Verb::Create, gadget(), "default/", Body::Json(object.to_string()));
-        answer.result.err().map_or_else(String::new, |status| status.message)
+        answer.result.err().map_or_else(String::new, |status| status.to_string())
     };
     assert_eq!(add(&mut world, "a"), "");
     world.run(2);

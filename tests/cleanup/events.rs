@@ -26,10 +26,10 @@ fn an_event_goes_after_an_hour() {
     // The lease lasts for an hour and a minute, of which the start of the cluster has used a few seconds.
     world.run(3590);
     assert_eq!(told(&world, "web").len(), at_first);
-    let revision = world.cluster.engine.api.store.revision();
+    let revision = world.cluster.engine.server.api.store.revision();
     world.run(70);
     assert_eq!(told(&world, "web"), []);
-    let gone: Vec<_> = world.cluster.engine.api.store.changes_after(revision).unwrap().collect();
+    let gone: Vec<_> = world.cluster.engine.server.api.store.changes_after(revision).unwrap().collect();
     assert!(gone.iter().any(|change| change.key.starts_with("/registry/events/default/web.") && change.new.is_none()));
     assert!(world.get(Kind::Pod, "default/web").is_some(), "only Events go");
 }

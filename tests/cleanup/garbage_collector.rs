@@ -215,7 +215,7 @@ fn preconditions_are_kept() {
     let version = world.get(Kind::ConfigMap, "default/a").unwrap().revision();
     let refused = |world: &mut World, options: DeleteOptions| {
         let answer = world.delete(Kind::ConfigMap, "default/a", options);
-        (answer.code, answer.result.unwrap_err().message)
+        (answer.code, answer.result.unwrap_err().to_string())
     };
     let wrong = DeleteOptions { uid: Some("other".into()), ..DeleteOptions::default() };
     let text = format!(

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
 use kubestep::debugger::properties::{self, Property};
-use kubestep::engine::{Engine, Step, What};
+use kubestep::engine::{Step, What};
 use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Object};
 use kubestep::wire::{Answer, Body, DeleteOptions, Request, Subresource, Verb};
@@ -105,12 +106,12 @@ impl World {
     /// What is stored.
     pub fn get(&self, kind: Kind, name: &str) -> Option<Object> {
         let (namespace, name) = name.split_once('/').unwrap_or(("", name));
-        Reader::get(&self.cluster.engine.api.store, kind, namespace, name)
+        Reader::get(&self.cluster.engine.server.api.store, kind, namespace, name)
     }
 
     /// All of a kind in a namespace.
     pub fn list(&self, kind: Kind, namespace: &str) -> Vec<Object> {
-        Reader::list(&self.cluster.engine.api.store, kind, namespace)
+        Reader::list(&self.cluster.engine.server.api.store, kind, namespace)
     }
 
     /// Makes an object as somebody with a manifest does.

@@ -160,7 +160,7 @@ fn whoever_finalizes_by_hand_leaves_a_mess() {
     assert!(world.get(Kind::Namespace, "doomed").is_some());
     let wrong = json!({"metadata": {"name": "doomed"}, "spec": {"finalizers": ["mine"]}});
     let answer = put(&mut world, &wrong);
-    let message = answer.result.expect_err("a finalizer has a domain").message;
+    let message = answer.result.expect_err("a finalizer has a domain").to_string();
     let why = "spec.finalizers[0]: Invalid value: \"mine\": name is neither a standard finalizer name nor is it fully qualified";
     assert_eq!(message, format!("Namespace \"doomed\" is invalid: {why}"));
     for there in [true, false] {
@@ -187,7 +187,7 @@ fn others_may_hold_a_namespace_too() {
     let status = json!({"status": {"phase": "Active"}});
     let answer = world.ask_part(Verb::Patch, Kind::Namespace, "held", "status", Body::Patch(Patch::Merge(status)));
     assert_eq!(
-        answer.result.expect_err("there is no way back").message,
+        answer.result.expect_err("there is no way back").message(),
         "Namespace \"held\" is invalid: status.Phase: Invalid value: \"Active\": may only be 'Terminating' if \
          `deletionTimestamp` is not empty"
     );

@@ -86,7 +86,8 @@ impl Bench {
 
     /// Events of a reason: their messages.
     fn events(&mut self, reason: &str) -> Vec<String> {
-        let events = self.cluster.engine.api.store.prefix("/registry/events/").map(|(_, entry)| entry.value.to_json());
+        let events =
+            self.cluster.engine.server.api.store.prefix("/registry/events/").map(|(_, entry)| entry.value.to_json());
         let of_reason = events.filter(|event| event["reason"] == reason);
         of_reason.map(|event| event["message"].as_str().unwrap_or_default().to_owned()).collect()
     }

@@ -38,7 +38,7 @@ pub fn give_up_nodes(session: &mut Session) {
 
 /// How many Pods of the Deployment are available, as its status says.
 pub fn available(session: &Session) -> i32 {
-    let entry = session.cluster.engine.api.store.get("/registry/deployments/default/web");
+    let entry = session.cluster.engine.server.api.store.get("/registry/deployments/default/web");
     match entry.map(|entry| &entry.value) {
         Some(Object::Deployment(web)) => web.status.as_ref().and_then(|s| s.available_replicas).unwrap_or(0),
         _ => 0,
@@ -47,7 +47,8 @@ pub fn available(session: &Session) -> i32 {
 
 /// The condition Ready of a node.
 pub fn ready(session: &Session, node: &str) -> String {
-    let entry = session.cluster.engine.api.store.get(&format!("/registry/minions/{node}")).expect("there is a node");
+    let entry =
+        session.cluster.engine.server.api.store.get(&format!("/registry/minions/{node}")).expect("there is a node");
     let json = entry.value.to_json();
     let conditions = json["status"]["conditions"].as_array().expect("a node has conditions");
     let ready = conditions.iter().find(|c| c["type"] == "Ready").expect("Ready is one of them");

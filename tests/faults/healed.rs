@@ -81,12 +81,12 @@ fn containers_that_are_killed_start_anew() {
     for (seed, how) in (1..=seeds(SEEDS)).flat_map(|seed| [(seed, "kill"), (seed, "oom")]) {
         let mut session = session(seed);
         session.go(&mut Goal::Quiet, 100_000);
-        let store = &session.cluster.engine.api.store;
+        let store = &session.cluster.engine.server.api.store;
         let key = store.prefix("/registry/pods/default/").next().map(|(key, _)| key.to_owned());
         let key = key.expect("the Deployment has Pods");
         session.act(&format!("{how} {}", key.trim_start_matches("/registry/pods/"))).expect("it runs");
         settle(&mut session);
-        let pod = session.cluster.engine.api.store.get(&key).expect("it stays").value.to_json();
+        let pod = session.cluster.engine.server.api.store.get(&key).expect("it stays").value.to_json();
         let container = &pod["status"]["containerStatuses"][0];
         assert_eq!(
             (available(&session), &container["restartCount"]),

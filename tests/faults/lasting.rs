@@ -13,7 +13,7 @@ use crate::threads;
 #[test]
 fn what_lasts_has_a_name() {
     let pending = |session: &Session| {
-        let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+        let pods = session.cluster.engine.server.api.store.prefix("/registry/pods/default/");
         pods.filter(|(_, entry)| entry.value.to_json()["spec"]["nodeName"].is_null()).count()
     };
     for seed in 1..=seeds(SEEDS) {
@@ -72,7 +72,7 @@ fn lasts(fault: &str, who: &str, seed: u64) {
 
 /// The Pods of the Deployment.
 fn pods(session: &Session) -> Vec<serde_json::Value> {
-    let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+    let pods = session.cluster.engine.server.api.store.prefix("/registry/pods/default/");
     pods.map(|(_, entry)| entry.value.to_json()).collect()
 }
 
@@ -87,7 +87,7 @@ fn what_was_told_while_the_server_was_gone_is_not_lost() {
     let mut session = session(0);
     session.act("fail replicaset-controller create events with lost times 3").expect("it has an agent");
     settle(&mut session);
-    let events = session.cluster.engine.api.store.prefix("/registry/events/default/");
+    let events = session.cluster.engine.server.api.store.prefix("/registry/events/default/");
     let told = events.filter(|(_, entry)| entry.value.to_json()["reason"] == "SuccessfulCreate").count();
     assert_eq!((told, available(&session)), (2, 2));
 }
@@ -99,7 +99,8 @@ fn a_clock_that_goes_back_makes_a_node_doubted() {
     let mut session = session(0);
     session.act("skew node-2 7200").expect("its kubelet runs");
     settle(&mut session);
-    let lease = session.cluster.engine.api.store.get("/registry/leases/kube-node-lease/node-2").expect("it has one");
+    let lease =
+        session.cluster.engine.server.api.store.get("/registry/leases/kube-node-lease/node-2").expect("it has one");
     assert!(lease.value.to_json()["spec"]["renewTime"].to_string().contains("2026-01-01T02:"));
     assert_eq!((ready(&session, "node-2").as_str(), available(&session)), ("True", 2));
     session.act("skew node-1 -7200").expect("its kubelet runs");

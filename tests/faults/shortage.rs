@@ -205,19 +205,20 @@ fn a_full_node_is_passed_over() {
         let mut session = session(0);
         session.act(&format!("full node-1 {what}")).expect("its kubelet runs");
         settle(&mut session);
-        let node = session.cluster.engine.api.store.get("/registry/minions/node-1").expect("there is a node");
+        let node = session.cluster.engine.server.api.store.get("/registry/minions/node-1").expect("there is a node");
         let json = node.value.to_json();
         let conditions = json["status"]["conditions"].as_array().expect("a node has conditions");
         assert!(conditions.iter().any(|c| c["type"] == condition && c["status"] == "True"), "{conditions:?}");
         assert!(json["spec"]["taints"].as_array().is_some_and(|t| t.iter().any(|t| t["key"] == taint)), "{json}");
-        let pods = session.cluster.engine.api.store.prefix("/registry/pods/default/");
+        let pods = session.cluster.engine.server.api.store.prefix("/registry/pods/default/");
         let pods: Vec<_> = pods.map(|(_, entry)| entry.value.to_json()).collect();
         let here = pods.iter().filter(|pod| pod["spec"]["nodeName"] == "node-1");
         assert!(here.clone().count() > 0 && here.clone().all(|pod| pod["status"]["reason"] == "Evicted"), "{pods:?}");
         assert_eq!(available(&session), 2);
         session.act("relieve node-1").expect("its kubelet runs");
         let has_taint = |session: &Session| {
-            let node = session.cluster.engine.api.store.get("/registry/minions/node-1").expect("there is a node");
+            let node =
+                session.cluster.engine.server.api.store.get("/registry/minions/node-1").expect("there is a node");
             !node.value.to_json()["spec"]["taints"].is_null()
         };
         for (seconds, expected) in [(290, true), (40, false)] {
@@ -236,7 +237,8 @@ fn a_full_node_is_full_for_its_next_kubelet_too() {
     for (what, condition) in [("disk", "DiskPressure"), ("memory", "MemoryPressure"), ("pids", "PIDPressure")] {
         let mut session = session(0);
         let is_short = |session: &Session| {
-            let node = session.cluster.engine.api.store.get("/registry/minions/node-1").expect("there is a node");
+            let node =
+                session.cluster.engine.server.api.store.get("/registry/minions/node-1").expect("there is a node");
             let json = node.value.to_json();
             let conditions = json["status"]["conditions"].as_array().expect("a node has conditions");
             conditions.iter().any(|c| c["type"] == condition && c["status"] == "True")

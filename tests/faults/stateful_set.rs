@@ -32,7 +32,7 @@ fn a_stateful_set_updates_one_pod_at_a_time_whatever_it_asks() {
         let (mut up, mut fewest) = (0, usize::MAX);
         while !cluster.is_quiet() {
             cluster.step().expect("a cluster at rest has timers");
-            let pods = cluster.engine.api.store.prefix("/registry/pods/default/");
+            let pods = cluster.engine.server.api.store.prefix("/registry/pods/default/");
             let there = pods.filter(|(_, entry)| entry.value.meta().deletion_timestamp.is_none()).count();
             up = up.max(there);
             if up == 3 {

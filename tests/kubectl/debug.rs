@@ -32,7 +32,7 @@ fn a_container_is_added_and_the_others_run_on() {
     let said = says(&mut cluster, "kubectl debug web --image=busybox:1.36 -c look --target=web -- sleep 1000");
     assert!(said.starts_with("Targeting container \"web\". If you don't see processes"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
-    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("it is there");
+    let pod = Reader::get(&cluster.engine.server.api.store, Kind::Pod, "default", "web").expect("it is there");
     let Object::Pod(pod) = pod else { panic!("it is a Pod") };
     let (spec, status) = (pod.spec.as_ref().unwrap(), pod.status.as_ref().unwrap());
     let added = &spec.ephemeral_containers.as_ref().unwrap()[0];
@@ -91,7 +91,7 @@ fn it_is_never_started_again_and_stays() {
 }
 
 fn pod(cluster: &Cluster, name: &str) -> Value {
-    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", name);
+    let pod = Reader::get(&cluster.engine.server.api.store, Kind::Pod, "default", name);
     pod.unwrap_or_else(|| panic!("no {name}")).to_json()
 }
 
@@ -147,8 +147,10 @@ fn a_node_is_looked_into_from_a_pod_in_its_namespaces() {
 
     let said = says(&mut cluster, "kubectl debug node/node-2 -q --image=busybox:1.36 --profile=netadmin -c net");
     assert_eq!(said, "");
-    let pods =
-        Reader::list(&cluster.engine.api.store, Kind::Pod, "default").iter().map(Object::to_json).collect::<Vec<_>>();
+    let pods = Reader::list(&cluster.engine.server.api.store, Kind::Pod, "default")
+        .iter()
+        .map(Object::to_json)
+        .collect::<Vec<_>>();
     let net = pods.iter().find(|pod| pod["spec"]["containers"][0]["name"] == "net").expect("it is made");
     assert_eq!(net["spec"]["containers"][0]["securityContext"]["capabilities"]["add"], json!(["NET_ADMIN", "NET_RAW"]));
     assert!(net["spec"]["volumes"].as_array().is_none_or(|volumes| volumes.iter().all(|v| v["hostPath"].is_null())));

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config};
-use kubestep::engine::{Engine, Step, What};
+use kubestep::engine::{Step, What};
 use kubestep::node::runtime::Runtime;
 use kubestep::object::reader::Reader;
 use kubestep::object::{Key, Kind, Object, Pod, Resource};
@@ -47,7 +48,7 @@ impl World {
 
     /// All pods as the API server has them.
     fn pods(&self) -> Vec<std::sync::Arc<Pod>> {
-        let objects = Reader::list(&self.cluster.engine.api.store, Kind::Pod, "");
+        let objects = Reader::list(&self.cluster.engine.server.api.store, Kind::Pod, "");
         objects.iter().filter_map(|object| Pod::from_object(object).cloned()).collect()
     }
 }

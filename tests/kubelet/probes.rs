@@ -37,7 +37,7 @@ fn run_with(change: impl Fn(String) -> String, image: &str, container: &str, gra
 /// Reason, message and count of the Warnings about the Pod, and of what was killed, as they began.
 fn told(cluster: &Cluster) -> Vec<String> {
     let mut told = Vec::new();
-    for event in Reader::list(&cluster.engine.api.store, Kind::Event, "") {
+    for event in Reader::list(&cluster.engine.server.api.store, Kind::Event, "") {
         let Object::Event(event) = event else { continue };
         let part = |field: &Option<std::sync::Arc<str>>| field.as_deref().unwrap_or_default().to_owned();
         let (reason, message) = (part(&event.reason), part(&event.message));
@@ -52,7 +52,7 @@ fn told(cluster: &Cluster) -> Vec<String> {
 }
 
 fn restarts(cluster: &Cluster) -> i64 {
-    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod");
+    let pod = Reader::get(&cluster.engine.server.api.store, Kind::Pod, "default", "web").expect("the pod");
     pod.to_json()["status"]["containerStatuses"][0]["restartCount"].as_i64().unwrap_or(0)
 }
 
@@ -126,7 +126,7 @@ fn a_probe_that_cannot_be_made_counts_for_nothing() {
 }
 
 fn cluster_ip(cluster: &Cluster) -> String {
-    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod");
+    let pod = Reader::get(&cluster.engine.server.api.store, Kind::Pod, "default", "web").expect("the pod");
     pod.to_json()["status"]["podIP"].as_str().unwrap_or_default().to_owned()
 }
 
@@ -171,7 +171,7 @@ fn a_hook_that_fails_is_told() {
     let told_of = told(&cluster);
     assert!(told_of.iter().any(|line| line.starts_with("FailedPostStartHook: PostStartHook failed")), "{told_of:?}");
     assert!(told_of.iter().any(|line| line.starts_with("Killing: FailedPostStartHook")), "{told_of:?}");
-    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
+    let pod = Reader::get(&cluster.engine.server.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
     let uid = pod["metadata"]["uid"].as_str().unwrap_or_default();
     let want = format!(
         "Exec lifecycle hook ([sh -c exit 1]) for Container \"web\" in Pod \"web_default({uid})\" failed - error: \
@@ -205,7 +205,7 @@ fn a_sidecar_is_stopped_last_but_hears_of_it_with_the_others() {
     let cluster = run_with(|pod| pod.replace("\n  containers:", sidecar), "", container, 30, &lines);
     let killed: Vec<String> = told(&cluster).into_iter().filter(|line| line.starts_with("Killing")).collect();
     assert_eq!(killed, ["Killing: Stopping container proxy x1", "Killing: Stopping container web x1"]);
-    let gone = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").is_none();
+    let gone = Reader::get(&cluster.engine.server.api.store, Kind::Pod, "default", "web").is_none();
     assert!(gone && cluster.engine.now().0 < 20_000_000_000, "five seconds and not nine: {:?}", cluster.engine.now());
 }
 
@@ -310,7 +310,7 @@ fn a_health_check_waits_for_its_port() {
     assert!(late.len() == 1 && late[0].starts_with(why) && late[0].ends_with(['1', '2']), "{late:?}");
     let opens = run("readyAfter: 2", container, 0, &["kubectl wait --for=condition=Ready pod/web --timeout=8s"]);
     assert_eq!(told(&opens), [""; 0]);
-    let pod = Reader::get(&opens.engine.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
+    let pod = Reader::get(&opens.engine.server.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
     let conditions = pod["status"]["conditions"].as_array().expect("it has some");
     assert!(conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True"));
 }
@@ -324,7 +324,7 @@ fn a_hook_that_asks_waits_as_long_as_it_takes() {
     assert!(!told_of.iter().any(of_hook), "{told_of:?}");
     let cluster = run("", container, 0, &["sleep 140"]);
     assert!(told(&cluster).iter().any(of_hook), "{:?}", told(&cluster));
-    let pod = Reader::get(&cluster.engine.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
+    let pod = Reader::get(&cluster.engine.server.api.store, Kind::Pod, "default", "web").expect("the pod").to_json();
     let waiting = &pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"];
     let why = "Get \"http://10.99.99.99:80/\": dial tcp 10.99.99.99:80: connect: connection timed out";
     assert!(waiting.as_str().is_some_and(|message| message.ends_with(why)), "{waiting}");

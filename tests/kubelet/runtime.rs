@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::engine::{ActorId, Engine, RpcError};
+use kubestep::apiserver::host::{Engine, Host};
+use kubestep::engine::{ActorId, RpcError};
 use kubestep::node::cri::{ContainerConfig, CriRequest, CriResponse, PodSandboxConfig};
 use kubestep::node::disk::Disk;
 use kubestep::node::host::Host;
@@ -19,7 +20,7 @@ struct Node {
 
 impl Node {
     fn new() -> Node {
-        let mut engine = Engine::new(ApiServer::new(0), 0);
+        let mut engine = Engine::new(Host::new(ApiServer::new(0)), 0);
         let hub = engine.hub().clone();
         let runtime = engine.next_actor();
         let host = Rc::new(Host::new(&hub, [172, 18, 0, 11].into(), Disk::new(&hub, "node-1")));

@@ -113,8 +113,8 @@ fn every_publish_has_its_unpublish() {
         }
         assert_eq!(open.len(), 3, "two pods, and one staging path: seed {seed}: {open:?}");
         assert!(open.values().all(|count| *count == 0), "seed {seed}: {open:?}");
-        assert!(Reader::list(&cluster.engine.api.store, Kind::VolumeAttachment, "").is_empty(), "seed {seed}");
-        assert!(Reader::list(&cluster.engine.api.store, Kind::PersistentVolume, "").is_empty(), "seed {seed}");
+        assert!(Reader::list(&cluster.engine.server.api.store, Kind::VolumeAttachment, "").is_empty(), "seed {seed}");
+        assert!(Reader::list(&cluster.engine.server.api.store, Kind::PersistentVolume, "").is_empty(), "seed {seed}");
     }
 }
 

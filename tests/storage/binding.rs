@@ -57,7 +57,7 @@ fn what_waits_is_looked_at_in_one_round() {
     let mut world = World::new(Config::default());
     world.run(1);
     let told = |world: &World, name: &str| {
-        let events = Reader::list(&world.cluster.engine.api.store, Kind::Event, "");
+        let events = Reader::list(&world.cluster.engine.server.api.store, Kind::Event, "");
         let mut about = events.iter().filter_map(|event| match event {
             Object::Event(event) if event.involved_object.name.as_deref() == Some(name) => Some(event),
             _ => None,

@@ -2,8 +2,9 @@
 
 use std::any::Any;
 
+use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config};
-use kubestep::engine::{Engine, Step, What};
+use kubestep::engine::{Step, What};
 use kubestep::node::csi::CsiRequest;
 use kubestep::object::reader::Reader;
 use kubestep::object::time::Instant;
@@ -94,11 +95,11 @@ impl World {
 
     pub fn get(&self, kind: Kind, name: &str) -> Option<Value> {
         let namespace = if kind.info().namespaced { "default" } else { "" };
-        Reader::get(&self.cluster.engine.api.store, kind, namespace, name).map(|object| object.to_json())
+        Reader::get(&self.cluster.engine.server.api.store, kind, namespace, name).map(|object| object.to_json())
     }
 
     pub fn list(&self, kind: Kind) -> Vec<Value> {
-        Reader::list(&self.cluster.engine.api.store, kind, "").iter().map(Object::to_json).collect()
+        Reader::list(&self.cluster.engine.server.api.store, kind, "").iter().map(Object::to_json).collect()
     }
 
     pub fn phase(&self, kind: Kind, name: &str) -> String {
@@ -108,7 +109,7 @@ impl World {
 
     /// Type, reason and message of the Events about an object.
     pub fn events(&self, name: &str) -> Vec<String> {
-        let events = Reader::list(&self.cluster.engine.api.store, Kind::Event, "");
+        let events = Reader::list(&self.cluster.engine.server.api.store, Kind::Event, "");
         let mut lines = Vec::new();
         for event in events {
             let Object::Event(event) = event else { continue };

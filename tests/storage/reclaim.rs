@@ -1,5 +1,6 @@
 //! What becomes of volumes and claims that are deleted or given back.
 
+use kubestep::apiserver::host::control::disconnect;
 use kubestep::cluster::Config;
 use kubestep::object::{Kind, Pod};
 use kubestep::wire::DeleteOptions;
@@ -145,7 +146,7 @@ fn a_pod_behind_another_of_its_name_gives_its_claim_back() {
     world.run(10);
     world.delete(Kind::PersistentVolumeClaim, "data");
     assert_eq!(world.phase(Kind::PersistentVolumeClaim, "data"), "Bound");
-    world.cluster.engine.disconnect("kube-controller-manager", Kind::Pod);
+    disconnect(&mut world.cluster.engine, "kube-controller-manager", Kind::Pod);
     let other = json!({
         "metadata": {"name": "db", "namespace": "default"},
         "spec": {"containers": [{"name": "app", "image": "nginx:1.27"}]},

@@ -6,9 +6,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use kubestep::apiserver::host::Engine;
 use kubestep::client::Client;
 use kubestep::cluster::Cluster;
-use kubestep::engine::{Engine, Note, Step, What};
+use kubestep::engine::{Note, Step, What};
 use kubestep::object::{Kind, Object};
 use kubestep::wire::{Body, Request, Verb};
 use serde_json::Value;

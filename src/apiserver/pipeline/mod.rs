@@ -215,7 +215,7 @@ impl ApiServer {
     /// Says what came of it, to the caller and to the watches, in the version that each speaks.
     fn finish(&self, mut handling: Handling, outcome: Outcome) -> Handled {
         if let (Err(status), Some(watch)) = (&outcome, handling.watch) {
-            handling.fanout.push((watch, WatchEvent::Error(status.clone())));
+            handling.fanout.push((watch, WatchEvent::Error(status.clone().into())));
         }
         let result = outcome.map(|(code, mut response)| {
             self.show_managers(&mut handling, &mut response);

@@ -106,13 +106,13 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
         }
         // A watch of the forgotten past, or from a state that is not there yet, begins like any other, and its only event says
         // so. Mirrors `newErrWatcher`.
-        Err(status)
-            if call.request.verb == Verb::Watch && matches!(status.reason, Reason::Expired | Reason::Timeout) =>
+        Err(error)
+            if call.request.verb == Verb::Watch && matches!(error.reason(), Reason::Expired | Reason::Timeout) =>
         {
-            let event = watch_event(call, &WatchEvent::Error(status.clone()), true, view);
+            let event = watch_event(call, &WatchEvent::Error(error.clone()), true, view);
             HttpAnswer::value(200, &event, event_json(call, &event), Format::Json)
         }
-        Err(status) => HttpAnswer::status(status, call.format),
+        Err(error) => HttpAnswer::status(&error.clone().into_status(), call.format),
     };
     if let Ok(Response::Watching) = answer.result {
         http.body.clear();
@@ -233,7 +233,9 @@ pub(super) fn watch_event(call: &Call, event: &WatchEvent, first: bool, view: Vi
     let object = match event {
         WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => object.printed(),
         WatchEvent::Bookmark { kind, revision, initial_events_end } => bookmark(*kind, *revision, *initial_events_end),
-        WatchEvent::Error(status) => return json!({"type": event.type_str(), "object": status.to_json()}),
+        WatchEvent::Error(error) => {
+            return json!({"type": event.type_str(), "object": error.clone().into_status().to_json()});
+        }
     };
     let mut object = match as_asked(call, object, view) {
         Ok(object) => object,

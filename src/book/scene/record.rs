@@ -140,7 +140,7 @@ const LEFT_OUT: &[Kind] = &[Kind::Event, Kind::Lease, Kind::ServiceAccount];
 fn start(session: &Session) -> Start {
     let namespace = &session.scenario().namespace;
     let mut start = Start::default();
-    for (_, entry) in session.cluster.engine.api.store.prefix("/registry/") {
+    for (_, entry) in session.cluster.engine.server.api.store.prefix("/registry/") {
         let object = &entry.value;
         let root = object.name() == "kube-root-ca.crt" || object.name() == "kubernetes";
         if object.namespace() == namespace && !root && !LEFT_OUT.contains(&object.kind()) {

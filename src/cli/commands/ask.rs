@@ -274,7 +274,7 @@ fn history(stepper: &mut Stepper, line: &Line) -> Text {
 fn who(stepper: &mut Stepper, line: &Line) -> Text {
     let session = &stepper.session;
     let target = target::find(session, &line.arguments())?;
-    let entry = session.cluster.engine.api.store.get(&target.etcd_key());
+    let entry = session.cluster.engine.server.api.store.get(&target.etcd_key());
     let stored = entry.map(|entry| entry.mod_revision);
     let head = match stored {
         Some(revision) => format!("{target} is stored at revision {revision}\n"),
@@ -330,7 +330,7 @@ fn explain(stepper: &mut Stepper, line: &Line) -> Text {
 pub fn values(session: &Session, kind: Kind, path: &str) -> Vec<String> {
     const SHOWN: usize = 3;
     let Ok(parts) = crate::debugger::expression::parse::parse_parts(path) else { return Vec::new() };
-    let store = &session.cluster.engine.api.store;
+    let store = &session.cluster.engine.server.api.store;
     let objects = store.prefix(crate::apiserver::registry::prefix(kind)).take(SHOWN);
     let shown = objects.filter_map(|(_, entry)| {
         let json = entry.value.to_json();

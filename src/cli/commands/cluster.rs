@@ -263,7 +263,7 @@ pub fn idle(stepper: &Stepper, line: &str) -> &'static str {
         return POLICIES;
     }
     let measured = is("top") || is("autoscale") || makes("kind: HorizontalPodAutoscaler");
-    if measured && !cluster.engine.api.metrics.is_installed() { METRICS } else { "" }
+    if measured && !cluster.engine.server.api.metrics.is_installed() { METRICS } else { "" }
 }
 
 /// What a node prints. A file need not end its last line; the prompt comes on one of its own all the same.

@@ -102,7 +102,7 @@ fn etcd(session: &Session, line: &Line) -> Text {
     // An object is as good as its key.
     let object = target::find(session, &[key]).ok().filter(|_| !prefix && !key.starts_with('/'));
     let key = &object.map_or_else(|| key.to_owned(), |target| target.etcd_key());
-    let store = &session.cluster.engine.api.store;
+    let store = &session.cluster.engine.server.api.store;
     let entries: Vec<_> = match prefix {
         true => store.prefix(key).collect(),
         false => store.get(key).map(|entry| (key.as_str(), entry)).into_iter().collect(),
@@ -124,7 +124,7 @@ fn etcd(session: &Session, line: &Line) -> Text {
 /// How many keys there are of each kind, and under what they stand.
 fn key_space(session: &Session) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, entry) in session.cluster.engine.api.store.prefix("/registry/") {
+    for (_, entry) in session.cluster.engine.server.api.store.prefix("/registry/") {
         *counts.entry(registry::prefix(entry.value.kind())).or_default() += 1;
     }
     let widest = counts.keys().map(|prefix| prefix.len()).max().unwrap_or(0);

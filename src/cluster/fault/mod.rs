@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::engine::control::{Hold, Stale};
-use crate::engine::failing::Failure;
+use crate::apiserver::host::control::Stale;
+use crate::apiserver::host::failing::Failure;
+use crate::engine::control::Hold;
 use crate::engine::fault::Breaking;
 use crate::engine::{APISERVER, ActorId, EventId, Message, Note, Step, What};
 use crate::node::host::Shortage;

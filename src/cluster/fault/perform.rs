@@ -3,10 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::apiserver::host::control::{compact, disconnect, watched_by};
+use crate::apiserver::host::failing::Failure;
 use crate::client::Informer;
 use crate::controllers::{ControllerManager, apiextensions};
 use crate::engine::control::Hold;
-use crate::engine::failing::Failure;
 use crate::node::kubelet::Kubelet;
 use crate::node::kubelet::shutdown::GracePeriods;
 use crate::node::proxy::KubeProxy;
@@ -30,7 +31,7 @@ impl Cluster {
             Fault::Disconnect(name, kind) => self.disconnect(name, *kind),
             Fault::Stale(stale) => {
                 self.check_component(&stale.component)?;
-                self.engine.make_stale(stale.clone())?;
+                self.engine.server.make_stale(stale.clone())?;
                 let (whose, plural) = (&stale.component, stale.kind.info().plural);
                 Ok(format!("the next list of {plural} that {whose} gets is of revision {}", stale.revision))
             }
@@ -91,7 +92,7 @@ impl Cluster {
     fn disconnect(&mut self, name: &str, kind: Kind) -> Result<String, String> {
         self.check_component(name)?;
         let plural = kind.info().plural;
-        match self.engine.disconnect(name, kind) {
+        match disconnect(&mut self.engine, name, kind) {
             0 => Err(format!("{name} watches no {plural}; who OBJECT shows who does")),
             1 => Ok("1 watch has broken; what was under way is lost, and the informer lists anew".to_owned()),
             n => Ok(format!("{n} watches have broken; what was under way is lost, and the informers list anew")),
@@ -100,7 +101,7 @@ impl Cluster {
 
     fn fail(&mut self, failure: &Failure) -> Result<String, String> {
         self.check_component(&failure.component)?;
-        self.engine.fail(failure.clone());
+        self.engine.server.fail(failure.clone());
         let calls = if failure.times == 1 { "call".to_owned() } else { format!("{} calls", failure.times) };
         let plural = failure.kind.map_or("", |kind| kind.info().plural);
         let which = format!("{} {plural}", failure.verb);
@@ -171,12 +172,12 @@ impl Cluster {
     }
 
     fn compact(&mut self) -> String {
-        let told = match self.engine.compact() {
+        let told = match compact(&mut self.engine) {
             0 => "no watch lags behind".to_owned(),
             1 => "1 watch lags behind and gets 410".to_owned(),
             n => format!("{n} watches lag behind and get 410"),
         };
-        format!("etcd has forgotten all before revision {}; {told}", self.engine.api.store.compacted())
+        format!("etcd has forgotten all before revision {}; {told}", self.engine.server.api.store.compacted())
     }
 
     /// From now on pulling an image takes so long, on every node.
@@ -192,7 +193,7 @@ impl Cluster {
         let whose = if load.shared { "all together" } else { "each" };
         let said = format!("from now on these Pods use, {whose}: {load}");
         let now = self.engine.now();
-        self.engine.api.metrics.put_on(load, now).map(|()| said)
+        self.engine.server.api.metrics.put_on(load, now).map(|()| said)
     }
 
     /// What is held, for whoever asks.
@@ -257,10 +258,10 @@ impl Cluster {
                 self.check_component(glob)?;
                 let watches = |id, name: &str| match self.informers(name) {
                     Some(informers) => informers.iter().any(|informer| informer.kind() == *kind),
-                    None => self.engine.watched_by(id).contains(kind),
+                    None => watched_by(&self.engine, id).contains(kind),
                 };
                 let mut processes = self.engine.actors().map(|(id, actor)| (id, actor.name()));
-                let follows_etcd = self.engine.has_several_servers() && self.api_server(glob).is_some();
+                let follows_etcd = self.engine.server.has_several() && self.api_server(glob).is_some();
                 match follows_etcd || processes.any(|(id, name)| matches(glob, name) && watches(id, name)) {
                     true => Ok(()),
                     false => Err(format!("{glob} watches no {}; who OBJECT shows who does", kind.info().plural)),

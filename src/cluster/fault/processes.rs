@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::apiserver::host::control::stop_server;
 use crate::engine::ActorId;
 use crate::node::host::Shortage;
 use crate::node::kubelet::eviction::usage::EphemeralStorage;
@@ -15,12 +16,12 @@ impl Cluster {
     /// Stops a process as a crash does: caches and queues are lost, its watches break, calls under way are forgotten.
     pub fn stop_process(&mut self, name: &str) -> Result<String, String> {
         if let Some(server) = self.api_server(name) {
-            if self.engine.controls().servers_down.contains(&server) {
+            if self.engine.server.down.contains(&server) {
                 return Err(format!("{name} does not run; start {name}"));
             }
-            self.engine.stop_server(server);
+            stop_server(&mut self.engine, server);
             self.tend_api_port();
-            return Ok(match self.engine.has_several_servers() {
+            return Ok(match self.engine.server.has_several() {
                 true => format!("{name} has stopped: every watch there breaks, and its clients turn to another"),
                 false => format!("{name} has stopped: every watch breaks, every call finds nobody"),
             });
@@ -37,10 +38,10 @@ impl Cluster {
     /// Starts a process that was stopped. It knows nothing, and lists everything anew.
     pub fn start_process(&mut self, name: &str) -> Result<String, String> {
         if let Some(server) = self.api_server(name) {
-            if !self.engine.controls().servers_down.contains(&server) {
+            if !self.engine.server.down.contains(&server) {
                 return Err(format!("{name} runs already"));
             }
-            self.engine.start_server(server);
+            self.engine.server.start_server(server);
             self.tend_api_port();
             return Ok(format!("{name} answers again"));
         }
@@ -91,7 +92,7 @@ impl Cluster {
 
     /// The API server of this name.
     pub(super) fn api_server(&self, name: &str) -> Option<ActorId> {
-        self.engine.find(name).filter(|id| self.engine.is_server(*id))
+        self.engine.find(name).filter(|id| self.engine.server.is_server(*id))
     }
 
     /// That a process of this name can be stopped and started.
@@ -107,7 +108,7 @@ impl Cluster {
         let runtime = name.starts_with("containerd/") || name.starts_with("cni/");
         let why =
             if runtime { ": what it knows of containers would have to be found again, which is left out" } else { "" };
-        let servers = self.engine.servers().filter(|(id, _)| self.engine.is_server(*id)).map(|(_, name)| name);
+        let servers = self.engine.servers().filter(|(id, _)| self.engine.server.is_server(*id)).map(|(_, name)| name);
         let can: Vec<&str> = servers.chain(control_plane.iter().map(String::as_str)).collect();
         let can = can.join(", ");
         let instead = self.instead(name);

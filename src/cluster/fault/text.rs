@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::apiserver::host::control::Stale;
+use crate::apiserver::host::failing::{Failing, Failure};
 use crate::engine::EventId;
-use crate::engine::control::{Hold, Stale};
-use crate::engine::failing::{Failing, Failure};
+use crate::engine::control::Hold;
 use crate::node::host::Shortage;
 use crate::node::kubelet::eviction::usage::EphemeralStorage;
 use crate::node::kubelet::shutdown::GracePeriods;

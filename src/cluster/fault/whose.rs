@@ -1,7 +1,8 @@
 //! Whose fault it is to be: components as a user names them, by a part of their names too.
 
-use crate::engine::control::{Hold, Stale};
-use crate::engine::failing::Failure;
+use crate::apiserver::host::control::Stale;
+use crate::apiserver::host::failing::Failure;
+use crate::engine::control::Hold;
 use crate::object::glob::matches;
 use crate::object::nearest::nearest;
 use crate::object::{Key, Kind};
@@ -112,7 +113,8 @@ impl Cluster {
     /// What is wrong with a Pod's name; empty if there is such a Pod.
     pub(super) fn no_pod(&self, pod: &Key) -> String {
         let prefix = crate::apiserver::registry::list_prefix(Kind::Pod, pod.namespace());
-        let there: Vec<&str> = self.engine.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name()).collect();
+        let there: Vec<&str> =
+            self.engine.server.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name()).collect();
         let names = || listed(there.iter().map(|name| (*name).to_owned()));
         match there.as_slice() {
             names if names.contains(&pod.name()) => String::new(),
@@ -130,7 +132,7 @@ impl Cluster {
     /// The processes that can be stopped and started, whether they run or not.
     fn that_stop(&self) -> Vec<String> {
         let servers =
-            self.engine.servers().filter(|(id, _)| self.engine.is_server(*id)).map(|(_, name)| name.to_owned());
+            self.engine.servers().filter(|(id, _)| self.engine.server.is_server(*id)).map(|(_, name)| name.to_owned());
         let kubelets = self.machines().map(|machine| format!("kubelet/{machine}"));
         let programs = self.config.parts.programs.iter().map(|program| program.name.to_owned());
         servers.chain(self.control_plane()).chain(programs).chain(kubelets).collect()

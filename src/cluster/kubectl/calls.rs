@@ -13,12 +13,12 @@ use super::print::fields::{namespace_and_name, text};
 use super::print::{FORMATS, Output, duration, json_text, kyaml, no_printer, print, qualified_name};
 use crate::cluster::bootstrap::API_SERVER_IP;
 use crate::cluster::manifest::ManifestError;
-use crate::engine::failing::REFUSED;
 use crate::object::go_types::Ordered;
 use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Kind, Object, Status, patch};
 use crate::wire::{
-    Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
+    self, Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, Transport,
+    User, Verb,
 };
 
 /// Why a command failed.
@@ -29,6 +29,13 @@ pub enum Failure {
         /// Its answer.
         status: Box<Status>,
         /// `error when creating "web.yaml": `, or nothing.
+        context: String,
+    },
+    /// There was no answer.
+    Unanswered {
+        /// Why.
+        why: Transport,
+        /// As with an answer.
         context: String,
     },
     /// kubectl itself found something wrong.
@@ -63,6 +70,7 @@ impl Failure {
     pub fn message(&self) -> String {
         match self {
             Failure::Server { status, .. } => status.message.clone(),
+            Failure::Unanswered { why, .. } => why.words().to_owned(),
             Failure::Text(text) => text.clone(),
             Failure::Many(_) => self.to_string(),
             Failure::Told => String::new(),
@@ -74,6 +82,9 @@ impl Failure {
         match self {
             Failure::Server { status, .. } => {
                 Failure::Server { status, context: format!("error when {doing} \"{file}\": ") }
+            }
+            Failure::Unanswered { why, .. } => {
+                Failure::Unanswered { why, context: format!("error when {doing} \"{file}\": ") }
             }
             Failure::Text(text) => Failure::Text(format!("error when {doing} \"{file}\": {text}")),
             other => other,
@@ -97,6 +108,15 @@ impl From<Status> for Failure {
     }
 }
 
+impl From<wire::Error> for Failure {
+    fn from(error: wire::Error) -> Failure {
+        match error {
+            wire::Error::Status(status) => status.into(),
+            wire::Error::Transport(why) => Failure::Unanswered { why, context: String::new() },
+        }
+    }
+}
+
 impl From<ManifestError> for Failure {
     fn from(error: ManifestError) -> Failure {
         Failure::Text(error.to_string())
@@ -116,10 +136,11 @@ impl fmt::Display for Failure {
                 f.write_str(&faults.iter().map(line).collect::<Vec<_>>().join("\n"))
             }
             Failure::Told => Ok(()),
-            Failure::Server { status, .. } if status.message == REFUSED => {
+            Failure::Unanswered { why: Transport::Refused, .. } => {
                 let why = "was refused - did you specify the right host or port?";
                 write!(f, "The connection to the server {API_SERVER_IP}:6443 {why}")
             }
+            Failure::Unanswered { why, context } => write!(f, "Error from server: {context}{}", why.words()),
             Failure::Server { status, .. } if status.reason == Reason::Invalid => write_invalid(f, status),
             Failure::Server { status, context } if status.reason == Reason::Unknown => {
                 write!(f, "Error from server: {context}{}", status.message)

@@ -275,7 +275,7 @@ impl Stream {
 }
 
 fn is_timeout(event: &WatchEvent) -> bool {
-    matches!(event, WatchEvent::Error(status) if status.reason == Reason::Timeout)
+    matches!(event, WatchEvent::Error(error) if error.reason() == Reason::Timeout)
 }
 
 impl Drop for Stream {

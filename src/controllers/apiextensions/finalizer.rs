@@ -11,8 +11,8 @@ use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister
 use crate::controllers::claim::aggregate;
 use crate::object::definition::{CLEANUP, is_true, kind_of, preferred, set_condition};
 use crate::object::meta::has_finalizer;
-use crate::object::{Key, Kind, Object, Status};
-use crate::wire::{Body, DeleteOptions, Verb};
+use crate::object::{Key, Kind, Object};
+use crate::wire::{self, Body, DeleteOptions, Verb};
 
 use super::unless_late;
 
@@ -94,7 +94,7 @@ impl Finalizer {
         &self,
         mut definition: CustomResourceDefinition,
         terminating: Terminating,
-    ) -> Result<CustomResourceDefinition, Status> {
+    ) -> Result<CustomResourceDefinition, wire::Error> {
         let Terminating { goes_on, reason, message } = terminating;
         set_condition(&mut definition, "Terminating", goes_on, reason, &message, self.client.now());
         self.client.update_status(definition).await.map(|written| CustomResourceDefinition::clone(&written))
@@ -141,7 +141,7 @@ impl Finalizer {
         (terminating, Some(Error::Unchanged(LATE.to_owned())))
     }
 
-    async fn instances(&self, kind: Kind) -> Result<Vec<Object>, Status> {
+    async fn instances(&self, kind: Kind) -> Result<Vec<Object>, wire::Error> {
         self.client.collection(Verb::List, kind, "", Body::None).await
     }
 }

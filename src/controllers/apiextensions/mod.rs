@@ -23,7 +23,8 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use crate::client::{Error, Registration};
-use crate::object::{Accessor, Status};
+use crate::object::Accessor;
+use crate::wire;
 
 pub mod establishing;
 pub mod finalizer;
@@ -36,7 +37,7 @@ pub const PROCESS: &str = "apiextensions-apiserver";
 pub static TABLE: &[Registration] = &[naming::REGISTRATION, establishing::REGISTRATION, finalizer::REGISTRATION];
 
 /// A write that came too late is no failure: the change that was faster brings the definition back into the queue.
-fn unless_late(result: Result<(), Status>) -> Result<(), Error> {
+fn unless_late(result: Result<(), wire::Error>) -> Result<(), Error> {
     match result {
         Err(status) if !status.is_not_found() && !status.is_conflict() => Err(status.into()),
         _ => Ok(()),

@@ -35,7 +35,6 @@ use crate::client::{
 };
 use crate::object::cron::Schedule;
 use crate::object::meta::{controller_of, controller_ref};
-use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Accessor, Key, Kind, Object, zone};
 use crate::wire::{DeleteOptions, Propagation};
@@ -348,7 +347,7 @@ impl CronJobs {
                 Ok(Some(job))
             }
             // Made before, and not written down: it is as good as a new one.
-            Err(status) if status.reason == Reason::AlreadyExists => {
+            Err(status) if status.is_already_exists() => {
                 let job = self.client.get::<Job>(key.namespace(), &name).await?;
                 let ours = controller_of(&job.metadata).map(|owner| &owner.uid) == cron_job.metadata.uid.as_ref();
                 let known = active(cron_job).iter().any(|there| there.uid == job.metadata.uid);

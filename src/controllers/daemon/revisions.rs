@@ -11,7 +11,6 @@ use crate::controllers::claim::Claimer;
 use crate::controllers::history::{REVISION_HASH, holds, next_number, revision_of, sort};
 use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
 use crate::object::selector::Selector;
-use crate::object::status::Reason;
 use crate::object::template;
 use crate::object::{Accessor, Key, Pod};
 use crate::wire::{DeleteOptions, Patch};
@@ -87,7 +86,7 @@ impl DaemonSets {
         let name = revision.metadata.name.clone().unwrap_or_default();
         let namespace = set.metadata.namespace();
         let refusal = match self.client.create(revision).await {
-            Err(status) if status.reason == Reason::AlreadyExists => status,
+            Err(status) if status.is_already_exists() => status,
             made => return Ok(made?),
         };
         let there = self.client.get::<ControllerRevision>(namespace, &name).await?;

@@ -10,6 +10,7 @@ use crate::client::{Error, EventType};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::template::{self, TEMPLATE_HASH};
 use crate::object::{Accessor, Key, Kind, Status};
+use crate::wire;
 
 use super::arithmetic::{is_rolling_update, max_replicas, new_replicas, wanted};
 use super::revision::{
@@ -121,7 +122,7 @@ impl Deployments {
     }
 
     /// Tells people, unless the namespace is going away. Gives the error back.
-    async fn creation_failed(&self, d: &mut Deployment, name: &str, error: Status) -> Error {
+    async fn creation_failed(&self, d: &mut Deployment, name: &str, error: wire::Error) -> Error {
         if !error.is_namespace_terminating() {
             let message = format!("Failed to create new replica set \"{name}\": {error}");
             if progress_deadline(d).is_some() {

@@ -41,8 +41,8 @@ use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Accessor, Key, Kind, Object, Pod, Status};
-use crate::wire::DeleteOptions;
+use crate::object::{Accessor, Key, Kind, Object, Pod};
+use crate::wire::{self, DeleteOptions};
 
 use super::claim::aggregate;
 use super::service_pods::{ServicePods, TriggerTimes, annotate, selector_of};
@@ -244,7 +244,7 @@ pub async fn write(
     plan: Plan,
     last_change: Option<Timestamp>,
 ) -> Result<(), Error> {
-    let of_service = |doing: &str, status: Status| {
+    let of_service = |doing: &str, status: wire::Error| {
         Error::Other(format!("failed to {doing} EndpointSlice for Service {key}: {status}"))
     };
     for mut slice in plan.create {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::client::Error;
 use crate::object::status::Reason;
-use crate::object::{Discovery, Kind, Object, Status};
-use crate::wire::{Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
+use crate::object::{Discovery, Kind, Object};
+use crate::wire::{self, Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
 
 use super::GarbageCollector;
 use super::graph::{Identity, Uid, owners_of};
@@ -41,7 +41,7 @@ impl GarbageCollector {
     }
 
     /// The object under this name, as the API server has it; None if there is none.
-    pub(super) async fn live(&self, kind: Kind, identity: &Identity) -> Result<Option<Object>, Status> {
+    pub(super) async fn live(&self, kind: Kind, identity: &Identity) -> Result<Option<Object>, wire::Error> {
         let request = self.request(Verb::Get, kind, identity, Body::None);
         match read(self.client.request(request).await?) {
             Ok(object) => Ok(object),
@@ -51,7 +51,7 @@ impl GarbageCollector {
     }
 
     /// PATCH. That the object is gone is no error.
-    pub(super) async fn patch(&self, kind: Kind, identity: &Identity, patch: Patch) -> Result<(), Status> {
+    pub(super) async fn patch(&self, kind: Kind, identity: &Identity, patch: Patch) -> Result<(), wire::Error> {
         let request = self.request(Verb::Patch, kind, identity, Body::Patch(patch));
         match read(self.client.request(request).await?) {
             Err(status) if !status.is_not_found() => Err(status),
@@ -60,7 +60,12 @@ impl GarbageCollector {
     }
 
     /// Takes the references to these owners off an object.
-    pub(super) async fn remove_owners(&self, kind: Kind, identity: &Identity, owners: &[Uid]) -> Result<(), Status> {
+    pub(super) async fn remove_owners(
+        &self,
+        kind: Kind,
+        identity: &Identity,
+        owners: &[Uid],
+    ) -> Result<(), wire::Error> {
         let references: Vec<Value> = owners.iter().map(|uid| json!({"$patch": "delete", "uid": **uid})).collect();
         let strategic = json!({"metadata": {"uid": *identity.uid, "ownerReferences": references}});
         let gone = |uid: &str| owners.iter().any(|owner| **owner == *uid);
@@ -77,9 +82,9 @@ impl GarbageCollector {
         identity: &Identity,
         strategic: Value,
         owners: impl FnOnce(&[OwnerReference]) -> Vec<OwnerReference>,
-    ) -> Result<(), Status> {
+    ) -> Result<(), wire::Error> {
         match self.patch(kind, identity, Patch::Strategic(strategic)).await {
-            Err(status) if status.reason == Reason::UnsupportedMediaType => {}
+            Err(status) if status.reason() == Reason::UnsupportedMediaType => {}
             result => return result,
         }
         let known = self.graph.borrow().get(&identity.uid).and_then(|node| node.object().cloned());
@@ -99,7 +104,7 @@ impl GarbageCollector {
 
     /// DELETE of what `seen` shows. If it has changed meanwhile, but still has the same owners, it goes all the same:
     /// otherwise an object that changes often would never be collected. Mirrors `deleteObject`.
-    pub(super) async fn delete(&self, identity: &Identity, seen: &Object, how: Propagation) -> Result<(), Status> {
+    pub(super) async fn delete(&self, identity: &Identity, seen: &Object, how: Propagation) -> Result<(), wire::Error> {
         let kind = seen.kind();
         let refused = match self.delete_if(kind, identity, resource_version(seen), how).await {
             Err(status) if status.is_conflict() => status,
@@ -118,7 +123,7 @@ impl GarbageCollector {
         identity: &Identity,
         resource_version: Option<String>,
         how: Propagation,
-    ) -> Result<(), Status> {
+    ) -> Result<(), wire::Error> {
         let uid = Some(identity.uid.to_string());
         let options = DeleteOptions { propagation: Some(how), uid, resource_version, ..DeleteOptions::default() };
         let request = self.request(Verb::Delete, kind, identity, Body::Delete(options));
@@ -156,7 +161,7 @@ impl GarbageCollector {
     }
 }
 
-fn read(answer: Answer) -> Result<Option<Object>, Status> {
+fn read(answer: Answer) -> Result<Option<Object>, wire::Error> {
     match answer.result? {
         Response::Object(object) => Ok(Some(object)),
         _ => Ok(None),

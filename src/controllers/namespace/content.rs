@@ -16,7 +16,7 @@ use crate::object::discovery::group_rank;
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::{Discovery, Kind, Pod, Status};
-use crate::wire::{Body, DeleteOptions, Propagation, Verb};
+use crate::wire::{self, Body, DeleteOptions, Propagation, Verb};
 
 use super::conditions::Conditions;
 use super::{NamespaceController, name_of};
@@ -93,7 +93,7 @@ impl NamespaceController {
             Ok(definitions) => Discovery::of(&definitions),
             // What it does not know of it will find the next time.
             Err(status) => {
-                outcome.errors.push(status.message);
+                outcome.errors.push(status.to_string());
                 Discovery::default()
             }
         };
@@ -138,7 +138,7 @@ impl NamespaceController {
     async fn delete_all_of(&self, kind: Kind, namespace: &str, deleted_at: Instant) -> (Left, Option<String>) {
         let mut left = Left::default();
         let error = self.delete_and_count(kind, namespace, deleted_at, &mut left).await;
-        (left, error.err().map(|status| status.message))
+        (left, error.err().map(|error| error.to_string()))
     }
 
     /// Mirrors `deleteAllContentForGroupVersionResource`.
@@ -148,7 +148,7 @@ impl NamespaceController {
         namespace: &str,
         deleted_at: Instant,
         left: &mut Left,
-    ) -> Result<(), Status> {
+    ) -> Result<(), wire::Error> {
         if kind == Kind::Pod {
             left.estimate = self.grace_of_pods(namespace, deleted_at).await?;
         }
@@ -167,7 +167,7 @@ impl NamespaceController {
         }
         match (left.estimate, left.finalizers.is_empty()) {
             (0, false) => left.estimate = FINALIZER_ESTIMATE,
-            (0, true) => return Err(unexpected(kind, namespace)),
+            (0, true) => return Err(unexpected(kind, namespace).into()),
             _ => {}
         }
         Ok(())
@@ -175,7 +175,7 @@ impl NamespaceController {
 
     /// The longest grace of a Pod that still runs, unless the Namespace has been going for longer than that. Mirrors
     /// `estimateGracefulTermination`.
-    async fn grace_of_pods(&self, namespace: &str, deleted_at: Instant) -> Result<u64, Status> {
+    async fn grace_of_pods(&self, namespace: &str, deleted_at: Instant) -> Result<u64, wire::Error> {
         let pods = self.client.list::<Pod>(namespace, "").await?.items;
         let grace = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
         let longest = pods.iter().filter(|pod| !has_ended(pod)).filter_map(|pod| grace(pod)).max().unwrap_or(0);

@@ -30,7 +30,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use crate::client::informer::Change;
 use crate::client::{Call, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::object::well_known::KUBERNETES;
-use crate::object::{Accessor, Key, Kind, Object, Status};
+use crate::object::{Accessor, Key, Kind, Object};
+use crate::wire;
 
 mod conditions;
 mod content;
@@ -147,7 +148,7 @@ impl NamespaceController {
     }
 }
 
-fn other_namespace(refused: Status) -> Error {
+fn other_namespace(refused: wire::Error) -> Error {
     Error::Other(format!("namespace uid has changed across retries: {refused}"))
 }
 

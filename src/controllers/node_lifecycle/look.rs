@@ -10,7 +10,8 @@ use crate::client::{EventType, join_all};
 use crate::controllers::node_taints::{self, BY_NODE, taint};
 use crate::object::node::condition;
 use crate::object::well_known::{NOT_READY, UNREACHABLE};
-use crate::object::{Accessor, Key, Status};
+use crate::object::{Accessor, Key};
+use crate::wire;
 
 use super::Monitor;
 use super::health::{self, NodeHealth};
@@ -98,7 +99,7 @@ impl Monitor {
     }
 
     /// Notes the node's signs of life; says that its conditions are Unknown if there were none for too long.
-    async fn examine(&self, node: &Arc<Node>) -> Result<Seen, Status> {
+    async fn examine(&self, node: &Arc<Node>) -> Result<Seen, wire::Error> {
         let now = self.client.now();
         let lease = self.leases.get(&Key::new("kube-node-lease", name(node)));
         let old = self.state.borrow_mut().health.remove(name(node));

@@ -44,7 +44,8 @@ use crate::client::{
 use crate::engine::Memory;
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
-use crate::object::{Discovery, Key, Kind, Object, Pod, Resource, Status};
+use crate::object::{Discovery, Key, Kind, Object, Pod, Resource};
+use crate::wire;
 
 use super::service_pods::{BY_LABEL, index_by_label};
 
@@ -281,7 +282,7 @@ impl Autoscalers {
     }
 
     /// Again from what the API server has now, if somebody was faster.
-    async fn write_scale(&self, kind: Kind, scale: &Scale, replicas: i32) -> Result<Scale, Status> {
+    async fn write_scale(&self, kind: Kind, scale: &Scale, replicas: i32) -> Result<Scale, wire::Error> {
         let [namespace, name] =
             [&scale.metadata.namespace, &scale.metadata.name].map(|text| text.as_deref().unwrap_or_default());
         let (mut newest, mut retries) = (scale.clone(), 0);
@@ -293,7 +294,7 @@ impl Autoscalers {
             if let Ok(there) = self.client.get_scale(kind, namespace, name).await {
                 newest = there;
             }
-            if refused.reason != Reason::Conflict || retries == SCALE_RETRIES {
+            if refused.reason() != Reason::Conflict || retries == SCALE_RETRIES {
                 return Err(refused);
             }
             retries += 1;

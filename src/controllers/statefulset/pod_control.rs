@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::{Error, EventType};
-use crate::object::status::Reason;
 use crate::object::{Accessor, Key, Kind, Pod};
 use crate::wire::DeleteOptions;
 
@@ -26,7 +25,7 @@ impl StatefulSets {
         }
         let created = match self.client.create(pod.clone()).await {
             // The cache did not show it yet.
-            Err(status) if status.reason == Reason::AlreadyExists => return Err(status.into()),
+            Err(status) if status.is_already_exists() => return Err(status.into()),
             created => created.map_err(Error::from),
         };
         if let Ok(created) = &created {

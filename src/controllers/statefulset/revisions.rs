@@ -11,7 +11,6 @@ use crate::controllers::history::{data_hash, holds, next_number, patch, revision
 use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
 use crate::object::meta::controller_of;
 use crate::object::selector::Selector;
-use crate::object::status::Reason;
 use crate::object::{Accessor, Key};
 use crate::wire::DeleteOptions;
 
@@ -115,7 +114,7 @@ impl StatefulSets {
             let revision = revision_of(&*context.set, template, number, (HASH, &hash));
             let name = name_of(&revision).to_owned();
             match self.client.create(revision).await {
-                Err(status) if status.reason == Reason::AlreadyExists => {}
+                Err(status) if status.is_already_exists() => {}
                 made => return Ok(made?),
             }
             let there = self.client.get::<ControllerRevision>(context.key.namespace(), &name).await?;

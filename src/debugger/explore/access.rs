@@ -9,8 +9,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::apiserver::host::{Engine, LEASE_EXPIRES};
 use crate::apiserver::registry;
-use crate::engine::{Engine, LEASE_EXPIRES, Pending, What};
+use crate::engine::{Pending, What};
 use crate::object::Kind;
 use crate::wire::{Body, Request, Subresource, Verb};
 
@@ -44,9 +45,9 @@ impl Access {
     /// What the delivery of an event touches.
     pub fn of(engine: &Engine, event: &Pending) -> Access {
         match &event.what {
-            What::Request { request, .. } if engine.is_server(event.to) => {
+            What::Request { request, .. } if engine.server.is_server(event.to) => {
                 let mut access = Access::of_request(request);
-                if engine.has_several_servers() {
+                if engine.server.has_several() {
                     // What its cache has come to.
                     access.reads(&Location::Component(engine.name(event.to)));
                 }
@@ -55,7 +56,7 @@ impl Access {
                 }
                 access
             }
-            What::Fault { .. } if engine.is_server(event.to) => Access::of_all(),
+            What::Fault { .. } if engine.server.is_server(event.to) => Access::of_all(),
             What::Wake { what, .. } if *what == LEASE_EXPIRES => {
                 let mut access = Access::default();
                 access.writes(&Location::Kind(Kind::Event));
@@ -149,7 +150,7 @@ impl Access {
 fn is_charged(engine: &Engine, request: &Request) -> bool {
     let writes = matches!(request.verb, Verb::Create | Verb::Update | Verb::Patch);
     let quotas = registry::list_prefix(Kind::ResourceQuota, &request.namespace);
-    writes && !request.namespace.is_empty() && engine.api.store.prefix(&quotas).next().is_some()
+    writes && !request.namespace.is_empty() && engine.server.api.store.prefix(&quotas).next().is_some()
 }
 
 fn name_of(request: &Request) -> &str {

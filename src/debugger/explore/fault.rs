@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::apiserver::host::Engine;
+use crate::apiserver::host::control::{Stale, watched_by};
+use crate::apiserver::host::failing::{Failing, Failure};
 use crate::cluster::Cluster;
 use crate::cluster::fault::Fault as Breaks;
-use crate::engine::control::{Hold, Stale};
-use crate::engine::failing::{Failing, Failure};
-use crate::engine::{Engine, Note, Pending, ReplyTo, Step, What};
+use crate::engine::control::Hold;
+use crate::engine::{Note, Pending, ReplyTo, Step, What};
 use crate::object::Kind;
 use crate::object::glob::matches;
 use crate::wire::{Request, Verb, WatchEvent};
@@ -127,12 +129,12 @@ const PASTS: usize = 12;
 impl Watcher {
     /// A run that begins here.
     pub fn new(engine: &Engine) -> Watcher {
-        Watcher { first: engine.api.store.revision(), ..Watcher::default() }
+        Watcher { first: engine.server.api.store.revision(), ..Watcher::default() }
     }
 
     /// Notes who has sent something by this step.
     pub fn saw(&mut self, engine: &Engine, step: &Step) {
-        if !engine.is_server(step.event.to) && !step.sent.is_empty() && !step.event.background {
+        if !engine.server.is_server(step.event.to) && !step.sent.is_empty() && !step.event.background {
             self.has_sent.insert(engine.name(step.event.to).to_owned(), true);
         }
         for note in &step.notes {
@@ -155,18 +157,18 @@ impl Watcher {
         let allows = |name: &str, kind| places.is_empty() || places.iter().any(|place| place.allows(name, kind));
         let to = engine.name(event.to);
         match &event.what {
-            What::Notification { event: said, .. } if !engine.is_server(event.to) => {
+            What::Notification { event: said, .. } if !engine.server.is_server(event.to) => {
                 if let Some(kind) = said.kind().filter(|kind| allows(to, Some(*kind))) {
                     faults.extend(kinds.iter().filter_map(|fault| of_watch(*fault, to, kind, said)));
                 }
             }
-            What::Request { request, reply } if engine.is_server(event.to) => {
+            What::Request { request, reply } if engine.server.is_server(event.to) => {
                 let from = engine.name(event.from);
                 let ours = allows(&request.user.agent, Some(request.kind)) || allows(from, Some(request.kind));
                 if ours && from != "user/kubectl" {
                     match reply {
                         ReplyTo::Call(_) => faults.extend(kinds.iter().filter_map(|fault| of_call(*fault, request))),
-                        ReplyTo::Watch(_) if kinds.contains(&FaultKind::Stale) && !engine.api.watch_list => {
+                        ReplyTo::Watch(_) if kinds.contains(&FaultKind::Stale) && !engine.server.api.watch_list => {
                             let pasts = self.pasts(request.kind).into_iter();
                             let plural = request.kind.info().plural;
                             faults.extend(pasts.map(|past| Fault::Stale(from.to_owned(), plural.to_owned(), past)));
@@ -179,7 +181,7 @@ impl Watcher {
         }
         let crashes = [FaultKind::Crash, FaultKind::Rewind].iter().any(|kind| kinds.contains(kind));
         if crashes
-            && !engine.is_server(event.to)
+            && !engine.server.is_server(event.to)
             && allows(to, None)
             && cluster.can_crash(to)
             && self.has_sent.insert(to.to_owned(), false).unwrap_or(true)
@@ -187,8 +189,8 @@ impl Watcher {
             if kinds.contains(&FaultKind::Crash) {
                 faults.push(Fault::Crash(to.to_owned()));
             }
-            if kinds.contains(&FaultKind::Rewind) && !engine.api.watch_list {
-                let watched = engine.watched_by(event.to).into_iter().filter(|kind| allows(to, Some(*kind)));
+            if kinds.contains(&FaultKind::Rewind) && !engine.server.api.watch_list {
+                let watched = watched_by(engine, event.to).into_iter().filter(|kind| allows(to, Some(*kind)));
                 for kind in watched {
                     let rewind = |past| Fault::Rewind(to.to_owned(), kind.info().plural.to_owned(), past);
                     faults.extend(self.pasts(kind).into_iter().map(rewind));

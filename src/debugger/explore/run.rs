@@ -116,7 +116,7 @@ impl<'a> Runner<'a> {
     pub fn new(subject: &'a Subject<'a>, bound: &'a Bound) -> Runner<'a> {
         let mut cluster = (subject.cluster)();
         // What each check of a request says is for people.
-        cluster.engine.api.keep_stages(false);
+        cluster.engine.server.api.keep_stages(false);
         let start = cluster.save().expect("exploring begins at a moment at which no task is in flight");
         Runner { subject, bound, cluster, start, usual: None }
     }

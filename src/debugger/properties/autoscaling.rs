@@ -6,9 +6,10 @@ use std::time::Duration;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Property, stored};
+use crate::apiserver::host::Engine;
 use crate::apiserver::registry::list_prefix;
 use crate::controllers::podautoscaler;
-use crate::engine::{Engine, Step, What};
+use crate::engine::{Step, What};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 use crate::wire::{Body, Subresource};
@@ -44,7 +45,7 @@ impl Property for InBounds {
             return Ok(());
         }
         let prefix = list_prefix(Kind::HorizontalPodAutoscaler, &request.namespace);
-        for (_, entry) in engine.api.store.prefix(&prefix) {
+        for (_, entry) in engine.server.api.store.prefix(&prefix) {
             let Object::HorizontalPodAutoscaler(hpa) = &entry.value else { continue };
             let (key, target) = (Key::of_meta(&hpa.metadata), &hpa.spec.scale_target_ref);
             let recently = self.changed.get(&key).is_some_and(|since| step.time - *since < HEARD_OF);

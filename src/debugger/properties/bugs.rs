@@ -4,7 +4,8 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::engine::{Engine, Note, Queued, Step, What};
+use crate::apiserver::host::Engine;
+use crate::engine::{Note, Queued, Step, What};
 use crate::node::cri::ContainerState;
 use crate::node::netfilter::packet::{Payload, Unreachable};
 use crate::node::network::frame::Frame;
@@ -79,7 +80,7 @@ impl Property for OwnersAreGone {
         for old in stored(step).filter_map(|(_, old, _)| old) {
             let Some(owner) = controller_of(old.meta()) else { continue };
             let Some(kind) = Kind::from_word(&owner.kind) else { continue };
-            let there = Reader::get(&engine.api.store, kind, old.namespace(), &owner.name);
+            let there = Reader::get(&engine.server.api.store, kind, old.namespace(), &owner.name);
             if there.is_some_and(|there| there.meta().uid.as_ref() == Some(&owner.uid)) {
                 return Err(format!("it deletes {}, whose owner {} is there", old.name(), owner.name));
             }
@@ -125,11 +126,11 @@ impl Property for NothingInvalid {
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         let What::Request { request, .. } = &step.event.what else { return Ok(()) };
         let refused = step.notes.iter().find_map(|note| match note {
-            Note::Answered { error: Some(error), .. } if error.reason == Reason::Invalid => Some(error),
+            Note::Answered { error: Some(error), .. } if error.reason() == Reason::Invalid => Some(error),
             _ => None,
         });
         match refused.filter(|_| engine.name(step.event.from) == "kube-controller-manager") {
-            Some(error) => Err(format!("{}: {}", request.line(), error.message)),
+            Some(error) => Err(format!("{}: {error}", request.line())),
             None => Ok(()),
         }
     }
@@ -150,7 +151,7 @@ impl Property for NothingTriedInVain {
 
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         let is_going = |key: &Key| {
-            let set = Reader::get(&engine.api.store, Kind::ReplicaSet, key.namespace(), key.name());
+            let set = Reader::get(&engine.server.api.store, Kind::ReplicaSet, key.namespace(), key.name());
             set.is_some_and(|set| set.meta().deletion_timestamp.is_some())
         };
         let again = step.notes.iter().find_map(|note| match note {
@@ -254,7 +255,7 @@ impl Property for NodesExist {
         for (_, old, new) in stored(step) {
             let (before, after) = (old.and_then(node_of), new.and_then(node_of));
             if let (None, Some(node), Some(pod)) = (before, after, new)
-                && Reader::get(&engine.api.store, Kind::Node, "", node).is_none()
+                && Reader::get(&engine.server.api.store, Kind::Node, "", node).is_none()
             {
                 return Err(format!("{} is bound to {node}, which does not exist", pod.name()));
             }
@@ -275,7 +276,7 @@ impl Property for OneSliceAnAddress {
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         for new in stored(step).filter_map(|(_, _, new)| new) {
             let prefix = format!("/registry/endpointslices/{}/", new.namespace());
-            let others = engine.api.store.prefix(&prefix).map(|(_, entry)| &entry.value);
+            let others = engine.server.api.store.prefix(&prefix).map(|(_, entry)| &entry.value);
             for other in others.filter(|other| other.name() != new.name() && service_of(other) == service_of(new)) {
                 if let Some(address) = addresses_of(new).intersection(&addresses_of(other)).next() {
                     return Err(format!("{address} is in {} and in {}", new.name(), other.name()));

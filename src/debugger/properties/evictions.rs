@@ -7,8 +7,9 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{Property, stored};
+use crate::apiserver::host::Engine;
 use crate::apiserver::registry::list_prefix;
-use crate::engine::{Engine, Step, What};
+use crate::engine::{Step, What};
 use crate::object::budget::covers;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;
@@ -42,7 +43,7 @@ impl Property for BudgetsHeld {
                 continue;
             }
             let namespace = pod.metadata.namespace();
-            for (_, entry) in engine.api.store.prefix(&list_prefix(Kind::PodDisruptionBudget, namespace)) {
+            for (_, entry) in engine.server.api.store.prefix(&list_prefix(Kind::PodDisruptionBudget, namespace)) {
                 let Object::PodDisruptionBudget(budget) = &entry.value else { continue };
                 if covers(budget, pod) {
                     self.check_budget(engine, budget, step.time)?;
@@ -62,7 +63,7 @@ impl BudgetsHeld {
             covers(budget, pod) && (recently || is_healthy(object))
         };
         let prefix = list_prefix(Kind::Pod, namespace);
-        let healthy = engine.api.store.prefix(&prefix).filter(|(_, entry)| counts(&entry.value)).count();
+        let healthy = engine.server.api.store.prefix(&prefix).filter(|(_, entry)| counts(&entry.value)).count();
         let wanted = wanted(budget);
         if (healthy as i32) < wanted {
             let budget = Key::of_meta(&budget.metadata);

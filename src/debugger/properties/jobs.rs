@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Property, stored};
-use crate::engine::{Engine, Step};
+use crate::apiserver::host::Engine;
+use crate::engine::Step;
 use crate::object::meta::controller_of;
 use crate::object::pod::has_ended;
 use crate::object::{Accessor, Key, Kind, Object};

@@ -1,8 +1,9 @@
 //! What leader election is for.
 
+use crate::apiserver::host::Engine;
 use crate::client::leader;
 use crate::cluster::control_plane::host_of;
-use crate::engine::{Engine, Step, What};
+use crate::engine::{Step, What};
 use crate::object::{Kind, Object};
 
 use super::Property;
@@ -27,7 +28,9 @@ impl Property for OneLeader {
         let process = engine.name(step.event.from);
         let component = process.split('/').next().unwrap_or(process);
         let key = format!("/registry/leases/{}/{component}", leader::NAMESPACE);
-        let Some(Object::Lease(lease)) = engine.api.store.get(&key).map(|entry| &entry.value) else { return Ok(()) };
+        let Some(Object::Lease(lease)) = engine.server.api.store.get(&key).map(|entry| &entry.value) else {
+            return Ok(());
+        };
         let holder = leader::holder(lease);
         if holder.split('_').next() == Some(&host_of(process)) {
             return Ok(());

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::apiserver::host::Engine;
 use crate::cluster::scenario::OwnProperty;
 use crate::debugger::expression::eval::Scope;
 use crate::debugger::expression::{Expression, Root, parse};
 use crate::debugger::facts::{Facts, Subject, View};
-use crate::engine::{Engine, Step};
+use crate::engine::Step;
 use crate::object::glob::matches;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
@@ -187,7 +188,7 @@ impl Property for Own {
         let holds = |condition: &Expression, object: &Alone| condition.holds(object).map_err(|error| error.to_string());
         let prefix = crate::apiserver::registry::list_prefix(self.kind, "");
         let mut found = false;
-        for (_, entry) in engine.api.store.prefix(&prefix).filter(|(_, entry)| self.concerns(&entry.value)) {
+        for (_, entry) in engine.server.api.store.prefix(&prefix).filter(|(_, entry)| self.concerns(&entry.value)) {
             let object = Alone::new(&entry.value);
             if !which.as_ref().map_or(Ok(true), |which| holds(which, &object))? {
                 continue;

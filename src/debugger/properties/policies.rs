@@ -10,7 +10,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::services::host_of;
 use super::{Property, node_of, stored};
-use crate::engine::{Engine, Step};
+use crate::apiserver::host::Engine;
+use crate::engine::Step;
 use crate::node::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
 use crate::object::pod::{address_of, container_port, has_ended};
 use crate::object::reader::Reader;
@@ -71,7 +72,7 @@ fn allowed(engine: &Engine, node: &str, asked: Tuple) -> Result<(), String> {
             continue;
         };
         let namespace = pod.metadata.namespace();
-        let policies: Vec<Arc<NetworkPolicy>> = Reader::list(&engine.api.store, Kind::NetworkPolicy, namespace)
+        let policies: Vec<Arc<NetworkPolicy>> = Reader::list(&engine.server.api.store, Kind::NetworkPolicy, namespace)
             .into_iter()
             .filter_map(|object| match object {
                 Object::NetworkPolicy(policy) if isolates(&policy, pod, direction) => Some(policy),
@@ -97,7 +98,7 @@ fn isolates(policy: &NetworkPolicy, pod: &Pod, direction: &str) -> bool {
 
 fn pod_at(engine: &Engine, address: Ipv4Addr) -> Option<Arc<Pod>> {
     let address = address.to_string();
-    engine.api.store.prefix("/registry/pods/").find_map(|(_, entry)| match &entry.value {
+    engine.server.api.store.prefix("/registry/pods/").find_map(|(_, entry)| match &entry.value {
         Object::Pod(pod) if address_of(pod) == Some(&address) && !has_ended(pod) && !is_on_host(pod) => {
             Some(pod.clone())
         }
@@ -145,7 +146,7 @@ impl Ends<'_> {
         let there = pod.metadata.namespace();
         let in_namespace = match &peer.namespace_selector {
             None => there == namespace,
-            Some(selector) => Reader::get(&self.engine.api.store, Kind::Namespace, "", there)
+            Some(selector) => Reader::get(&self.engine.server.api.store, Kind::Namespace, "", there)
                 .is_some_and(|namespace| selects(selector, namespace.meta().labels.as_ref())),
         };
         in_namespace

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Property;
-use crate::engine::{Engine, Step};
+use crate::apiserver::host::Engine;
+use crate::engine::Step;
 use crate::object::meta::controller_of;
 use crate::object::pod::has_ended;
 use crate::object::{Accessor, Key, Kind, Object};
@@ -22,7 +23,7 @@ impl Property for Settled {
     }
 
     fn finish(&mut self, engine: &Engine) -> Result<(), String> {
-        for (_, entry) in engine.api.store.prefix("/registry/deployments/") {
+        for (_, entry) in engine.server.api.store.prefix("/registry/deployments/") {
             let Object::Deployment(deployment) = &entry.value else { continue };
             let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
             let there = deployment.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0);
@@ -49,14 +50,14 @@ impl Property for PodsAsAsked {
 
     fn finish(&mut self, engine: &Engine) -> Result<(), String> {
         let mut pods: BTreeMap<&str, i32> = BTreeMap::new();
-        for (_, entry) in engine.api.store.prefix("/registry/pods/") {
+        for (_, entry) in engine.server.api.store.prefix("/registry/pods/") {
             let Object::Pod(pod) = &entry.value else { continue };
             let counts = !has_ended(pod) && pod.metadata.deletion_timestamp.is_none();
             if let Some(owner) = controller_of(&pod.metadata).filter(|_| counts) {
                 *pods.entry(&owner.uid).or_default() += 1;
             }
         }
-        for (_, entry) in engine.api.store.prefix("/registry/replicasets/") {
+        for (_, entry) in engine.server.api.store.prefix("/registry/replicasets/") {
             let Object::ReplicaSet(set) = &entry.value else { continue };
             let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
             let there = pods.get(set.metadata.uid()).copied().unwrap_or(0);
@@ -82,7 +83,7 @@ impl Property for OwnersExist {
     }
 
     fn finish(&mut self, engine: &Engine) -> Result<(), String> {
-        let objects = || engine.api.store.prefix("/registry/").map(|(_, entry)| &entry.value);
+        let objects = || engine.server.api.store.prefix("/registry/").map(|(_, entry)| &entry.value);
         let there: BTreeSet<&String> = objects().filter_map(|object| object.meta().uid.as_ref()).collect();
         for object in objects() {
             let owners = object.meta().owner_references.iter().flatten();
@@ -109,7 +110,7 @@ impl Property for NamespacesExist {
     }
 
     fn finish(&mut self, engine: &Engine) -> Result<(), String> {
-        let objects = || engine.api.store.prefix("/registry/").map(|(_, entry)| &entry.value);
+        let objects = || engine.server.api.store.prefix("/registry/").map(|(_, entry)| &entry.value);
         let there: BTreeSet<&str> =
             objects().filter(|object| object.kind() == Kind::Namespace).map(Object::name).collect();
         match objects().find(|object| object.kind().info().namespaced && !there.contains(object.namespace())) {

@@ -3,7 +3,8 @@
 use k8s_openapi::api::core::v1::ResourceQuota;
 
 use super::{Property, stored};
-use crate::engine::{Engine, Step};
+use crate::apiserver::host::Engine;
+use crate::engine::Step;
 use crate::object::quota::{self, hard, shown, used};
 use crate::object::reader::Reader;
 use crate::object::resources::{ResourceList, add};
@@ -21,7 +22,7 @@ impl Property for QuotaHeld {
 
     fn check(&mut self, engine: &Engine, step: &Step) -> Result<(), String> {
         for object in created(step) {
-            for there in Reader::list(&engine.api.store, Kind::ResourceQuota, object.namespace()) {
+            for there in Reader::list(&engine.server.api.store, Kind::ResourceQuota, object.namespace()) {
                 if let Object::ResourceQuota(quota) = &there {
                     charged(quota, step, object)?;
                 }
@@ -82,7 +83,7 @@ impl Property for QuotaKept {
 
 fn within(engine: &Engine, step: &Step, object: &Object) -> Result<(), String> {
     let (kind, namespace) = (object.kind(), object.namespace());
-    for there in Reader::list(&engine.api.store, Kind::ResourceQuota, namespace) {
+    for there in Reader::list(&engine.server.api.store, Kind::ResourceQuota, namespace) {
         let Object::ResourceQuota(quota) = &there else { continue };
         // A quota forbids what its status knows of.
         let limits = hard(quota);
@@ -90,7 +91,7 @@ fn within(engine: &Engine, step: &Step, object: &Object) -> Result<(), String> {
             continue;
         }
         let mut held = ResourceList::new();
-        for other in Reader::list(&engine.api.store, kind, namespace) {
+        for other in Reader::list(&engine.server.api.store, kind, namespace) {
             if quota::is_about(quota, &other) {
                 add(&mut held, &quota::usage(&other, step.time));
             }

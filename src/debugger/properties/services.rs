@@ -9,7 +9,8 @@ use std::time::Duration;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use super::{Property, node_of, stored};
-use crate::engine::{Engine, Note, Step};
+use crate::apiserver::host::Engine;
+use crate::engine::{Note, Step};
 use crate::node::cri::ContainerState;
 use crate::node::host::Host;
 use crate::node::netfilter::{Cidr, ConnectionId, Protocol};
@@ -51,7 +52,7 @@ impl Property for ReadyAnswers {
     }
 
     fn finish(&mut self, engine: &Engine) -> Result<(), String> {
-        for (_, entry) in engine.api.store.prefix("/registry/endpointslices/") {
+        for (_, entry) in engine.server.api.store.prefix("/registry/endpointslices/") {
             let Object::EndpointSlice(slice) = &entry.value else { continue };
             for endpoint in ready(slice).filter(|_| !publishes_all(engine, slice)) {
                 answers(engine, slice, endpoint, true)?;
@@ -78,7 +79,7 @@ fn answers(engine: &Engine, slice: &EndpointSlice, endpoint: &Endpoint, quiet: b
         let slice = slice.metadata.name();
         Err(format!("{slice} says that {name} is ready, which {why}"))
     };
-    let stored = Reader::get(&engine.api.store, Kind::Pod, namespace, name);
+    let stored = Reader::get(&engine.server.api.store, Kind::Pod, namespace, name);
     let Some(Object::Pod(pod)) = stored.filter(|pod| pod.meta().uid == target.uid) else {
         return if quiet { broken("is gone") } else { Ok(()) };
     };
@@ -234,7 +235,7 @@ impl NoneToTheGone {
 
 /// A ClusterIP, or a node port.
 fn is_of_a_service(engine: &Engine, address: Ipv4Addr, port: u16) -> bool {
-    let range = Reader::get(&engine.api.store, Kind::ServiceCIDR, "", "kubernetes");
+    let range = Reader::get(&engine.server.api.store, Kind::ServiceCIDR, "", "kubernetes");
     let Some(Object::ServiceCIDR(range)) = range else { return false };
     let mut ranges = range.spec.iter().flat_map(|spec| spec.cidrs.iter().flatten());
     let is_cluster_ip = ranges.any(|range| range.parse().is_ok_and(|range: Cidr| range.contains(address)));
@@ -259,7 +260,7 @@ fn usable<'a>(slices: impl Iterator<Item = &'a Arc<EndpointSlice>>, local: bool)
 
 /// Whether some connections to the Service stay on the node they come from, or come to.
 fn is_local(engine: &Engine, service: &Key) -> bool {
-    let stored = Reader::get(&engine.api.store, Kind::Service, service.namespace(), service.name());
+    let stored = Reader::get(&engine.server.api.store, Kind::Service, service.namespace(), service.name());
     let Some(Object::Service(service)) = stored else { return false };
     let local = |policy: &Option<String>| policy.as_deref() == Some("Local");
     service.spec.as_ref().is_some_and(|s| local(&s.internal_traffic_policy) || local(&s.external_traffic_policy))
@@ -305,7 +306,7 @@ impl Property for ReadyBeforeListed {
 /// Whether the slice's Service publishes Pods that are not ready.
 fn publishes_all(engine: &Engine, slice: &EndpointSlice) -> bool {
     let namespace = slice.metadata.namespace();
-    match Reader::get(&engine.api.store, Kind::Service, namespace, service_name(slice).unwrap_or_default()) {
+    match Reader::get(&engine.server.api.store, Kind::Service, namespace, service_name(slice).unwrap_or_default()) {
         Some(Object::Service(service)) => {
             service.spec.as_ref().is_some_and(|spec| spec.publish_not_ready_addresses == Some(true))
         }

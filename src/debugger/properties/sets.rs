@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Property, stored};
+use crate::apiserver::host::Engine;
 use crate::controllers::daemon::nodes::node_of;
-use crate::engine::{Engine, Step};
+use crate::engine::Step;
 use crate::object::meta::controller_of;
 use crate::object::pod::has_ended;
 use crate::object::share::scaled;

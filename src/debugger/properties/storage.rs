@@ -4,7 +4,8 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Property, stored};
-use crate::engine::{ActorId, Engine, Step, What};
+use crate::apiserver::host::Engine;
+use crate::engine::{ActorId, Step, What};
 use crate::node::csi::CsiRequest;
 use crate::object::reader::Reader;
 use crate::object::volume::{claim_uid, phase_of, volume_name};
@@ -68,7 +69,7 @@ impl Property for BoundBothWays {
             if !new.is_some_and(is_bound) {
                 continue;
             }
-            let volume = Reader::get(&engine.api.store, Kind::PersistentVolume, "", volume_name(claim));
+            let volume = Reader::get(&engine.server.api.store, Kind::PersistentVolume, "", volume_name(claim));
             let back = match &volume {
                 Some(Object::PersistentVolume(volume)) => Some(claim_uid(volume)),
                 _ => None,

@@ -238,7 +238,8 @@ fn outcome(answer: Answer) -> Result<wire::Answer<Object>, wire::Status> {
         Ok(Response::Object(object)) => Ok(wire::Answer::One(object)),
         Ok(Response::List { items, .. }) => Ok(wire::Answer::Many(items)),
         Ok(_) => Ok(wire::Answer::Nothing),
-        Err(status) => {
+        Err(error) => {
+            let status = error.into_status();
             let reason = format!("{:?}", status.reason);
             Err(wire::Status { code: status.code, reason, message: status.message })
         }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use super::partner::{Here, Make, Partner};
 use super::threads::{self, Trial, Wrong};
 use super::{Plan, story};
+use crate::apiserver::host::Engine;
 use crate::bugs;
 use crate::cluster::scenario::{Plugged, Scenario};
 use crate::debugger::explore::{Bound, Subject, Violation, explore_here, plan as wanted};
 use crate::debugger::properties::Property;
-use crate::engine::{Engine, Step, What};
+use crate::engine::{Step, What};
 use crate::lab::Failure;
 use crate::object::sha256;
 

@@ -19,8 +19,8 @@ use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister
 use crate::engine::{ActorId, Hub};
 use crate::object::meta::has_finalizer;
 use crate::object::patch::diff_merge;
-use crate::object::{Accessor, Key, Kind, Object, Status};
-use crate::wire::Patch;
+use crate::object::{Accessor, Key, Kind, Object};
+use crate::wire::{self, Patch};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-attacher";
@@ -132,7 +132,7 @@ impl Attacher {
 
     /// Lets go first: without its finalizer the attachment counts as detached, whatever its status says. So the second
     /// write finds it gone, unless somebody else holds it too. Mirrors `markAsDetached`.
-    async fn mark_detached(&self, attachment: &VolumeAttachment) -> Result<(), Status> {
+    async fn mark_detached(&self, attachment: &VolumeAttachment) -> Result<(), wire::Error> {
         let mut free = attachment.clone();
         let finalizers = free.metadata.finalizers.get_or_insert_default();
         finalizers.retain(|name| name != FINALIZER);
@@ -168,7 +168,7 @@ impl Attacher {
     }
 
     /// Sends what differs. Mirrors `createMergePatch`.
-    async fn save(&self, old: &VolumeAttachment, new: &VolumeAttachment) -> Result<Arc<VolumeAttachment>, Status> {
+    async fn save(&self, old: &VolumeAttachment, new: &VolumeAttachment) -> Result<Arc<VolumeAttachment>, wire::Error> {
         let patch = Patch::Merge(diff_merge(&json!(old), &json!(new)));
         self.client.patch("", old.metadata.name(), patch).await
     }
@@ -178,7 +178,7 @@ impl Attacher {
         &self,
         attachment: &VolumeAttachment,
         change: impl FnOnce(&mut VolumeAttachmentStatus),
-    ) -> Result<Arc<VolumeAttachment>, Status> {
+    ) -> Result<Arc<VolumeAttachment>, wire::Error> {
         let old = attachment.status.clone().unwrap_or_default();
         let mut new = old.clone();
         change(&mut new);
@@ -196,6 +196,6 @@ fn with_finalizer(attachment: &VolumeAttachment) -> Vec<String> {
     finalizers
 }
 
-fn fine_if_gone(status: Status) -> Result<(), Status> {
+fn fine_if_gone(status: wire::Error) -> Result<(), wire::Error> {
     if status.is_not_found() { Ok(()) } else { Err(status) }
 }

@@ -32,8 +32,8 @@ use crate::object::volume::{
     PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, class_of, phase_of_volume, reference_to, requested, volume_name,
 };
 use crate::object::well_known::ZONE;
-use crate::object::{Accessor, Key, Kind, Object, Status};
-use crate::wire::{DeleteOptions, Patch};
+use crate::object::{Accessor, Key, Kind, Object};
+use crate::wire::{self, DeleteOptions, Patch};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-provisioner";
@@ -212,7 +212,7 @@ impl Provisioner {
     }
 
     /// Puts the finalizer on the volume's object, or takes it off. Mirrors `patchPersistentVolumeWithFinalizers`.
-    async fn hold(&self, volume: &PersistentVolume, held: bool) -> Result<Arc<PersistentVolume>, Status> {
+    async fn hold(&self, volume: &PersistentVolume, held: bool) -> Result<Arc<PersistentVolume>, wire::Error> {
         let mut new = volume.clone();
         let finalizers = new.metadata.finalizers.get_or_insert_default();
         match held {

@@ -31,8 +31,8 @@ use crate::object::volume::{
     PRE_RESIZE_CAPACITY, allocated, awaits_node_expansion, capacity, granted, is_bound, is_promised_to, requested,
     volume_name, with_resize_condition,
 };
-use crate::object::{Accessor, Key, Kind, Object, Resource, Status};
-use crate::wire::Patch;
+use crate::object::{Accessor, Key, Kind, Object, Resource};
+use crate::wire::{self, Patch};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-resizer";
@@ -297,7 +297,7 @@ impl Resizer {
         self.recorder.event(claim, type_, reason, message);
     }
 
-    async fn patch_volume(&self, old: &PersistentVolume, new: &PersistentVolume) -> Result<(), Status> {
+    async fn patch_volume(&self, old: &PersistentVolume, new: &PersistentVolume) -> Result<(), wire::Error> {
         let patch = diff_strategic(Kind::PersistentVolume, &json!(old), &json!(new));
         let name = old.metadata.name();
         let patched = self.client.patch::<PersistentVolume>("", name, Patch::Strategic(patch)).await?;

@@ -30,10 +30,10 @@ use super::shutdown::Waiting;
 use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
 use crate::client::recorder::EventType;
 use crate::node::host::Shortage;
+use crate::object::Key;
 use crate::object::node::{is_cordoned, pod_cidrs};
 use crate::object::time::Instant;
-use crate::object::{Key, Status};
-use crate::wire::{Patch, StatusPatch};
+use crate::wire::{self, Patch, StatusPatch};
 
 /// The namespace of all node leases.
 const LEASES: &str = "kube-node-lease";
@@ -176,7 +176,7 @@ impl Shared {
     }
 
     /// Whoever advertises a device does so again after the kubelet has started.
-    async fn forget_extended(&self, node: &Node) -> Result<(), Status> {
+    async fn forget_extended(&self, node: &Node) -> Result<(), wire::Error> {
         let Some(status) = node.status.as_ref().and_then(node_status::without_extended) else { return Ok(()) };
         let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
         // The status that follows would only say again what is there.
@@ -264,7 +264,7 @@ impl Shared {
         self.arm_node_status(NODE_STATUS_PERIOD);
     }
 
-    async fn try_report_status(self: &Rc<Self>, attempt: u32) -> Result<(), Status> {
+    async fn try_report_status(self: &Rc<Self>, attempt: u32) -> Result<(), wire::Error> {
         let name = &self.config.name;
         let cached = (attempt == 0).then(|| self.nodes.get(&Key::new("", name))).flatten();
         let node = match cached {
@@ -318,7 +318,7 @@ impl Shared {
     /// The first time GET and, if there is none, POST; afterwards PUT of what was last written, up to five times. If somebody
     /// else has written the lease it is read in between, and one that is gone is made anew. Mirrors `sync` of the lease
     /// controller.
-    async fn write_lease(&self) -> Result<(), Status> {
+    async fn write_lease(&self) -> Result<(), wire::Error> {
         let held = self.state.borrow_mut().agent.lease.take();
         let mut base = match held {
             Some(lease) => lease,
@@ -345,7 +345,7 @@ impl Shared {
     }
 
     /// The lease as it is; true: it was made.
-    async fn ensure_lease(&self) -> Result<(Arc<Lease>, bool), Status> {
+    async fn ensure_lease(&self) -> Result<(Arc<Lease>, bool), wire::Error> {
         let (lease, made) = match self.heartbeat.get::<Lease>(LEASES, &self.config.name).await {
             Err(status) if status.is_not_found() => (self.heartbeat.create(self.new_lease()).await?, true),
             found => (found?, false),

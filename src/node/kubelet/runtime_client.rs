@@ -91,9 +91,9 @@ impl Shared {
         let name = pod.spec.as_ref().and_then(|spec| spec.runtime_class_name.as_deref());
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(String::new()) };
         let class = self.client.get::<RuntimeClass>("", name).await;
-        class.map(|class| class.handler.clone()).map_err(|status| match status.is_not_found() {
+        class.map(|class| class.handler.clone()).map_err(|error| match error.is_not_found() {
             true => format!("runtimeclass.node.k8s.io {name:?} not found"),
-            false => format!("failed to lookup RuntimeClass {name}: {}", status.message),
+            false => format!("failed to lookup RuntimeClass {name}: {error}"),
         })
     }
 

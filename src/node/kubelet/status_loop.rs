@@ -11,9 +11,9 @@ use super::status::manager::{Write, may_delete};
 use super::status::merge::{gone, merge, says_as_much};
 use super::workers::Stage;
 use super::{STATUS, Shared, State};
+use crate::object::Pod;
 use crate::object::pod::status::PodStatus;
-use crate::object::{Pod, Status};
-use crate::wire::{DeleteOptions, Patch, StatusPatch};
+use crate::wire::{self, DeleteOptions, Patch, StatusPatch};
 
 impl Shared {
     /// Sets a pod's status and wakes the loop if it says anything new.
@@ -101,7 +101,7 @@ impl Shared {
     }
 
     /// Writes one status to the object with that uid. False: it is gone, and so is everything there was to say about it.
-    async fn write_status(&self, write: &Write, uid: &str) -> Result<bool, Status> {
+    async fn write_status(&self, write: &Write, uid: &str) -> Result<bool, wire::Error> {
         let (namespace, name) = (write.key.namespace(), write.key.name());
         let mut pod: Arc<Pod> = match self.client.get::<Pod>(namespace, name).await {
             Ok(pod) => pod,

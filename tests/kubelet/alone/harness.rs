@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, ExecAction, Namespace, Po
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::engine::{ActorId, Engine, What};
+use kubestep::apiserver::host::{Engine, Host};
+use kubestep::engine::{ActorId, What};
 use kubestep::node::disk::Disk;
 use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
@@ -38,7 +39,7 @@ pub struct Harness {
 impl Harness {
     /// A node that has registered, and a namespace `default` with what pods need.
     pub fn new() -> Harness {
-        let mut engine = Engine::new(ApiServer::new(0), 0);
+        let mut engine = Engine::new(Host::new(ApiServer::new(0)), 0);
         engine.keep_notes(false);
         let runtime = Rc::new(RefCell::new(Runtime::default()));
         let runtime_id = engine.next_actor();

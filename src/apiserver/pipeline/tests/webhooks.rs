@@ -6,7 +6,7 @@ use crate::apiserver::waiting::Said;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 use crate::rules::webhook::{AdmissionResponse, Call};
-use crate::wire::{Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
+use crate::wire::{Body, DeleteOptions, Error, Patch, Request, Response, Subresource, User, Verb};
 
 /// A server with a Service that has an endpoint, and somebody who answers for webhooks.
 struct Bench {
@@ -78,7 +78,7 @@ impl Bench {
             }
             handled = self.server.resume(None, request, reviews);
         }
-        (handled.answer.result, handled.answer.warnings)
+        (handled.answer.result.map_err(Error::into_status), handled.answer.warnings)
     }
 
     fn request(verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {

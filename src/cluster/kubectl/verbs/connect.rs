@@ -8,12 +8,11 @@ use std::rc::Rc;
 
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::calls::Failure;
-use crate::engine::failing::REFUSED;
 use crate::engine::{ActorId, Message, RpcError};
 use crate::node::cri::CriResponse;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
-use crate::wire::{Body, Request, Response, Subresource, Verb};
+use crate::wire::{Body, Request, Response, Subresource, Transport, Verb};
 
 /// Who is at the other end of a connection.
 pub struct Backend {
@@ -38,7 +37,7 @@ pub async fn connect(
     let mut request = cx.request(Verb::Get, Kind::Pod, namespace, pod, body);
     request.subresource = Some(part);
     let answer = match cx.send(request.clone()).await {
-        Err(Failure::Server { status, .. }) if status.message != REFUSED => {
+        Err(Failure::Server { .. } | Failure::Unanswered { why: Transport::Lost, .. }) => {
             cx.send(Request { verb: Verb::Create, ..request }).await
         }
         answer => answer,

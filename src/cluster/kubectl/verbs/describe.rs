@@ -128,7 +128,9 @@ async fn behind(backend: &Value, namespace: &str, cx: &Kubectl) -> Result<String
     let slices = cx.list(Kind::EndpointSlice, namespace, options).await?.items;
     let service = match cx.get_once(Kind::Service, namespace, name).await {
         Ok(service) => service,
-        Err(Failure::Server { status, .. }) => return Ok(format!("(<error: {}>)", status.message)),
+        Err(fault @ (Failure::Server { .. } | Failure::Unanswered { .. })) => {
+            return Ok(format!("(<error: {}>)", fault.message()));
+        }
         Err(other) => return Err(other),
     };
     let meant = &backend["service"]["port"];

@@ -45,8 +45,8 @@ pub async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     for (pod, container) in streams {
         match print(pod, &container, &lines, cx).await {
-            Err(Failure::Server { status, .. }) if args.is_on("ignore-errors") => {
-                cx.line(format!("error: {}", status.message));
+            Err(fault @ (Failure::Server { .. } | Failure::Unanswered { .. })) if args.is_on("ignore-errors") => {
+                cx.line(format!("error: {}", fault.message()));
             }
             printed => printed?,
         }

@@ -4,7 +4,7 @@ use crate::apiserver::ApiServer;
 use crate::apiserver::admission::testing::object;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
-use crate::wire::{Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
+use crate::wire::{Body, DeleteOptions, Error, Patch, Request, Subresource, User, Verb};
 
 mod mutating;
 
@@ -22,7 +22,7 @@ impl Bench {
 
     fn ask(&mut self, request: Request) -> (Result<(), Status>, Vec<String>) {
         let answer = self.0.handle(&request, None, Instant::default()).answer;
-        (answer.result.map(|_| ()), answer.warnings)
+        (answer.result.map(|_| ()).map_err(Error::into_status), answer.warnings)
     }
 
     fn request(verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {

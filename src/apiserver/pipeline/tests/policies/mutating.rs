@@ -4,7 +4,7 @@ use super::{Bench, deployment, of_scale};
 use crate::apiserver::admission::testing::object;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
-use crate::wire::{Body, DeleteOptions, Patch, Response, Verb};
+use crate::wire::{Body, DeleteOptions, Error, Patch, Response, Verb};
 
 const POLICY: &str = "MutatingAdmissionPolicy";
 const BINDING: &str = "MutatingAdmissionPolicyBinding";
@@ -38,9 +38,11 @@ impl Bench {
 
     fn answer(&mut self, verb: Verb, kind: Kind, name: &str, body: Body) -> Result<Json, Status> {
         let request = Bench::request(verb, kind, "default", name, body);
-        self.0.handle(&request, None, Instant::default()).answer.result.map(|response| match response {
-            Response::Object(object) => object.to_json(),
-            _ => Json::Null,
+        self.0.handle(&request, None, Instant::default()).answer.result.map_err(Error::into_status).map(|response| {
+            match response {
+                Response::Object(object) => object.to_json(),
+                _ => Json::Null,
+            }
         })
     }
 

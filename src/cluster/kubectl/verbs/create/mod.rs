@@ -173,7 +173,7 @@ fn secret_of(subcommand: Option<&str>, name: &str, args: &Args, cx: &Kubectl) ->
 
 /// Most generators put their own words before the server's.
 fn refused(fault: Failure, asked: &Invocation, args: &Args) -> Failure {
-    let Failure::Server { status, .. } = &fault else { return fault };
+    let (Failure::Server { .. } | Failure::Unanswered { .. }) = &fault else { return fault };
     let what = match asked.made {
         Made::Namespace | Made::Role | Made::ClusterRole => return fault,
         Made::Service => format!("{} service:", service::service_type(args).unwrap_or_default()),
@@ -181,7 +181,7 @@ fn refused(fault: Failure, asked: &Invocation, args: &Args) -> Failure {
         Made::Secret => "secret".to_owned(),
         _ => format!("{}:", asked.command),
     };
-    Failure::text(format!("failed to create {what} {}", status.message))
+    Failure::text(format!("failed to create {what} {}", fault.message()))
 }
 
 /// `kubectl create token ACCOUNT`: prints a token that lives for a while. Mirrors `create_token.go`.
@@ -213,8 +213,8 @@ async fn token(account: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> 
     let issued = match cx.send(request).await {
         Ok(Response::Token(issued)) => Some(issued.token.text()),
         Ok(_) => None,
-        Err(Failure::Server { status, .. }) => {
-            return Err(Failure::text(format!("failed to create token: {}", status.message)));
+        Err(fault @ (Failure::Server { .. } | Failure::Unanswered { .. })) => {
+            return Err(Failure::text(format!("failed to create token: {}", fault.message())));
         }
         Err(other) => return Err(other),
     };

@@ -13,16 +13,14 @@
 //! - [`actor`]: what runs here, and what it is handed.
 //! - [`call`]: what a task waits for.
 //! - [`control`]: what somebody outside decides: hold, delay, drop.
-//! - [`failing`]: calls that are to fail.
 //! - [`fault`]: what breaks, as a step.
 //! - [`hub`]: the handle by which components send, sleep, arm timers and spawn.
 //! - [`latency`]: how long each hop takes.
 //! - [`memory`]: what components remember.
-//! - [`serve`]: a request that has arrived. [`servers`]: several API servers.
+//! - [`server`]: what answers requests and tells watches, known by a trait alone.
 //! - [`task`]: the executor.
 //! - [`saved`]: how a world is saved and brought back.
 //! - [`trace`]: what a step leaves behind.
-//! - [`webhook`]: requests that wait for admission webhooks.
 //!
 //! Must hold: the same actors, seed and choices give the same steps, byte for byte; the work per event does not
 //! grow with the number of objects; only the engine owns time and chance; events of one watch stay in order.
@@ -34,7 +32,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::apiserver::ApiServer;
+use kubestep_object as object;
+use kubestep_wire as wire;
+
 use crate::object::time::Instant;
 use crate::wire::WatchId;
 
@@ -42,105 +42,58 @@ pub mod actor;
 pub mod call;
 pub mod control;
 pub mod event;
-pub mod failing;
 pub mod fault;
 pub mod hub;
 pub mod latency;
 pub mod memory;
 pub mod place;
 pub mod saved;
-mod serve;
-mod servers;
+pub mod server;
 pub mod task;
 pub mod trace;
-pub mod webhook;
 
 pub use actor::{Actor, Delivery};
 pub use call::{RpcResult, unless};
 pub use event::{APISERVER, ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError, StepId, TimerId, What};
-pub use hub::{Hub, LocalBoxFuture};
+pub use hub::{Hub, LocalBoxFuture, Outgoing};
 pub use latency::Latency;
 pub use memory::Memory;
 pub use place::Place;
 pub use saved::Saved;
-pub use serve::LEASE_EXPIRES;
+pub use server::{Server, Stream};
 pub use task::{Task, Wait};
 pub use trace::{Note, Queued, Step, Table};
 
 use call::Outcome;
-use hub::{Outgoing, Spawned};
+use hub::Spawned;
+use saved::World;
 
 /// A timer at least this far ahead does not keep the cluster from being quiet: progress deadlines, long back-offs.
 const DISTANT: Duration = Duration::from_secs(60);
 
-/// The engine and everything that runs on it.
-pub struct Engine {
-    /// The API server, and behind it the store.
-    pub api: ApiServer,
+/// The engine and everything that runs on it: what answers requests, the world of pending events, and the tasks in flight.
+pub struct Engine<S: Server> {
+    /// What answers requests.
+    pub server: S,
+    world: World,
     hub: Hub,
-    latency: Latency,
-    actors: Vec<Option<Rc<dyn Actor>>>,
-    names: Vec<Rc<str>>,
-    pending: BTreeMap<(Instant, EventId), Pending>,
-    /// Where among them the timers are that can be called off.
-    timers: BTreeMap<TimerId, (Instant, EventId)>,
-    watches: BTreeMap<WatchId, Stream>,
     tasks: BTreeMap<u64, Task>,
     calls: BTreeMap<CallId, u64>,
-    next_task: u64,
-    next_event: u64,
-    steps: u64,
-    now: Instant,
-    foreground: usize,
     crashes: Vec<(ActorId, Rc<str>, String)>,
     scratch: Vec<Outgoing>,
-    controls: control::Controls,
-    servers: servers::Servers,
-    webhooks: webhook::Webhooks,
 }
 
-/// A watch's connection: whose it is, and when its last event is due, so that events stay in order.
-#[derive(Clone)]
-struct Stream {
-    actor: ActorId,
-    /// Who tells.
-    server: ActorId,
-    /// Its client knows already what happened up to this revision.
-    after: u64,
-    last_due: Instant,
-}
-
-impl Engine {
-    /// An engine with its API server and nothing else. `seed` 0 gives every hop its plain length.
-    pub fn new(api: ApiServer, seed: u64) -> Engine {
-        Engine::with_servers(api, seed, 1)
-    }
-
-    /// The same with so many API servers.
-    pub fn with_servers(mut api: ApiServer, seed: u64, count: u16) -> Engine {
-        let servers = servers::Servers::new(count);
-        api.several = servers.several();
+impl<S: Server> Engine<S> {
+    /// An engine with what answers requests and nothing else. `seed` 0 gives every hop its plain length.
+    pub fn new(server: S, seed: u64) -> Engine<S> {
         Engine {
-            api,
+            world: World::new(server.names(), seed),
+            server,
             hub: Hub::new(seed ^ 0x6b75_6265),
-            latency: Latency::new(seed),
-            actors: vec![None; servers.places()],
-            names: servers.names(),
-            pending: BTreeMap::new(),
-            timers: BTreeMap::new(),
-            watches: BTreeMap::new(),
             tasks: BTreeMap::new(),
             calls: BTreeMap::new(),
-            next_task: 1,
-            next_event: 1,
-            steps: 0,
-            now: Instant::default(),
-            foreground: 0,
             crashes: Vec::new(),
             scratch: Vec::new(),
-            controls: control::Controls::default(),
-            servers,
-            webhooks: webhook::Webhooks::default(),
         }
     }
 
@@ -151,54 +104,54 @@ impl Engine {
 
     /// The virtual time of the last step.
     pub fn now(&self) -> Instant {
-        self.now
+        self.world.now
     }
 
     /// How many steps have run.
     pub fn steps(&self) -> u64 {
-        self.steps
+        self.world.steps
     }
 
     /// Whether steps keep notes. A run that nobody looks at is faster without.
     pub fn keep_notes(&mut self, on: bool) {
         self.hub.set_recording(on);
-        self.api.keep_stages(on);
+        self.server.keep_notes(on);
     }
 
     /// The cluster is up: what is pending counts as there from the start, and steps count from 1.
     pub fn begin(&mut self) {
-        self.steps = 0;
-        for event in self.pending.values_mut() {
+        self.world.steps = 0;
+        for event in self.world.pending.values_mut() {
             event.cause = StepId(0);
         }
     }
 
     /// The next free place among the actors; a component needs it before it is made.
     pub fn next_actor(&self) -> ActorId {
-        ActorId(self.actors.len() as u32)
+        ActorId(self.world.actors.len() as u32)
     }
 
     /// Adds a process and starts it.
     pub fn add(&mut self, actor: Rc<dyn Actor>) -> ActorId {
         let id = self.next_actor();
-        self.names.push(actor.name().into());
-        self.actors.push(Some(actor.clone()));
+        self.world.names.push(actor.name().into());
+        self.world.actors.push(Some(actor.clone()));
         self.outside(id, |_| actor.start());
         id
     }
 
     /// Stops a process: its watches break, its tasks end where they stand, its timers never go off.
     pub fn remove(&mut self, id: ActorId) -> Option<Rc<dyn Actor>> {
-        let actor = self.actors.get_mut(id.0 as usize)?.take()?;
-        self.servers.left(id);
+        let actor = self.world.actors.get_mut(id.0 as usize)?.take()?;
+        self.server.client_left(id);
         self.tasks.retain(|_, task| task.actor != id);
         self.calls.retain(|_, task| self.tasks.contains_key(task));
-        let gone: Vec<WatchId> = self.watches.iter().filter(|(_, s)| s.actor == id).map(|(w, _)| *w).collect();
+        let gone: Vec<WatchId> = self.world.watches.iter().filter(|(_, s)| s.client == id).map(|(w, _)| *w).collect();
         for watch in gone {
-            self.watches.remove(&watch);
-            self.api.close_watch(watch);
+            self.world.watches.remove(&watch);
+            self.server.close_watch(watch);
         }
-        let lost: Vec<_> = self.pending.iter().filter(|(_, p)| p.to == id).map(|(k, _)| *k).collect();
+        let lost: Vec<_> = self.world.pending.iter().filter(|(_, p)| p.to == id).map(|(k, _)| *k).collect();
         for key in lost {
             self.take_pending(key);
         }
@@ -208,55 +161,65 @@ impl Engine {
 
     /// An actor's name.
     pub fn name(&self, id: ActorId) -> &str {
-        &self.names[id.0 as usize]
+        &self.world.names[id.0 as usize]
     }
 
     /// The actor with this name that still runs; the newest, if it was restarted.
     pub fn find(&self, name: &str) -> Option<ActorId> {
-        (0..self.actors.len())
+        (0..self.world.actors.len())
             .rev()
-            .find(|&i| &*self.names[i] == name && (i < self.servers.places() || self.actors[i].is_some()))
+            .find(|&i| &*self.world.names[i] == name && (i < self.world.servers || self.world.actors[i].is_some()))
             .map(|i| ActorId(i as u32))
     }
 
     /// The process behind an id.
     pub fn actor(&self, id: ActorId) -> Option<&dyn Actor> {
-        self.actors.get(id.0 as usize)?.as_deref()
+        self.world.actors.get(id.0 as usize)?.as_deref()
     }
 
-    /// All processes that run, without the API servers.
+    /// The processes that answer requests, and what belongs to them.
+    pub fn servers(&self) -> impl Iterator<Item = (ActorId, &str)> {
+        (0..self.world.servers).map(|place| (ActorId(place as u32), &*self.world.names[place]))
+    }
+
+    /// Whether this is one of them.
+    fn is_of_server(&self, id: ActorId) -> bool {
+        (id.0 as usize) < self.world.servers
+    }
+
+    /// All processes that run, without those.
     pub fn actors(&self) -> impl Iterator<Item = (ActorId, &dyn Actor)> {
-        self.actors.iter().enumerate().filter_map(|(i, a)| Some((ActorId(i as u32), a.as_deref()?)))
+        self.world.actors.iter().enumerate().filter_map(|(i, a)| Some((ActorId(i as u32), a.as_deref()?)))
     }
 
     /// Events in flight, in the order in which they would be delivered.
     pub fn pending(&self) -> impl Iterator<Item = &Pending> {
-        self.pending.values()
+        self.world.pending.values()
     }
 
     /// The number that the next event gets.
     pub fn next_event(&self) -> EventId {
-        EventId(self.next_event)
+        EventId(self.world.next_event)
     }
 
     /// The event in flight with this number.
     pub fn in_flight(&self, id: EventId) -> Option<&Pending> {
-        self.pending.values().find(|event| event.id == id)
+        self.world.pending.values().find(|event| event.id == id)
     }
 
     /// The next event, if nobody chooses otherwise.
     pub fn peek(&self) -> Option<&Pending> {
-        self.pending.values().next()
+        self.world.pending.values().next()
     }
 
     /// How many pending events are neither background traffic nor timers far ahead.
     pub fn foreground(&self) -> usize {
-        self.foreground
+        self.world.foreground
     }
 
     /// Runs `change` as the outside world: what it sends through the hub becomes pending, in the name of `actor`.
-    pub fn outside<T>(&mut self, actor: ActorId, change: impl FnOnce(&mut Engine) -> T) -> T {
-        self.hub.enter(self.now, StepId(self.steps), actor, false);
+    pub fn outside<T>(&mut self, actor: ActorId, change: impl FnOnce(&mut Engine<S>) -> T) -> T {
+        self.hub.enter(self.world.now, StepId(self.world.steps), actor, false);
         let result = change(self);
         self.settle();
         result
@@ -264,55 +227,52 @@ impl Engine {
 
     /// Changes a process from outside, as a fault or a scenario does.
     pub fn with_actor<T>(&mut self, id: ActorId, change: impl FnOnce(&dyn Actor) -> T) -> Option<T> {
-        let actor = self.actors.get(id.0 as usize)?.clone()?;
+        let actor = self.world.actors.get(id.0 as usize)?.clone()?;
         Some(self.outside(id, |_| change(&*actor)))
     }
 
     /// Delivers the event that is due first. None: nothing will ever happen again.
     pub fn step(&mut self) -> Option<Step> {
-        let key = *self.pending.keys().next()?;
+        let key = *self.world.pending.keys().next()?;
         Some(self.deliver(key))
     }
 
     fn deliver(&mut self, key: (Instant, EventId)) -> Step {
-        let mut event = self.take_pending(key);
-        self.now = self.now.max(event.due);
-        self.steps += 1;
-        let (id, first) = (StepId(self.steps), self.next_event);
-        self.hub.enter(self.now, id, event.to, event.background);
-        self.dispatch(&mut event);
+        let event = self.take_pending(key);
+        self.world.now = self.world.now.max(event.due);
+        self.world.steps += 1;
+        let (id, first) = (StepId(self.world.steps), self.world.next_event);
+        self.hub.enter(self.world.now, id, event.to, event.background);
+        self.dispatch(&event);
         self.settle();
-        Step { id, time: self.now, event, notes: self.hub.take_notes(), sent: self.sent_since(first) }
+        Step { id, time: self.world.now, event, notes: self.hub.take_notes(), sent: self.sent_since(first) }
     }
 
     /// What was sent from this number on; nothing unless notes are kept.
     fn sent_since(&self, first: u64) -> Vec<EventId> {
-        (first..self.next_event).map(EventId).filter(|_| self.hub.recording()).collect()
+        (first..self.world.next_event).map(EventId).filter(|_| self.hub.recording()).collect()
     }
 
     /// The one place that says what each kind of event does.
-    fn dispatch(&mut self, event: &mut Pending) {
+    fn dispatch(&mut self, event: &Pending) {
         match &event.what {
-            What::Request { reply, request } => self.handle_request(event, *reply, request),
+            What::Request { .. } => S::deliver(self, event),
+            What::Resume { .. } | What::Reply { .. } | What::Notification { .. } | What::Wake { .. }
+                if self.is_of_server(event.to) =>
+            {
+                S::deliver(self, event);
+            }
             What::Response { call, answer, .. } => {
                 self.changed_something(*call, event.background);
                 self.resume(*call, Outcome::Answer(answer.clone()));
             }
-            What::Resume { call } if self.is_server(event.to) => self.heard(*call, None),
-            What::Reply { call, result, .. } if self.is_server(event.to) => self.heard(*call, Some(result)),
             What::Resume { call } => self.resume(*call, Outcome::Elapsed),
             What::Reply { call, result, .. } => self.resume(*call, Outcome::Reply(result.clone())),
-            What::Notification { event: said, .. } if self.is_server(event.to) => self.hear(event.to, said),
             What::Notification { watch, event: said } => {
                 self.hand_over(event.to, Delivery::Notification { watch: *watch, event: said.clone() });
             }
-            What::Wake { what, key, .. } if *what == LEASE_EXPIRES => self.lease_expires(key),
             What::Wake { what, key, .. } => self.hand_over(event.to, Delivery::Wake { what, key: key.clone() }),
-            What::Rpc { call, message } => {
-                let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
-                self.hand_over(event.to, delivery);
-            }
-            What::Packet { call, message } => {
+            What::Rpc { call, message } | What::Packet { call, message } => {
                 let delivery = Delivery::Rpc { call: *call, from: event.from, message: message.clone() };
                 self.hand_over(event.to, delivery);
             }
@@ -322,7 +282,7 @@ impl Engine {
     }
 
     fn hand_over(&mut self, to: ActorId, delivery: Delivery) {
-        if let Some(Some(actor)) = self.actors.get(to.0 as usize) {
+        if let Some(Some(actor)) = self.world.actors.get(to.0 as usize) {
             actor.deliver(delivery);
         }
     }
@@ -335,8 +295,8 @@ impl Engine {
                 break;
             }
             for Spawned { actor, label, background, future } in spawned {
-                let id = self.next_task;
-                self.next_task += 1;
+                let id = self.world.next_task;
+                self.world.next_task += 1;
                 self.poll(id, Task { actor, label, waits: Vec::new(), background, future });
             }
         }
@@ -355,21 +315,22 @@ impl Engine {
     }
 
     fn call_off(&mut self, timer: TimerId) {
-        if let Some(key) = self.timers.get(&timer) {
+        if let Some(key) = self.world.timers.get(&timer) {
             self.take_pending(*key);
         } else {
             self.forget_held(|event| event.timer() == Some(timer));
         }
     }
 
-    /// The client has gone: the API server forgets the watch, and what was under way is lost with the connection.
-    fn close_watch(&mut self, watch: WatchId) {
-        if self.watches.remove(&watch).is_none() {
+    /// The client has gone: the server forgets the watch, and what was under way is lost with the connection.
+    pub fn close_watch(&mut self, watch: WatchId) {
+        if self.world.watches.remove(&watch).is_none() {
             return;
         }
-        self.api.close_watch(watch);
+        self.server.close_watch(watch);
         let of_watch = |event: &Pending| matches!(event.what, What::Notification { watch: of, .. } if of == watch);
-        let lost: Vec<_> = self.pending.iter().filter(|(_, event)| of_watch(event)).map(|(key, _)| *key).collect();
+        let lost: Vec<_> =
+            self.world.pending.iter().filter(|(_, event)| of_watch(event)).map(|(key, _)| *key).collect();
         for key in lost {
             self.take_pending(key);
         }
@@ -377,21 +338,22 @@ impl Engine {
     }
 
     fn enqueue(&mut self, out: Outgoing) {
-        let id = EventId(self.next_event);
-        self.next_event += 1;
-        // What goes on inside an API server or etcd is on no way.
-        let inside = out.from == out.to && (self.is_server(out.to) || self.is_etcd(out.to));
-        let hop = match out.from {
+        let id = EventId(self.world.next_event);
+        self.world.next_event += 1;
+        let behind = self.is_of_server(out.from) && self.is_of_server(out.to);
+        // What goes on inside one of the servers is on no way.
+        let inside = behind && out.from == out.to;
+        let hop = match behind {
             _ if inside => Duration::ZERO,
-            from if self.is_etcd(from) => self.latency.of_etcd(),
-            _ => self.latency.of(&out.what),
+            true => self.world.latency.of_etcd(),
+            false => self.world.latency.of(&out.what),
         };
-        let mut due = self.now + out.delay + hop;
+        let mut due = self.world.now + out.delay + hop;
         let (mut background, mut idle) = (out.background, out.idle);
         match &out.what {
             What::Notification { watch, .. } => {
-                if let Some(stream) = self.watches.get_mut(watch) {
-                    due = due.max(stream.last_due + self.latency.between_notifications);
+                if let Some(stream) = self.world.watches.get_mut(watch) {
+                    due = due.max(stream.last_due + self.world.latency.between_notifications);
                     stream.last_due = due;
                 }
             }
@@ -402,25 +364,25 @@ impl Engine {
             _ => {}
         }
         let asks = matches!(out.what, What::Request { .. }) && !inside;
-        let to = if asks { self.server_of(out.from) } else { out.to };
-        let cause = StepId(self.steps);
+        let to = if asks { self.server.connect(out.from, &self.world.names[out.from.0 as usize]) } else { out.to };
+        let cause = StepId(self.world.steps);
         idle |= out.delay >= DISTANT && matches!(out.what, What::Wake { .. });
         self.put_or_hold(Pending { id, due, cause, from: out.from, to, background, idle, what: out.what });
     }
 
     fn put(&mut self, event: Pending) {
-        self.foreground += usize::from(!event.idle);
+        self.world.foreground += usize::from(!event.idle);
         if let Some(timer) = event.timer() {
-            self.timers.insert(timer, (event.due, event.id));
+            self.world.timers.insert(timer, (event.due, event.id));
         }
-        self.pending.insert((event.due, event.id), event);
+        self.world.pending.insert((event.due, event.id), event);
     }
 
     fn take_pending(&mut self, key: (Instant, EventId)) -> Pending {
-        let event = self.pending.remove(&key).expect("the key was just read from the pending events");
-        self.foreground -= usize::from(!event.idle);
+        let event = self.world.pending.remove(&key).expect("the key was just read from the pending events");
+        self.world.foreground -= usize::from(!event.idle);
         if let Some(timer) = event.timer() {
-            self.timers.remove(&timer);
+            self.world.timers.remove(&timer);
         }
         event
     }
