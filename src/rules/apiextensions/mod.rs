@@ -25,10 +25,9 @@ use std::sync::Arc;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale, JSONSchemaProps,
 };
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use crate::object::definition::{is_true, kind_of};
-use crate::object::status::Cause;
 use crate::object::validation::field::Problems;
 use crate::object::{CustomKind, CustomObject, Kind, Object, Status};
 use crate::wire::{Request, Subresource};
