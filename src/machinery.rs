@@ -14,4 +14,6 @@ pub use kubestep_client as client;
 
 pub mod store;
 
+pub mod rules;
+
 pub mod apiserver;

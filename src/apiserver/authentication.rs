@@ -29,8 +29,8 @@ use crate::object::token::{self, Bounds, Claims, ISSUER};
 use crate::object::{Accessor, Kind, Object, Status};
 use crate::wire::{Request, User};
 
-use super::admission::Reader;
 use super::authorization::quoted;
+use crate::object::reader::Reader;
 
 /// The user whom a request's token names; None: it has none.
 ///

@@ -16,13 +16,9 @@
 //! at once for all servers, where real ones follow them with informers. A cache that is up to date knows so, where a real
 //! one asks etcd for its progress.
 
+use crate::object::Status;
 use crate::object::status::{Cause, Details, Reason};
-use crate::object::{Kind, Status};
-use crate::wire::{Request, Verb, WatchEvent, WatchId};
-
-use super::list::is_exact;
-use super::read::parse_version;
-use super::{ApiServer, Handling};
+use crate::wire::Options;
 
 /// What a watch cache has come to that lags behind the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,52 +31,6 @@ pub struct Cache {
     pub missed: Option<u64>,
 }
 
-impl Handling<'_> {
-    /// The revision as of which the cache answers; none: it is up to date. An error if that is too old for who asks.
-    pub(super) fn cached(&self) -> Result<Option<u64>, Status> {
-        match self.cache {
-            Some(Cache { missed: Some(wanted), revision, .. }) => Err(too_large(wanted, revision)),
-            cache => Ok(cache.map(|cache| cache.revision)),
-        }
-    }
-}
-
-impl ApiServer {
-    /// The revision to which the watch cache must have come before it can answer; none: any will do, or etcd answers.
-    pub fn wants_cache_at(&self, request: &Request) -> Option<u64> {
-        let options = &request.options;
-        let now = self.store.revision();
-        match (request.verb, options.resource_version.as_str()) {
-            (_, "0") => None,
-            (Verb::List, _) if !options.continue_token.is_empty() || is_exact(options) => None,
-            (Verb::List, "") => Some(now),
-            // What stands for a list with resourceVersion=0 and a watch from there.
-            (Verb::Watch, "") if options.send_initial_events == Some(true) && !self.watch_list => None,
-            (Verb::Watch, "") => Some(now),
-            (Verb::Watch, _) if options.send_initial_events != Some(true) => None,
-            (Verb::Get | Verb::List | Verb::Watch, version) => parse_version(version).ok(),
-            _ => None,
-        }
-    }
-
-    /// The kind under which etcd keeps the objects of a kind: of custom ones, in one of their versions.
-    pub fn kind_in_store(&self, kind: Kind) -> Kind {
-        self.definitions.storage(kind)
-    }
-
-    /// Who is told what when a watch cache hears of a revision; none if the store has forgotten it.
-    pub fn told_of(&self, revision: u64) -> Option<Vec<(WatchId, WatchEvent)>> {
-        let change = self.store.change_at(revision)?;
-        let mut told = Vec::new();
-        if let Some((old, last)) = change.seen() {
-            self.tell_watchers(old, &last, change.new.is_none(), &mut told);
-        }
-        self.show_managers_in_events(&mut told);
-        self.tell_in_versions(&mut told);
-        Some(told)
-    }
-}
-
 /// The answer to who asks for what is not there yet.
 pub(super) fn too_large(wanted: u64, current: u64) -> Status {
     let cause = Cause {
@@ -91,4 +41,22 @@ pub(super) fn too_large(wanted: u64, current: u64) -> Status {
     let details = Details { causes: vec![cause], retry_after_seconds: 1, ..Details::default() };
     let text = format!("Timeout: Too large resource version: {wanted}, current: {current}");
     Status { details: Some(Box::new(details)), ..Status::new(Reason::Timeout, text) }
+}
+
+/// Whether a list is to be of just the revision that it names. That is for etcd to answer.
+pub(super) fn is_exact(options: &Options) -> bool {
+    match options.resource_version_match.as_str() {
+        "Exact" => true,
+        // A page of a named version is of just that version.
+        "" => options.limit > 0 && !matches!(options.resource_version.as_str(), "" | "0"),
+        _ => false,
+    }
+}
+
+/// A resourceVersion as a number.
+pub(super) fn parse_version(version: &str) -> Result<u64, Status> {
+    version.parse().map_err(|_| {
+        let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
+        Status::new(Reason::Unknown, format!("resourceVersion: Invalid value: {version:?}: {why}"))
+    })
 }

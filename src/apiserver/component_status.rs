@@ -18,7 +18,7 @@ use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
 use crate::wire::{Response, Verb};
 
-use super::{ApiServer, Handling, Outcome};
+use super::{Handling, Outcome};
 
 /// Each neighbour, which program it is, and the port at which it says how it is.
 const NEIGHBOURS: [(&str, &str, u16); 3] = [
@@ -60,11 +60,11 @@ impl Neighbours {
     }
 }
 
-impl ApiServer {
+impl Neighbours {
     /// `GET` and `LIST`.
-    pub(super) fn component_statuses(&mut self, handling: &mut Handling) -> Outcome {
+    pub(super) fn answer(&self, handling: &Handling) -> Outcome {
         let (request, options) = (handling.request, &handling.request.options);
-        let all = NEIGHBOURS.map(|neighbour| self.neighbours.status_of(neighbour));
+        let all = NEIGHBOURS.map(|neighbour| self.status_of(neighbour));
         if request.verb == Verb::Get {
             let named = all.into_iter().find(|status| status.name() == request.name);
             let unknown = || Status::new(Reason::Unknown, format!("Component not found: {}", request.name));

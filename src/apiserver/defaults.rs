@@ -25,7 +25,7 @@ use crate::object::resources::{is_pod_level, may_overcommit, quantities, request
 use crate::object::well_known::RBAC;
 use crate::object::{Accessor, Object, Pod};
 
-use super::apiextensions;
+use crate::rules::apiextensions;
 
 mod admission;
 mod autoscaling;

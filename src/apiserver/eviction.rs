@@ -25,10 +25,12 @@ use crate::object::time::Instant;
 use crate::object::{Accessor, Kind, Object, Pod, Status};
 use crate::wire::{Body, DeleteOptions, Response};
 
-use super::admission::Reader;
 use super::managed_fields::Written;
+use super::pipeline::preconditions::check_options;
+use super::pipeline::write::Write;
 use super::subresources::set_condition;
-use super::{ApiServer, Handling, Outcome, delete};
+use super::{ApiServer, Handling, Outcome};
+use crate::object::reader::Reader;
 
 /// More evicted Pods that the controller has not seen go than this are not let pile up. `MaxDisruptedPodSize`.
 const DISRUPTED_PODS_MAX: usize = 2000;
@@ -98,13 +100,13 @@ impl ApiServer {
         object: Object,
         options: &DeleteOptions,
     ) -> Result<(), Status> {
-        delete::check_preconditions(&object, options)?;
+        check_options(&object, options)?;
         let mut marked = object.clone();
         set_disruption_target(&mut marked, handling);
         let marked = if marked == object { object } else { self.put(handling, object.revision(), marked)? };
         // The mark has made a new version: the one that was asked for has been compared already.
         let options = DeleteOptions { resource_version: None, ..options.clone() };
-        self.delete_object(handling, marked, &options).map(|_| ())
+        self.write(handling, Write::delete(marked, options)).map(|_| ())
     }
 }
 
@@ -140,13 +142,8 @@ fn check(budget: &PodDisruptionBudget) -> Result<(), Status> {
         return Err(refused(why, RETRY_AFTER));
     }
     let forbidden = |why: &str| {
-        let mut status = Status::forbidden(Kind::PodDisruptionBudget, name, why);
         // The real server names the resource in the singular here.
-        status.message = status.message.replacen("poddisruptionbudgets", "poddisruptionbudget", 1);
-        if let Some(details) = &mut status.details {
-            details.kind = "poddisruptionbudget".to_owned();
-        }
-        Err(status)
+        Err(Status::forbidden_resource("policy", "poddisruptionbudget", name, why))
     };
     match status.disruptions_allowed.unwrap_or(0) {
         ..0 => forbidden("pdb disruptions allowed is negative"),

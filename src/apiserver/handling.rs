@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use crate::object::fields::History;
 use crate::object::time::Instant;
-use crate::object::{Kind, Status};
+use crate::object::{Kind, Object, Status};
 use crate::store::Change;
-use crate::wire::{Answer, Impersonated, Request, Response, User, WatchEvent, WatchId};
+use crate::wire::{Answer, Body, Impersonated, Request, Response, User, WatchEvent, WatchId};
 
-use super::admission::webhook::{Call, Reviews, Waits};
-use super::apiextensions::Version;
-use super::cache::Cache;
+use super::cache::{Cache, too_large};
 use super::leases::Lease;
-use super::registry;
+use super::waiting::{Reviews, Waits};
+use super::{defaults, registry};
+use crate::rules::apiextensions::Version;
+use crate::rules::webhook::Call;
 
 /// What handling one request came to.
 #[derive(Debug)]
@@ -113,6 +114,27 @@ impl<'a> Handling<'a> {
             granted: self.granted,
             waits,
         }
+    }
+
+    /// The revision as of which the cache answers; none: it is up to date. An error if that is too old for who asks.
+    pub fn cached(&self) -> Result<Option<u64>, Status> {
+        match self.cache {
+            Some(Cache { missed: Some(wanted), revision, .. }) => Err(too_large(wanted, revision)),
+            cache => Ok(cache.map(|cache| cache.revision)),
+        }
+    }
+
+    /// Fills in what the sender left out.
+    pub fn set_defaults(&self, object: &mut Object) {
+        match (&self.custom, &mut *object) {
+            (Some(version), Object::Custom(custom)) => version.set_defaults(Arc::make_mut(custom)),
+            _ => defaults::set_defaults(object),
+        }
+    }
+
+    /// Whether a person or a program of theirs asks. The cluster's own components read no warnings.
+    pub fn is_from_outside(&self) -> bool {
+        !matches!(self.request.body, Body::Object(_))
     }
 
     /// Notes something for the audit log, if somebody reads it.

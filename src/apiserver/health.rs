@@ -11,7 +11,7 @@ use crate::wire::Response;
 
 use super::rest::options::Query;
 
-use super::non_resource::TEXT;
+use super::rest::TEXT;
 
 /// Checks that all three begin with, and what each has of its own.
 const FIRST: &[&str] = &["ping", "log"];

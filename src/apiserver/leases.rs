@@ -12,8 +12,6 @@ use crate::object::time::Instant;
 use crate::store::{Change, LeaseId, Store};
 use crate::wire::{WatchEvent, WatchId};
 
-use super::ApiServer;
-
 /// So long an Event stays.
 const EVENT_TTL: Duration = Duration::from_secs(3600);
 /// So much longer a lease lasts than what is asked for, to serve for what is written in the meantime too.
@@ -59,22 +57,6 @@ impl LeaseManager {
         let lease = Lease { id: store.grant(), expires: now + EVENT_TTL + REUSED_FOR };
         *self = LeaseManager { lease, hanging: 1 };
         (lease.id, Some(lease))
-    }
-}
-
-impl ApiServer {
-    /// A lease is over: etcd forgets what hangs on it, and those who watch are told. Only Events do, of which the server
-    /// keeps no tables.
-    pub fn expire(&mut self, lease: LeaseId) -> Expired {
-        let changes = self.store.revoke(lease);
-        let mut fanout = Vec::new();
-        for (old, last) in changes.iter().filter(|_| !self.several).filter_map(Change::seen) {
-            self.tell_watchers(old, &last, true, &mut fanout);
-        }
-        self.show_managers_in_events(&mut fanout);
-        self.tell_in_versions(&mut fanout);
-        self.store.keep_changes(super::CHANGES_KEPT);
-        Expired { changes, fanout }
     }
 }
 

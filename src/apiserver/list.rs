@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
 use crate::store::Entry;
-use crate::wire::{Options, Request, Response};
+use crate::wire::{Request, Response};
 
-use super::cache::{Cache, too_large};
-use super::read::parse_version;
+use super::cache::{Cache, is_exact, parse_version, too_large};
 use super::watch::Watcher;
 use super::{ApiServer, Handling, Outcome, continue_token, registry};
 
@@ -85,16 +84,6 @@ impl ApiServer {
         }
         let (wanted, current) = (parse_version(version)?, self.store.revision());
         if wanted <= current { Ok(()) } else { Err(too_large(wanted, current)) }
-    }
-}
-
-/// Whether a list is to be of just the revision that it names. That is for etcd to answer.
-pub(super) fn is_exact(options: &Options) -> bool {
-    match options.resource_version_match.as_str() {
-        "Exact" => true,
-        // A page of a named version is of just that version.
-        "" => options.limit > 0 && !matches!(options.resource_version.as_str(), "" | "0"),
-        _ => false,
     }
 }
 

@@ -14,16 +14,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::object::metrics::{GROUP, Load, Metrics, Usage};
+use crate::object::metrics::{Load, Metrics, Usage};
 use crate::object::pod::{assigned_node, is_ready, phase};
 use crate::object::selector::Selector;
-use crate::object::status::Reason;
 use crate::object::time::Instant;
-use crate::object::{Accessor, Kind, Object, Pod, Status, node};
-use crate::wire::{Response, Verb};
+use crate::object::{Accessor, Kind, Object, Pod, node};
 
-use super::admission::Reader;
-use super::{ApiServer, Handling, Outcome};
+use crate::object::reader::Reader;
 
 /// How often the kubelets are asked. `--metric-resolution`.
 const RESOLUTION: Duration = Duration::from_secs(15);
@@ -73,37 +70,10 @@ impl MetricsApi {
 /// What a load says of one resource.
 type Given = fn(&Load) -> Option<i64>;
 
-impl ApiServer {
-    /// `GET` or `LIST` of what Pods or nodes use.
-    pub(super) fn metrics(&mut self, handling: &mut Handling) -> Outcome {
-        let request = handling.request;
-        let plural = request.kind.info().plural;
-        if !self.metrics.installed {
-            let status = Status::not_served();
-            let message = format!("{} (get {plural}.{GROUP})", status.message);
-            return Err(Status { message, ..status });
-        }
-        handling.stage("aggregation", || format!("to metrics-server: {plural}.{GROUP}"));
-        let mut look = Look::new(self, last_asked(handling.now));
-        if request.verb == Verb::Get {
-            let object = self.stored(request.kind, &request.namespace, &request.name).ok();
-            let found = object.and_then(|object| look.at(&object));
-            return found.map(|metrics| (200, Response::Metrics(vec![metrics]))).ok_or_else(|| {
-                let namespace =
-                    if request.namespace.is_empty() { String::new() } else { request.namespace.clone() + "/" };
-                let (kind, name) = (request.kind.info().singular(), namespace + &request.name);
-                Status::new(Reason::NotFound, format!("{kind}metrics.{GROUP} {name:?} not found"))
-            });
-        }
-        let objects = self.matching(handling)?;
-        let all: Vec<Metrics> = objects.iter().filter_map(|object| look.at(object)).collect();
-        Ok((200, Response::Metrics(all)))
-    }
-}
-
 /// What metrics-server has seen at one time.
-struct Look<'a> {
-    server: &'a ApiServer,
+pub struct Look<'a> {
+    api: &'a MetricsApi,
+    reader: &'a dyn Reader,
     then: Instant,
     /// How many Pods share each of the loads that are shared, by its place.
     parts: BTreeMap<usize, i64>,
@@ -112,11 +82,14 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn new(server: &ApiServer, then: Instant) -> Look<'_> {
-        Look { server, then, parts: BTreeMap::new(), nodes: None }
+    /// What was so when it last asked.
+    pub fn new<'a>(api: &'a MetricsApi, reader: &'a dyn Reader, now: Instant) -> Look<'a> {
+        let then = last_asked(now);
+        Look { api, reader, then, parts: BTreeMap::new(), nodes: None }
     }
 
-    fn at(&mut self, object: &Object) -> Option<Metrics> {
+    /// What a Pod or a node used, if that is known.
+    pub fn at(&mut self, object: &Object) -> Option<Metrics> {
         match object {
             Object::Pod(pod) => self.at_pod(pod),
             Object::Node(node) => self.at_node(node.metadata.name()),
@@ -143,7 +116,7 @@ impl Look<'_> {
     }
 
     fn at_container(&mut self, pod: &Pod, container: usize) -> Usage {
-        let mut of = |given: Given| match self.server.metrics.of(pod, container, self.then, given) {
+        let mut of = |given: Given| match self.api.of(pod, container, self.then, given) {
             Some((_, load, _)) if load.shared && !is_ready(pod) => 0,
             Some((place, load, amount)) if load.shared => amount / self.parts_of(place),
             Some((_, _, amount)) => amount,
@@ -154,13 +127,13 @@ impl Look<'_> {
 
     /// How many ready Pods share the load in that place; at least the one that asks.
     fn parts_of(&mut self, place: usize) -> i64 {
-        let (_, load, selector) = &self.server.metrics.loads[place];
+        let (_, load, selector) = &self.api.loads[place];
         let takes_part = |object: &Object| match object {
             Object::Pod(pod) => is_ready(pod) && selector.matches(pod.metadata.labels.as_ref()),
             _ => false,
         };
         *self.parts.entry(place).or_insert_with(|| {
-            let pods = Reader::list(&self.server.store, Kind::Pod, &load.namespace);
+            let pods = self.reader.list(Kind::Pod, &load.namespace);
             pods.iter().filter(|object| takes_part(object)).count().max(1) as i64
         })
     }
@@ -180,7 +153,7 @@ impl Look<'_> {
 
     fn by_node(&mut self) -> BTreeMap<String, Usage> {
         let mut nodes: BTreeMap<String, Usage> = BTreeMap::new();
-        for object in Reader::list(&self.server.store, Kind::Pod, "") {
+        for object in self.reader.list(Kind::Pod, "") {
             let Object::Pod(pod) = &object else { continue };
             if let (Some(node), Some(metrics)) = (assigned_node(pod), self.at_pod(pod)) {
                 let used = nodes.entry(node.to_owned()).or_default();
@@ -192,7 +165,7 @@ impl Look<'_> {
 
     /// Whether the node's kubelet answers.
     fn answers(&self, node: &str) -> bool {
-        let Some(Object::Node(node)) = Reader::get(&self.server.store, Kind::Node, "", node) else { return false };
+        let Some(Object::Node(node)) = self.reader.get(Kind::Node, "", node) else { return false };
         node::is_ready(&node)
     }
 }

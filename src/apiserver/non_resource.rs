@@ -15,15 +15,11 @@ use serde_json::{Value, json};
 
 use super::rest::options::Query;
 use super::rest::path::{Shape, served_subresource};
+use super::rest::{NOT_FOUND, TEXT};
 use super::{ApiServer, health, registry};
 use crate::object::discovery::group_rank;
 use crate::object::{Discovery, Kind, versions};
 use crate::wire::{Response, Subresource, Verb};
-
-/// The media type of plain text.
-pub(super) const TEXT: &str = "text/plain; charset=utf-8";
-/// The body of a 404 that is no Status.
-pub(super) const NOT_FOUND: &str = "404 page not found\n";
 
 impl ApiServer {
     /// What stands there, or the 404.

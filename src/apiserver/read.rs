@@ -7,8 +7,9 @@ use crate::object::selector::fields::FieldSelector;
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
 use crate::store::Change;
-use crate::wire::{Request, Response, WatchEvent, WatchId};
+use crate::wire::{Request, Response, Verb, WatchEvent, WatchId};
 
+use super::cache::{is_exact, parse_version};
 use super::watch::Watcher;
 use super::{ApiServer, Handling, Outcome, registry};
 
@@ -125,6 +126,23 @@ impl ApiServer {
         Ok(())
     }
 
+    /// The revision to which the watch cache must have come before it can answer; none: any will do, or etcd answers.
+    pub fn wants_cache_at(&self, request: &Request) -> Option<u64> {
+        let options = &request.options;
+        let now = self.store.revision();
+        match (request.verb, options.resource_version.as_str()) {
+            (_, "0") => None,
+            (Verb::List, _) if !options.continue_token.is_empty() || is_exact(options) => None,
+            (Verb::List, "") => Some(now),
+            // What stands for a list with resourceVersion=0 and a watch from there.
+            (Verb::Watch, "") if options.send_initial_events == Some(true) && !self.watch_list => None,
+            (Verb::Watch, "") => Some(now),
+            (Verb::Watch, _) if options.send_initial_events != Some(true) => None,
+            (Verb::Get | Verb::List | Verb::Watch, version) => parse_version(version).ok(),
+            _ => None,
+        }
+    }
+
     /// What a list or a watch asks for.
     pub(super) fn watcher_for(&self, handling: &Handling) -> Result<Watcher, Status> {
         let request = handling.request;
@@ -141,12 +159,4 @@ impl ApiServer {
             managed_fields: options.managed_fields,
         })
     }
-}
-
-/// A resourceVersion as a number.
-pub(super) fn parse_version(version: &str) -> Result<u64, Status> {
-    version.parse().map_err(|_| {
-        let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
-        Status::new(Reason::Unknown, format!("resourceVersion: Invalid value: {version:?}: {why}"))
-    })
 }

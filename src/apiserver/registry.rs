@@ -3,7 +3,7 @@
 use crate::object::{Kind, Object};
 use crate::store::Store;
 
-use super::admission::Reader;
+use crate::object::reader::Reader;
 
 /// The etcd path of a kind: `/registry/pods/`, `/registry/minions/` …
 pub fn prefix(kind: Kind) -> &'static str {

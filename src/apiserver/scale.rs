@@ -5,21 +5,19 @@
 //!
 //! Mirrors the `ScaleREST`s of `pkg/registry/apps` and of apiextensions' `pkg/registry/customresource/etcd.go`.
 
-use std::sync::Arc;
-
-use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
+use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec};
 use serde_json::{Value, json};
 
-use crate::object::meta::scale_metadata;
 use crate::object::patch;
-use crate::object::selector::{Selector, format_label_selector};
 use crate::object::status::Cause;
 use crate::object::{Accessor, Kind, Object, Status};
-use crate::wire::{Body, FieldValidation, Patch, Request, Response, Subresource, Verb};
+use crate::wire::{Body, Patch, Response, Verb};
 
-use super::apiextensions::Version;
-use super::apiextensions::scale as custom;
+use crate::rules::scale::{replicas, scale_of, set_replicas, to_json};
+
 use super::decode::Patched;
+use super::pipeline::decoding::check_place;
+use super::pipeline::write::Write;
 use super::{ApiServer, Handling, Outcome, decode};
 
 impl ApiServer {
@@ -28,72 +26,45 @@ impl ApiServer {
         let request = handling.request;
         let parent = self
             .stored(request.kind, &request.namespace, &request.name)
-            .map_err(|_| no_scale(request.kind, Status::not_found(request.kind, &request.name)))?;
+            .map_err(|_| not_found(request.kind, &request.name))?;
         let version = handling.custom.clone();
         let version = version.as_deref();
         let scale = scale_of(&parent, version)?;
         if request.verb == Verb::Get {
             return Ok((200, Response::Scale(Box::new(scale))));
         }
-        if let Body::Patch(Patch::Apply(config)) = &request.body {
+        let write = if let Body::Patch(Patch::Apply(config)) = &request.body {
             let paths = version.and_then(|version| version.scale.as_ref());
             let path = paths.map_or(".spec.replicas", |paths| &paths.spec_replicas_path);
             let (new, written) = self.applied(handling, &parent, &parent_config(request.kind, config, path))?;
-            let stored = self.store_update(handling, &parent, new, Some(written))?;
-            return Ok((200, Response::Scale(Box::new(scale_of(&stored, version)?))));
-        }
-        let wanted = wanted_scale(handling, &scale)?;
-        check_scale(&wanted, &parent)?;
-        let mut new = parent.clone();
-        new.meta_mut().resource_version.clone_from(&wanted.metadata.resource_version);
-        set_replicas(&mut new, version, replicas(&wanted));
-        let stored = self.store_update(handling, &parent, new, None)?;
+            Write::update_in_part(parent, new, Some(written))
+        } else {
+            let wanted = wanted_scale(handling, &scale)?;
+            check_scale(&wanted, &parent)?;
+            let mut new = parent.clone();
+            new.meta_mut().resource_version.clone_from(&wanted.metadata.resource_version);
+            set_replicas(&mut new, version, replicas(&wanted));
+            Write::update_in_part(parent, new, None)
+        };
+        let stored = self.write(handling, write)?.into_object();
         Ok((200, Response::Scale(Box::new(scale_of(&stored, version)?))))
     }
 }
 
-/// Whether a request is about the scale of an object.
-pub fn is_asked(request: &Request) -> bool {
-    request.subresource == Some(Subresource::Scale)
-}
-
-/// What policies and webhooks see of an object that a request is about: itself, or its Scale. `version` is that of a kind
-/// that a user has defined.
-pub fn seen(request: &Request, version: Option<&Version>, object: &Object) -> Value {
-    let scale = is_asked(request).then(|| scale_of(object, version).ok()).flatten();
-    scale.and_then(|scale| to_json(&scale).ok()).unwrap_or_else(|| object.to_json())
-}
-
-/// The object with what a policy or webhook has made of its Scale.
-///
-/// # Errors
-/// That it is no Scale any more.
-pub fn with(
-    object: &Object,
-    version: Option<&Version>,
-    scale: &Value,
-    mode: FieldValidation,
-) -> Result<Object, Status> {
-    let (scale, _) = decode::patched_scale(scale, Patched::Otherwise, (mode, &[]))?;
-    let mut after = object.clone();
-    set_replicas(&mut after, version, replicas(&scale));
-    Ok(after)
-}
-
-/// An error that speaks of the scale of a built-in kind and not of the object.
-fn no_scale(kind: Kind, mut status: Status) -> Status {
+/// Group and name of the resource that errors speak of: of a built-in kind the scale and not the object.
+fn resource(kind: Kind) -> (&'static str, String) {
     let info = kind.info();
-    if matches!(kind, Kind::Custom(_)) {
-        return status;
+    match kind {
+        Kind::Custom(_) => (info.group, info.plural.to_owned()),
+        // A ReplicationController has no group, and that of its scale is taken for it.
+        _ if info.group.is_empty() => ("autoscaling", format!("{}/scale", info.plural)),
+        _ => (info.group, format!("{}/scale", info.plural)),
     }
-    // A ReplicationController has no group, and that of its scale is taken for it.
-    let group = if info.group.is_empty() { "autoscaling" } else { info.group };
-    let scale = format!("{}/scale", info.plural);
-    status.message = status.message.replacen(&info.qualified_plural(), &format!("{scale}.{group}"), 1);
-    if let Some(details) = &mut status.details {
-        (details.kind, details.group) = (scale, group.to_owned());
-    }
-    status
+}
+
+fn not_found(kind: Kind, name: &str) -> Status {
+    let (group, resource) = resource(kind);
+    Status::not_found_as(group, &resource, name)
 }
 
 /// The scale that the request wants, of an object that has this one.
@@ -124,24 +95,20 @@ fn wanted_scale(handling: &mut Handling, scale: &Scale) -> Result<Scale, Status>
 /// Whether the scale is this object's and can be. Mirrors `ValidateScale`.
 fn check_scale(wanted: &Scale, parent: &Object) -> Result<(), Status> {
     let (meta, kind, name) = (&wanted.metadata, parent.kind(), parent.name());
-    super::update::check_place(meta, name, parent.namespace())?;
+    check_place(meta, name, parent.namespace())?;
     let replicas = replicas(wanted);
     if replicas < 0 {
         let message = format!("Invalid value: {replicas}: must be greater than or equal to 0");
         let cause = Cause { reason: "FieldValueInvalid".into(), message, field: "spec.replicas".into() };
-        let mut status = Status::invalid(kind, name, vec![cause]);
-        status.message = status.message.replacen(&kind.info().qualified_kind(), "Scale.autoscaling", 1);
-        if let Some(details) = &mut status.details {
-            (details.kind, details.group) = ("Scale".into(), "autoscaling".into());
-        }
-        return Err(status);
+        return Err(Status::invalid_kind("autoscaling", "Scale", name, vec![cause]));
     }
     let there = parent.meta().uid();
     match meta.uid() {
         uid if uid.is_empty() || uid == there => Ok(()),
         uid => {
             let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {there}");
-            Err(no_scale(kind, Status::conflict(kind, name, &why)))
+            let (group, resource) = resource(kind);
+            Err(Status::conflict_with(group, &resource, name, &why))
         }
     }
 }
@@ -161,64 +128,4 @@ fn parent_config(kind: Kind, scale: &Value, path: &str) -> Value {
     } else {
         config
     }
-}
-
-fn to_json(scale: &Scale) -> Result<Value, Status> {
-    serde_json::to_value(scale).map_err(|e| Status::internal(&e.to_string()))
-}
-
-fn replicas(scale: &Scale) -> i32 {
-    scale.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(0)
-}
-
-fn set_replicas(object: &mut Object, version: Option<&Version>, replicas: i32) {
-    match object {
-        Object::Deployment(d) => Arc::make_mut(d).spec.get_or_insert_default().replicas = Some(replicas),
-        Object::ReplicaSet(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
-        Object::ReplicationController(r) => Arc::make_mut(r).spec.get_or_insert_default().replicas = Some(replicas),
-        Object::StatefulSet(s) => Arc::make_mut(s).spec.get_or_insert_default().replicas = Some(replicas),
-        Object::Custom(object) => {
-            if let Some(paths) = version.and_then(|version| version.scale.as_ref()) {
-                custom::set_replicas(Arc::make_mut(object), paths, replicas);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The `autoscaling/v1 Scale` of an object; or that its kind has none.
-fn scale_of(object: &Object, version: Option<&Version>) -> Result<Scale, Status> {
-    if let (Object::Custom(object), Some(paths)) = (object, version.and_then(|version| version.scale.as_ref())) {
-        return custom::scale_of(object, paths);
-    }
-    scale_of_built_in(object).ok_or_else(Status::not_served)
-}
-
-fn scale_of_built_in(object: &Object) -> Option<Scale> {
-    let (replicas, selector, seen) = match object {
-        Object::Deployment(d) => {
-            let spec = d.spec.as_ref()?;
-            (spec.replicas, format_label_selector(Some(&spec.selector)), d.status.as_ref().and_then(|s| s.replicas))
-        }
-        Object::ReplicaSet(r) => {
-            let spec = r.spec.as_ref()?;
-            (spec.replicas, format_label_selector(Some(&spec.selector)), r.status.as_ref().map(|s| s.replicas))
-        }
-        Object::StatefulSet(s) => {
-            let spec = s.spec.as_ref()?;
-            (spec.replicas, format_label_selector(Some(&spec.selector)), s.status.as_ref().map(|s| s.replicas))
-        }
-        Object::ReplicationController(r) => {
-            let spec = r.spec.as_ref()?;
-            let selector = spec.selector.as_ref().map_or_else(Selector::everything, Selector::of_labels);
-            (spec.replicas, selector.to_string(), r.status.as_ref().map(|s| s.replicas))
-        }
-        _ => return None,
-    };
-    Some(Scale {
-        metadata: scale_metadata(object.meta()),
-        // Go leaves a zero out.
-        spec: Some(ScaleSpec { replicas: replicas.filter(|n| *n != 0) }),
-        status: Some(ScaleStatus { replicas: seen.unwrap_or(0), selector: Some(selector) }),
-    })
 }

@@ -19,8 +19,8 @@ use crate::object::time::Instant;
 use crate::object::well_known::KUBERNETES;
 use crate::object::{Object, Pod};
 
-use super::apiextensions::{Version, definition};
 use super::defaults::NAME_LABEL;
+use crate::rules::apiextensions::{Version, definition};
 
 mod disabled;
 mod generation;

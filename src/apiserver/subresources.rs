@@ -11,7 +11,9 @@ use crate::object::status::{Reason, aggregate};
 use crate::object::{Accessor, Kind, Object, Pod, Status};
 use crate::wire::{Binding, Body, Request, Response, Subresource, Verb};
 
-use super::{ApiServer, Handling, Outcome, admission, create};
+use super::pipeline::decoding::place_in_namespace;
+use super::pipeline::preconditions::wrong_meta;
+use super::{ApiServer, Handling, Outcome, admission};
 
 impl ApiServer {
     /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.
@@ -26,7 +28,7 @@ impl ApiServer {
     /// `POST bindings`: the old way, where only the Binding says which Pod it is about. Mirrors `LegacyBindingREST`.
     pub(super) fn bind_named(&mut self, handling: &mut Handling) -> Outcome {
         let mut sent = self.incoming(handling)?;
-        create::place_in_namespace(&mut sent, &handling.request.namespace)?;
+        place_in_namespace(&mut sent, &handling.request.namespace)?;
         let Object::Binding(sent) = sent else { return Err(Status::bad_request("the request carries no Binding")) };
         let name = sent.metadata.name.clone().unwrap_or_default();
         let binding = binding_of(Arc::unwrap_or_clone(sent))?;
@@ -171,14 +173,7 @@ pub(super) fn set_condition(conditions: &mut Vec<PodCondition>, new: PodConditio
 /// The Pod with its node, or why it cannot have it.
 fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object, Status> {
     let Object::Pod(pod) = old else { return Err(Status::bad_request("only Pods are bound")) };
-    let refuse = |why: String| {
-        let mut status = Status::conflict(Kind::Pod, old.name(), &why);
-        status.message = status.message.replacen("pods", "pods/binding", 1);
-        if let Some(details) = &mut status.details {
-            details.kind = "pods/binding".into();
-        }
-        Err(status)
-    };
+    let refuse = |why: String| Err(Status::conflict_with("", "pods/binding", old.name(), &why));
     let meta = &pod.metadata;
     for (what, wanted, there) in
         [("UID", &binding.uid, &meta.uid), ("ResourceVersion", &binding.resource_version, &meta.resource_version)]
@@ -186,7 +181,7 @@ fn bound(old: &Object, binding: &Binding, handling: &Handling) -> Result<Object,
         if wanted.is_some() && wanted != there {
             let wanted = wanted.as_deref().unwrap_or_default();
             // Of the preconditions the store says so itself, and speaks of the Pod.
-            return Err(Status::conflict(Kind::Pod, old.name(), &super::update::wrong_meta(old, what, wanted)));
+            return Err(Status::conflict(Kind::Pod, old.name(), &wrong_meta(old, what, wanted)));
         }
     }
     if pod.metadata.deletion_timestamp.is_some() {

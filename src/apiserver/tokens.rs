@@ -100,11 +100,5 @@ fn validate(seconds: i64) -> Vec<Cause> {
 
 /// The 422 names the request, which is no kind that is stored.
 fn invalid(problems: Vec<Cause>) -> Status {
-    let mut status = Status::invalid(Kind::ServiceAccount, "", problems);
-    status.message = status.message.replacen("ServiceAccount", "TokenRequest.authentication.k8s.io", 1);
-    if let Some(details) = &mut status.details {
-        details.kind = "TokenRequest".into();
-        details.group = "authentication.k8s.io".into();
-    }
-    status
+    Status::invalid_kind("authentication.k8s.io", "TokenRequest", "", problems)
 }

@@ -15,11 +15,10 @@ use k8s_openapi::api::events::v1 as events;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::ApiServer;
 use crate::object::json::Json;
 use crate::object::read::{self, Problem};
 use crate::object::{Kind, Object, versions};
-use crate::wire::{Body, Patch, Request, Response, WatchEvent, WatchId};
+use crate::wire::{Body, Patch, Request, Response};
 
 /// The request as the pipeline works with it.
 pub(super) fn internal(request: &Request) -> Cow<'_, Request> {
@@ -67,19 +66,6 @@ pub(super) fn answered_in(kind: Kind, response: Response) -> Response {
     }
 }
 
-impl ApiServer {
-    /// Events as those watches have asked for them that speak another version than the one that is stored.
-    pub(super) fn tell_in_versions(&self, events: &mut [(WatchId, WatchEvent)]) {
-        for (id, event) in events {
-            if let (Some(version @ Kind::Custom(_)), Some(object)) = (self.watchers.version(*id), event.object_mut())
-                && object.kind() != version
-            {
-                *object = object.clone().in_version(version);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
@@ -87,9 +73,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::apiserver::ApiServer;
     use crate::object::CustomKind;
     use crate::object::time::Instant;
-    use crate::wire::{Subresource, User, Verb};
+    use crate::wire::{Subresource, User, Verb, WatchEvent, WatchId};
 
     fn thing(version: &str) -> Kind {
         Kind::Custom(CustomKind::new("example.com", version, "things", "Thing", false))

@@ -33,7 +33,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::apiserver::ApiServer;
-use crate::apiserver::admission::Reader;
 use crate::apiserver::host::{self, Engine};
 use crate::client::Client;
 use crate::controllers::ControllerManager;
@@ -53,6 +52,7 @@ use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::{ImageScript, Journal};
 use crate::object::pod::assigned_node;
+use crate::object::reader::Reader;
 use crate::object::time::Instant;
 use crate::object::well_known::ZONE;
 use crate::object::{Key, Kind, Object};

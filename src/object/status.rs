@@ -125,16 +125,19 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
+/// `deployments.apps`, or `pods` in the core group.
+fn qualified(name: &str, group: &str) -> String {
+    if group.is_empty() { name.to_owned() } else { format!("{name}.{group}") }
+}
+
 impl Status {
     /// A failure without details.
     pub fn new(reason: Reason, message: impl Into<String>) -> Status {
         Status { code: reason.code(), reason, message: message.into(), details: None, continue_token: None }
     }
 
-    fn about(kind: Kind, name: &str, reason: Reason, message: String) -> Status {
-        let info = kind.info();
-        let details =
-            Details { name: name.into(), group: info.group.into(), kind: info.plural.into(), ..Details::default() };
+    fn about(group: &str, resource: &str, name: &str, reason: Reason, message: String) -> Status {
+        let details = Details { name: name.into(), group: group.into(), kind: resource.into(), ..Details::default() };
         Status { details: Some(Box::new(details)), ..Status::new(reason, message) }
     }
 
@@ -145,8 +148,13 @@ impl Status {
 
     /// 404: `deployments.apps "web" not found`.
     pub fn not_found(kind: Kind, name: &str) -> Status {
-        let message = format!("{} \"{name}\" not found", kind.info().qualified_plural());
-        Status::about(kind, name, Reason::NotFound, message)
+        Status::not_found_as(kind.info().group, kind.info().plural, name)
+    }
+
+    /// The same of what goes by another name: `deployments/scale`.
+    pub fn not_found_as(group: &str, resource: &str, name: &str) -> Status {
+        let message = format!("{} \"{name}\" not found", qualified(resource, group));
+        Status::about(group, resource, name, Reason::NotFound, message)
     }
 
     /// 404 of an endpoint that is not there.
@@ -157,13 +165,18 @@ impl Status {
     /// 409: `pods "web" already exists`.
     pub fn already_exists(kind: Kind, name: &str) -> Status {
         let message = format!("{} \"{name}\" already exists", kind.info().qualified_plural());
-        Status::about(kind, name, Reason::AlreadyExists, message)
+        Status::about(kind.info().group, kind.info().plural, name, Reason::AlreadyExists, message)
     }
 
     /// 409: `Operation cannot be fulfilled on deployments.apps "web": why`.
     pub fn conflict(kind: Kind, name: &str, why: &str) -> Status {
-        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.info().qualified_plural());
-        Status::about(kind, name, Reason::Conflict, message)
+        Status::conflict_with(kind.info().group, kind.info().plural, name, why)
+    }
+
+    /// The same of what goes by another name: `pods/binding`.
+    pub fn conflict_with(group: &str, resource: &str, name: &str, why: &str) -> Status {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", qualified(resource, group));
+        Status::about(group, resource, name, Reason::Conflict, message)
     }
 
     /// 409 of an update made from an old version.
@@ -180,17 +193,21 @@ impl Status {
 
     /// The same of a resource that may be none of the server's, such as `users`.
     pub fn forbidden_resource(group: &str, resource: &str, name: &str, why: &str) -> Status {
-        let about = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
+        let about = qualified(resource, group);
         let message = match name {
             "" => format!("{about} is forbidden: {why}"),
             name => format!("{about} \"{name}\" is forbidden: {why}"),
         };
-        let details = Details { name: name.into(), group: group.into(), kind: resource.into(), ..Details::default() };
-        Status { details: Some(Box::new(details)), ..Status::new(Reason::Forbidden, message) }
+        Status::about(group, resource, name, Reason::Forbidden, message)
     }
 
     /// 422 with one cause a wrong field. `causes` must not be empty; exact duplicates count once.
     pub fn invalid(kind: Kind, name: &str, causes: Vec<Cause>) -> Status {
+        Status::invalid_kind(kind.info().group, kind.info().kind, name, causes)
+    }
+
+    /// The same of what goes by another name, such as `Scale`.
+    pub fn invalid_kind(group: &str, kind: &str, name: &str, causes: Vec<Cause>) -> Status {
         let mut texts: Vec<String> = Vec::new();
         for cause in &causes {
             let text = format!("{}: {}", cause.field, cause.message);
@@ -199,15 +216,9 @@ impl Status {
             }
         }
         let list = if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) };
-        let info = kind.info();
-        let message = format!("{} \"{name}\" is invalid: {list}", info.qualified_kind());
-        let details = Details {
-            name: name.into(),
-            group: info.group.into(),
-            kind: info.kind.into(),
-            causes,
-            ..Details::default()
-        };
+        let message = format!("{} \"{name}\" is invalid: {list}", qualified(kind, group));
+        let details =
+            Details { name: name.into(), group: group.into(), kind: kind.into(), causes, ..Details::default() };
         Status { details: Some(Box::new(details)), ..Status::new(Reason::Invalid, message) }
     }
 

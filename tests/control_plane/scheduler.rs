@@ -10,7 +10,6 @@ use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::authorization::bootstrap;
 use kubestep::apiserver::host::failing::{Failing, Failure};
 use kubestep::apiserver::host::{Engine, Host};
@@ -21,6 +20,7 @@ use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Actor, ActorId, Delivery, Note, Pending, What};
 use kubestep::object::event::Event;
 use kubestep::object::pod::status::PodStatus;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
 use kubestep::scheduler::framework::{Plugin, PreFilter};

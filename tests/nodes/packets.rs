@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, What};
 use kubestep::object::Kind;
 use kubestep_tests::scenario;
+use kubestep::object::reader::Reader;
 
 /// Two Pods that take no notice of being asked to go.
 const WEB: &str = include_str!("../scenes/web.yaml");

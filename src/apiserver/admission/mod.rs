@@ -6,9 +6,9 @@
 //! only refuse. Each row has a fixed order, whatever that of `--enable-admission-plugins`, and the first refusal ends the
 //! request. Deletes and bindings pass plugins too ([`DELETING`], [`admit_binding`], [`admit_token`]).
 //!
-//! Three are no functions of the rows: [`policy`], since it asks what users have written, [`webhook`], which asks programs
-//! of theirs and waits for them, and the last of all, [`resource_quota`], because it writes. What users have written may
-//! change an object behind all plugins that do, so those see it once more ([`reinvocation`]).
+//! Three stand behind the rows: policies and webhooks, which users write, and the last of all, [`resource_quota`], because it
+//! writes. What users have written may change an object behind all plugins that do, so those see it once more. The stages
+//! `mutating admission` and `validating admission` in [`super::pipeline`] run the rows, and ask these.
 //!
 //! Must hold:
 //! - A plugin reads nothing but the request, the stored objects and the seeded generator. Kept by
@@ -24,101 +24,92 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 
-use crate::object::random::Random;
-use crate::object::{Kind, Object, Status};
+use crate::object::Status;
+use crate::object::reader::Reader;
+
 use crate::wire::{Binding, Request};
 
+mod attributes;
 pub mod claim_resize;
 pub mod default_class;
 pub mod default_toleration_seconds;
 pub mod elsewhere;
-mod json_patch;
 pub mod limit_ranger;
 pub mod namespace_lifecycle;
 pub mod node_restriction;
 pub mod pod_resize;
 pub mod pod_security;
 pub mod pod_topology_labels;
-pub mod policy;
 pub mod priority;
-mod reinvocation;
 pub mod resource_quota;
+pub mod row;
 pub mod runtime_class;
 pub mod service_account;
 pub mod storage_protection;
 pub mod taint_nodes_by_condition;
 pub mod testing;
-pub mod webhook;
 
-/// Reads the store on behalf of a check.
-pub trait Reader {
-    /// One object.
-    fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<Object>;
-    /// All of a kind in a namespace, or (empty) in all.
-    fn list(&self, kind: Kind, namespace: &str) -> Vec<Object>;
+pub use attributes::{Attributes, Mutate, Validate, ValidateDelete, Warn, forbidden};
+
+/// The names of plugins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "a plugin's name is its file's")]
+pub enum Plugin {
+    NamespaceLifecycle,
+    LimitRanger,
+    ServiceAccount,
+    NodeRestriction,
+    TaintNodesByCondition,
+    PodSecurity,
+    Priority,
+    DefaultTolerationSeconds,
+    PersistentVolumeClaimResize,
+    DefaultStorageClass,
+    StorageObjectInUseProtection,
+    RuntimeClass,
+    DefaultIngressClass,
+    PodTopologyLabels,
+    PodResizeValidator,
+    MutatingAdmissionPolicy,
+    ValidatingAdmissionPolicy,
+    ResourceQuota,
 }
 
-/// What a plugin sees.
-pub struct Attributes<'a> {
-    /// The request.
-    pub request: &'a Request,
-    /// What is stored, on update and delete.
-    pub old: Option<&'a Object>,
-    /// The store.
-    pub reader: &'a dyn Reader,
-    /// For names that plugins make up.
-    pub random: &'a mut Random,
-}
-
-impl Attributes<'_> {
-    /// Whether the request makes a new object, by POST or by a PUT of an absent one.
-    pub fn is_create(&self) -> bool {
-        self.old.is_none()
-    }
-}
-
-/// A plugin that may change the object.
-pub type Mutate = fn(&mut Attributes, &mut Object) -> Result<(), Status>;
-/// A plugin that may only refuse.
-pub type Validate = fn(&Attributes, &Object) -> Result<(), Status>;
-/// A plugin that only says something, in `Warning` headers.
-pub type Warn = fn(&Attributes, &Object) -> Vec<String>;
-/// A plugin that may refuse a delete.
-pub type ValidateDelete = fn(&Attributes) -> Result<(), Status>;
-
-/// Mutating plugins in the server's order.
-pub const MUTATING: &[(&str, Mutate)] = &[
-    ("NamespaceLifecycle", namespace_lifecycle::admit),
-    ("LimitRanger", limit_ranger::admit),
-    ("ServiceAccount", service_account::admit),
-    ("NodeRestriction", node_restriction::admit),
-    ("TaintNodesByCondition", taint_nodes_by_condition::admit),
-    ("Priority", priority::admit),
-    ("DefaultTolerationSeconds", default_toleration_seconds::admit),
-    ("DefaultStorageClass", default_class::of_storage),
-    ("StorageObjectInUseProtection", storage_protection::admit),
-    ("RuntimeClass", runtime_class::admit),
-    ("DefaultIngressClass", default_class::of_ingress),
-    ("PodTopologyLabels", pod_topology_labels::admit),
+/// Mutating plugins in the server's order. They run as a [`row::Row`].
+pub const MUTATING: &[(Plugin, Mutate)] = &[
+    (Plugin::NamespaceLifecycle, namespace_lifecycle::admit),
+    (Plugin::LimitRanger, limit_ranger::admit),
+    (Plugin::ServiceAccount, service_account::admit),
+    (Plugin::NodeRestriction, node_restriction::admit),
+    (Plugin::TaintNodesByCondition, taint_nodes_by_condition::admit),
+    (Plugin::Priority, priority::admit),
+    (Plugin::DefaultTolerationSeconds, default_toleration_seconds::admit),
+    (Plugin::DefaultStorageClass, default_class::of_storage),
+    (Plugin::StorageObjectInUseProtection, storage_protection::admit),
+    (Plugin::RuntimeClass, runtime_class::admit),
+    (Plugin::DefaultIngressClass, default_class::of_ingress),
+    (Plugin::PodTopologyLabels, pod_topology_labels::admit),
 ];
 
 /// Validating plugins in the server's order.
-pub const VALIDATING: &[(&str, Validate)] = &[
-    ("LimitRanger", limit_ranger::validate),
-    ("ServiceAccount", service_account::validate),
-    ("PodSecurity", pod_security::validate),
-    ("Priority", priority::validate),
-    ("PersistentVolumeClaimResize", claim_resize::validate),
-    ("RuntimeClass", runtime_class::validate),
-    ("PodResizeValidator", pod_resize::validate),
+pub const VALIDATING: &[(Plugin, Validate)] = &[
+    (Plugin::LimitRanger, limit_ranger::validate),
+    (Plugin::ServiceAccount, service_account::validate),
+    (Plugin::PodSecurity, pod_security::validate),
+    (Plugin::Priority, priority::validate),
+    (Plugin::PersistentVolumeClaimResize, claim_resize::validate),
+    (Plugin::RuntimeClass, runtime_class::validate),
+    (Plugin::PodResizeValidator, pod_resize::validate),
 ];
 
 /// Plugins that warn of what was admitted.
 pub const WARNING: &[Warn] = &[pod_security::warnings];
 
 /// Plugins that see deletes.
-pub const DELETING: &[(&str, ValidateDelete)] =
-    &[("NamespaceLifecycle", namespace_lifecycle::admit_delete), ("NodeRestriction", node_restriction::admit_delete)];
+pub const DELETING: &[(Plugin, ValidateDelete)] = &[
+    (Plugin::NamespaceLifecycle, namespace_lifecycle::admit_delete),
+    (Plugin::NodeRestriction, node_restriction::admit_delete),
+];
 
 /// Plugins that see `pods/binding`. The node's zone and region go with the binding.
 pub fn admit_binding(binding: &mut Binding, reader: &dyn Reader) {
@@ -130,12 +121,7 @@ pub fn admit_token(request: &Request, reader: &dyn Reader) -> Result<(), Status>
     node_restriction::admit_token(request, reader)
 }
 
-/// The 403 of a plugin. Names are not generated yet, so a generateName has to do. Mirrors `admission.NewForbidden`.
-pub fn forbidden(request: &Request, object: Option<&Object>, why: &str) -> Status {
-    let of_object = || {
-        let meta = object?.meta();
-        [&meta.name, &meta.generate_name].into_iter().flatten().find(|name| !name.is_empty()).map(String::as_str)
-    };
-    let name = Some(request.name.as_str()).filter(|name| !name.is_empty()).or_else(of_object);
-    Status::forbidden(request.kind, name.unwrap_or("Unknown"), why)
+/// The names of plugins, as a stage tells them.
+pub fn plugin_names(names: impl Iterator<Item = Plugin>) -> String {
+    names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }

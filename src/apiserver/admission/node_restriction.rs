@@ -15,7 +15,8 @@ use crate::object::well_known::{ARCH, HOSTNAME, OS, REGION, REGION_BETA, ZONE, Z
 use crate::object::{Accessor, Kind, Object, Pod, Status};
 use crate::wire::{Body, Request, Subresource};
 
-use super::{Attributes, Reader, forbidden};
+use super::{Attributes, forbidden};
+use crate::object::reader::Reader;
 
 /// Labels that a kubelet may set about itself, besides those outside of kubernetes.io and k8s.io.
 /// Mirrors `kubeletapis.KubeletLabels`.

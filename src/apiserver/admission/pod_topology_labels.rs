@@ -8,7 +8,8 @@ use crate::object::well_known::{REGION, ZONE};
 use crate::object::{Kind, Object, Status};
 use crate::wire::Binding;
 
-use super::{Attributes, Reader};
+use super::Attributes;
+use crate::object::reader::Reader;
 
 const COPIED: [&str; 2] = [ZONE, REGION];
 

@@ -16,54 +16,17 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ResourceQuota;
 
-use crate::apiserver::managed_fields::Written;
-use crate::apiserver::{ApiServer, Handling};
 use crate::object::quantity::Amount;
 use crate::object::quota::{self, hard, matching, shown, used};
 use crate::object::resources::{ResourceList, add, quantities};
 use crate::object::time::Instant;
-use crate::object::{Accessor, Kind, Object, Status};
+use crate::object::{Accessor, Object};
 use crate::wire::Subresource;
-
-use super::{Reader, forbidden};
-
-/// The plugin's name. It stands behind all others.
-pub const NAME: &str = "ResourceQuota";
-
-impl ApiServer {
-    /// Charges the quotas of the namespace for what `new` costs more than `old`.
-    pub(crate) fn charge_quotas(
-        &mut self,
-        handling: &mut Handling,
-        old: Option<&Object>,
-        new: &Object,
-    ) -> Result<(), Status> {
-        let request = handling.request;
-        if !is_charged(request.subresource, old, new) {
-            return Ok(());
-        }
-        let quotas: Vec<Arc<ResourceQuota>> = Reader::list(&self.store, Kind::ResourceQuota, new.namespace())
-            .into_iter()
-            .filter_map(|object| if let Object::ResourceQuota(quota) = object { Some(quota) } else { None })
-            .collect();
-        if quotas.is_empty() {
-            return Ok(());
-        }
-        let charged = charge(&quotas, old, new, handling.now).map_err(|why| forbidden(request, Some(new), &why))?;
-        for quota in charged {
-            let quota = Object::ResourceQuota(Arc::new(quota));
-            handling.stage("quota", || format!("{} charged", quota.name()));
-            let written = Written::by_server(Kind::ResourceQuota, "status");
-            self.put_written(handling, quota.revision(), quota, written)?;
-        }
-        Ok(())
-    }
-}
 
 /// Whether the change can cost anything: a new object, one of the kinds that can grow, or a Pod that comes under other
 /// quotas. Of the parts of an object it is a Pod's size, and the status of a claim, whose volume may be given more than it
 /// asks for. Mirrors `Evaluator.Handles`.
-fn is_charged(part: Option<Subresource>, old: Option<&Object>, new: &Object) -> bool {
+pub fn is_charged(part: Option<Subresource>, old: Option<&Object>, new: &Object) -> bool {
     let costs_more = match (part, old, new) {
         (Some(Subresource::Resize), _, _) => true,
         (Some(part), _, new) => part == Subresource::Status && matches!(new, Object::PersistentVolumeClaim(_)),

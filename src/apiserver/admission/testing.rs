@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::{Attributes, Mutate, Reader};
+use super::{Attributes, Mutate};
 use crate::object::random::Random;
+use crate::object::reader::Reader;
 use crate::object::{Kind, Object, Status};
 use crate::wire::{Body, Options, Request, Subresource, User, Verb};
 

@@ -9,7 +9,7 @@
 
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef};
 
-use crate::apiserver::admission::Reader;
+use crate::object::reader::Reader;
 use crate::object::{Kind, Object, Status};
 use crate::wire::Request;
 

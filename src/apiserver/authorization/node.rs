@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Volume};
 
-use crate::apiserver::admission::Reader;
 use crate::object::pod::{assigned_node, containers};
+use crate::object::reader::Reader;
 use crate::object::volume::claims_behind;
 use crate::object::{Accessor, Kind, Object, Pod};
 use crate::wire::{Request, Subresource, User, Verb};
 
-use super::{Attributes, exact_term};
+use super::attributes::{Attributes, exact_term};
 
 /// Where the heartbeat leases of nodes are.
 pub const NODE_LEASES: &str = "kube-node-lease";

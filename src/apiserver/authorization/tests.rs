@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::apiserver::admission::testing::Objects;
 use crate::object::{Pod, versions};
-use crate::wire::{Body, Options, Subresource};
+use crate::wire::{Body, Options, Subresource, Verb};
 
 /// An authorizer that has seen the bootstrap policy and `more`.
 fn authorizer(more: &[Object]) -> Authorizer {

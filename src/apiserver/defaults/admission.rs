@@ -5,8 +5,8 @@ use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhookConfiguration,
 };
 
-use crate::apiserver::admission::webhook::call::PORT;
-use crate::apiserver::admission::webhook::hook::TIMEOUT_SECONDS;
+use crate::rules::webhook::hook::PORT;
+use crate::rules::webhook::hook::TIMEOUT_SECONDS;
 
 /// A policy that says nothing of failures refuses what it cannot be asked about.
 pub fn validating_policy(policy: &mut ValidatingAdmissionPolicy) {

@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 
 use super::failing::Failing;
 use super::{Engine, Host};
-use crate::apiserver::admission::webhook::{AdmissionResponse, Call, Reviews, Said, Waits};
+use crate::apiserver::waiting::{Reviews, Said, Waits};
 use crate::engine::{ActorId, CallId, Message, Note, Outgoing, Pending, ReplyTo, RpcError, What};
 use crate::object::time::Instant;
+use crate::rules::webhook::{AdmissionResponse, Call};
 use crate::wire::Request;
 
 /// What questions to webhooks and their answers are called.

@@ -3,13 +3,12 @@
 //! Mirrors `applyPatcher` of `endpoints/handlers/patch.go`, and of the managers in `managedfields/internal` those that know
 //! kubectl: `lastapplied.go`, `lastappliedupdater.go`, `skipnonapplied.go`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::apiserver::apiextensions::fields::Custom;
+use crate::apiserver::Handling;
 use crate::apiserver::decode::{Patched, decode_patched};
-use crate::apiserver::{ApiServer, Handling, Outcome};
 use crate::object::fields::compare::{compare, set_of};
-use crate::object::fields::{BuiltIn, Managed, Managers, Operation, Refused, Schema, Set, Write, Writer};
+use crate::object::fields::{Managers, Operation, Refused, Schema, Set, Write, Writer};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::well_known::LAST_APPLIED;
 use crate::object::{Kind, Object, Status};
@@ -18,83 +17,18 @@ use super::{Written, shapes, typed, writer};
 
 /// The manager for which the server looks after that annotation.
 const KUBECTL: &str = "kubectl";
-/// Whoever wrote an object that has no managers when somebody applies to it.
-const BEFORE: &str = "before-first-apply";
-
-impl ApiServer {
-    /// What `old` becomes when `config` is applied to it, and who manages what then.
-    pub(in crate::apiserver) fn applied(
-        &mut self,
-        handling: &mut Handling,
-        old: &Object,
-        config: &Value,
-    ) -> Result<(Object, Written), Status> {
-        let live = old.to_json();
-        let mut managers = Managers::clone(&self.managers_now(old));
-        let by = Writer { manager: BEFORE.into(), ..writer(handling.request, Operation::Update) };
-        if by.subresource == "scale" {
-            let path = super::replicas(&self.definitions, old.kind());
-            if !super::is_managed(&managers, &path) {
-                let mut fields = Set::default();
-                fields.insert(&path);
-                managers.0.push(Managed { by, at: None, fields: fields.into() });
-            }
-        } else if managers.is_empty() {
-            let has_status = handling.custom.as_ref().is_none_or(|version| version.has_status);
-            let ignored = shapes::reset_fields(old.kind(), &by.subresource, has_status);
-            let write = Write { by: &by, at: shapes::time_of(&by, handling.now), ignored: &ignored };
-            let nothing = shapes::whole(old.kind(), None);
-            managers = super::update(&self.definitions, &managers, old.kind(), (&nothing, &live), &write);
-        }
-        self.apply_to(handling, &managers, live, config)
-    }
-
-    /// An object that is not there yet is created by applying it.
-    pub(in crate::apiserver) fn apply_new(&mut self, handling: &mut Handling, config: &Value) -> Outcome {
-        let nothing = Value::Object(Map::new());
-        let (mut object, written) = self.apply_to(handling, &Managers::default(), nothing, config)?;
-        // As for a PUT of what is not there, the version from which it was made does not matter.
-        object.meta_mut().resource_version = None;
-        if let Some(uid) = object.meta().uid.as_deref().filter(|uid| !uid.is_empty()) {
-            let why =
-                format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
-            return Err(Status::conflict(object.kind(), &handling.request.name, &why));
-        }
-        super::super::update::check_name(&object, &handling.request.name)?;
-        self.create_object(handling, object, Some(written))
-    }
-
-    fn apply_to(
-        &mut self,
-        handling: &mut Handling,
-        managers: &Managers,
-        live: Value,
-        config: &Value,
-    ) -> Result<(Object, Written), Status> {
-        handling.stage("patch", || "apply patch".into());
-        let version = handling.custom.clone();
-        let kind = handling.request.kind;
-        match kind {
-            Kind::Custom(_) => {
-                let schema = Custom::new(kind, version.as_ref().map(|version| &version.schema));
-                Applying { handling, schema: &schema, managers, live, config }.run()
-            }
-            _ => Applying { handling, schema: &BuiltIn::new(kind), managers, live, config }.run(),
-        }
-    }
-}
 
 /// One configuration on its way into an object.
-struct Applying<'a, 'h, 'r, S> {
-    handling: &'h mut Handling<'r>,
-    schema: &'a S,
-    managers: &'a Managers,
-    live: Value,
-    config: &'a Value,
+pub(in crate::apiserver) struct Applying<'a, 'h, 'r, S> {
+    pub handling: &'h mut Handling<'r>,
+    pub schema: &'a S,
+    pub managers: &'a Managers,
+    pub live: Value,
+    pub config: &'a Value,
 }
 
 impl<S: Schema> Applying<'_, '_, '_, S> {
-    fn run(self) -> Result<(Object, Written), Status> {
+    pub fn run(self) -> Result<(Object, Written), Status> {
         let (request, custom) = (self.handling.request, self.handling.custom.clone());
         check_config(request.kind, self.config)?;
         let checked = typed::check(self.schema, (request.kind, custom.as_deref()), self.config);

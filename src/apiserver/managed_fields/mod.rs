@@ -26,14 +26,13 @@ use crate::object::fields::{BuiltIn, History, Managers, Operation, Set, Step, Wr
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 use crate::store::Entry;
-use crate::wire::{Request, Response, WatchEvent, WatchId};
+use crate::wire::Request;
 
-use super::apiextensions::Definitions;
-use super::apiextensions::fields::Custom;
 use super::recent::Recent;
-use super::{ApiServer, Handling, registry};
+use crate::rules::apiextensions::Definitions;
+use crate::rules::apiextensions::fields::Custom;
 
-mod apply;
+pub(super) mod apply;
 pub mod shapes;
 pub mod templates;
 pub mod typed;
@@ -63,7 +62,7 @@ impl Written {
 }
 
 /// In whose name a request writes.
-fn writer(request: &Request, operation: Operation) -> Writer {
+pub(in crate::apiserver) fn writer(request: &Request, operation: Operation) -> Writer {
     let manager = match request.options.field_manager.as_str() {
         "" => request.user.program().to_owned().into(),
         named => Cow::Owned(named.to_owned()),
@@ -89,7 +88,7 @@ impl Writers {
 }
 
 /// The history of an object after a write of it.
-pub(super) fn after(
+pub(in crate::apiserver) fn after(
     definitions: &Definitions,
     writers: &mut Writers,
     old: Option<&Entry>,
@@ -112,7 +111,7 @@ pub(super) fn after(
 }
 
 /// What a row of writes makes of who manages what.
-fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
+pub(in crate::apiserver) fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
     // Of what nobody manages nobody takes anything by an update. Mirrors `skipNonAppliedManager`.
     if managers.is_empty() && run.old.is_some() {
         return Managers::default();
@@ -131,17 +130,17 @@ fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
 }
 
 /// Where the objects of a kind have their replicas.
-fn replicas(definitions: &Definitions, kind: Kind) -> Vec<Step> {
+pub(in crate::apiserver) fn replicas(definitions: &Definitions, kind: Kind) -> Vec<Step> {
     let scale = definitions.of(kind).and_then(|version| version.scale.as_ref());
     let path = scale.map_or("spec.replicas", |scale| scale.spec_replicas_path.trim_start_matches('.'));
     path.split('.').map(Step::field).collect()
 }
 
-fn is_managed(managers: &Managers, path: &[Step]) -> bool {
+pub(in crate::apiserver) fn is_managed(managers: &Managers, path: &[Step]) -> bool {
     managers.0.iter().any(|managed| managed.fields.has_path(path))
 }
 
-fn update(
+pub(in crate::apiserver) fn update(
     definitions: &Definitions,
     managers: &Managers,
     kind: Kind,
@@ -156,96 +155,8 @@ fn update(
     }
 }
 
-impl ApiServer {
-    /// Who manages what of a stored version.
-    pub(super) fn managers(&self, history: &History) -> Rc<Managers> {
-        history.managers(&|managers, run| play(&self.definitions, managers, run))
-    }
-
-    /// Who manages what of the version that is stored now.
-    pub(super) fn managers_now(&self, object: &Object) -> Rc<Managers> {
-        let key = registry::key(object.kind(), object.namespace(), object.name());
-        self.store.get(&key).map_or_else(Rc::default, |entry| self.managers(&entry.history))
-    }
-
-    /// What an update says of who manages what, where it brings managedFields itself: they count if they make sense, and a
-    /// list that is empty, or has one empty entry, takes away all of them. Mirrors `decodeLiveOrNew`.
-    pub(super) fn written_by_update(&self, handling: &Handling, old: &Object, new: &mut Object) -> Written {
-        let by = writer(handling.request, Operation::Update);
-        if new.meta().managed_fields.is_none() {
-            return Written::By(by, None);
-        }
-        let entries = new.meta_mut().managed_fields.take().unwrap_or_default();
-        let sent = if by.subresource.is_empty() { sent_managers(&entries) } else { None };
-        let Some(managers) = sent else { return Written::By(by, None) };
-        let run = Run::of(by, handling.now, Some(old.clone()), new.clone());
-        Written::Known(play(&self.definitions, &managers, &run))
-    }
-
-    /// What a creation says of who manages what; to be asked before anybody changes what was sent.
-    pub(super) fn written_by_create(&mut self, handling: &Handling, object: &mut Object) -> Written {
-        let by = writer(handling.request, Operation::Update);
-        let entries = match object.meta().managed_fields {
-            Some(_) => object.meta_mut().managed_fields.take().unwrap_or_default(),
-            None => Vec::new(),
-        };
-        if let Some(managers) = sent_managers(&entries).filter(|managers| !managers.is_empty()) {
-            let run = Run::of(by, handling.now, None, object.clone());
-            return Written::Known(play(&self.definitions, &managers, &run));
-        }
-        if let Object::Pod(pod) = &*object
-            && let Some(fields) = self.templates.fields_of(pod)
-        {
-            return Written::Fields(by, fields);
-        }
-        let users_change = self.policies.may_change_objects() || self.webhooks.may_change_objects();
-        let sent = (users_change || shapes::is_filled_in(object.kind())).then(|| object.clone());
-        Written::By(by, sent)
-    }
-
-    /// Puts the managedFields into the objects of an answer, for a client that wants to see them.
-    pub(super) fn show_managers(&self, handling: &mut Handling, response: &mut Response) {
-        if !handling.request.options.managed_fields {
-            return;
-        }
-        match response {
-            Response::Object(object) => {
-                let tried = handling.tried.take();
-                self.show_in(object, tried.as_ref());
-            }
-            Response::List { items, .. } => items.iter_mut().for_each(|object| self.show_in(object, None)),
-            _ => {}
-        }
-    }
-
-    /// The same for the events of watches that want to see them.
-    pub(super) fn show_managers_in_events(&self, events: &mut [(WatchId, WatchEvent)]) {
-        for (id, event) in events {
-            if let Some(object) = event.object_mut()
-                && self.watchers.shows_managers(*id)
-            {
-                self.show_in(object, None);
-            }
-        }
-    }
-
-    /// A stored object with its managedFields.
-    pub fn with_managers(&self, object: &Object) -> Object {
-        let mut object = object.clone();
-        self.show_in(&mut object, None);
-        object
-    }
-
-    fn show_in(&self, object: &mut Object, tried: Option<&History>) {
-        let key = registry::key(object.kind(), object.namespace(), object.name());
-        let history = tried.cloned().or_else(|| self.store.history_at(&key, object.revision()));
-        let entries = self.managers(&history.unwrap_or_default()).entries();
-        object.meta_mut().managed_fields = (!entries.is_empty()).then_some(entries);
-    }
-}
-
 /// The managers that somebody sent; none if they are no word on it. Mirrors `isResetManagedFields`.
-fn sent_managers(entries: &[ManagedFieldsEntry]) -> Option<Managers> {
+pub(in crate::apiserver) fn sent_managers(entries: &[ManagedFieldsEntry]) -> Option<Managers> {
     match entries {
         [] => Some(Managers::default()),
         [only] if *only == ManagedFieldsEntry::default() => Some(Managers::default()),

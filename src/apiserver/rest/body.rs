@@ -6,9 +6,9 @@ use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
+use super::message::{HttpRequest, with_empty_details};
 use super::options::{self, Query, cause, invalid_options};
 use super::path::Shape;
-use super::{HttpRequest, with_empty_details};
 use crate::apiserver::decode;
 use crate::apiserver::subresources::binding_of;
 use crate::object::json::{self, Json};
@@ -209,12 +209,8 @@ fn token(text: &str, name: &str) -> Result<Body, Status> {
     let said = request.metadata.name();
     if !said.is_empty() && said != name {
         let why = format!("{said:?}: must match the service account name if specified");
-        let mut status = invalid_options("TokenRequest", vec![cause("metadata.name", "Invalid value", &why)]);
-        status.message = status.message.replacen("meta.k8s.io \"\"", &format!("authentication.k8s.io {name:?}"), 1);
-        if let Some(details) = &mut status.details {
-            (details.group, details.name) = ("authentication.k8s.io".into(), name.to_owned());
-        }
-        return Err(status);
+        let causes = vec![cause("metadata.name", "Invalid value", &why)];
+        return Err(Status::invalid_kind("authentication.k8s.io", "TokenRequest", name, causes));
     }
     let spec = request.spec.unwrap_or_default();
     let bound = spec.bound_object_ref.filter(|object| object.kind.as_deref() == Some("Pod"));

@@ -2,14 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Format};
-use crate::apiserver::non_resource;
+use super::message::{Call, Format, upgrade_required};
 use crate::apiserver::printers::{META, View, partial, table};
 use crate::object::go_types;
 use crate::object::metrics::{self, Metrics};
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
 use crate::wire::{Answer, Request, Response, Verb, WatchEvent};
+
+/// The media type of plain text.
+pub const TEXT: &str = "text/plain; charset=utf-8";
+/// What is said where nothing is served.
+pub const NOT_FOUND: &str = "404 page not found\n";
 
 /// A raw answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +31,7 @@ pub struct HttpAnswer {
 impl HttpAnswer {
     /// Nothing is served at this path. Not even a Status, just as Go's server has it.
     pub fn page_not_found() -> HttpAnswer {
-        HttpAnswer {
-            code: 404,
-            content_type: non_resource::TEXT,
-            headers: Vec::new(),
-            body: non_resource::NOT_FOUND.into(),
-        }
+        HttpAnswer { code: 404, content_type: TEXT, headers: Vec::new(), body: NOT_FOUND.into() }
     }
 
     /// A `Status` as the body, under its own code; with `Retry-After` if it says when to come again.
@@ -97,9 +96,7 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
         Ok(Response::Page { content_type, body }) => {
             HttpAnswer { code: answer.code, content_type, headers: Vec::new(), body: body.clone() }
         }
-        Ok(Response::PassedOn { .. }) if call.is_connection() => {
-            HttpAnswer::status(&super::upgrade_required(), call.format)
-        }
+        Ok(Response::PassedOn { .. }) if call.is_connection() => HttpAnswer::status(&upgrade_required(), call.format),
         Ok(response) => {
             let plain = body(&call.request, answer.code, response);
             match as_asked(call, plain, view) {

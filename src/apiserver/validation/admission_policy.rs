@@ -7,10 +7,10 @@ use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicySpec, Validation, Variable,
 };
 
-use crate::apiserver::admission::policy::compiled::Environment;
-use crate::apiserver::cel::types::Type;
 use crate::object::Accessor;
 use crate::object::selector::names::{check_label_key, check_subdomain};
+use crate::rules::cel::types::Type;
+use crate::rules::expression::Environment;
 
 use super::field::{Json, Path, Problems};
 use super::metadata::label_selector;
@@ -99,7 +99,7 @@ fn is_identifier(name: &str) -> bool {
     name.chars().all(plain)
         && name.starts_with(|c: char| !c.is_ascii_digit())
         && !["true", "false", "null"].contains(&name)
-        && crate::apiserver::cel::Program::compile(name, &named).is_ok()
+        && crate::rules::cel::Program::compile(name, &named).is_ok()
 }
 
 /// What must hold for a policy or a webhook to be asked.

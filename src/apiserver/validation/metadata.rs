@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, OwnerReference};
 
-use crate::object::selector::names::{check_label_key, check_label_value};
+use crate::object::selector::names::{check_label_key, check_label_value, check_long_name, check_subdomain};
 use crate::object::well_known::{FOREGROUND, KUBERNETES, ORPHAN};
 use crate::object::{Kind, Object};
 
 use super::field::{Json, Path, Problems, Shown};
-use super::names::{check_dns_label, check_object_name};
+use super::names::{check_canonical_ip, check_dns_label, check_path_segment};
 
 /// The most bytes that the annotations of an object may have.
 const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
@@ -229,4 +229,24 @@ pub fn requirement_values(problems: &mut Problems, path: &Path, operator: &str, 
         _ => return false,
     }
     true
+}
+/// What is wrong with `name` as the name of an object of this kind. A prefix may end in a dash: `generateName`.
+pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
+    let masked;
+    let name = if prefix && name.len() > 1 && name.ends_with('-') {
+        masked = format!("{}a", &name[..name.len() - 1]);
+        &masked
+    } else {
+        name
+    };
+    match kind {
+        // A StatefulSet's name becomes the host name of its Pods.
+        Kind::Namespace | Kind::Service | Kind::StatefulSet => check_dns_label(name),
+        Kind::IPAddress => check_canonical_ip(name).into_iter().collect(),
+        Kind::ReplicationController => check_long_name(name),
+        Kind::Event | Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => {
+            check_path_segment(name)
+        }
+        _ => check_subdomain(name),
+    }
 }

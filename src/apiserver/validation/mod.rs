@@ -25,7 +25,8 @@
 use crate::object::status::Cause;
 use crate::object::{Kind, Object, Resource};
 
-use super::apiextensions::{Version, definition};
+pub use crate::object::validation::{field, internal, names};
+use crate::rules::apiextensions::{Version, definition};
 
 pub mod admission_policy;
 pub mod autoscaling;
@@ -41,14 +42,11 @@ pub mod endpoints;
 pub mod env;
 pub mod ephemeral;
 pub mod event;
-pub mod field;
 pub mod handler;
 pub mod ingress;
-pub mod internal;
 mod job;
 pub mod limit_range;
 pub mod metadata;
-pub mod names;
 pub mod namespace;
 pub mod network_policy;
 pub mod node;

@@ -8,8 +8,8 @@ use k8s_openapi::api::admissionregistration::v1::{
     WebhookClientConfig,
 };
 
-use crate::apiserver::admission::webhook::hook::{as_mutating, as_named};
 use crate::object::selector::names::check_subdomain;
+use crate::rules::webhook::hook::{as_mutating, as_named};
 
 use super::admission_policy::{match_conditions, rule};
 use super::field::{Json, Path, Problems};

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::apiserver::admission::Reader;
 use crate::apiserver::host::Engine;
 use crate::engine::{Note, Queued, Step, What};
 use crate::node::cri::ContainerState;
@@ -12,6 +11,7 @@ use crate::node::netfilter::packet::{Payload, Unreachable};
 use crate::node::network::frame::Frame;
 use crate::node::runtime::Runtime;
 use crate::object::meta::controller_of;
+use crate::object::reader::Reader;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;

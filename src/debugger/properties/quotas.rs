@@ -3,10 +3,10 @@
 use k8s_openapi::api::core::v1::ResourceQuota;
 
 use super::{Property, stored};
-use crate::apiserver::admission::Reader;
 use crate::apiserver::host::Engine;
 use crate::engine::Step;
 use crate::object::quota::{self, hard, shown, used};
+use crate::object::reader::Reader;
 use crate::object::resources::{ResourceList, add};
 use crate::object::{Accessor, Kind, Object};
 

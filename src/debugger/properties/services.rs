@@ -9,7 +9,6 @@ use std::time::Duration;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use super::{Property, node_of, stored};
-use crate::apiserver::admission::Reader;
 use crate::apiserver::host::Engine;
 use crate::engine::{Note, Step};
 use crate::node::cri::ContainerState;
@@ -19,6 +18,7 @@ use crate::node::network::KernelActor;
 use crate::node::proxy::runner::MIN_SYNC_PERIOD;
 use crate::node::runtime::Runtime;
 use crate::object::pod::is_ready;
+use crate::object::reader::Reader;
 use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Accessor, Key, Kind, Object, Pod};

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::debugger::properties::{self, Property};
 use kubestep::engine::{Step, What};
 use kubestep::kubectl;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Object};
 use kubestep::wire::{Answer, Body, DeleteOptions, Request, Subresource, Verb};
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
 //! Nodes in a whole cluster: what kubelets send, next to the recordings of a real one.
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Step, What};
 use kubestep::node::runtime::Runtime;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Key, Kind, Object, Pod, Resource};
 use kubestep::wire::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
 use kubestep_tests::scenario;

@@ -2,11 +2,11 @@
 
 use std::any::Any;
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Step, What};
 use kubestep::node::csi::CsiRequest;
+use kubestep::object::reader::Reader;
 use kubestep::object::time::Instant;
 use kubestep::object::{Kind, Object};
 use kubestep::wire::{Body, DeleteOptions, Patch, Request, Verb};

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{
 
 use crate::object::pod;
 
-use super::Level;
+use super::level::Level;
 
 /// One rule that a Pod breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,43 +21,16 @@ use crate::object::status::Cause;
 use crate::object::{Kind, Object, Pod, Status, template};
 use crate::wire::Subresource;
 
-use super::{Attributes, Reader, forbidden};
+use super::{Attributes, forbidden};
+use crate::object::reader::Reader;
 
 pub mod checks;
+mod level;
 
 use checks::{Violation, violations};
+pub use level::Level;
 
 const PREFIX: &str = "pod-security.kubernetes.io/";
-
-/// How much Pods may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Anything.
-    Privileged,
-    /// Nothing that is known to get out of a container.
-    Baseline,
-    /// What good practice asks for.
-    Restricted,
-}
-
-impl Level {
-    fn parse(text: &str) -> Option<Level> {
-        match text {
-            "privileged" => Some(Level::Privileged),
-            "baseline" => Some(Level::Baseline),
-            "restricted" => Some(Level::Restricted),
-            _ => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Level::Privileged => "privileged",
-            Level::Baseline => "baseline",
-            Level::Restricted => "restricted",
-        }
-    }
-}
 
 /// A level, and the version of its rules that is asked for: `restricted:latest`.
 #[derive(Clone, Debug, PartialEq, Eq)]

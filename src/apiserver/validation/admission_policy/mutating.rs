@@ -8,7 +8,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 use super::{
     Environment, Path, Problems, SPEC, binding_head, compiles, head, match_conditions, match_resources, variables,
 };
-use crate::apiserver::admission::policy::compiled::{APPLY_CONFIGURATION, JSON_PATCH, gives};
+use crate::rules::policy::compiled::{APPLY_CONFIGURATION, JSON_PATCH, gives};
 
 /// An object that is to go cannot be changed.
 const OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];

@@ -1,0 +1,69 @@
+//! A raw request, what it came to mean, and how its answer shall look.
+
+use std::rc::Rc;
+
+use crate::apiserver::printers::Include;
+use crate::object::Status;
+use crate::object::status::{Details, Reason};
+use crate::wire::{Connection, Request, Subresource, User};
+
+/// A raw request.
+#[derive(Clone, Debug, Default)]
+pub struct HttpRequest<'a> {
+    /// `GET`, `POST` …
+    pub method: &'a str,
+    /// Path and query.
+    pub target: &'a str,
+    /// The `Content-Type` header, empty if missing.
+    pub content_type: &'a str,
+    /// The `Accept` header, empty if missing.
+    pub accept: &'a str,
+    /// What was sent.
+    pub body: &'a str,
+    /// Who asks; none if the credentials are wrong.
+    pub user: Option<Rc<User>>,
+    /// How it came, if by the network.
+    pub connection: Option<Rc<Connection>>,
+}
+
+/// A request that made sense, and how its answer shall look.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// For [`crate::apiserver::ApiServer::handle`].
+    pub request: Request,
+    /// The format of the answer.
+    pub format: Format,
+}
+
+impl Call {
+    /// Whether the client wants to be connected to a Pod.
+    pub fn is_connection(&self) -> bool {
+        self.request.subresource.is_some_and(Subresource::is_connection)
+    }
+}
+
+/// Who wants to be connected must say with which protocol to go on, which a plain request does not.
+pub fn upgrade_required() -> Status {
+    Status::bad_request("Upgrade request required")
+}
+
+/// The formats of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// `application/json`
+    #[default]
+    Json,
+    /// `application/yaml`
+    Yaml,
+    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`crate::apiserver::printers`] make of it.
+    Table(Include),
+    /// `…;as=PartialObjectMetadata;…`: nothing of an object but its metadata.
+    Metadata,
+    /// `…;as=PartialObjectMetadataList;…`: nothing of a list's objects but their metadata.
+    MetadataList,
+}
+
+/// Errors of the HTTP layer itself have details, but nothing in them.
+pub(super) fn with_empty_details(reason: Reason, message: impl Into<String>) -> Status {
+    Status { details: Some(Box::new(Details::default())), ..Status::new(reason, message) }
+}
