@@ -8,6 +8,8 @@ pub mod object;
 
 pub mod store;
 
+pub mod kinds;
+
 pub mod apiserver;
 
 pub mod engine;

@@ -8,10 +8,10 @@
 use std::rc::Rc;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::printers::View;
 use kubestep::apiserver::request::{User, Verb};
 use kubestep::apiserver::rest::{self, HttpRequest};
 use kubestep::apiserver::watch::WatchId;
+use kubestep::kinds::printers::View;
 use kubestep::object::Discovery;
 use kubestep::object::random::Random;
 use kubestep::object::time::Instant;

@@ -21,9 +21,9 @@ use std::rc::Rc;
 use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Kind, Status};
 
-use super::printers::{Include, View};
 use super::request::{Answer, Connection, Request, Subresource, User, Verb};
 use super::watch::WatchEvent;
+use crate::kinds::printers::{Include, View};
 
 pub mod body;
 pub mod encode;
@@ -81,7 +81,7 @@ pub enum Format {
     Json,
     /// `application/yaml`
     Yaml,
-    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`super::printers`] make of it.
+    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`crate::kinds::printers`] make of it.
     Table(Include),
     /// `…;as=PartialObjectMetadata;…`: nothing of an object but its metadata.
     Metadata,

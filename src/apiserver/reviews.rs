@@ -6,7 +6,7 @@
 //! sends the others, about whoever types it.
 //!
 //! A review passes the stages of any creation up to the store: it is authorized (everybody may ask about themselves, see
-//! `system:basic-user`), decoded, admitted by webhooks, and validated ([`super::validation::review`]). Policies have no say.
+//! `system:basic-user`), decoded, admitted by webhooks, and validated ([`crate::kinds::validation::review`]). Policies have no say.
 //!
 //! - [`access`]: what is asked about, as the authorizers see it. [`selectors`]: that it is about some objects only.
 //!
@@ -33,8 +33,8 @@ use crate::object::{Object, Status};
 
 use super::authentication::{Bearer, said_of};
 use super::request::{Response, User};
-use super::validation::review as validation;
 use super::{ApiServer, Handling, Outcome, create, managed_fields};
+use crate::kinds::validation::review as validation;
 use access::Access;
 
 pub mod access;

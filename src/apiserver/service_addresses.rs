@@ -16,7 +16,8 @@ use crate::object::random::Random;
 use crate::object::status::Cause;
 use crate::object::{Object, Status};
 
-use super::validation::{self, field::Problems};
+use crate::kinds::validation;
+use crate::object::validation::field::Problems;
 
 /// The first address of `10.96.0.0/16`, the range that Services take their IPs from.
 const RANGE_FIRST: u32 = u32::from_be_bytes([10, 96, 0, 0]);

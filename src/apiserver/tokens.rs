@@ -12,8 +12,8 @@ use crate::object::{Kind, Object, Status};
 
 use super::admission;
 use super::request::{Body, Response};
-use super::validation::field::{Path, Problems};
 use super::{ApiServer, Handling, Outcome};
+use crate::object::validation::field::{Path, Problems};
 
 /// The shortest and the longest life that may be asked for, in seconds.
 const SECONDS_MIN: i64 = 10 * 60;

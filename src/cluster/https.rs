@@ -13,12 +13,12 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use crate::apiserver::printers::View;
 use crate::apiserver::request::{Body, Connection, Impersonation, Request, Response, User, Verb};
 use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
 use crate::client::Client;
 use crate::engine::failing::REFUSED;
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
+use crate::kinds::printers::View;
 use crate::node::network::messages::{Heard, Incoming};
 use crate::node::network::programs::reason;
 use crate::node::network::tls;

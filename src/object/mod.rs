@@ -22,6 +22,7 @@
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
 //! - [`template`]: which objects make Pods, and the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`well_known`]: labels, taints and finalizers by which components know one another's marks.
+//! - [`validation`]: where in an object something is wrong; what names and addresses look like.
 //! - [`random`]: where generated names and uids come from.
 //!
 //! Must hold: nothing here knows that a cluster exists; these are values and pure functions over them.
@@ -63,6 +64,7 @@ pub mod template;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod validation;
 pub mod versions;
 pub mod volume;
 pub mod well_known;

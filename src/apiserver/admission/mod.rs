@@ -20,8 +20,10 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 
+use crate::kinds::registry;
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
+use crate::store::Store;
 
 use super::request::{Binding, Request};
 
@@ -53,6 +55,16 @@ pub trait Reader {
     fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<Object>;
     /// All of a kind in a namespace, or (empty) in all.
     fn list(&self, kind: Kind, namespace: &str) -> Vec<Object>;
+}
+
+impl Reader for Store {
+    fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<Object> {
+        Store::get(self, &registry::key(kind, namespace, name)).map(|entry| entry.value.clone())
+    }
+
+    fn list(&self, kind: Kind, namespace: &str) -> Vec<Object> {
+        self.prefix(&registry::list_prefix(kind, namespace)).map(|(_, entry)| entry.value.clone()).collect()
+    }
 }
 
 /// What a plugin sees.

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::apiserver::validation::field::below;
+use crate::object::validation::field::below;
 
 use super::schema::{Additional, Schema};
 

@@ -7,9 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::apiserver::validation::field::below;
 use crate::object::json::{Json, go_number};
 use crate::object::read::{self, Problem};
+use crate::object::validation::field::below;
 use crate::object::{CustomObject, Object};
 
 use super::{Version, coerce};

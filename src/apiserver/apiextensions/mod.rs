@@ -33,7 +33,7 @@ use crate::object::{CustomKind, CustomObject, Kind, Object, Status};
 
 use super::admission;
 use super::request::{Request, Subresource};
-use super::validation::field::Problems;
+use crate::object::validation::field::Problems;
 
 pub mod approval;
 mod coerce;
@@ -233,7 +233,7 @@ impl Version {
     }
 
     /// Before a create: the status is its writer's.
-    pub(super) fn prepare_for_create(&self, object: &mut CustomObject) {
+    pub fn prepare_for_create(&self, object: &mut CustomObject) {
         if self.has_status && object.content.contains_key(STATUS) {
             object.content.remove(STATUS);
         }
@@ -241,7 +241,7 @@ impl Version {
     }
 
     /// Before an update: the status stays, if it has an endpoint of its own; any other change counts as a generation.
-    pub(super) fn prepare_for_update(&self, new: &mut CustomObject, old: &CustomObject) {
+    pub fn prepare_for_update(&self, new: &mut CustomObject, old: &CustomObject) {
         if self.has_status && new.get(STATUS) != old.get(STATUS) {
             match old.get(STATUS) {
                 Some(status) => new.content.insert(STATUS.into(), status.clone()),
@@ -254,7 +254,7 @@ impl Version {
     }
 
     /// Before an update of the status: all else stays, metadata too.
-    pub(super) fn prepare_for_status_update(new: &mut CustomObject, old: &CustomObject) {
+    pub fn prepare_for_status_update(new: &mut CustomObject, old: &CustomObject) {
         let status = new.get(STATUS).cloned();
         let mut content = old.content.clone();
         if status.as_ref() != old.get(STATUS) {
@@ -268,7 +268,7 @@ impl Version {
     }
 
     /// What is wrong with an object, apart from its metadata.
-    pub(super) fn validate(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
+    pub fn validate(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         problems.0.extend(value::validate_object(&object.content, old.map(|old| &*old.content), &self.schema));
         scale::validate(problems, object, self.scale.as_ref());
         self.validate_lists(problems, object, old);
@@ -276,7 +276,7 @@ impl Version {
     }
 
     /// What is wrong with its status.
-    pub(super) fn validate_status(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
+    pub fn validate_status(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
         let known = self.schema.properties.get(STATUS).zip(object.get(STATUS));
         if let Some((schema, status)) = known {
             problems.0.extend(value::validate(status, old.and_then(|old| old.get(STATUS)), schema, STATUS));

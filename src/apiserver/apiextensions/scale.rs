@@ -6,8 +6,8 @@ use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresourceScale;
 use serde_json::{Map, Value};
 
-use crate::apiserver::validation::field::Problems;
 use crate::object::meta::scale_metadata;
+use crate::object::validation::field::Problems;
 use crate::object::{CustomObject, Status};
 
 use super::invalid;

@@ -11,8 +11,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::apiserver::validation::field::below;
 use crate::object::status::Cause;
+use crate::object::validation::field::below;
 
 use super::format;
 use super::schema::{Checks, ListType, Schema};

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::apiserver::ApiServer;
-use crate::apiserver::printers::View;
 use crate::apiserver::request::{User, Verb};
 use crate::apiserver::rest::{HttpRequest, call, respond, watch_line};
 use crate::apiserver::watch::WatchId;
+use crate::kinds::printers::View;
 use crate::object::Discovery;
 use crate::object::time::Instant;
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{Call, Format};
 use crate::apiserver::non_resource;
-use crate::apiserver::printers::{META, View, partial, table};
 use crate::apiserver::request::{Answer, Request, Response, Verb};
 use crate::apiserver::watch::WatchEvent;
+use crate::kinds::printers::{META, View, partial, table};
 use crate::object::go_types;
 use crate::object::metrics::{self, Metrics};
 use crate::object::status::Reason;

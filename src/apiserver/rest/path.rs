@@ -3,7 +3,7 @@
 
 use super::options::{Query, decode_percent};
 use crate::apiserver::request::{Subresource, Verb};
-use crate::apiserver::strategy;
+use crate::kinds::strategy;
 use crate::object::{Discovery, Kind, metrics, versions};
 
 /// What a path names.

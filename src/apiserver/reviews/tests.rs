@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::apiserver::printers::View;
 use crate::apiserver::request::{Body, Request, Verb};
 use crate::apiserver::rest::{self, HttpRequest};
+use crate::kinds::printers::View;
 use crate::object::token::{Bounds, Claims, sign};
 use crate::object::{Discovery, Kind};
 

@@ -9,9 +9,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::apiserver::registry;
 use crate::apiserver::request::{Body, Request, Subresource, Verb};
 use crate::engine::{Engine, LEASE_EXPIRES, Pending, What};
+use crate::kinds::registry;
 use crate::object::Kind;
 
 /// What one step touches: places, and whether each may change.

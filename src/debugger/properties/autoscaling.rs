@@ -6,10 +6,10 @@ use std::time::Duration;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Property, stored};
-use crate::apiserver::registry::list_prefix;
 use crate::apiserver::request::{Body, Subresource};
 use crate::controllers::podautoscaler;
 use crate::engine::{Engine, Step, What};
+use crate::kinds::registry::list_prefix;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 

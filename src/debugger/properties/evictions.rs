@@ -7,9 +7,9 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{Property, stored};
-use crate::apiserver::registry::list_prefix;
 use crate::apiserver::request::Subresource;
 use crate::engine::{Engine, Step, What};
+use crate::kinds::registry::list_prefix;
 use crate::object::budget::covers;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::apiserver::cel::Program;
 use crate::apiserver::cel::types::Type;
-use crate::apiserver::validation::field::{Literal, Path, Problems};
+use crate::object::validation::field::{Literal, Path, Problems};
 
 use super::super::schema::Schema;
 use super::{model, names};

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::apiserver::apiextensions::structural;
-use crate::apiserver::validation::field::{Path, Problems};
+use crate::object::validation::field::{Path, Problems};
 use crate::object::{Kind, Object, custom};
 
 fn props(spec: Json, rules: Json) -> JSONSchemaProps {

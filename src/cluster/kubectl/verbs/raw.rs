@@ -5,12 +5,12 @@
 
 use serde_json::Value;
 
-use crate::apiserver::printers::View;
 use crate::apiserver::request::{Response, Verb};
 use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
+use crate::kinds::printers::View;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Status};
 

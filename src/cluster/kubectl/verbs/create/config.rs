@@ -3,10 +3,10 @@
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::validation::names::check_config_key;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
+use crate::object::validation::names::check_config_key;
 
 pub(super) fn config_map(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
     made("ConfigMap", name, args, cx)
