@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::kinds;
 use crate::object::pod::{assigned_node, has_ended};
 use crate::object::time::Instant;
 use crate::object::well_known::{FOREGROUND, ORPHAN};
@@ -97,11 +98,11 @@ impl ApiServer {
     /// Removes the object. A Pod is first written with grace 0, as the real server does.
     fn delete_now(&mut self, handling: &mut Handling, object: Object, uid: String) -> Outcome {
         let mut last = object.clone();
-        if strategy::is_graceful(last.kind()) {
+        if kinds::facts(last.kind()).graceful {
             mark_deleted(&mut last, &object, 0, handling);
             last = if last == object { object } else { self.put(handling, object.revision(), last)? };
         }
-        let returns_object = strategy::returns_object_on_delete(last.kind());
+        let returns_object = kinds::facts(last.kind()).returns_deleted;
         let gone = self.remove(handling, last)?;
         Ok((200, if returns_object { Response::Object(gone) } else { Response::Success { uid } }))
     }
@@ -117,7 +118,7 @@ fn still_there(object: Object, options: &DeleteOptions) -> (u16, Response) {
 fn is_pending(object: &Object, options: &DeleteOptions) -> bool {
     let there = object.meta().deletion_grace_period_seconds.unwrap_or(0);
     let sooner = options.grace_period_seconds.is_some_and(|grace| not_negative(grace) < there);
-    strategy::is_graceful(object.kind()) && !sooner
+    kinds::facts(object.kind()).graceful && !sooner
 }
 
 /// Sets deletionTimestamp and grace, once; a later delete may only shorten the grace.
@@ -178,7 +179,7 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
         Some(Propagation::Background) => None,
         // Finalizers that are there already decide, as somebody has decided before.
         None if finalizers.iter().any(|f| f == ORPHAN || f == FOREGROUND) => return finalizers,
-        None if strategy::orphans_by_default(object.kind()) => Some(ORPHAN),
+        None if kinds::facts(object.kind()).orphans_by_default => Some(ORPHAN),
         None => return finalizers,
     };
     finalizers.retain(|f| (f != ORPHAN && f != FOREGROUND) || Some(f.as_str()) == wanted);

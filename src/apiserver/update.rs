@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
+use crate::kinds;
 use crate::object::patch;
 use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::status::{Cause, Reason};
@@ -236,7 +237,7 @@ fn patch_name(patch: &Patch) -> &'static str {
 /// Whether a PUT of an absent object creates it. Mirrors the strategies' AllowCreateOnUpdate.
 fn creates_instead(handling: &Handling) -> bool {
     let request = handling.request;
-    request.verb == Verb::Update && request.subresource.is_none() && strategy::allow_create_on_update(request.kind)
+    request.verb == Verb::Update && request.subresource.is_none() && kinds::facts(request.kind).create_on_update
 }
 
 /// Whether the spec is that of the stored version, in which nothing is left to default: looking for it would copy it.
@@ -302,7 +303,7 @@ fn check_preconditions(verb: Verb, old: &Object, new: &Object) -> Result<(), Sta
         return Err(Status::conflict(kind, name, &wrong_uid(old, a)));
     }
     match sent.resource_version.as_deref().unwrap_or_default() {
-        "" | "0" if !strategy::allow_unconditional_update(kind) => {
+        "" | "0" if !kinds::facts(kind).unconditional_update => {
             let message = "Invalid value: 0: must be specified for an update".to_owned();
             let field = "metadata.resourceVersion".to_owned();
             let cause = Cause { reason: "FieldValueInvalid".into(), message, field };

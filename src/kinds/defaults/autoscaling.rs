@@ -11,7 +11,7 @@ const UTILIZATION_PERCENT: i32 = 80;
 /// The period that the usual policies look back, in seconds.
 const PERIOD_SECONDS: i32 = 15;
 
-pub(super) fn autoscaler(hpa: &mut HorizontalPodAutoscaler) {
+pub fn autoscaler(hpa: &mut HorizontalPodAutoscaler) {
     let spec = &mut hpa.spec;
     or(&mut spec.min_replicas, 1);
     if spec.metrics.as_ref().is_none_or(Vec::is_empty) {

@@ -3,7 +3,6 @@
 //! Mirrors `pkg/apis/*/v1/defaults.go`. An object is copied only when a default is really missing.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
@@ -25,11 +24,11 @@ use crate::object::resources::{is_pod_level, may_overcommit, quantities, request
 use crate::object::well_known::RBAC;
 use crate::object::{Accessor, Object, Pod};
 
-use crate::apiserver::apiextensions;
+use crate::kinds::row;
 
-mod admission;
-mod autoscaling;
-mod workloads;
+pub mod admission;
+pub mod autoscaling;
+pub mod workloads;
 
 /// Bits of a file that holds configuration: 0644.
 const FILE_MODE: i32 = 0o644;
@@ -41,52 +40,9 @@ pub const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 /// Fills in what the sender left out. A spec that is left out counts as an empty one: in Go it is a struct, and always
 /// there.
 pub fn set_defaults(object: &mut Object) {
-    match object {
-        Object::Pod(pod) => change(pod, pod_defaults),
-        Object::Deployment(deployment) => change(deployment, deployment_defaults),
-        Object::ReplicaSet(set) => change(set, replica_set_defaults),
-        Object::ReplicationController(controller) => change(controller, replication_controller_defaults),
-        Object::PodTemplate(template) => change(template, pod_template_defaults),
-        Object::DaemonSet(set) => change(set, workloads::daemon_set),
-        Object::StatefulSet(set) => change(set, workloads::stateful_set),
-        Object::Job(job) => change(job, workloads::job),
-        Object::CronJob(job) => change(job, workloads::cron_job),
-        Object::Service(service) => change(service, service_defaults),
-        Object::NetworkPolicy(policy) => change(policy, network_policy_defaults),
-        Object::IngressClass(class) => change(class, ingress_class_defaults),
-        Object::Secret(secret) => change(secret, secret_defaults),
-        Object::Endpoints(endpoints) => change(endpoints, endpoints_defaults),
-        Object::EndpointSlice(slice) => change(slice, endpoint_slice_defaults),
-        Object::PriorityClass(class) => change(class, priority_class_defaults),
-        Object::PersistentVolume(volume) => change(volume, volume_object_defaults),
-        Object::PersistentVolumeClaim(claim) => change(claim, claim_defaults),
-        Object::StorageClass(class) => change(class, storage_class_defaults),
-        Object::CSIDriver(driver) => change(driver, driver_defaults),
-        Object::LimitRange(range) => change(range, limit_range_defaults),
-        Object::HorizontalPodAutoscaler(hpa) => change(hpa, autoscaling::autoscaler),
-        Object::ValidatingAdmissionPolicy(policy) => change(policy, admission::validating_policy),
-        Object::ValidatingAdmissionPolicyBinding(binding) => change(binding, admission::validating_binding),
-        Object::MutatingAdmissionPolicy(policy) => change(policy, admission::mutating_policy),
-        Object::MutatingAdmissionPolicyBinding(binding) => change(binding, admission::mutating_binding),
-        Object::MutatingWebhookConfiguration(of) => change(of, admission::mutating_webhooks),
-        Object::ValidatingWebhookConfiguration(of) => change(of, admission::validating_webhooks),
-        Object::Namespace(namespace) if !is_named_by_label(namespace) => namespace_defaults(Arc::make_mut(namespace)),
-        Object::CustomResourceDefinition(defined) => change(defined, apiextensions::definition::default),
-        Object::RoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
-            let binding = Arc::make_mut(binding);
-            binding_defaults(&mut binding.role_ref, binding.subjects.as_deref_mut());
-        }
-        Object::ClusterRoleBinding(binding) if lacks_group(&binding.role_ref, binding.subjects.as_deref()) => {
-            let binding = Arc::make_mut(binding);
-            binding_defaults(&mut binding.role_ref, binding.subjects.as_deref_mut());
-        }
-        _ => {}
+    if let Some(row) = row(object.kind()) {
+        row.set_defaults(object);
     }
-}
-
-/// Defaults are idempotent, and most objects that arrive have them already: look at a copy only if shared.
-fn change<T: Clone>(object: &mut Arc<T>, set: fn(&mut T)) {
-    set(Arc::make_mut(object));
 }
 
 /// Sets a field that is absent.
@@ -103,7 +59,7 @@ fn or_text(field: &mut Option<String>, default: &str) {
     }
 }
 
-fn pod_defaults(pod: &mut Pod) {
+pub fn pod_defaults(pod: &mut Pod) {
     let spec: &mut PodSpec = pod.spec.get_or_insert_default();
     for container in spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten()) {
         if let Some(resources) = &mut container.resources {
@@ -150,7 +106,7 @@ fn request_what_is_limited_in_all(pod: &mut Pod) {
 
 /// A container that says nothing gets the most it may have, and requests what it is limited to, or else the least.
 /// Mirrors `SetDefaults_LimitRangeItem`.
-fn limit_range_defaults(range: &mut LimitRange) {
+pub fn limit_range_defaults(range: &mut LimitRange) {
     let limits = range.spec.iter_mut().flat_map(|spec| spec.limits.iter_mut());
     for limit in limits.filter(|limit| limit.type_ == "Container") {
         fill(&mut limit.default, limit.max.as_ref());
@@ -275,7 +231,7 @@ fn volume_defaults(volume: &mut Volume) {
     }
 }
 
-fn deployment_defaults(deployment: &mut Deployment) {
+pub fn deployment_defaults(deployment: &mut Deployment) {
     let spec = deployment.spec.get_or_insert_default();
     or(&mut spec.replicas, 1);
     or(&mut spec.revision_history_limit, 10);
@@ -290,7 +246,7 @@ fn deployment_defaults(deployment: &mut Deployment) {
     template_defaults(&mut spec.template);
 }
 
-fn pod_template_defaults(template: &mut PodTemplate) {
+pub fn pod_template_defaults(template: &mut PodTemplate) {
     template_defaults(template.template.get_or_insert_default());
 }
 
@@ -298,26 +254,26 @@ fn template_defaults(template: &mut PodTemplateSpec) {
     pod_spec_defaults(template.spec.get_or_insert_default());
 }
 
-fn is_named_by_label(namespace: &Namespace) -> bool {
+pub fn is_named_by_label(namespace: &Namespace) -> bool {
     let name = namespace.metadata.name();
     let labels = namespace.metadata.labels.as_ref();
     name.is_empty() || labels.and_then(|labels| labels.get(NAME_LABEL)).is_some_and(|label| label == name)
 }
 
 /// A label with the name, which nobody can take away.
-fn namespace_defaults(namespace: &mut Namespace) {
+pub fn namespace_defaults(namespace: &mut Namespace) {
     let name = namespace.metadata.name.clone().unwrap_or_default();
     namespace.metadata.labels.get_or_insert_default().insert(NAME_LABEL.to_owned(), name);
 }
 
-fn replica_set_defaults(set: &mut ReplicaSet) {
+pub fn replica_set_defaults(set: &mut ReplicaSet) {
     let spec = set.spec.get_or_insert_default();
     or(&mut spec.replicas, 1);
     template_defaults(spec.template.get_or_insert_default());
 }
 
 /// What a ReplicationController does not say it takes from its template: whom it selects, and its own labels.
-fn replication_controller_defaults(controller: &mut ReplicationController) {
+pub fn replication_controller_defaults(controller: &mut ReplicationController) {
     let spec = controller.spec.get_or_insert_default();
     if let Some(template) = &mut spec.template {
         let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
@@ -332,7 +288,7 @@ fn replication_controller_defaults(controller: &mut ReplicationController) {
 }
 
 /// A policy that does not say which way it isolates does so for ingress, and for egress if it has rules for that.
-fn network_policy_defaults(policy: &mut NetworkPolicy) {
+pub fn network_policy_defaults(policy: &mut NetworkPolicy) {
     let spec = policy.spec.get_or_insert_default();
     let ingress = spec.ingress.iter_mut().flatten().flat_map(|rule| rule.ports.iter_mut().flatten());
     let egress = spec.egress.iter_mut().flatten().flat_map(|rule| rule.ports.iter_mut().flatten());
@@ -345,7 +301,7 @@ fn network_policy_defaults(policy: &mut NetworkPolicy) {
     }
 }
 
-fn service_defaults(service: &mut Service) {
+pub fn service_defaults(service: &mut Service) {
     let spec = service.spec.get_or_insert_default();
     or_text(&mut spec.type_, "ClusterIP");
     or_text(&mut spec.session_affinity, "None");
@@ -376,19 +332,19 @@ fn service_defaults(service: &mut Service) {
 }
 
 /// What says more about a class is an object of the cluster.
-fn ingress_class_defaults(class: &mut IngressClass) {
+pub fn ingress_class_defaults(class: &mut IngressClass) {
     if let Some(parameters) = class.spec.as_mut().and_then(|spec| spec.parameters.as_mut()) {
         or(&mut parameters.scope, "Cluster".to_owned());
     }
 }
 
-fn endpoints_defaults(endpoints: &mut Endpoints) {
+pub fn endpoints_defaults(endpoints: &mut Endpoints) {
     for port in endpoints.subsets.iter_mut().flatten().flat_map(|subset| subset.ports.iter_mut().flatten()) {
         or_text(&mut port.protocol, "TCP");
     }
 }
 
-fn endpoint_slice_defaults(slice: &mut EndpointSlice) {
+pub fn endpoint_slice_defaults(slice: &mut EndpointSlice) {
     for port in slice.ports.iter_mut().flatten() {
         or(&mut port.name, String::new());
         or_text(&mut port.protocol, "TCP");
@@ -396,7 +352,7 @@ fn endpoint_slice_defaults(slice: &mut EndpointSlice) {
 }
 
 /// `stringData` is only a way to write `data`. Mirrors `Convert_v1_Secret_To_core_Secret`.
-fn secret_defaults(secret: &mut Secret) {
+pub fn secret_defaults(secret: &mut Secret) {
     if let Some(texts) = secret.string_data.take() {
         let data = secret.data.get_or_insert_default();
         data.extend(texts.into_iter().map(|(key, text)| (key, ByteString(text.into_bytes()))));
@@ -405,24 +361,24 @@ fn secret_defaults(secret: &mut Secret) {
 }
 
 /// Whether a binding leaves out a group that is always the same.
-fn lacks_group(role: &RoleRef, subjects: Option<&[Subject]>) -> bool {
+pub fn lacks_group(role: &RoleRef, subjects: Option<&[Subject]>) -> bool {
     let empty = |group: &Option<String>| group.as_deref().unwrap_or_default().is_empty();
     empty(&role.api_group) || subjects.into_iter().flatten().any(|s| s.kind != "ServiceAccount" && empty(&s.api_group))
 }
 
 /// Mirrors `pkg/apis/rbac/v1/defaults.go`.
-fn binding_defaults(role: &mut RoleRef, subjects: Option<&mut [Subject]>) {
+pub fn binding_defaults(role: &mut RoleRef, subjects: Option<&mut [Subject]>) {
     or_text(&mut role.api_group, RBAC);
     for subject in subjects.into_iter().flatten().filter(|subject| matches!(subject.kind.as_str(), "User" | "Group")) {
         or_text(&mut subject.api_group, RBAC);
     }
 }
 
-fn priority_class_defaults(class: &mut PriorityClass) {
+pub fn priority_class_defaults(class: &mut PriorityClass) {
     or_text(&mut class.preemption_policy, "PreemptLowerPriority");
 }
 
-fn volume_object_defaults(volume: &mut PersistentVolume) {
+pub fn volume_object_defaults(volume: &mut PersistentVolume) {
     or_text(&mut volume.status.get_or_insert_default().phase, "Pending");
     let spec = volume.spec.get_or_insert_default();
     or_text(&mut spec.persistent_volume_reclaim_policy, "Retain");
@@ -432,7 +388,7 @@ fn volume_object_defaults(volume: &mut PersistentVolume) {
     }
 }
 
-fn claim_defaults(claim: &mut PersistentVolumeClaim) {
+pub fn claim_defaults(claim: &mut PersistentVolumeClaim) {
     or_text(&mut claim.status.get_or_insert_default().phase, "Pending");
     claim_spec_defaults(claim.spec.get_or_insert_default());
 }
@@ -441,12 +397,12 @@ fn claim_spec_defaults(spec: &mut PersistentVolumeClaimSpec) {
     or_text(&mut spec.volume_mode, "Filesystem");
 }
 
-fn storage_class_defaults(class: &mut StorageClass) {
+pub fn storage_class_defaults(class: &mut StorageClass) {
     or_text(&mut class.reclaim_policy, "Delete");
     or_text(&mut class.volume_binding_mode, "Immediate");
 }
 
-fn driver_defaults(driver: &mut CSIDriver) {
+pub fn driver_defaults(driver: &mut CSIDriver) {
     let spec = &mut driver.spec;
     or(&mut spec.attach_required, true);
     or(&mut spec.pod_info_on_mount, false);

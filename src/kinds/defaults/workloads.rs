@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{claim_defaults, or, or_text, template_defaults};
 
-pub(super) fn daemon_set(set: &mut DaemonSet) {
+pub fn daemon_set(set: &mut DaemonSet) {
     let spec = set.spec.get_or_insert_default();
     let strategy = spec.update_strategy.get_or_insert_default();
     or_text(&mut strategy.type_, "RollingUpdate");
@@ -22,7 +22,7 @@ pub(super) fn daemon_set(set: &mut DaemonSet) {
     template_defaults(&mut spec.template);
 }
 
-pub(super) fn stateful_set(set: &mut StatefulSet) {
+pub fn stateful_set(set: &mut StatefulSet) {
     let spec = set.spec.get_or_insert_default();
     or_text(&mut spec.pod_management_policy, "OrderedReady");
     let strategy = spec.update_strategy.get_or_insert_default();
@@ -44,7 +44,7 @@ pub(super) fn stateful_set(set: &mut StatefulSet) {
     template_defaults(&mut spec.template);
 }
 
-pub(super) fn job(job: &mut Job) {
+pub fn job(job: &mut Job) {
     let spec = job.spec.get_or_insert_default();
     // Neither said: one Pod is to succeed. Only parallelism said: a queue of work, of which any Pod may see the end.
     if spec.completions.is_none() && spec.parallelism.is_none() {
@@ -71,7 +71,7 @@ fn job_template(spec: &mut JobSpec) {
     }
 }
 
-pub(super) fn cron_job(job: &mut CronJob) {
+pub fn cron_job(job: &mut CronJob) {
     let spec = &mut job.spec;
     or_text(&mut spec.concurrency_policy, "Allow");
     or(&mut spec.suspend, false);

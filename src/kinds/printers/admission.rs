@@ -10,7 +10,7 @@ use super::fields::{at, list, map, plain, text};
 const UNSET: &str = "<unset>";
 
 /// The cells of a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
-pub(super) fn policy_cells(policy: &Value, now: Timestamp) -> Vec<Value> {
+pub fn policy_cells(policy: &Value, now: Timestamp) -> Vec<Value> {
     let kind = match at(policy, "spec.paramKind") {
         Value::Null => UNSET.to_owned(),
         kind => format!("{}/{}", text(kind, "apiVersion"), text(kind, "kind")),
@@ -20,13 +20,13 @@ pub(super) fn policy_cells(policy: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 /// The cells of the binding of either.
-pub(super) fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
+pub fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
     let policy = text(binding, "spec.policyName");
     cells![name(binding), policy, param_ref(at(binding, "spec.paramRef")), created(binding, now)]
 }
 
 /// The cells of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration.
-pub(super) fn webhooks_cells(configuration: &Value, now: Timestamp) -> Vec<Value> {
+pub fn webhooks_cells(configuration: &Value, now: Timestamp) -> Vec<Value> {
     let webhooks = list(configuration, "webhooks").len();
     cells![name(configuration), webhooks, created(configuration, now)]
 }

@@ -7,16 +7,16 @@ use super::duration::{age, since};
 use super::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
 use super::{pod, service};
 
-pub(super) fn name(object: &Value) -> String {
+pub fn name(object: &Value) -> String {
     text(object, "metadata.name").to_owned()
 }
 
-pub(super) fn created(object: &Value, now: Timestamp) -> String {
+pub fn created(object: &Value, now: Timestamp) -> String {
     age(now, object, "metadata.creationTimestamp")
 }
 
 /// What is used of what is allowed; limits have a column of their own.
-pub(super) fn quota_cells(quota: &Value, now: Timestamp) -> Vec<Value> {
+pub fn quota_cells(quota: &Value, now: Timestamp) -> Vec<Value> {
     let column = |limits: bool| {
         let those = map(quota, "status.hard").filter(|(name, _)| name.starts_with("limits.") == limits);
         let used = |name: &str| at(quota, "status.used").get(name).map_or_else(|| "0".to_owned(), plain);
@@ -26,7 +26,7 @@ pub(super) fn quota_cells(quota: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 /// A component is healthy, or it is not; the condition says why.
-pub(super) fn component_cells(component: &Value, _: Timestamp) -> Vec<Value> {
+pub fn component_cells(component: &Value, _: Timestamp) -> Vec<Value> {
     let healthy = list(component, "conditions").iter().find(|condition| text(condition, "type") == "Healthy");
     let said = |field: &str| healthy.map_or("", |condition| text(condition, field)).to_owned();
     let status = match healthy.map(|condition| text(condition, "status")) {
@@ -37,7 +37,7 @@ pub(super) fn component_cells(component: &Value, _: Timestamp) -> Vec<Value> {
     cells![name(component), status, said("message"), said("error")]
 }
 
-pub(super) fn budget_cells(budget: &Value, now: Timestamp) -> Vec<Value> {
+pub fn budget_cells(budget: &Value, now: Timestamp) -> Vec<Value> {
     let amount = |path: &str| match at(budget, path) {
         Value::Null => "N/A".to_owned(),
         amount => plain(amount),
@@ -51,7 +51,7 @@ pub(super) fn budget_cells(budget: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
-pub(super) fn pod_cells(pod: &Value, now: Timestamp) -> Vec<Value> {
+pub fn pod_cells(pod: &Value, now: Timestamp) -> Vec<Value> {
     let shown = pod::summary(pod);
     let restarts = match shown.last_restart {
         Some(last) if shown.restarts != 0 => format!("{} ({} ago)", shown.restarts, since(now, last)),
@@ -79,7 +79,7 @@ fn readiness_gates(pod: &Value) -> String {
     }
 }
 
-pub(super) fn deployment_cells(deployment: &Value, now: Timestamp) -> Vec<Value> {
+pub fn deployment_cells(deployment: &Value, now: Timestamp) -> Vec<Value> {
     let count = |path| int(deployment, path);
     let (containers, images) = containers(deployment, "spec.template");
     cells![
@@ -94,7 +94,7 @@ pub(super) fn deployment_cells(deployment: &Value, now: Timestamp) -> Vec<Value>
     ]
 }
 
-pub(super) fn replica_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
+pub fn replica_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
     let count = |path| int(set, path);
     let (containers, images) = containers(set, "spec.template");
     cells![
@@ -110,13 +110,13 @@ pub(super) fn replica_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 /// Names and images of the containers in the template at `path`.
-pub(super) fn containers(object: &Value, path: &str) -> (String, String) {
+pub fn containers(object: &Value, path: &str) -> (String, String) {
     let containers = list(at(object, path), "spec.containers");
     let all = |field| containers.iter().map(|c| text(c, field)).collect::<Vec<_>>().join(",");
     (all("name"), all("image"))
 }
 
-pub(super) fn node_cells(node: &Value, now: Timestamp) -> Vec<Value> {
+pub fn node_cells(node: &Value, now: Timestamp) -> Vec<Value> {
     let mut status = match pod::condition(node, "Ready") {
         "True" => "Ready".to_owned(),
         "" => "Unknown".to_owned(),
@@ -166,7 +166,7 @@ pub fn node_roles(node: &Value) -> String {
     or_none(&roles.into_iter().collect::<Vec<_>>().join(","))
 }
 
-pub(super) fn service_cells(service: &Value, now: Timestamp) -> Vec<Value> {
+pub fn service_cells(service: &Value, now: Timestamp) -> Vec<Value> {
     let kind = text(service, "spec.type");
     let port = |port: &Value| {
         let protocol = text(port, "protocol");
@@ -205,16 +205,16 @@ fn external_ip(service: &Value, kind: &str) -> String {
     }
 }
 
-pub(super) fn slice_cells(slice: &Value, now: Timestamp) -> Vec<Value> {
+pub fn slice_cells(slice: &Value, now: Timestamp) -> Vec<Value> {
     let (ports, endpoints) = (service::slice_ports(slice), service::slice_endpoints(slice));
     cells![name(slice), text(slice, "addressType").to_owned(), ports, endpoints, created(slice, now)]
 }
 
-pub(super) fn data_count(object: &Value) -> usize {
+pub fn data_count(object: &Value) -> usize {
     map(object, "data").count() + map(object, "binaryData").count()
 }
 
-pub(super) fn event_cells(event: &Value, now: Timestamp) -> Vec<Value> {
+pub fn event_cells(event: &Value, now: Timestamp) -> Vec<Value> {
     let seen = |paths: &[&str]| match paths.iter().find_map(|path| time(event, path)) {
         Some(time) => since(now, time),
         None => "<unknown>".to_owned(),
@@ -257,12 +257,12 @@ pub fn event_source(event: &Value) -> &str {
     }
 }
 
-pub(super) fn priority_class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
+pub fn priority_class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
     let (value, global) = (int(class, "value"), flag(class, "globalDefault"));
     cells![name(class), value, global, created(class, now), text(class, "preemptionPolicy")]
 }
 
-pub(super) fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
+pub fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
     let role = format!("{}/{}", text(binding, "roleRef.kind"), text(binding, "roleRef.name"));
     let subjects = |kind: &str| {
         let named = list(binding, "subjects").iter().filter(|s| text(s, "kind") == kind);

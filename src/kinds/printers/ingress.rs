@@ -12,7 +12,7 @@ use super::fields::{at, list, or_none, text, text_or_none};
 const HOSTS_MAX: usize = 3;
 
 /// The cells of an Ingress.
-pub(super) fn cells(ingress: &Value, now: Timestamp) -> Vec<Value> {
+pub fn cells(ingress: &Value, now: Timestamp) -> Vec<Value> {
     let tls = !list(ingress, "spec.tls").is_empty();
     cells![
         name(ingress),
@@ -25,7 +25,7 @@ pub(super) fn cells(ingress: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 /// The cells of an IngressClass.
-pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
+pub fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
     let [kind, group, to] = ["kind", "apiGroup", "name"].map(|part| text(class, &format!("spec.parameters.{part}")));
     let kind = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
     let parameters = if to.is_empty() { String::new() } else { format!("{kind}/{to}") };

@@ -18,7 +18,7 @@ macro_rules! cells {
     ($($cell:expr),* $(,)?) => { vec![$(serde_json::Value::from($cell)),*] };
 }
 
-mod admission;
+pub mod admission;
 pub mod cells;
 pub mod columns;
 pub mod duration;

@@ -45,7 +45,7 @@ fn class_of(object: &Value) -> String {
 }
 
 /// The cells of a CSIStorageCapacity.
-pub(super) fn capacity_cells(capacity: &Value, _: Timestamp) -> Vec<Value> {
+pub fn capacity_cells(capacity: &Value, _: Timestamp) -> Vec<Value> {
     cells![name(capacity), text(capacity, "storageClassName"), or_unset(capacity, "capacity")]
 }
 
@@ -54,7 +54,7 @@ fn or_unset(object: &Value, path: &str) -> String {
     if value.is_null() { "<unset>".to_owned() } else { plain(value) }
 }
 
-pub(super) fn volume_cells(volume: &Value, now: Timestamp) -> Vec<Value> {
+pub fn volume_cells(volume: &Value, now: Timestamp) -> Vec<Value> {
     cells![
         name(volume),
         size(volume, "spec.capacity"),
@@ -70,7 +70,7 @@ pub(super) fn volume_cells(volume: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
-pub(super) fn claim_cells(claim: &Value, now: Timestamp) -> Vec<Value> {
+pub fn claim_cells(claim: &Value, now: Timestamp) -> Vec<Value> {
     let bound = !text(claim, "spec.volumeName").is_empty();
     let if_bound = |value: String| if bound { value } else { String::new() };
     cells![
@@ -91,7 +91,7 @@ pub fn is_default(class: &Value) -> bool {
     at(class, "metadata.annotations").get(DEFAULT_STORAGE_CLASS).is_some_and(|v| v == "true")
 }
 
-pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
+pub fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
     let default = if is_default(class) { " (default)" } else { "" };
     cells![
         name(class) + default,
@@ -103,7 +103,7 @@ pub(super) fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
-pub(super) fn attachment_cells(attachment: &Value, now: Timestamp) -> Vec<Value> {
+pub fn attachment_cells(attachment: &Value, now: Timestamp) -> Vec<Value> {
     cells![
         name(attachment),
         text(attachment, "spec.attacher"),
@@ -114,7 +114,7 @@ pub(super) fn attachment_cells(attachment: &Value, now: Timestamp) -> Vec<Value>
     ]
 }
 
-pub(super) fn driver_cells(driver: &Value, now: Timestamp) -> Vec<Value> {
+pub fn driver_cells(driver: &Value, now: Timestamp) -> Vec<Value> {
     let modes: Vec<&str> = list(driver, "spec.volumeLifecycleModes").iter().filter_map(Value::as_str).collect();
     let tokens: Vec<&str> = list(driver, "spec.tokenRequests").iter().map(|t| text(t, "audience")).collect();
     let does = |field: &str| flag(at(driver, "spec"), field);
@@ -130,7 +130,7 @@ pub(super) fn driver_cells(driver: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
-pub(super) fn driver_node_cells(node: &Value, now: Timestamp) -> Vec<Value> {
+pub fn driver_node_cells(node: &Value, now: Timestamp) -> Vec<Value> {
     cells![name(node), list(node, "spec.drivers").len(), created(node, now)]
 }
 

@@ -11,7 +11,7 @@ use crate::object::Kind;
 
 const TEMPLATE: &str = "spec.template";
 
-pub(super) fn daemon_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
+pub fn daemon_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
     let count = |field: &str| int(at(set, "status"), field);
     let (containers, images) = containers(set, TEMPLATE);
     cells![
@@ -29,13 +29,13 @@ pub(super) fn daemon_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
     ]
 }
 
-pub(super) fn stateful_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
+pub fn stateful_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {
     let ready = format!("{}/{}", int(set, "status.readyReplicas"), int(set, "spec.replicas"));
     let (containers, images) = containers(set, TEMPLATE);
     cells![name(set), ready, created(set, now), containers, images]
 }
 
-pub(super) fn revision_cells(revision: &Value, now: Timestamp) -> Vec<Value> {
+pub fn revision_cells(revision: &Value, now: Timestamp) -> Vec<Value> {
     let owners = list(revision, "metadata.ownerReferences");
     let owner = owners.iter().find(|owner| flag(owner, "controller"));
     let controller = owner.map_or_else(
@@ -49,12 +49,12 @@ pub(super) fn revision_cells(revision: &Value, now: Timestamp) -> Vec<Value> {
     cells![name(revision), controller, int(revision, "revision"), created(revision, now)]
 }
 
-pub(super) fn pod_template_cells(object: &Value, _: Timestamp) -> Vec<Value> {
+pub fn pod_template_cells(object: &Value, _: Timestamp) -> Vec<Value> {
     let (containers, images) = containers(object, "template");
     cells![name(object), containers, images, labels(object, "template.metadata.labels")]
 }
 
-pub(super) fn job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
+pub fn job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
     let (containers, images) = containers(job, TEMPLATE);
     cells![
         name(job),
@@ -98,7 +98,7 @@ pub fn job_duration(job: &Value, now: Timestamp) -> String {
     since(time(job, "status.completionTime").unwrap_or(now), start)
 }
 
-pub(super) fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
+pub fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
     let last = time(job, "status.lastScheduleTime").map_or_else(|| "<none>".to_owned(), |last| since(now, last));
     let (containers, images) = containers(job, "spec.jobTemplate.spec.template");
     let suspended = if flag(job, "spec.suspend") { "True" } else { "False" };
@@ -119,7 +119,7 @@ pub(super) fn cron_job_cells(job: &Value, now: Timestamp) -> Vec<Value> {
 /// How many metrics are shown before the rest is only counted.
 const METRICS_SHOWN: usize = 2;
 
-pub(super) fn autoscaler_cells(hpa: &Value, now: Timestamp) -> Vec<Value> {
+pub fn autoscaler_cells(hpa: &Value, now: Timestamp) -> Vec<Value> {
     let [kind, target] = ["kind", "name"].map(|field| text(at(hpa, "spec.scaleTargetRef"), field));
     let min = at(hpa, "spec.minReplicas");
     cells![

@@ -1,9 +1,8 @@
 //! Fields behind gates that are off by default: nobody stores them. Mirrors `DropDisabledPodFields` and
-//! `DropDisabledTemplateFields`, and the strategies of Leases and CSIDrivers.
+//! `DropDisabledTemplateFields`, and the strategy of Leases.
 //!
-//! They are `lifecycle.stopSignal` (ContainerStopSignals) and `schedulingGroup` (GenericWorkload) of Pods, `strategy` and
-//! `preferredHolder` (CoordinatedLeaderElection) of Leases, and `preventPodSchedulingIfMissing` (VolumeLimitScaling) of
-//! CSIDrivers.
+//! They are `lifecycle.stopSignal` (ContainerStopSignals) and `schedulingGroup` (GenericWorkload) of Pods, and `strategy` and
+//! `preferredHolder` (CoordinatedLeaderElection) of Leases.
 
 use std::sync::Arc;
 
@@ -12,18 +11,8 @@ use k8s_openapi::api::core::v1::{Lifecycle, PodSpec};
 
 use crate::object::{Object, template};
 
-/// Takes them out of an object.
-pub fn drop_fields(object: &mut Object) {
-    match object {
-        Object::Lease(lease) => drop_from_lease(lease),
-        Object::CSIDriver(driver) if driver.spec.prevent_pod_scheduling_if_missing.is_some() => {
-            Arc::make_mut(driver).spec.prevent_pod_scheduling_if_missing = None;
-        }
-        _ => drop_from_pods(object),
-    }
-}
-
-fn drop_from_lease(lease: &mut Arc<Lease>) {
+/// Takes them out of a Lease.
+pub fn drop_from_lease(lease: &mut Arc<Lease>) {
     // A Lease is written every few seconds, and not copied for nothing.
     let elects = |spec: &LeaseSpec| spec.strategy.is_some() || spec.preferred_holder.is_some();
     if !lease.spec.as_ref().is_some_and(elects) {
@@ -35,7 +24,7 @@ fn drop_from_lease(lease: &mut Arc<Lease>) {
 }
 
 /// Takes them out of a Pod, or of the template of whatever makes Pods.
-fn drop_from_pods(object: &mut Object) {
+pub fn drop_from_pods(object: &mut Object) {
     let spec = match &*object {
         Object::Pod(pod) => pod.spec.as_deref(),
         other => template::of(other).and_then(|(_, template)| template.spec.as_ref()),
@@ -74,12 +63,11 @@ fn drop_all(spec: &mut PodSpec) {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::object::Kind;
 
     fn stored(kind: Kind, manifest: Value) -> Value {
         let mut object = kind.decode(manifest).expect("it is of that kind");
-        drop_fields(&mut object);
+        crate::kinds::strategy::drop_disabled(&mut object);
         object.to_json()["spec"].clone()
     }
 

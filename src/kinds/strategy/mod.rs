@@ -5,221 +5,88 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet, StatefulSetStatus};
-use k8s_openapi::api::core::v1::{
-    Container, Namespace, NamespaceStatus, PersistentVolume, PersistentVolumeClaimStatus, PersistentVolumeStatus,
-};
-use k8s_openapi::api::networking::v1::IngressStatus;
-use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
+use k8s_openapi::api::core::v1::Container;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::object::pod::status::{PodCondition, PodStatus};
-use crate::object::pod::{Spec, qos_class};
+use crate::apiserver::apiextensions::Version;
+use crate::kinds::row::keep;
+use crate::kinds::{facts, row};
+use crate::object::pod::Spec;
 use crate::object::time::Instant;
-use crate::object::well_known::KUBERNETES;
-use crate::object::{Object, Pod};
+use crate::object::{Kind, Object, Pod};
 
-use super::defaults::NAME_LABEL;
-use crate::apiserver::apiextensions::{Version, definition};
-
-mod disabled;
-mod generation;
+pub mod disabled;
 pub mod job;
-mod kinds;
-mod label_keys;
-mod pod_status;
-mod status;
+pub mod label_keys;
+pub mod pod_status;
 
-pub use kinds::{
-    allow_create_on_update, allow_unconditional_update, has_spec_finalizers, is_graceful, orphans_by_default,
-    outlives_first_delete, returns_object_on_delete,
-};
-pub use status::has_status;
-use status::keep;
+/// Whether a kind has a `status` subresource. Of a kind that a user defines, its definition says so.
+pub fn has_status(kind: Kind) -> bool {
+    row(kind).is_none_or(|row| row.has_status())
+}
+
+/// Whether the first DELETE only marks the object: a Namespace goes when somebody finalizes it, a definition when its
+/// objects are gone. Mirrors `REST.Delete` of `pkg/registry/core/namespace/storage` and of
+/// `pkg/registry/customresourcedefinition`.
+pub fn outlives_first_delete(object: &Object) -> bool {
+    facts(object.kind()).outlives_first_delete && object.meta().deletion_timestamp.is_none()
+}
+
+/// Whether finalizers in the spec still hold the object: those of a Namespace.
+pub fn has_spec_finalizers(object: &Object) -> bool {
+    row(object.kind()).is_some_and(|row| row.has_spec_finalizers(object))
+}
 
 /// Before a create: the status is the server's, the generation 1.
 pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: Instant) {
-    disabled::drop_fields(object);
-    // Of a kind that is not counted, nobody asks where the number comes from.
-    if generation::is_counted(object.kind()) {
-        object.meta_mut().generation = Some(1);
+    drop_disabled(object);
+    if let Some(row) = row(object.kind()) {
+        row.prepare_for_create(object, now);
+        return;
     }
-    match object {
-        Object::Pod(pod) => {
-            let pod = Arc::make_mut(pod);
-            pod.status = Some(new_pod_status(pod, now).into());
-            label_keys::merge_into_selectors(pod);
-        }
-        Object::Deployment(deployment) => Arc::make_mut(deployment).status = Some(Default::default()),
-        Object::ReplicaSet(set) => Arc::make_mut(set).status = Some(Default::default()),
-        Object::ReplicationController(controller) => Arc::make_mut(controller).status = Some(Default::default()),
-        Object::DaemonSet(set) => {
-            let set = Arc::make_mut(set);
-            set.status = Some(Default::default());
-            number_template(set, template_generation(set).max(1));
-        }
-        Object::StatefulSet(set) => {
-            let set = Arc::make_mut(set);
-            // Go prints this count even when it is zero.
-            set.status = Some(StatefulSetStatus { available_replicas: Some(0), ..Default::default() });
-            drop_max_unavailable(set);
-        }
-        Object::Job(job) => {
-            let job = Arc::make_mut(job);
-            job.status = Some(Default::default());
-            job::generate_selector(job);
-        }
-        Object::CronJob(job) => Arc::make_mut(job).status = Some(Default::default()),
-        Object::ResourceQuota(quota) => Arc::make_mut(quota).status = Some(Default::default()),
-        Object::Ingress(ingress) => {
-            Arc::make_mut(ingress).status = Some(IngressStatus { load_balancer: Some(Default::default()) });
-        }
-        Object::PodDisruptionBudget(budget) => Arc::make_mut(budget).status = Some(uncounted()),
-        Object::HorizontalPodAutoscaler(hpa) => Arc::make_mut(hpa).status = Some(Default::default()),
-        Object::Namespace(namespace) => prepare_namespace(Arc::make_mut(namespace)),
-        Object::PersistentVolume(volume) => {
-            let (phase, since) = (Some("Pending".into()), Some(now.time()));
-            let status = PersistentVolumeStatus { phase, last_phase_transition_time: since, ..Default::default() };
-            Arc::make_mut(volume).status = Some(status);
-        }
-        Object::PersistentVolumeClaim(claim) => {
-            let status = PersistentVolumeClaimStatus { phase: Some("Pending".into()), ..Default::default() };
-            Arc::make_mut(claim).status = Some(status);
-        }
-        Object::VolumeAttachment(attachment) => Arc::make_mut(attachment).status = Some(Default::default()),
-        Object::ServiceCIDR(range) => Arc::make_mut(range).status = None,
-        Object::ValidatingAdmissionPolicy(policy) => Arc::make_mut(policy).status = Some(Default::default()),
-        Object::CustomResourceDefinition(defined) => definition::prepare_for_create(Arc::make_mut(defined)),
-        Object::Custom(object) => {
-            if let Some(version) = custom {
-                version.prepare_for_create(Arc::make_mut(object));
-            }
-        }
-        _ => {}
-    }
-}
-
-fn prepare_namespace(namespace: &mut Namespace) {
-    namespace.status = Some(NamespaceStatus { phase: Some("Active".into()), ..Default::default() });
-    let finalizers = namespace.spec.get_or_insert_default().finalizers.get_or_insert_default();
-    if !finalizers.iter().any(|f| f == KUBERNETES) {
-        finalizers.push(KUBERNETES.into());
-    }
-    // Defaults could not know a name that was only just made up.
-    let name = namespace.metadata.name.clone().unwrap_or_default();
-    namespace.metadata.labels.get_or_insert_default().insert(NAME_LABEL.into(), name);
-}
-
-/// The status of a budget that nobody has looked at. Go prints these counts even when they are zero.
-fn uncounted() -> PodDisruptionBudgetStatus {
-    PodDisruptionBudgetStatus {
-        current_healthy: Some(0),
-        desired_healthy: Some(0),
-        disruptions_allowed: Some(0),
-        expected_pods: Some(0),
-        ..PodDisruptionBudgetStatus::default()
-    }
-}
-
-fn new_pod_status(pod: &Pod, now: Instant) -> PodStatus {
-    let gated = pod.spec.as_ref().is_some_and(|s| s.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()));
-    let condition = PodCondition {
-        type_: "PodScheduled".into(),
-        status: "False".into(),
-        reason: Some("SchedulingGated".into()),
-        message: Some("Scheduling is blocked due to non-empty scheduling gates".into()),
-        last_transition_time: Some(now.time()),
-        ..PodCondition::default()
-    };
-    PodStatus {
-        phase: Some("Pending".into()),
-        qos_class: Some(qos_class(pod).into()),
-        conditions: gated.then(|| vec![condition]),
-        ..PodStatus::default()
-    }
-}
-
-/// A field behind a gate that is off by default, MaxUnavailableStatefulSet, is not stored: there is one at a time. Mirrors
-/// `dropStatefulSetDisabledFields`.
-fn drop_max_unavailable(set: &mut StatefulSet) {
-    let strategy = set.spec.as_mut().and_then(|spec| spec.update_strategy.as_mut());
-    if let Some(rolling) = strategy.and_then(|strategy| strategy.rolling_update.as_mut()) {
-        rolling.max_unavailable = None;
+    object.meta_mut().generation = Some(1);
+    if let (Object::Custom(object), Some(version)) = (object, custom) {
+        version.prepare_for_create(Arc::make_mut(object));
     }
 }
 
 /// Before an update of the main resource: the status stays, a change of what is asked for counts as a generation.
 pub fn prepare_for_update(new: &mut Object, old: &Object, custom: Option<&Version>) {
-    disabled::drop_fields(new);
-    status::keep_status(new, old);
-    match (&mut *new, old) {
-        (Object::DaemonSet(new), Object::DaemonSet(old)) => {
-            let template = |set: &DaemonSet| set.spec.as_ref().map(|spec| spec.template.clone());
-            let rolls = u64::from(template(new) != template(old));
-            number_template(Arc::make_mut(new), template_generation(old) + rolls);
+    drop_disabled(new);
+    if let Some(row) = row(new.kind()) {
+        row.prepare_for_update(new, old);
+        if row.is_next_generation(new, old) {
+            new.meta_mut().generation = Some(old.meta().generation.unwrap_or(0) + 1);
         }
-        (Object::StatefulSet(new), _) => drop_max_unavailable(Arc::make_mut(new)),
-        (Object::Namespace(new), Object::Namespace(old)) => keep(new, |n| &mut n.spec, &old.spec),
-        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) if new.spec != old.spec => {
-            definition::note_storage_version(Arc::make_mut(new));
-        }
-        (Object::Custom(new), Object::Custom(old)) => {
-            if let Some(version) = custom {
-                version.prepare_for_update(Arc::make_mut(new), old);
-            }
-        }
-        _ => {}
-    }
-    if generation::is_next(new, old) {
-        new.meta_mut().generation = Some(old.meta().generation.unwrap_or(0) + 1);
+    } else if let (Object::Custom(new), Object::Custom(old), Some(version)) = (new, old, custom) {
+        version.prepare_for_update(Arc::make_mut(new), old);
     }
 }
 
 /// Before an update of the status: all else stays.
 pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
-    status::keep_spec(new, old);
-    match (&mut *new, old) {
-        (Object::Pod(new), Object::Pod(old)) => {
-            keep(new, |n| &mut n.metadata.owner_references, &old.metadata.owner_references);
-            pod_status::keep_what_is_left_out(new, old);
-        }
-        (Object::Deployment(new), Object::Deployment(old)) => {
-            keep(new, |n| &mut n.metadata.labels, &old.metadata.labels);
-        }
-        (Object::PersistentVolume(new), Object::PersistentVolume(old)) => note_phase_transition(new, old, now),
-        (Object::VolumeAttachment(new), Object::VolumeAttachment(old)) => {
-            keep_metadata(&mut Arc::make_mut(new).metadata, &old.metadata);
-        }
-        (Object::ServiceCIDR(new), Object::ServiceCIDR(old)) => {
-            keep_metadata(&mut Arc::make_mut(new).metadata, &old.metadata);
-        }
-        (Object::ValidatingAdmissionPolicy(new), Object::ValidatingAdmissionPolicy(old)) => {
-            keep_metadata(&mut Arc::make_mut(new).metadata, &old.metadata);
-        }
-        (Object::Custom(new), Object::Custom(old)) => Version::prepare_for_status_update(Arc::make_mut(new), old),
-        _ => {}
+    if let Some(row) = row(new.kind()) {
+        row.prepare_for_status_update(new, old, now);
+    } else if let (Object::Custom(new), Object::Custom(old)) = (new, old) {
+        Version::prepare_for_status_update(Arc::make_mut(new), old);
     }
 }
 
+/// Nobody stores fields behind gates that are off.
+pub(super) fn drop_disabled(object: &mut Object) {
+    if let Some(row) = row(object.kind()) {
+        row.drop_disabled(object);
+    }
+    disabled::drop_from_pods(object);
+}
+
 /// Who writes a status changes nothing else: mirrors `ResetObjectMetaForStatus`.
-fn keep_metadata(new: &mut ObjectMeta, old: &ObjectMeta) {
+pub fn keep_metadata(new: &mut ObjectMeta, old: &ObjectMeta) {
     new.self_link.clone_from(&old.self_link);
     new.labels.clone_from(&old.labels);
     new.annotations.clone_from(&old.annotations);
     new.finalizers.clone_from(&old.finalizers);
     new.owner_references.clone_from(&old.owner_references);
-}
-
-/// The annotation in which a DaemonSet counts its templates, since `apps/v1` has no field for it.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
-
-fn template_generation(set: &DaemonSet) -> u64 {
-    let annotations = set.metadata.annotations.as_ref();
-    annotations.and_then(|all| all.get(TEMPLATE_GENERATION)?.parse().ok()).unwrap_or(0)
-}
-
-fn number_template(set: &mut DaemonSet, number: u64) {
-    set.metadata.annotations.get_or_insert_default().insert(TEMPLATE_GENERATION.into(), number.to_string());
 }
 
 /// Before a Pod gets ephemeral containers: all else stays. Mirrors `dropNonEphemeralContainerUpdates`.
@@ -283,24 +150,10 @@ pub fn prepare_for_finalize(new: &mut Object, old: &Object) {
     }
 }
 
-/// A volume's status says since when it is in its phase.
-fn note_phase_transition(new: &mut Arc<PersistentVolume>, old: &PersistentVolume, now: Instant) {
-    let phase = |volume: &PersistentVolume| volume.status.as_ref().and_then(|status| status.phase.clone());
-    if phase(new) != phase(old) {
-        Arc::make_mut(new).status.get_or_insert_default().last_phase_transition_time = Some(now.time());
-    }
-}
-
 /// When an object is marked as being deleted, a Namespace's phase and a definition's condition become Terminating.
-pub fn prepare_for_deletion(object: &mut Object, old: &Object, now: Instant) {
-    match object {
-        Object::Namespace(namespace) => {
-            Arc::make_mut(namespace).status.get_or_insert_default().phase = Some("Terminating".into());
-        }
-        Object::CustomResourceDefinition(defined) if old.meta().deletion_timestamp.is_none() => {
-            definition::prepare_for_deletion(Arc::make_mut(defined), now);
-        }
-        _ => {}
+pub fn prepare_for_deletion(dying: &mut Object, old: &Object, now: Instant) {
+    if let Some(row) = row(dying.kind()) {
+        row.prepare_for_deletion(dying, old, now);
     }
 }
 
@@ -337,7 +190,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Kind;
+    use crate::kinds::apps::daemon_set::TEMPLATE_GENERATION;
 
     #[test]
     fn a_status_brings_no_labels_and_no_status_comes_with_a_new_object() {
@@ -382,5 +235,27 @@ mod tests {
         let condition = &object.to_json()["status"]["conditions"][0];
         assert_eq!(condition["reason"], "SchedulingGated");
         assert_eq!(condition["lastTransitionTime"], json!(Instant(3_000_000_000).time()));
+    }
+
+    #[test]
+    fn strategies_differ_in_small_things() {
+        assert!(facts(Kind::RuntimeClass).create_on_update && !facts(Kind::RuntimeClass).unconditional_update);
+        assert!(!facts(Kind::StorageClass).create_on_update && facts(Kind::StorageClass).unconditional_update);
+        assert!(facts(Kind::CSINode).returns_deleted && !facts(Kind::CSIStorageCapacity).returns_deleted);
+    }
+
+    #[test]
+    fn a_driver_counts_from_its_first_change() {
+        let driver = |republish: bool| {
+            let driver = json!({"metadata": {"name": "d"}, "spec": {"requiresRepublish": republish}});
+            Kind::CSIDriver.decode(driver).expect("the driver decodes")
+        };
+        for (republish, want) in [(true, Some(1)), (false, None)] {
+            let (mut new, mut old) = (driver(republish), driver(false));
+            prepare_for_create(&mut old, None, Instant(0));
+            assert_eq!(old.meta().generation, None);
+            prepare_for_update(&mut new, &old, None);
+            assert_eq!(new.meta().generation, want);
+        }
     }
 }

@@ -1,18 +1,16 @@
 //! What a write of a Pod's status cannot take away by leaving it out: the QoS class, and which generation was seen. Mirrors
 //! `podStatusStrategy.PrepareForUpdate` of `pkg/registry/core/pod`.
 
-use std::sync::Arc;
-
 use crate::object::Pod;
 use crate::object::pod::status::{PodCondition, PodStatus};
 
-/// Puts it back. Most writers leave nothing out, and what they sent stays shared.
-pub fn keep_what_is_left_out(new: &mut Arc<Pod>, old: &Pod) {
+/// Puts it back. Most writers leave nothing out, and the status that they sent stays shared.
+pub fn keep_what_is_left_out(new: &mut Pod, old: &Pod) {
     let Some(before) = old.status.as_deref() else { return };
     if new.status.as_deref().is_some_and(|sent| !leaves_out(sent, before)) {
         return;
     }
-    let status = Arc::make_mut(new).status.get_or_insert_default();
+    let status = new.status.get_or_insert_default();
     keep(&mut status.observed_generation, before.observed_generation);
     if status.qos_class.is_none() {
         status.qos_class.clone_from(&before.qos_class);
@@ -73,7 +71,7 @@ mod tests {
                 json!({"qosClass": "Burstable", "observedGeneration": 3, "conditions": ready(seen(3))}),
             ),
         ] {
-            let mut new = Arc::new(pod(&sent));
+            let mut new = pod(&sent);
             keep_what_is_left_out(&mut new, &pod(&old));
             assert_eq!(json!(new.status), kept, "{sent}");
         }

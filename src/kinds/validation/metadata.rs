@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, OwnerReference};
 
+use crate::kinds::facts;
 use crate::object::selector::names::{check_label_key, check_label_value};
 use crate::object::well_known::{FOREGROUND, KUBERNETES, ORPHAN};
 use crate::object::{Kind, Object};
 
-use crate::object::selector::names::{check_long_name, check_subdomain};
 use crate::object::validation::field::{Json, Path, Problems, Shown};
-use crate::object::validation::names::{check_canonical_ip, check_dns_label, check_path_segment};
+use crate::object::validation::names::check_dns_label;
 
 /// The most bytes that the annotations of an object may have.
 const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
@@ -54,16 +54,7 @@ pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
     } else {
         name
     };
-    match kind {
-        // A StatefulSet's name becomes the host name of its Pods.
-        Kind::Namespace | Kind::Service | Kind::StatefulSet => check_dns_label(name),
-        Kind::IPAddress => check_canonical_ip(name).into_iter().collect(),
-        Kind::ReplicationController => check_long_name(name),
-        Kind::Event | Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding => {
-            check_path_segment(name)
-        }
-        _ => check_subdomain(name),
-    }
+    (facts(kind).check_name)(name)
 }
 
 /// Whether a Job has no labels but those that it takes from its template once it is stored.
@@ -172,18 +163,12 @@ fn finalizers(problems: &mut Problems, kind: Kind, finalizers: &[String]) {
     if has(ORPHAN) && has(FOREGROUND) {
         problems.invalid(&path, Json(&finalizers), "finalizer orphan and foregroundDeletion cannot be both set");
     }
-    if has_any_finalizers(kind) {
+    if facts(kind).any_finalizers {
         return;
     }
     for (i, name) in finalizers.iter().enumerate() {
         standard_or_qualified(problems, &path.index(i), name);
     }
-}
-
-/// Kinds whose finalizers need no domain: their validation is not that of `pkg/apis/core`.
-fn has_any_finalizers(kind: Kind) -> bool {
-    matches!(kind, Kind::Custom(_) | Kind::CustomResourceDefinition | Kind::Lease | Kind::RuntimeClass)
-        || kind.info().group == "admissionregistration.k8s.io"
 }
 
 /// Whether Kubernetes itself gives this finalizer, of those that have no domain.

@@ -4,9 +4,7 @@
 use std::net::Ipv6Addr;
 
 use k8s_openapi::api::core::v1::{Endpoints, PodSpec, Service, ServiceSpec};
-use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer};
-
-use crate::object::Object;
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy, NetworkPolicyPeer};
 
 /// Of a label with this value, the addresses are a controller's, which writes them well.
 const MANAGED_BY: (&str, &str) = ("endpoints.kubernetes.io/managed-by", "endpoint-controller");
@@ -56,7 +54,7 @@ pub(super) fn balanced(told: &mut Vec<String>, spec: &ServiceSpec) {
     ranges.for_each(|(i, range)| of_cidr(told, &format!("spec.loadBalancerSourceRanges[{i}]"), range));
 }
 
-pub(super) fn of_endpoints(told: &mut Vec<String>, endpoints: &Endpoints) {
+pub fn of_endpoints(told: &mut Vec<String>, endpoints: &Endpoints) {
     let (label, controller) = MANAGED_BY;
     if endpoints.metadata.labels.as_ref().and_then(|all| all.get(label)).is_some_and(|value| value == controller) {
         return;
@@ -70,7 +68,7 @@ pub(super) fn of_endpoints(told: &mut Vec<String>, endpoints: &Endpoints) {
     }
 }
 
-pub(super) fn of_policy(told: &mut Vec<String>, policy: &NetworkPolicy) {
+pub fn of_policy(told: &mut Vec<String>, policy: &NetworkPolicy) {
     let Some(spec) = &policy.spec else { return };
     for (i, rule) in spec.ingress.iter().flatten().enumerate() {
         of_peers(told, &format!("spec.ingress[{i}].from"), rule.from.as_deref());
@@ -90,17 +88,20 @@ fn of_peers(told: &mut Vec<String>, path: &str, peers: Option<&[NetworkPolicyPee
     }
 }
 
-/// Where an Ingress or a Service is reached, as its status says.
-pub(super) fn of_status(told: &mut Vec<String>, object: &Object) {
-    let ips: Vec<Option<&str>> = match object {
-        Object::Ingress(ingress) => {
-            let balancer = ingress.status.as_ref().and_then(|status| status.load_balancer.as_ref());
-            balancer.iter().flat_map(|of| of.ingress.iter().flatten()).map(|there| there.ip.as_deref()).collect()
-        }
-        Object::Service(service) => ips_of_balancer(service),
-        _ => return,
-    };
-    for (i, ip) in ips.into_iter().enumerate() {
+/// Where a Service is reached, as its status says.
+pub fn of_service_status(told: &mut Vec<String>, service: &Service) {
+    of_balancer(told, &ips_of_balancer(service));
+}
+
+/// The same of an Ingress.
+pub fn of_ingress_status(told: &mut Vec<String>, ingress: &Ingress) {
+    let balancer = ingress.status.as_ref().and_then(|status| status.load_balancer.as_ref());
+    let there = balancer.iter().flat_map(|of| of.ingress.iter().flatten());
+    of_balancer(told, &there.map(|there| there.ip.as_deref()).collect::<Vec<_>>());
+}
+
+fn of_balancer(told: &mut Vec<String>, ips: &[Option<&str>]) {
+    for (i, ip) in ips.iter().enumerate() {
         of_ip(told, &format!("status.loadBalancer.ingress[{i}]"), ip.unwrap_or_default());
     }
 }

@@ -17,11 +17,7 @@ const OF_TEXTS: [&str; 26] = [
 ];
 
 /// Formats are told of when they are new, so that an old definition can be changed in peace.
-pub(super) fn of_formats(
-    told: &mut Vec<String>,
-    new: &CustomResourceDefinition,
-    old: Option<&CustomResourceDefinition>,
-) {
+pub fn of_formats(told: &mut Vec<String>, new: &CustomResourceDefinition, old: Option<&CustomResourceDefinition>) {
     let known = old.map(unrecognized_in).unwrap_or_default();
     let new = unrecognized_in(new).into_iter().filter(|format| !known.contains(format));
     told.extend(new.map(|format| format!("unrecognized format {format:?}")));

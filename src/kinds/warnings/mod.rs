@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{
     Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PodSpec, TopologySpreadConstraint,
 };
@@ -20,97 +20,69 @@ use crate::object::quantity::Amount;
 use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
-mod addresses;
+pub mod addresses;
 mod custom;
-mod definition;
-mod service;
-mod storage;
+pub mod definition;
+pub mod service;
+pub mod storage;
 mod volumes;
 
-use super::validation::ingress::CLASS_ANNOTATION as INGRESS_CLASS;
+use crate::kinds::row;
+use crate::kinds::row::Known;
 use crate::object::validation::names::check_dns_label;
 
 /// What is said of a new object.
 pub fn on_create(object: &Object) -> Vec<String> {
     let mut told = Vec::new();
-    told.extend(of_name(object));
-    match object {
-        Object::Pod(pod) => of_pod_spec(&mut told, "spec", pod.spec.as_deref()),
-        Object::Ingress(ingress) => {
-            let named = ingress.spec.as_ref().is_some_and(|spec| spec.ingress_class_name.is_some());
-            let annotated = ingress
-                .metadata
-                .annotations
-                .as_ref()
-                .is_some_and(|annotations| annotations.contains_key(INGRESS_CLASS));
-            if annotated && !named {
-                told.push(format!(
-                    "annotation {INGRESS_CLASS:?} is deprecated, please use 'spec.ingressClassName' instead"
-                ));
-            }
-        }
-        Object::EndpointSlice(slice) if slice.address_type == "FQDN" => {
-            told.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
-        }
-        Object::CSIDriver(driver) => storage::of_driver(&mut told, driver, None),
-        Object::CustomResourceDefinition(new) => definition::of_formats(&mut told, new, None),
-        Object::Custom(new) => custom::of_finalizers(&mut told, &new.metadata, None),
-        _ => of_any(&mut told, object),
-    }
-    if let Object::StatefulSet(set) = object {
-        of_stateful_set(&mut told, set, "");
-    }
+    let Some(row) = row(object.kind()) else {
+        custom::of_finalizers(&mut told, object.meta(), None);
+        return told;
+    };
+    told.extend(row.name_is_used_in().and_then(|used| of_name(object.name(), used)));
+    of_any(&mut told, row, object);
+    row.warn_on_create(&mut told, object);
     told
 }
 
 /// What is said of a new version of an object.
 pub fn on_update(new: &Object, old: &Object) -> Vec<String> {
     let mut told = Vec::new();
-    if asks_for_other_pods(new, old) {
-        of_any(&mut told, new);
+    let Some(row) = row(new.kind()) else {
+        custom::of_finalizers(&mut told, new.meta(), Some(old.meta()));
+        return told;
+    };
+    if asks_for_other_pods(row, new, old) {
+        of_any(&mut told, row, new);
     }
-    match (new, old) {
-        (Object::StatefulSet(set), _) => of_stateful_set(&mut told, set, ".Spec"),
-        (Object::CSIDriver(new), Object::CSIDriver(old)) => storage::of_driver(&mut told, new, Some(old)),
-        (Object::CustomResourceDefinition(new), Object::CustomResourceDefinition(old)) => {
-            definition::of_formats(&mut told, new, Some(old));
-        }
-        (Object::Custom(new), Object::Custom(old)) => {
-            custom::of_finalizers(&mut told, &new.metadata, Some(&old.metadata));
-        }
-        (Object::CronJob(job), _) if job.spec.schedule.contains("TZ") => {
-            told.push(
-                "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \
-                 https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
-                    .to_owned(),
-            );
-        }
-        _ => {}
-    }
+    row.warn_on_update(&mut told, new, old);
     told
 }
 
 /// What is said of a new status.
 pub fn on_status_update(new: &Object) -> Vec<String> {
     let mut told = Vec::new();
-    addresses::of_status(&mut told, new);
+    if let Some(row) = row(new.kind()) {
+        row.warn_on_status_update(&mut told, new);
+    }
     told
 }
 
-/// Whether the Pods that an object makes may be other ones now; of what makes none it is always looked at. A DaemonSet counts
-/// its templates.
-fn asks_for_other_pods(new: &Object, old: &Object) -> bool {
-    match (new, old) {
-        (Object::DaemonSet(new), Object::DaemonSet(old)) => {
-            let template = |set: &DaemonSet| set.spec.as_ref().map(|spec| spec.template.clone());
-            template(new) != template(old)
-        }
-        _ => template::of(new).is_none() || new.meta().generation != old.meta().generation,
+/// Whether the Pods that an object makes may be other ones now; of what makes none it is always looked at.
+fn asks_for_other_pods(row: &dyn Known, new: &Object, old: &Object) -> bool {
+    let by_generation = || template::of(new).is_none() || new.meta().generation != old.meta().generation;
+    row.asks_for_other_pods(new, old).unwrap_or_else(by_generation)
+}
+
+/// What is said of an object whether it is new or changed.
+fn of_any(told: &mut Vec<String>, row: &dyn Known, object: &Object) {
+    row.warn(told, object);
+    if let Some((path, template)) = template::of(object) {
+        of_pod_spec(told, &format!("{path}.spec"), template.spec.as_ref());
     }
 }
 
 /// Names that are kept for what a file configures. Mirrors `WarningsForStaticSuffix`.
-fn of_static_name(told: &mut Vec<String>, name: &str) {
+pub fn of_static_name(told: &mut Vec<String>, name: &str) {
     const SUFFIX: &str = ".static.k8s.io";
     if name.ends_with(SUFFIX) {
         told.push(format!(
@@ -121,7 +93,7 @@ fn of_static_name(told: &mut Vec<String>, name: &str) {
 }
 
 /// What a StatefulSet says of claims and of its past. In an update the claims go by a slightly different name.
-fn of_stateful_set(told: &mut Vec<String>, set: &StatefulSet, spec_of_claim: &str) {
+pub fn of_stateful_set(told: &mut Vec<String>, set: &StatefulSet, spec_of_claim: &str) {
     let Some(spec) = &set.spec else { return };
     for (i, claim) in spec.volume_claim_templates.iter().flatten().enumerate() {
         let path = format!("spec.volumeClaimTemplates[{i}]{spec_of_claim}");
@@ -135,47 +107,9 @@ fn of_stateful_set(told: &mut Vec<String>, set: &StatefulSet, spec_of_claim: &st
     }
 }
 
-/// What is said of an object whether it is new or changed.
-fn of_any(told: &mut Vec<String>, object: &Object) {
-    match object {
-        Object::Service(service) => service::of_service(told, service),
-        Object::Endpoints(endpoints) => addresses::of_endpoints(told, endpoints),
-        Object::NetworkPolicy(policy) => addresses::of_policy(told, policy),
-        Object::MutatingWebhookConfiguration(_)
-        | Object::ValidatingWebhookConfiguration(_)
-        | Object::ValidatingAdmissionPolicy(_)
-        | Object::ValidatingAdmissionPolicyBinding(_)
-        | Object::MutatingAdmissionPolicy(_)
-        | Object::MutatingAdmissionPolicyBinding(_) => of_static_name(told, object.name()),
-        Object::PersistentVolume(volume) => storage::of_volume(told, volume),
-        Object::PersistentVolumeClaim(claim) => storage::of_claim(told, claim),
-        Object::StorageClass(class) => storage::of_class(told, class),
-        Object::CSIStorageCapacity(capacity) => storage::of_capacity(told, capacity),
-        Object::RuntimeClass(class) => {
-            let selector = class.scheduling.as_ref().and_then(|scheduling| scheduling.node_selector.as_ref());
-            let instead = selector.into_iter().flatten().filter_map(|(key, _)| deprecated_label(key));
-            told.extend(instead.map(|instead| format!("scheduling.nodeSelector: {instead}")));
-        }
-        _ => {
-            if let Some((path, template)) = template::of(object) {
-                of_pod_spec(told, &format!("{path}.spec"), template.spec.as_ref());
-            }
-        }
-    }
-}
-
 /// A name that becomes a host name should be one.
-fn of_name(object: &Object) -> Option<String> {
-    let used = match object {
-        Object::Pod(_) => "the Pod's hostname",
-        Object::Deployment(_)
-        | Object::ReplicaSet(_)
-        | Object::ReplicationController(_)
-        | Object::Job(_)
-        | Object::CronJob(_) => "Pod names and hostnames",
-        _ => return None,
-    };
-    let wrong = check_dns_label(object.name());
+fn of_name(name: &str, used: &str) -> Option<String> {
+    let wrong = check_dns_label(name);
     (!wrong.is_empty()).then(|| {
         format!(
             "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is \
@@ -185,7 +119,7 @@ fn of_name(object: &Object) -> Option<String> {
     })
 }
 
-fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
+pub fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
     let Some(spec) = spec else { return };
     for key in spec.node_selector.iter().flatten().map(|(key, _)| key) {
         told.extend(deprecated_label(key).map(|instead| format!("{path}.nodeSelector[{key}]: {instead}")));
@@ -237,7 +171,7 @@ fn doubled<'a>(values: impl Iterator<Item = &'a str>, mut say: impl FnMut(usize,
 }
 
 /// What a label of nodes is called today, if it once was called so. Mirrors `GetNodeLabelDeprecatedMessage`.
-fn deprecated_label(key: &str) -> Option<String> {
+pub fn deprecated_label(key: &str) -> Option<String> {
     let (since, instead) = match key {
         "beta.kubernetes.io/arch" => ("1.14", ARCH),
         "beta.kubernetes.io/os" => ("1.14", OS),

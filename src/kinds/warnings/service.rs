@@ -8,7 +8,7 @@ use super::addresses;
 pub(super) const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 
-pub(super) fn of_service(told: &mut Vec<String>, service: &Service) {
+pub fn of_service(told: &mut Vec<String>, service: &Service) {
     let Some(spec) = &service.spec else { return };
     let external = spec.type_.as_deref() == Some("ExternalName");
     let headless = spec.type_.as_deref() == Some("ClusterIP") && spec.cluster_ip.as_deref() == Some("None");

@@ -15,7 +15,7 @@ const BETA_CLASS: (&str, &str) =
 const BETA_OPTIONS: (&str, &str) =
     ("volume.beta.kubernetes.io/mount-options", "deprecated since v1.31; use \"mountOptions\" attribute instead");
 
-pub(super) fn of_volume(told: &mut Vec<String>, volume: &PersistentVolume) {
+pub fn of_volume(told: &mut Vec<String>, volume: &PersistentVolume) {
     let annotations = volume.metadata.annotations.as_ref();
     for (key, instead) in [BETA_CLASS, BETA_OPTIONS] {
         if annotations.is_some_and(|all| all.contains_key(key)) {
@@ -51,7 +51,7 @@ fn removed(spec: &PersistentVolumeSpec) -> impl Iterator<Item = (&'static str, &
     .filter_map(|(used, plugin)| Some((plugin, super::volumes::since(plugin)?)).filter(|_| used))
 }
 
-pub(super) fn of_claim(told: &mut Vec<String>, claim: &PersistentVolumeClaim) {
+pub fn of_claim(told: &mut Vec<String>, claim: &PersistentVolumeClaim) {
     let (key, instead) = BETA_CLASS;
     if claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key)) {
         told.push(format!("metadata.annotations[{key}]: {instead}"));
@@ -67,7 +67,7 @@ pub(super) fn of_claim_spec(told: &mut Vec<String>, path: &str, spec: &Persisten
     }
 }
 
-pub(super) fn of_class(told: &mut Vec<String>, class: &StorageClass) {
+pub fn of_class(told: &mut Vec<String>, class: &StorageClass) {
     for (i, term) in class.allowed_topologies.iter().flatten().enumerate() {
         for (j, expression) in term.match_label_expressions.iter().flatten().enumerate() {
             let path = format!("allowedTopologies[{i}].matchLabelExpressions[{j}].key");
@@ -76,7 +76,7 @@ pub(super) fn of_class(told: &mut Vec<String>, class: &StorageClass) {
     }
 }
 
-pub(super) fn of_capacity(told: &mut Vec<String>, capacity: &CSIStorageCapacity) {
+pub fn of_capacity(told: &mut Vec<String>, capacity: &CSIStorageCapacity) {
     let Some(selector) = &capacity.node_topology else { return };
     for (i, expression) in selector.match_expressions.iter().flatten().enumerate() {
         let key = &expression.key;
@@ -89,7 +89,7 @@ pub(super) fn of_capacity(told: &mut Vec<String>, capacity: &CSIStorageCapacity)
 }
 
 /// Tokens that the driver asks for anew, and that may end in a log.
-pub(super) fn of_driver(told: &mut Vec<String>, new: &CSIDriver, old: Option<&CSIDriver>) {
+pub fn of_driver(told: &mut Vec<String>, new: &CSIDriver, old: Option<&CSIDriver>) {
     let requests = new.spec.token_requests.as_deref().unwrap_or_default();
     let same = old.is_some_and(|old| old.spec.token_requests.as_deref().unwrap_or_default() == requests);
     if !requests.is_empty() && !same && new.spec.service_account_token_in_secrets.is_none() {

@@ -1,0 +1,3 @@
+//! The kinds of `apiextensions.k8s.io`.
+
+pub mod custom_resource_definition;
