@@ -4,7 +4,7 @@
 //! A crate of its own, as the components above it are, so that all of them compile side by side and a change compiles no
 //! more than it touches. The library `kubestep` shows them as one.
 
-pub mod object;
+pub use kubestep_object as object;
 
 pub mod store;
 

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::pod::is_sidecar;
 use super::quantity::Amount;
-use crate::object::Pod;
+use crate::Pod;
 
 /// Amounts by the name of the resource: `cpu`, `requests.memory`, `count/secrets`.
 pub type ResourceList = BTreeMap<String, Amount>;

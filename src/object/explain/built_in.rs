@@ -16,8 +16,8 @@ use serde::de::Expected;
 use serde_json::Value;
 
 use super::{Explanation, Field, item_type, notes};
-use crate::object::read::{Error, Reader, Shape, Source, Wrapped};
-use crate::object::{Kind, versions};
+use crate::read::{Error, Reader, Shape, Source, Wrapped};
+use crate::{Kind, versions};
 
 /// The one struct, and its field, that cannot be read without it.
 const NEEDS: (&str, &str) = ("Condition", "lastTransitionTime");

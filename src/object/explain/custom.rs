@@ -8,7 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use super::{Explanation, Field, built_in};
-use crate::object::Kind;
+use crate::Kind;
 
 /// What is at `path` of the kind that a definition defines in this version; None if there is no such field.
 pub fn explain(definition: &CustomResourceDefinition, version: &str, path: &[&str]) -> Option<Explanation> {

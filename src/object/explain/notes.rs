@@ -83,8 +83,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::object::explain::{Explanation, built_in};
-    use crate::object::{Kind, versions};
+    use crate::explain::{Explanation, built_in};
+    use crate::{Kind, versions};
 
     /// What is said of a type that objects keep, and that no component reads: clouds' volumes, Windows.
     const IDLE: &str = "Nothing here acts on it";

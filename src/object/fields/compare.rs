@@ -182,8 +182,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Kind;
-    use crate::object::fields::schema::BuiltIn;
+    use crate::Kind;
+    use crate::fields::schema::BuiltIn;
 
     #[test]
     fn a_configuration_owns_what_it_says() {

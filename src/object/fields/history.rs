@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use super::managers::{Managed, Managers, Writer};
 use super::set::Set;
-use crate::object::pod::PodStatus;
-use crate::object::time::Instant;
-use crate::object::{Object, Pod, Shared};
+use crate::pod::PodStatus;
+use crate::time::Instant;
+use crate::{Object, Pod, Shared};
 
 /// How many rows of writes are remembered before the older ones are worked out.
 const RUNS_MAX: usize = 8;

@@ -121,8 +121,8 @@ fn remove_in<S: Schema>(schema: &S, value: Value, gone: &Set) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Kind;
-    use crate::object::fields::schema::BuiltIn;
+    use crate::Kind;
+    use crate::fields::schema::BuiltIn;
 
     #[test]
     fn items_are_merged_in_order() {

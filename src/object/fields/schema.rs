@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::set::Step;
-use crate::object::Kind;
-use crate::object::patch::schema::{FieldPath, Lists};
+use crate::Kind;
+use crate::patch::schema::{FieldPath, Lists};
 
 /// What is known of a place in an object.
 pub trait Schema: Clone {

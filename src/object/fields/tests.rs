@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::object::Kind;
-use crate::object::time::Instant;
+use crate::Kind;
+use crate::time::Instant;
 
 fn writer(manager: &'static str, operation: Operation, subresource: &'static str) -> Writer {
     Writer { manager: manager.into(), operation, api_version: "apps/v1".into(), subresource: subresource.into() }

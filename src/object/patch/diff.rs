@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::{FieldPath, Lists};
 use super::strategic::{self, DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER};
-use crate::object::Kind;
+use crate::Kind;
 
 type Fields = Map<String, Value>;
 
@@ -256,7 +256,7 @@ mod tests {
             assert_eq!(three_way_merge(&last, &live, &new), want, "{last} {live} {new}");
         }
     }
-    use crate::object::patch::strategic as patched;
+    use crate::patch::strategic as patched;
 
     fn deployment(image: &str) -> Value {
         json!({"metadata": {"name": "web"}, "spec": {"replicas": 4, "template": {"spec": {"containers": [

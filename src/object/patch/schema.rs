@@ -3,7 +3,7 @@
 //! Mirrors the `patchStrategy` and `patchMergeKey` tags of `k8s.io/api`. Lists without a tag are replaced whole, also
 //! some where one would not expect it: taints, tolerations, rules and subjects of RBAC.
 
-use crate::object::Kind;
+use crate::Kind;
 
 /// What a patch does to a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

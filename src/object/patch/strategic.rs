@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::schema::{FieldPath, Lists};
 use super::{PatchError, go_map};
-use crate::object::Kind;
+use crate::Kind;
 
 pub(super) const PATCH: &str = "$patch";
 pub(super) const RETAIN_KEYS: &str = "$retainKeys";
@@ -302,7 +302,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::patch::strategic as patched;
+    use crate::patch::strategic as patched;
 
     fn pod(spec: Value) -> Value {
         json!({"spec": spec})

@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 use k8s_openapi::api::core::v1::{PodSpec, Volume, VolumeMount};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::object::shared::Shared;
+use crate::shared::Shared;
 
 /// How the name begins of the volume with the token of a Pod's service account.
 pub const TOKEN_VOLUME_PREFIX: &str = "kube-api-access-";

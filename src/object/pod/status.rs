@@ -16,8 +16,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::object::shared::Shared;
-use crate::object::text::Text;
+use crate::shared::Shared;
+use crate::text::Text;
 
 /// Amounts by the name of the resource.
 pub type Quantities = BTreeMap<String, Quantity>;

@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
-use crate::object::quantity::Amount;
-use crate::object::resources::ResourceList;
-use crate::object::volume::{allocated, class_of};
+use crate::quantity::Amount;
+use crate::resources::ResourceList;
+use crate::volume::{allocated, class_of};
 
 const CLAIMS: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";

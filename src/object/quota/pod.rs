@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
 
-use crate::object::Pod;
-use crate::object::pod::has_ended;
-use crate::object::quantity::Amount;
-use crate::object::resources::{ResourceList, amounts, is_extended, is_huge_page, pod_level, pod_limits, pod_requests};
-use crate::object::time::Instant;
+use crate::Pod;
+use crate::pod::has_ended;
+use crate::quantity::Amount;
+use crate::resources::{ResourceList, amounts, is_extended, is_huge_page, pod_level, pod_limits, pod_requests};
+use crate::time::Instant;
 
 /// What quotas measure of Pods by name, and so can have a scope.
 pub const RESOURCES: [&str; 10] = [

@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PodAffinityTerm, ResourceQuota, ScopedResourceSelectorRequirement,
 };
 
-use crate::object::pod::qos_class;
-use crate::object::{Object, Pod};
+use crate::pod::qos_class;
+use crate::{Object, Pod};
 
 use super::pod::is_terminating;
 

@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 
-use crate::object::quantity::Amount;
-use crate::object::resources::ResourceList;
+use crate::quantity::Amount;
+use crate::resources::ResourceList;
 
 /// What quotas measure of Services.
 pub const RESOURCES: [&str; 3] = ["services", "services.loadbalancers", "services.nodeports"];

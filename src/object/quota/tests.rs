@@ -44,7 +44,7 @@ fn what_is_said_of_a_pod_as_a_whole_its_containers_need_not_say() {
         let pod = object(Kind::Pod, json!({"spec": {"resources": resources, "containers": [{"name": "a"}]}}));
         let Object::Pod(pod) = pod else { unreachable!("a Pod was decoded") };
         assert_eq!(pod::left_unspecified(&pod, &["limits.cpu", "pods"]).as_deref(), missing);
-        assert_eq!(crate::object::pod::qos_class(&pod), class);
+        assert_eq!(crate::pod::qos_class(&pod), class);
     }
 }
 

@@ -6,9 +6,9 @@ use serde::de::Expected;
 
 use super::source::{Error, Shape, Source, Wrapped};
 use super::{Problem, omit, text};
-use crate::object::go_types::{self, Field, GoType};
-use crate::object::json::Json;
-use crate::object::quantity::Amount;
+use crate::go_types::{self, Field, GoType};
+use crate::json::Json;
+use crate::quantity::Amount;
 
 /// After so many unknown and duplicate fields the decoder stops to collect them.
 const PROBLEMS_MAX: usize = 100;

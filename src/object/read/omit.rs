@@ -4,8 +4,8 @@
 //! forgets that they were written: `labels: {}` and `hostNetwork: false` are gone from its answer, while
 //! `replicas: 0` and `emptyDir: {}`, behind pointers, stay. The typed objects here are all `Option`s.
 
-use crate::object::go_types::{Field, GoType, resolve};
-use crate::object::json::Json;
+use crate::go_types::{Field, GoType, resolve};
+use crate::json::Json;
 
 /// Whether `value`, written into the optional `field`, is the same as nothing.
 pub fn is_omitted(field: &Field, value: &Json) -> bool {
@@ -30,7 +30,7 @@ pub fn is_omitted(field: &Field, value: &Json) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::object::Kind;
+    use crate::Kind;
 
     fn read(kind: Kind, object: Value) -> Value {
         kind.decode(object).expect("it is well formed").to_json()

@@ -10,8 +10,8 @@ use std::ops::Deref;
 
 use serde_json::Value;
 
-use crate::object::event::Event;
-use crate::object::{CustomObject, Kind, Object, Pod};
+use crate::event::Event;
+use crate::{CustomObject, Kind, Object, Pod};
 
 /// Which objects belong, by a few of their fields; all terms must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec};
 
 use super::Labels;
-use crate::object::Accessor;
+use crate::Accessor;
 
 /// What a pod requires of its node by label and name. Mirrors `nodeaffinity.RequiredNodeAffinity`.
 pub struct Required<'a> {

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::object::custom::{CustomKind, CustomObject};
+use crate::custom::{CustomKind, CustomObject};
 
 /// What `v1` keeps in annotations begins so.
 const PREFIX: &str = "autoscaling.alpha.kubernetes.io/";
@@ -270,7 +270,7 @@ fn behavior_back(kept: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::{Kind, Object, versions};
+    use crate::{Kind, Object, versions};
 
     const ALL: &str = r#"{"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
         "minReplicas": 1, "maxReplicas": 5,

@@ -6,8 +6,8 @@
 use k8s_openapi::api::core::v1 as core;
 use serde_json::{Map, Value};
 
-use crate::object::custom::{CustomKind, CustomObject};
-use crate::object::event::Event;
+use crate::custom::{CustomKind, CustomObject};
+use crate::event::Event;
 
 /// A field's name here, and that in `v1`. All others are called the same.
 const NAMES: [(&str, &str); 7] = [
@@ -59,7 +59,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::{Kind, Object, versions};
+    use crate::{Kind, Object, versions};
 
     #[test]
     fn nothing_is_lost_on_the_way_there_and_back() {
