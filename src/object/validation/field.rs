@@ -8,7 +8,7 @@ use std::fmt;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::Serialize;
 
-use crate::object::status::Cause;
+use crate::status::Cause;
 
 /// A field, as a chain up to the object.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::field::Shown;
-use crate::object::go_types::{self, Field, GoType};
+use crate::go_types::{self, Field, GoType};
 
 /// The structs of `apimachinery` that others have.
 const META: &[&str] =

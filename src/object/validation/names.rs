@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use crate::object::selector::names::{check_subdomain, is_subdomain};
+use crate::selector::names::{check_subdomain, is_subdomain};
 
 use super::field::{Path, Problems};
 
