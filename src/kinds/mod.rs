@@ -15,6 +15,7 @@ use crate::object::Kind;
 #[macro_use]
 pub mod printers;
 pub mod defaults;
+pub mod pod_template;
 pub mod registry;
 pub mod row;
 pub mod strategy;

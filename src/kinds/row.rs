@@ -11,13 +11,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::kinds::printers::cells::{created, name};
+use crate::kinds::printers::columns::{AGE, Column, NAME};
 use crate::object::selector::names::check_subdomain;
 use crate::object::time::Instant;
 use crate::object::validation::field::Problems;
 use crate::object::{Kind, Object, Resource};
-
-use super::printers::cells::{created, name};
-use super::printers::columns::{AGE, Column, NAME};
 
 /// What the server knows of a kind, beside its names.
 pub struct Row<T> {

@@ -6,8 +6,8 @@ use crate::apiserver::apiextensions::definition;
 use crate::kinds::printers::cells::name;
 use crate::kinds::printers::columns::{NAME, always};
 use crate::kinds::printers::fields::text;
+use crate::kinds::apiextensions::formats;
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::warnings;
 use crate::object::time::Instant;
 
 /// What the server knows of CustomResourceDefinitions.
@@ -23,8 +23,8 @@ pub const ROW: Row<CustomResourceDefinition> = Row {
     },
     validation: Validation { create: definition::validate, update: definition::validate_update, ..Validation::DEFAULT },
     warnings: Warnings {
-        create: |told, new| warnings::definition::of_formats(told, new, None),
-        update: |told, new, old| warnings::definition::of_formats(told, new, Some(old)),
+        create: |told, new| formats::of_formats(told, new, None),
+        update: |told, new, old| formats::of_formats(told, new, Some(old)),
         ..Warnings::DEFAULT
     },
     ..Row::new(Facts {

@@ -7,7 +7,6 @@ use crate::kinds::printers::columns::{AGE, NAME, column, integer, wide};
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use crate::kinds::{defaults, printers, validation};
 use crate::object::time::Instant;
-
 /// What the server knows of DaemonSets.
 pub const ROW: Row<DaemonSet> = Row {
     defaults: Some(defaults::workloads::daemon_set),

@@ -1,14 +1,12 @@
 //! StatefulSets.
 
-use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::apps::v1::StatefulSetStatus;
+use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 
 use crate::kinds::printers::columns::{AGE, NAME, column, wide};
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use crate::kinds::{defaults, printers, validation, warnings};
 use crate::object::time::Instant;
 use crate::object::validation::names::check_dns_label;
-
 /// What the server knows of StatefulSets.
 pub const ROW: Row<StatefulSet> = Row {
     defaults: Some(defaults::workloads::stateful_set),

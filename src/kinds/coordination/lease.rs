@@ -5,12 +5,13 @@ use k8s_openapi::api::coordination::v1::Lease;
 use crate::kinds::printers::cells::{created, name};
 use crate::kinds::printers::columns::{AGE, NAME, column};
 use crate::kinds::printers::fields::text;
+use crate::kinds::pod_template::disabled;
 use crate::kinds::row::{Facts, Row, Strategy, Table, Validation};
-use crate::kinds::{strategy, validation};
+use crate::kinds::{validation};
 
 /// What the server knows of Leases.
 pub const ROW: Row<Lease> = Row {
-    strategy: Strategy { drop_disabled: Some(strategy::disabled::drop_from_lease), ..Strategy::DEFAULT },
+    strategy: Strategy { drop_disabled: Some(disabled::drop_from_lease), ..Strategy::DEFAULT },
     validation: Validation {
         create: validation::config::lease,
         update: |problems, new, _| validation::config::lease(problems, new),

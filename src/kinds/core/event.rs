@@ -1,11 +1,10 @@
 //! Events, which two groups serve: `events.k8s.io` asks more of them than `v1`.
 
-use crate::object::event::Event;
-
 use crate::kinds::printers::cells;
 use crate::kinds::printers::columns::{Column, NAME, column, wide};
 use crate::kinds::row::{Facts, Row, Table, Validation};
 use crate::kinds::validation;
+use crate::object::event::Event;
 use crate::object::validation::names::check_path_segment;
 
 /// What the server knows of Events.

@@ -1,7 +1,6 @@
 //! Namespaces.
 
-use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::api::core::v1::NamespaceStatus;
+use k8s_openapi::api::core::v1::{Namespace, NamespaceStatus};
 
 use crate::kinds::defaults::NAME_LABEL;
 use crate::kinds::printers::cells::{created, name};
@@ -12,7 +11,6 @@ use crate::kinds::{defaults, validation};
 use crate::object::time::Instant;
 use crate::object::validation::names::check_dns_label;
 use crate::object::well_known::KUBERNETES;
-
 /// What the server knows of Namespaces.
 pub const ROW: Row<Namespace> = Row {
     defaults: Some(defaults::namespace_defaults),

@@ -1,13 +1,11 @@
 //! PersistentVolumes.
 
-use k8s_openapi::api::core::v1::PersistentVolume;
-use k8s_openapi::api::core::v1::PersistentVolumeStatus;
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeStatus};
 
 use crate::kinds::printers::columns::{AGE, NAME, column, wide};
 use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use crate::kinds::{defaults, printers, validation, warnings};
 use crate::object::time::Instant;
-
 /// What the server knows of PersistentVolumes.
 pub const ROW: Row<PersistentVolume> = Row {
     defaults: Some(defaults::volume_object_defaults),
@@ -18,8 +16,8 @@ pub const ROW: Row<PersistentVolume> = Row {
         ..Strategy::DEFAULT
     },
     validation: Validation {
-        create: validation::storage::volume,
-        update: validation::storage::volume_update,
+        create: validation::volumes::volume,
+        update: validation::volumes::volume_update,
         ..Validation::DEFAULT
     },
     warnings: Warnings { any: warnings::storage::of_volume, ..Warnings::DEFAULT },

@@ -1,12 +1,10 @@
 //! PersistentVolumeClaims.
 
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use k8s_openapi::api::core::v1::PersistentVolumeClaimStatus;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimStatus};
 
 use crate::kinds::printers::columns::{AGE, NAME, column, wide};
 use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use crate::kinds::{defaults, printers, validation, warnings};
-
 /// What the server knows of PersistentVolumeClaims.
 pub const ROW: Row<PersistentVolumeClaim> = Row {
     defaults: Some(defaults::claim_defaults),
@@ -18,8 +16,8 @@ pub const ROW: Row<PersistentVolumeClaim> = Row {
         ..Strategy::DEFAULT
     },
     validation: Validation {
-        create: validation::storage::claim,
-        update: validation::storage::claim_update,
+        create: validation::volumes::claim,
+        update: validation::volumes::claim_update,
         ..Validation::DEFAULT
     },
     warnings: Warnings { any: warnings::storage::of_claim, ..Warnings::DEFAULT },

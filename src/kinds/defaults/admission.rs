@@ -1,9 +1,6 @@
 //! Admission policies and their bindings, and webhooks. Mirrors `pkg/apis/admissionregistration/v1/defaults.go`.
 
-use k8s_openapi::api::admissionregistration::v1::{
-    MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingWebhookConfiguration,
-    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhookConfiguration,
-};
+use k8s_openapi::api::admissionregistration::v1::{MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhookConfiguration};
 
 use crate::apiserver::admission::webhook::call::PORT;
 use crate::apiserver::admission::webhook::hook::TIMEOUT_SECONDS;

@@ -1,10 +1,8 @@
 //! The defaults of HorizontalPodAutoscalers. Mirrors `pkg/apis/autoscaling/v2/defaults.go`.
 
-use k8s_openapi::api::autoscaling::v2::{
-    HPAScalingPolicy, HPAScalingRules, HorizontalPodAutoscaler, MetricSpec, MetricTarget, ResourceMetricSource,
-};
+use k8s_openapi::api::autoscaling::v2::{HPAScalingPolicy, HPAScalingRules, HorizontalPodAutoscaler, MetricSpec, MetricTarget, ResourceMetricSource};
 
-use super::{or, or_text};
+use crate::kinds::defaults::{or, or_text};
 
 /// Without a metric, an autoscaler keeps the CPU at this share of what is requested.
 const UTILIZATION_PERCENT: i32 = 80;

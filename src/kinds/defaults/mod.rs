@@ -6,11 +6,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy, ReplicaSet, RollingUpdateDeployment};
-use k8s_openapi::api::core::v1::{
-    Container, EmptyDirVolumeSource, Endpoints, LimitRange, Namespace, PersistentVolume, PersistentVolumeClaim,
-    PersistentVolumeClaimSpec, PodSecurityContext, PodSpec, PodTemplate, PodTemplateSpec, Probe, ReplicationController,
-    ResourceRequirements, Secret, Service, Volume,
-};
+use k8s_openapi::api::core::v1::{Container, EmptyDirVolumeSource, Endpoints, LimitRange, Namespace, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSecurityContext, PodSpec, PodTemplate, PodTemplateSpec, Probe, ReplicationController, ResourceRequirements, Secret, Service, Volume};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{IngressClass, NetworkPolicy};
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
@@ -19,12 +15,10 @@ use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::object::ephemeral;
+use crate::kinds::row;
 use crate::object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
 use crate::object::well_known::RBAC;
-use crate::object::{Accessor, Object, Pod};
-
-use crate::kinds::row;
+use crate::object::{Accessor, Object, Pod, ephemeral};
 
 pub mod admission;
 pub mod autoscaling;

@@ -1,14 +1,10 @@
 //! The defaults of DaemonSets, StatefulSets, Jobs and CronJobs. Mirrors `pkg/apis/apps/v1` and `pkg/apis/batch/v1`.
 
-use k8s_openapi::api::apps::v1::{
-    DaemonSet, RollingUpdateDaemonSet, RollingUpdateStatefulSetStrategy, StatefulSet,
-    StatefulSetPersistentVolumeClaimRetentionPolicy,
-};
+use k8s_openapi::api::apps::v1::{DaemonSet, RollingUpdateDaemonSet, RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetPersistentVolumeClaimRetentionPolicy};
 use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{claim_defaults, or, or_text, template_defaults};
-
+use crate::kinds::defaults::{claim_defaults, or, or_text, template_defaults};
 pub fn daemon_set(set: &mut DaemonSet) {
     let spec = set.spec.get_or_insert_default();
     let strategy = spec.update_strategy.get_or_insert_default();

@@ -1,13 +1,11 @@
 //! Ingresses.
 
-use k8s_openapi::api::networking::v1::Ingress;
-use k8s_openapi::api::networking::v1::IngressStatus;
+use k8s_openapi::api::networking::v1::{Ingress, IngressStatus};
 
 use crate::kinds::printers::columns::{AGE, NAME, column};
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use crate::kinds::validation::ingress::CLASS_ANNOTATION;
 use crate::kinds::{printers, validation, warnings};
-
 /// What the server knows of Ingresss.
 pub const ROW: Row<Ingress> = Row {
     strategy: Strategy {

@@ -1,13 +1,11 @@
 //! PodDisruptionBudgets.
 
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use k8s_openapi::api::policy::v1::PodDisruptionBudgetStatus;
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 
 use crate::kinds::printers::cells;
 use crate::kinds::printers::columns::{AGE, NAME, column, integer};
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, spec_and_status};
 use crate::kinds::validation;
-
 /// What the server knows of PodDisruptionBudgets.
 pub const ROW: Row<PodDisruptionBudget> = Row {
     strategy: Strategy {

@@ -4,9 +4,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::cells::{created, name};
-use super::fields::{at, list, map, plain, text};
-
+use crate::kinds::printers::cells::{created, name};
+use crate::kinds::printers::fields::{at, list, map, plain, text};
 const UNSET: &str = "<unset>";
 
 /// The cells of a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.

@@ -3,10 +3,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::duration::{age, since};
-use super::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
-use super::{pod, service};
-
+use crate::kinds::printers::duration::{age, since};
+use crate::kinds::printers::fields::{at, flag, int, labels, list, map, or_none, plain, selector, text, text_or_none, time};
+use crate::kinds::printers::{pod, service};
 pub fn name(object: &Value) -> String {
     text(object, "metadata.name").to_owned()
 }

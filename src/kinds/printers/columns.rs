@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
 use serde_json::{Value, json};
 
-use super::cells::name;
-use super::duration::since;
-use super::fields::plain;
 use crate::kinds::facts;
+use crate::kinds::printers::cells::name;
+use crate::kinds::printers::duration::since;
+use crate::kinds::printers::fields::plain;
 use crate::kinds::row::Table;
 use crate::object::{Discovery, Kind, jsonpath};
 

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::object::read;
-
 /// The value at `path` (`spec.template.metadata`), or null.
 pub fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').try_fold(value, |value, part| value.get(part)).unwrap_or(&Value::Null)

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::cells::{created, name};
-use super::fields::{at, list, or_none, text, text_or_none};
+use crate::kinds::printers::cells::{created, name};
+use crate::kinds::printers::fields::{at, list, or_none, text, text_or_none};
 
 /// So many hosts are shown, then their number.
 const HOSTS_MAX: usize = 3;

@@ -3,11 +3,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::kinds::printers::cells::{created, name};
+use crate::kinds::printers::fields::{at, flag, int, list, plain, text};
 use crate::object::well_known::DEFAULT_STORAGE_CLASS;
-
-use super::cells::{created, name};
-use super::fields::{at, flag, int, list, plain, text};
-
 /// `RWO,ROX`: access modes in short, in the order of Kubernetes. Mirrors `GetAccessModesAsString`.
 pub fn access_modes(object: &Value, path: &str) -> String {
     const SHORT: [(&str, &str); 4] =

@@ -4,11 +4,10 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::cells::{containers, created, name};
-use super::duration::since;
-use super::fields::{at, flag, int, labels, list, plain, selector, text, text_or_none, time};
+use crate::kinds::printers::cells::{containers, created, name};
+use crate::kinds::printers::duration::since;
+use crate::kinds::printers::fields::{at, flag, int, labels, list, plain, selector, text, text_or_none, time};
 use crate::object::Kind;
-
 const TEMPLATE: &str = "spec.template";
 
 pub fn daemon_set_cells(set: &Value, now: Timestamp) -> Vec<Value> {

@@ -1,12 +1,12 @@
 //! CSIDrivers.
 
-use k8s_openapi::api::storage::v1::CSIDriver;
 use std::sync::Arc;
+
+use k8s_openapi::api::storage::v1::CSIDriver;
 
 use crate::kinds::printers::columns::{AGE, NAME, boolean, column};
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
 use crate::kinds::{defaults, printers, validation, warnings};
-
 /// What the server knows of CSIDrivers.
 pub const ROW: Row<CSIDriver> = Row {
     defaults: Some(defaults::driver_defaults),

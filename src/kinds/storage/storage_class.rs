@@ -10,8 +10,8 @@ use crate::kinds::{defaults, printers, validation, warnings};
 pub const ROW: Row<StorageClass> = Row {
     defaults: Some(defaults::storage_class_defaults),
     validation: Validation {
-        create: validation::storage::class,
-        update: validation::storage::class_update,
+        create: validation::volumes::class,
+        update: validation::volumes::class_update,
         ..Validation::DEFAULT
     },
     warnings: Warnings { any: warnings::storage::of_class, ..Warnings::DEFAULT },

@@ -9,16 +9,13 @@ use k8s_openapi::api::core::v1::Container;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::apiserver::apiextensions::Version;
+use crate::kinds::pod_template::disabled;
 use crate::kinds::row::keep;
 use crate::kinds::{facts, row};
 use crate::object::pod::Spec;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Pod};
 
-pub mod disabled;
-pub mod job;
-pub mod label_keys;
-pub mod pod_status;
 
 /// Whether a kind has a `status` subresource. Of a kind that a user defines, its definition says so.
 pub fn has_status(kind: Kind) -> bool {

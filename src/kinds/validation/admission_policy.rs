@@ -2,17 +2,13 @@
 //!
 //! Left out: an estimate of what an expression may cost.
 
-use k8s_openapi::api::admissionregistration::v1::{
-    AuditAnnotation, MatchCondition, MatchResources, NamedRuleWithOperations, ParamKind, ParamRef,
-    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicySpec, Validation, Variable,
-};
+use k8s_openapi::api::admissionregistration::v1::{AuditAnnotation, MatchCondition, MatchResources, NamedRuleWithOperations, ParamKind, ParamRef, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicySpec, Validation, Variable};
 
 use crate::apiserver::admission::policy::compiled::Environment;
 use crate::apiserver::cel::types::Type;
+use crate::kinds::validation::metadata::label_selector;
 use crate::object::Accessor;
 use crate::object::selector::names::{check_label_key, check_subdomain};
-
-use super::metadata::label_selector;
 use crate::object::validation::field::{Json, Path, Problems};
 use crate::object::validation::names::{check_dns_1035_label, check_path_segment};
 

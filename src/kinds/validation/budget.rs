@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 
-use super::conditions::conditions;
-use super::metadata::label_selector;
-use super::workload::{int_or_percent, not_more_than_all};
+use crate::kinds::validation::conditions::conditions;
+use crate::kinds::validation::metadata::label_selector;
+use crate::kinds::validation::workload::{int_or_percent, not_more_than_all};
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::internal::Internal;
 

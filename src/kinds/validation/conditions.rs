@@ -5,7 +5,6 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::object::selector::names::check_label_key;
-
 use crate::object::validation::field::{Path, Problems};
 
 const STATUSES: &[&str] = &["False", "True", "Unknown"];

@@ -4,12 +4,10 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 
-use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
-use crate::object::{Accessor, json};
-
 use crate::object::validation::field::{Json, Path, Problems, Shown};
 use crate::object::validation::names::check_config_key;
-
+use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
+use crate::object::{Accessor, json};
 /// The most bytes that the data of a ConfigMap or Secret may have.
 const DATA_BYTES_MAX: usize = 1024 * 1024;
 /// The greatest priority that people may give; what is above is the system's.

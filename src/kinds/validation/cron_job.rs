@@ -2,12 +2,11 @@
 
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec};
 
+use crate::kinds::batch::job::validation::job_spec;
 use crate::object::cron::Schedule;
-use crate::object::{Accessor, zone};
-
-use super::job::job_spec;
 use crate::object::validation::field::{Literal, Path, Problems};
 use crate::object::validation::internal::Internal;
+use crate::object::{Accessor, zone};
 
 const SPEC: Path = Path::new("spec");
 

@@ -1,19 +1,15 @@
 //! What CSI drivers and nodes have to do with each other: drivers, their nodes, attachments and capacities. Mirrors
 //! `pkg/apis/storage/validation`.
 
-use k8s_openapi::api::storage::v1::{
-    CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, TokenRequest, VolumeAttachment, VolumeAttachmentStatus,
-};
+use k8s_openapi::api::storage::v1::{CSIDriver, CSINode, CSINodeDriver, CSIStorageCapacity, TokenRequest, VolumeAttachment, VolumeAttachmentStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+use crate::kinds::pod_template::container::quantity_of;
+use crate::kinds::validation::metadata::label_selector;
+use crate::kinds::validation::volumes::driver_name;
 use crate::object::selector::names::{check_label_key, check_subdomain};
-
-use super::container::quantity_of;
-use super::metadata::label_selector;
-use super::storage::driver_name;
 use crate::object::validation::field::{Json, Path, Problems, Shown};
 use crate::object::validation::internal::Internal;
-
 const SPEC: Path = Path::new("spec");
 /// The longest id that a driver may give a node.
 const NODE_ID_LEN_MAX: usize = 256;

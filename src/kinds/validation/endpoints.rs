@@ -12,16 +12,11 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints, EndpointPort, End
 use k8s_openapi::api::networking::v1::{IPAddress, ServiceCIDR};
 use serde_json::json;
 
+use crate::kinds::pod_template::container::PROTOCOLS;
 use crate::object::selector::names::{check_label_key, check_label_value, check_subdomain};
-
-use super::container::PROTOCOLS;
 use crate::object::validation::field::{Json, Path, Problems};
 use crate::object::validation::internal::Internal;
-use crate::object::validation::names::{
-    check_canonical_cidr, check_canonical_ip, check_dns_label, check_ip, check_path_segment, check_port, parse_cidr,
-    parse_ip_sloppy,
-};
-
+use crate::object::validation::names::{check_canonical_cidr, check_canonical_ip, check_dns_label, check_ip, check_path_segment, check_port, parse_cidr, parse_ip_sloppy};
 const ENDPOINTS_MAX: usize = 1000;
 const ADDRESSES_MAX: usize = 100;
 const PORTS_MAX: usize = 20_000;

@@ -8,7 +8,6 @@ use k8s_openapi::api::core::v1::EventSeries;
 use crate::object::Accessor;
 use crate::object::event::Event;
 use crate::object::selector::names::check_label_key;
-
 use crate::object::validation::field::{Json, Path, Problems};
 use crate::object::validation::internal::Internal;
 

@@ -3,18 +3,11 @@
 //!
 //! Nothing here routes what an Ingress says: that is the work of a controller that a cluster has to be given.
 
-use k8s_openapi::api::networking::v1::{
-    HTTPIngressPath, Ingress, IngressBackend, IngressClass, IngressClassParametersReference, IngressServiceBackend,
-    IngressSpec,
-};
+use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressClass, IngressClassParametersReference, IngressServiceBackend, IngressSpec};
 
 use crate::object::selector::names::check_subdomain;
-
 use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::names::{
-    check_dns_label, check_ip, check_path_segment, check_port, check_port_name, check_wildcard, parse_ip_sloppy,
-    prefixed_path,
-};
+use crate::object::validation::names::{check_dns_label, check_ip, check_path_segment, check_port, check_port_name, check_wildcard, parse_ip_sloppy, prefixed_path};
 
 const SPEC: Path = Path::new("spec");
 const PATH_TYPES: &[&str] = &["Exact", "ImplementationSpecific", "Prefix"];

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{LimitRange, LimitRangeItem};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::kinds::pod_template::container::{quantity_of, standard_name};
 use crate::object::quantity::Amount;
 use crate::object::resources::may_overcommit;
 use crate::object::selector::names::check_label_key;
-
-use super::container::{quantity_of, standard_name};
 use crate::object::validation::field::{Path, Problems};
 
 const SPEC: Path = Path::new("spec");

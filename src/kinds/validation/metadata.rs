@@ -7,11 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 
 use crate::kinds::facts;
 use crate::object::selector::names::{check_label_key, check_label_value};
-use crate::object::well_known::{FOREGROUND, KUBERNETES, ORPHAN};
-use crate::object::{Kind, Object};
-
 use crate::object::validation::field::{Json, Path, Problems, Shown};
 use crate::object::validation::names::check_dns_label;
+use crate::object::well_known::{FOREGROUND, KUBERNETES, ORPHAN};
+use crate::object::{Kind, Object};
 
 /// The most bytes that the annotations of an object may have.
 const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;

@@ -17,57 +17,40 @@
 //! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
 //! accepted as they are.
 
-use crate::object::status::Cause;
-use crate::object::{Kind, Object};
-
 use crate::apiserver::apiextensions::Version;
+use crate::kinds::core::pod::resize;
+use crate::kinds::pod_template::ephemeral;
 use crate::kinds::row;
-
+use crate::object::status::Cause;
+use crate::object::validation::field::Problems;
+use crate::object::validation::field;
+use crate::object::{Kind, Object};
 pub mod admission_policy;
-pub mod autoscaling;
 pub mod budget;
 pub mod conditions;
 pub mod config;
-pub mod container;
 pub mod cron_job;
 pub mod csi;
 pub mod diff;
-pub mod dns;
 pub mod endpoints;
-pub mod env;
-pub mod ephemeral;
 pub mod event;
-pub mod handler;
 pub mod ingress;
-pub mod job;
 pub mod limit_range;
 pub mod metadata;
 pub mod namespace;
 pub mod network_policy;
 pub mod node;
 pub mod pod;
-pub mod pod_resources;
-pub mod pod_update;
 pub mod rbac;
-pub mod resize;
 pub mod resource_quota;
-pub mod review;
 pub mod runtime_class;
-pub mod scheduling;
-pub mod security;
-pub mod service;
 pub mod sets;
-pub mod storage;
-pub mod volume;
+pub mod volumes;
 pub mod webhooks;
 pub mod workload;
 
 #[cfg(test)]
-mod refused;
-#[cfg(test)]
 mod tests;
-
-use crate::object::validation::field::{self, Problems};
 
 /// What is wrong with a new object; `custom` is what is known of its kind if a user has defined it.
 pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> {

@@ -4,7 +4,7 @@
 
 use k8s_openapi::api::core::v1::Namespace;
 
-use super::metadata::finalizer_name;
+use crate::kinds::validation::metadata::finalizer_name;
 use crate::object::validation::field::{Path, Problems};
 
 const FINALIZERS: Path = Path::new("spec").child("finalizers");

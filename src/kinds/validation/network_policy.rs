@@ -2,14 +2,12 @@
 
 use std::net::IpAddr;
 
-use k8s_openapi::api::networking::v1::{
-    IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
-};
+use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::container::PROTOCOLS;
-use super::metadata::label_selector;
+use crate::kinds::pod_template::container::PROTOCOLS;
+use crate::kinds::validation::metadata::label_selector;
 use crate::object::validation::field::{Json, Path, Problems};
 use crate::object::validation::names::{check_cidr, check_port, check_port_name, parse_cidr};
 

@@ -2,10 +2,9 @@
 
 use k8s_openapi::api::core::v1::{Node, NodeSpec};
 
+use crate::kinds::pod_template::container::quantity_of;
+use crate::kinds::pod_template::scheduling::TAINT_EFFECTS;
 use crate::object::selector::names::{check_label_key, check_label_value};
-
-use super::container::quantity_of;
-use super::scheduling::TAINT_EFFECTS;
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::internal::Internal;
 

@@ -6,15 +6,14 @@
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::kinds::pod_template::container::Around;
+use crate::kinds::pod_template::{container, dns, env, ephemeral, handler, resources as pod_resources, scheduling, security, volume};
+use crate::kinds::validation::metadata;
 use crate::object::Pod;
 use crate::object::pod::{Spec, assigned_node, is_sidecar};
 use crate::object::selector::names::{check_label_key, check_subdomain};
-
-use super::container::{self, Around};
-use super::{dns, env, ephemeral, handler, metadata, pod_resources, scheduling, security, volume};
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::check_dns_label;
-
 pub(super) const SPEC: Path = Path::new("spec");
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 

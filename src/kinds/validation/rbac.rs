@@ -1,17 +1,14 @@
 //! Roles and their bindings. Mirrors `pkg/apis/rbac/validation`.
 
-use k8s_openapi::api::rbac::v1::{
-    AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
-};
+use k8s_openapi::api::rbac::v1::{AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 
+use crate::kinds::validation::metadata::label_selector;
 use crate::object::selector::Selector;
 use crate::object::selector::names::check_subdomain;
-use crate::object::well_known::RBAC;
-
-use super::metadata::label_selector;
 use crate::object::validation::field::{Json, Literal, Path, Problems};
 use crate::object::validation::internal::Internal;
 use crate::object::validation::names::check_path_segment;
+use crate::object::well_known::RBAC;
 
 /// A Role: rules for objects in its namespace.
 pub fn role(problems: &mut Problems, role: &Role) {

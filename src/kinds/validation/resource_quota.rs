@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::kinds::pod_template::container::quantity_of;
 use crate::object::quota::claim::RESOURCES as OF_CLAIMS;
 use crate::object::quota::pod::RESOURCES as OF_PODS;
 use crate::object::resources::is_huge_page;
 use crate::object::selector::names::check_label_key;
-
-use super::container::quantity_of;
 use crate::object::validation::field::{Json, Literal, Path, Problems, Shown};
 use crate::object::validation::internal::Internal;
 

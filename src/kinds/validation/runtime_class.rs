@@ -3,10 +3,10 @@
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::api::node::v1::RuntimeClass;
 
-use super::{container, metadata, scheduling};
+use crate::kinds::pod_template::{container, scheduling};
+use crate::kinds::validation::metadata;
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::check_dns_label;
-
 /// Mirrors `ValidateRuntimeClass`.
 pub fn runtime_class(problems: &mut Problems, class: &RuntimeClass) {
     let handler = class.handler.as_str();

@@ -2,23 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::apps::v1::{
-    ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, StatefulSet, StatefulSetSpec,
-};
-use k8s_openapi::api::core::v1::{
-    PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, PodTemplateSpec, Volume,
-};
+use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, StatefulSet, StatefulSetSpec};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, PodTemplateSpec, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::kinds::validation::metadata;
+use crate::kinds::validation::volumes::claim_spec;
+use crate::kinds::validation::workload::{amount, int_or_percent, not_more_than_all, not_selected, pod_template, runs_forever, selector_text, template_body, template_metadata};
 use crate::object::selector::{Selector, is_empty};
-
-use super::metadata;
-use super::storage::claim_spec;
-use super::workload::{
-    amount, int_or_percent, not_more_than_all, not_selected, pod_template, runs_forever, selector_text, template_body,
-    template_metadata,
-};
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::internal::Internal;
 use crate::object::validation::names::check_dns_label;

@@ -3,16 +3,12 @@
 //!
 //! Left out: certificates, which nothing here looks at.
 
-use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhook, MutatingWebhookConfiguration, ServiceReference, ValidatingWebhookConfiguration,
-    WebhookClientConfig,
-};
+use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration, ServiceReference, ValidatingWebhookConfiguration, WebhookClientConfig};
 
 use crate::apiserver::admission::webhook::hook::{as_mutating, as_named};
+use crate::kinds::validation::admission_policy::{match_conditions, rule};
+use crate::kinds::validation::metadata::label_selector;
 use crate::object::selector::names::check_subdomain;
-
-use super::admission_policy::{match_conditions, rule};
-use super::metadata::label_selector;
 use crate::object::validation::field::{Json, Path, Problems};
 use crate::object::validation::names::{check_dns_1035_label, check_port};
 

@@ -1,22 +1,15 @@
 //! Deployments, ReplicaSets and ReplicationControllers. Mirrors `pkg/apis/apps/validation`, and of
 //! `pkg/apis/core/validation` what is about the last.
 
-use k8s_openapi::api::apps::v1::{
-    DaemonSet, DaemonSetStatus, Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, ReplicaSet,
-    ReplicaSetSpec, ReplicaSetStatus, StatefulSet, StatefulSetStatus,
-};
-use k8s_openapi::api::core::v1::{
-    PodTemplate, PodTemplateSpec, ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus,
-};
+use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus, Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, ReplicaSet, ReplicaSetSpec, ReplicaSetStatus, StatefulSet, StatefulSetStatus};
+use k8s_openapi::api::core::v1::{PodTemplate, PodTemplateSpec, ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::kinds::validation::{metadata, pod};
 use crate::object::selector::{Labels, Selector, is_empty};
-
-use super::{metadata, pod};
 use crate::object::validation::field::{Json, Path, Problems, Shown};
 use crate::object::validation::internal::Internal;
-
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
 

@@ -10,26 +10,22 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PodSpec, TopologySpreadConstraint,
-};
+use k8s_openapi::api::core::v1::{Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PodSpec, TopologySpreadConstraint};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+use crate::kinds::pod_template::volume_warnings;
+use crate::kinds::row::Known;
+use crate::kinds::row;
 use crate::object::quantity::Amount;
+use crate::object::validation::names::check_dns_label;
 use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 use crate::object::{Object, template};
 
 pub mod addresses;
 mod custom;
-pub mod definition;
 pub mod service;
 pub mod storage;
-mod volumes;
-
-use crate::kinds::row;
-use crate::kinds::row::Known;
-use crate::object::validation::names::check_dns_label;
 
 /// What is said of a new object.
 pub fn on_create(object: &Object) -> Vec<String> {
@@ -129,7 +125,7 @@ pub fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
     for (i, constraint) in spec.topology_spread_constraints.iter().flatten().enumerate() {
         of_constraint(told, &format!("{path}.topologySpreadConstraints[{i}]"), constraint);
     }
-    volumes::of_volumes(told, path, spec.volumes.as_deref().unwrap_or_default());
+    volume_warnings::of_volumes(told, path, spec.volumes.as_deref().unwrap_or_default());
     let aliases = spec.host_aliases.iter().flatten().map(|alias| alias.ip.as_str());
     doubled(aliases, |i, ip| told.push(format!("{path}.hostAliases[{i}].ip: duplicate ip {ip:?}")));
     let names: Vec<&str> = spec.image_pull_secrets.iter().flatten().map(|secret| secret.name.as_str()).collect();

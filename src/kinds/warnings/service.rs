@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Service;
 
-use super::addresses;
+use crate::kinds::warnings::addresses;
 
 /// How a Service was told to lead to Pods nearby, before it was told by the other.
 pub(super) const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";

@@ -3,13 +3,10 @@
 //! Mirrors `pkg/api/persistentvolume/util.go`, `pkg/api/persistentvolumeclaim/util.go`, `pkg/api/storage/util.go` and the
 //! strategy of CSIDrivers.
 
-use k8s_openapi::api::core::v1::{
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec,
-};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec};
 use k8s_openapi::api::storage::v1::{CSIDriver, CSIStorageCapacity, StorageClass};
 
-use super::{deprecated_label, fraction, of_term};
-
+use crate::kinds::warnings::{deprecated_label, fraction, of_term};
 const BETA_CLASS: (&str, &str) =
     ("volume.beta.kubernetes.io/storage-class", "deprecated since v1.8; use \"storageClassName\" attribute instead");
 const BETA_OPTIONS: (&str, &str) =

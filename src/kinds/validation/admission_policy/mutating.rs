@@ -1,14 +1,9 @@
 //! MutatingAdmissionPolicies and their bindings. Mirrors `validateMutatingAdmissionPolicySpec` and its like.
 
-use k8s_openapi::api::admissionregistration::v1::{
-    MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingSpec,
-    MutatingAdmissionPolicySpec, Mutation,
-};
+use k8s_openapi::api::admissionregistration::v1::{MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingSpec, MutatingAdmissionPolicySpec, Mutation};
 
-use super::{
-    Environment, Path, Problems, SPEC, binding_head, compiles, head, match_conditions, match_resources, variables,
-};
 use crate::apiserver::admission::policy::compiled::{APPLY_CONFIGURATION, JSON_PATCH, gives};
+use crate::kinds::validation::admission_policy::{Environment, Path, Problems, SPEC, binding_head, compiles, head, match_conditions, match_resources, variables};
 
 /// An object that is to go cannot be changed.
 const OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];

@@ -1,16 +1,12 @@
 //! HorizontalPodAutoscalers. Mirrors `pkg/apis/autoscaling/validation`.
 
-use k8s_openapi::api::autoscaling::v2::{
-    CrossVersionObjectReference, HPAScalingPolicy, HPAScalingRules, HorizontalPodAutoscaler, MetricIdentifier,
-    MetricSpec, MetricTarget,
-};
+use k8s_openapi::api::autoscaling::v2::{CrossVersionObjectReference, HPAScalingPolicy, HPAScalingRules, HorizontalPodAutoscaler, MetricIdentifier, MetricSpec, MetricTarget};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::container::resource_name;
+use crate::kinds::pod_template::container::resource_name;
 use crate::object::quantity::Amount;
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::{check_dns_label, check_path_segment};
-
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
 

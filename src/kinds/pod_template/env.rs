@@ -1,12 +1,9 @@
 //! Environment variables of a container, and the fields that they and downward API files may take. Mirrors
 //! `ValidateEnv`, `ValidateEnvFrom` and `validateObjectFieldSelector` of `pkg/apis/core/validation`.
 
-use k8s_openapi::api::core::v1::{
-    EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector,
-};
+use k8s_openapi::api::core::v1::{EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector};
 
 use crate::object::selector::names::{check_label_key, check_subdomain};
-
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::{check_config_key, check_dns_label, check_env_name};
 

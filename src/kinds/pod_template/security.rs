@@ -5,7 +5,7 @@
 
 use k8s_openapi::api::core::v1::{AppArmorProfile, PodSpec, SeccompProfile, SecurityContext, Sysctl};
 
-use super::container::descending_path;
+use crate::kinds::pod_template::container::descending_path;
 use crate::object::validation::field::{Literal, Path, Problems};
 use crate::object::validation::internal::Internal;
 

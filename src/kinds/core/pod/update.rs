@@ -1,11 +1,9 @@
 //! What may change in a Pod once it is there. Mirrors `ValidatePodUpdate` and `ValidatePodStatusUpdate`.
 
-use k8s_openapi::api::core::v1::{
-    Affinity, Container, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Toleration,
-};
+use k8s_openapi::api::core::v1::{Affinity, Container, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Toleration};
 
-use super::diff;
-use super::pod::{Owner, SPEC, pod_spec};
+use crate::kinds::validation::diff;
+use crate::kinds::validation::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
 use crate::object::pod::status::{ContainerStatus, PodStatus};
 use crate::object::pod::{could_restart_all, is_restarted};

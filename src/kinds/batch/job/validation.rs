@@ -2,24 +2,20 @@
 //!
 //! Left out: the checks of a Job's status.
 
-use k8s_openapi::api::batch::v1::{
-    Job, JobCondition, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule,
-};
+use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule};
 use k8s_openapi::api::core::v1::{Affinity, Container, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
-use crate::kinds::strategy::job::generated_labels;
+use crate::kinds::batch::job::selector::generated_labels;
+use crate::kinds::validation::metadata;
+use crate::kinds::validation::workload::{not_selected, selector_text, template_body};
 use crate::object::Accessor;
 use crate::object::selector::Selector;
 use crate::object::selector::names::check_label_key;
-
-use super::metadata;
-use super::workload::{not_selected, selector_text, template_body};
 use crate::object::validation::field::{Json, Path, Problems, Shown};
 use crate::object::validation::internal::Internal;
 use crate::object::validation::names::{check_dns_label, prefixed_path};
-
 const SPEC: Path = Path::new("spec");
 const TEMPLATE: &str = "template";
 /// How many Pods of an Indexed Job may be there at once, and how many may fail.

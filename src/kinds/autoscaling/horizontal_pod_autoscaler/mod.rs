@@ -4,7 +4,7 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use crate::kinds::printers::columns::{AGE, NAME, column};
 use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
-use crate::kinds::{defaults, printers, validation};
+use crate::kinds::{defaults, printers};
 
 /// What the server knows of HorizontalPodAutoscalers.
 pub const ROW: Row<HorizontalPodAutoscaler> = Row {
@@ -15,9 +15,9 @@ pub const ROW: Row<HorizontalPodAutoscaler> = Row {
         ..Strategy::DEFAULT
     },
     validation: Validation {
-        create: validation::autoscaling::autoscaler,
-        update: validation::autoscaling::autoscaler_update,
-        status: |problems, new, _| validation::autoscaling::autoscaler_status(problems, new),
+        create: validation::autoscaler,
+        update: validation::autoscaler_update,
+        status: |problems, new, _| validation::autoscaler_status(problems, new),
         ..Validation::DEFAULT
     },
     ..Row::new(Facts {

@@ -2,18 +2,16 @@
 //!
 //! Left out: the volume types of clouds and old storage systems; they count as one source each, unchecked.
 
-use k8s_openapi::api::core::v1::{
-    DownwardAPIVolumeFile, KeyToPath, ServiceAccountTokenProjection, Volume, VolumeProjection,
-};
+use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, ServiceAccountTokenProjection, Volume, VolumeProjection};
 
+use crate::kinds::pod_template::container::descending_path;
+use crate::kinds::pod_template::env;
+use crate::kinds::validation::volumes as storage;
 use crate::object::quantity::Amount;
 use crate::object::selector::names::check_subdomain;
-use crate::object::volume::name_of_made;
-
-use super::container::descending_path;
-use super::{env, storage};
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::check_dns_label;
+use crate::object::volume::name_of_made;
 
 const HOST_PATH_TYPES: &[&str] =
     &["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];

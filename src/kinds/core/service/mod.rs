@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Service;
 use crate::kinds::printers::cells;
 use crate::kinds::printers::columns::{AGE, NAME, column, wide};
 use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::{defaults, validation, warnings};
+use crate::kinds::{defaults, warnings};
 use crate::object::validation::names::check_dns_label;
 
 /// What the server knows of Services.
@@ -13,8 +13,8 @@ pub const ROW: Row<Service> = Row {
     defaults: Some(defaults::service_defaults),
     strategy: Strategy { status: spec_and_status!(), ..Strategy::DEFAULT },
     validation: Validation {
-        create: validation::service::service,
-        update: validation::service::service_update,
+        create: validation::service,
+        update: validation::service_update,
         ..Validation::DEFAULT
     },
     warnings: Warnings {

@@ -3,12 +3,12 @@
 
 use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
 
-use super::container::{self, Around};
-use super::diff;
-use super::pod::{Owner, SPEC, pod_spec, trimmed_image, unique};
-use crate::object::Pod;
-use crate::object::ephemeral;
+use crate::kinds::pod_template::container::Around;
+use crate::kinds::pod_template::container;
+use crate::kinds::validation::diff;
+use crate::kinds::validation::pod::{Owner, SPEC, pod_spec, trimmed_image, unique};
 use crate::object::validation::field::{Path, Problems};
+use crate::object::{Pod, ephemeral};
 
 const NOT_FOR_THEM: &str = "cannot be set for an Ephemeral Container";
 

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::{
-    Affinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration,
-    TopologySpreadConstraint, WeightedPodAffinityTerm,
-};
+use k8s_openapi::api::core::v1::{Affinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration, TopologySpreadConstraint, WeightedPodAffinityTerm};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+use crate::kinds::validation::metadata::label_selector;
 use crate::object::selector::names::{check_label_key, check_label_value, check_subdomain};
-
-use super::metadata::label_selector;
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::check_dns_label;
 

@@ -3,7 +3,6 @@
 use k8s_openapi::api::core::v1::{HostAlias, PodSpec};
 
 use crate::object::selector::names::check_subdomain;
-
 use crate::object::validation::field::{Json, Path, Problems};
 use crate::object::validation::names::{check_ip, check_search_domain};
 

@@ -4,7 +4,7 @@ use k8s_openapi::api::batch::v1::Job;
 
 use crate::kinds::printers::columns::{AGE, NAME, column, wide};
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::{defaults, printers, strategy, validation};
+use crate::kinds::{defaults, printers};
 use crate::object::time::Instant;
 
 /// What the server knows of Jobs.
@@ -16,7 +16,7 @@ pub const ROW: Row<Job> = Row {
         prepare_for_create: Some(prepare_for_create),
         ..Strategy::DEFAULT
     },
-    validation: Validation { create: validation::job::job, update: validation::job::job_update, ..Validation::DEFAULT },
+    validation: Validation { create: validation::job, update: validation::job_update, ..Validation::DEFAULT },
     warnings: Warnings { name_is_used_in: Some("Pod names and hostnames"), ..Warnings::DEFAULT },
     ..Row::new(Facts {
         orphans_by_default: true,
@@ -39,5 +39,5 @@ pub const ROW: Row<Job> = Row {
 
 fn prepare_for_create(job: &mut Job, _: Instant) {
     job.status = Some(Default::default());
-    strategy::job::generate_selector(job);
+    selector::generate_selector(job);
 }

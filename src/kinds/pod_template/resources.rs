@@ -2,10 +2,9 @@
 
 use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 
+use crate::kinds::pod_template::container::{any_resource_name, requirements_of};
 use crate::object::Pod;
 use crate::object::resources::{amounts, is_huge_page, is_pod_level, limits_of_containers, requests_of_containers};
-
-use super::container::{any_resource_name, requirements_of};
 use crate::object::validation::field::{Path, Problems};
 
 /// What a Pod can be given as a whole.

@@ -1,14 +1,12 @@
 //! Pods.
 
-use crate::object::Pod;
-
 use crate::kinds::printers::cells;
 use crate::kinds::printers::columns::{AGE, NAME, column, wide};
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::{defaults, strategy, validation, warnings};
+use crate::kinds::{defaults, validation, warnings};
+use crate::object::Pod;
 use crate::object::pod::qos_class;
-use crate::object::pod::status::PodCondition;
-use crate::object::pod::status::PodStatus;
+use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::time::Instant;
 
 /// What the server knows of Pods.
@@ -23,8 +21,8 @@ pub const ROW: Row<Pod> = Row {
     },
     validation: Validation {
         create: validation::pod::pod,
-        update: validation::pod_update::pod,
-        status: validation::pod_update::pod_status,
+        update: update::pod,
+        status: update::pod_status,
         ..Validation::DEFAULT
     },
     warnings: Warnings {
@@ -71,7 +69,7 @@ pub const ROW: Row<Pod> = Row {
 
 fn prepare_for_create(pod: &mut Pod, now: Instant) {
     pod.status = Some(new_pod_status(pod, now).into());
-    strategy::label_keys::merge_into_selectors(pod);
+    label_keys::merge_into_selectors(pod);
 }
 
 fn new_pod_status(pod: &Pod, now: Instant) -> PodStatus {
@@ -94,5 +92,5 @@ fn new_pod_status(pod: &Pod, now: Instant) -> PodStatus {
 
 fn prepare_for_status_update(new: &mut Pod, old: &Pod, _: Instant) {
     new.metadata.owner_references.clone_from(&old.metadata.owner_references);
-    strategy::pod_status::keep_what_is_left_out(new, old);
+    status::keep_what_is_left_out(new, old);
 }

@@ -6,22 +6,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate,
-    PersistentVolumeSpec, TopologySelectorLabelRequirement, TopologySelectorTerm,
-};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate, PersistentVolumeSpec, TopologySelectorLabelRequirement, TopologySelectorTerm};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::kinds::pod_template::scheduling::node_selector;
+use crate::kinds::validation::metadata::label_selector;
+use crate::kinds::validation::{diff, metadata};
 use crate::object::quantity::Amount;
 use crate::object::selector::names::{check_label_key, check_subdomain};
-use crate::object::volume::phase_of;
-
-use super::diff;
-use super::metadata::{self, label_selector};
-use super::scheduling::node_selector;
 use crate::object::validation::field::{Json, Path, Problems, Shown};
+use crate::object::volume::phase_of;
 
 const SPEC: Path = Path::new("spec");
 const ACCESS_MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];

@@ -5,7 +5,7 @@
 
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
 
-use super::storage::of_claim_spec;
+use crate::kinds::warnings::storage::of_claim_spec;
 
 /// Where a file is put, and what it comes from, if the volume has more than one source.
 struct File {

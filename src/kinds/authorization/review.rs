@@ -1,17 +1,13 @@
 //! Reviews: a question must be about one thing, and carry nothing that has no meaning in a question. Mirrors
 //! `pkg/apis/authorization/validation`.
 
-use k8s_openapi::api::authorization::v1::{
-    FieldSelectorAttributes, LabelSelectorAttributes, LocalSubjectAccessReview, NonResourceAttributes,
-    ResourceAttributes, SelfSubjectAccessReview, SubjectAccessReview, SubjectAccessReviewSpec,
-};
+use k8s_openapi::api::authorization::v1::{FieldSelectorAttributes, LabelSelectorAttributes, LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview, SubjectAccessReview, SubjectAccessReviewSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::metadata::{label_requirement, requirement_values};
+use crate::kinds::validation::metadata::{label_requirement, requirement_values};
 use crate::object::status::Cause;
 use crate::object::validation::field::{Literal, Path, Problems, Shown};
 use crate::object::validation::internal::Internal;
-
 const SPEC: Path = Path::new("spec");
 const RESOURCE: Path = SPEC.child("resourceAttributes");
 const URL: Path = SPEC.child("nonResourceAttributes");

@@ -7,12 +7,10 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use serde_json::json;
 
+use crate::kinds::pod_template::container::PROTOCOLS;
+use crate::kinds::pod_template::handler::port_or_name;
+use crate::kinds::validation::{endpoints, metadata};
 use crate::object::selector::names::{check_label_key, check_subdomain};
-
-use super::container::PROTOCOLS;
-use super::endpoints;
-use super::handler::port_or_name;
-use super::metadata;
 use crate::object::validation::field::{Json, Path, Problems};
 use crate::object::validation::internal::Internal;
 use crate::object::validation::names::{check_cidr, check_dns_label, check_ip, check_port};

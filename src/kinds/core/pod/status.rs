@@ -3,7 +3,6 @@
 
 use crate::object::Pod;
 use crate::object::pod::status::{PodCondition, PodStatus};
-
 /// Puts it back. Most writers leave nothing out, and the status that they sent stays shared.
 pub fn keep_what_is_left_out(new: &mut Pod, old: &Pod) {
     let Some(before) = old.status.as_deref() else { return };

@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, ContainerRestartRule, ResourceRequirements, VolumeDevice, VolumeMount,
-};
+use k8s_openapi::api::core::v1::{Container, ContainerPort, ContainerRestartRule, ResourceRequirements, VolumeDevice, VolumeMount};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
+use crate::kinds::pod_template::{env, security};
 use crate::object::quantity::Amount;
 use crate::object::resources::{is_extended, is_huge_page, is_native, may_overcommit};
 use crate::object::selector::names::check_label_key;
-
-use super::{env, security};
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::{check_dns_label, check_port, check_port_name};
 
