@@ -13,7 +13,7 @@ use super::admission::webhook::waiting;
 use super::admission::{self, Attributes};
 use super::request::{Body, DeleteOptions, Propagation, Response};
 use super::{ApiServer, Handling, Outcome, strategy};
-use crate::kinds::validation::config::is_system_priority_class;
+use crate::kinds::scheduling::priority_class::is_system_priority_class;
 
 impl ApiServer {
     pub(super) fn delete(&mut self, handling: &mut Handling) -> Outcome {

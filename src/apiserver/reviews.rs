@@ -6,7 +6,7 @@
 //! sends the others, about whoever types it.
 //!
 //! A review passes the stages of any creation up to the store: it is authorized (everybody may ask about themselves, see
-//! `system:basic-user`), decoded, admitted by webhooks, and validated ([`crate::kinds::validation::review`]). Policies have no say.
+//! `system:basic-user`), decoded, admitted by webhooks, and validated ([`crate::kinds::authorization::review`]). Policies have no say.
 //!
 //! - [`access`]: what is asked about, as the authorizers see it. [`selectors`]: that it is about some objects only.
 //!
@@ -34,7 +34,7 @@ use crate::object::{Object, Status};
 use super::authentication::{Bearer, said_of};
 use super::request::{Response, User};
 use super::{ApiServer, Handling, Outcome, create, managed_fields};
-use crate::kinds::validation::review as validation;
+use crate::kinds::authorization::review as validation;
 use access::Access;
 
 pub mod access;

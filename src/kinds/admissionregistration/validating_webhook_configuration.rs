@@ -1,22 +1,26 @@
 //! ValidatingWebhookConfigurations.
 
-use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, ValidatingWebhookConfiguration};
 
+use crate::apiserver::admission::webhook::hook::as_mutating;
+use crate::kinds::admissionregistration::webhooks;
+use crate::kinds::admissionregistration::webhooks::{webhook_defaults, webhooks};
 use crate::kinds::printers::columns::{AGE, NAME, integer};
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::kinds::{defaults, printers, validation, warnings};
+use crate::kinds::warnings;
 use crate::object::Accessor;
+use crate::object::validation::field::Problems;
 
 /// What the server knows of ValidatingWebhookConfigurations.
 pub const ROW: Row<ValidatingWebhookConfiguration> = Row {
-    defaults: Some(defaults::admission::validating_webhooks),
+    defaults: Some(defaults),
     strategy: Strategy {
         generation: Generation::Counted(|new, old| new.webhooks != old.webhooks),
         ..Strategy::DEFAULT
     },
     validation: Validation {
-        create: validation::webhooks::validating,
-        update: |problems, new, _| validation::webhooks::validating(problems, new),
+        create: validate,
+        update: |problems, new, _| validate(problems, new),
         ..Validation::DEFAULT
     },
     warnings: Warnings {
@@ -26,7 +30,20 @@ pub const ROW: Row<ValidatingWebhookConfiguration> = Row {
     ..Row::new(Facts {
         unconditional_update: false,
         any_finalizers: true,
-        table: Table { columns: &[NAME, integer("Webhooks"), AGE], cells: printers::admission::webhooks_cells },
+        table: Table { columns: &[NAME, integer("Webhooks"), AGE], cells: webhooks::webhooks_cells },
         ..Facts::new("/registry/validatingwebhookconfigurations/", 17)
     })
 };
+
+/// Webhooks that may only refuse.
+fn defaults(of: &mut ValidatingWebhookConfiguration) {
+    for hook in of.webhooks.iter_mut().flatten() {
+        webhook_defaults!(hook);
+    }
+}
+
+/// Webhooks that may only refuse.
+fn validate(problems: &mut Problems, of: &ValidatingWebhookConfiguration) {
+    let all: Vec<MutatingWebhook> = of.webhooks.iter().flatten().map(as_mutating).collect();
+    webhooks(problems, &all);
+}

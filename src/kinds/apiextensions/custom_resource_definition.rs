@@ -1,12 +1,12 @@
-//! CustomResourceDefinitions: see [`crate::apiserver::apiextensions`] for what comes of them.
+//! CustomResourceDefinitions: `crate::apiserver::apiextensions` has what comes of them.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use crate::apiserver::apiextensions::definition;
+use crate::kinds::apiextensions::formats;
 use crate::kinds::printers::cells::name;
 use crate::kinds::printers::columns::{NAME, always};
 use crate::kinds::printers::fields::text;
-use crate::kinds::apiextensions::formats;
 use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
 use crate::object::time::Instant;
 

@@ -3,7 +3,10 @@
 //! Mirrors the strategy of CustomResourceDefinitions, with `GetUnrecognizedFormats` and `SchemaHas`, in
 //! `apiextensions-apiserver`. That one goes through its maps in any order; here it is that of their keys.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool, JSONSchemaPropsOrStringArray};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+    JSONSchemaPropsOrStringArray,
+};
 
 /// What a text may be, without the dashes of the name, as `supportedVersionedFormats` lists it.
 #[rustfmt::skip]

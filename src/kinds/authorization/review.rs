@@ -1,7 +1,10 @@
 //! Reviews: a question must be about one thing, and carry nothing that has no meaning in a question. Mirrors
 //! `pkg/apis/authorization/validation`.
 
-use k8s_openapi::api::authorization::v1::{FieldSelectorAttributes, LabelSelectorAttributes, LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview, SubjectAccessReview, SubjectAccessReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    FieldSelectorAttributes, LabelSelectorAttributes, LocalSubjectAccessReview, NonResourceAttributes,
+    ResourceAttributes, SelfSubjectAccessReview, SubjectAccessReview, SubjectAccessReviewSpec,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::kinds::validation::metadata::{label_requirement, requirement_values};

@@ -1,20 +1,21 @@
-//! Leases.
+//! Leases. Mirrors `pkg/apis/coordination/validation`.
 
-use k8s_openapi::api::coordination::v1::Lease;
+use std::sync::Arc;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 
 use crate::kinds::printers::cells::{created, name};
 use crate::kinds::printers::columns::{AGE, NAME, column};
 use crate::kinds::printers::fields::text;
-use crate::kinds::pod_template::disabled;
 use crate::kinds::row::{Facts, Row, Strategy, Table, Validation};
-use crate::kinds::{validation};
+use crate::object::validation::field::{Path, Problems};
 
 /// What the server knows of Leases.
 pub const ROW: Row<Lease> = Row {
-    strategy: Strategy { drop_disabled: Some(disabled::drop_from_lease), ..Strategy::DEFAULT },
+    strategy: Strategy { drop_disabled: Some(drop_disabled), ..Strategy::DEFAULT },
     validation: Validation {
-        create: validation::config::lease,
-        update: |problems, new, _| validation::config::lease(problems, new),
+        create: validate,
+        update: |problems, new, _| validate(problems, new),
         ..Validation::DEFAULT
     },
     ..Row::new(Facts {
@@ -28,3 +29,25 @@ pub const ROW: Row<Lease> = Row {
         ..Facts::new("/registry/leases/", 13)
     })
 };
+
+/// Mirrors `ValidateLeaseSpec`.
+fn validate(problems: &mut Problems, lease: &Lease) {
+    let Some(spec) = &lease.spec else { return };
+    let path = Path::new("spec");
+    if let Some(seconds) = spec.lease_duration_seconds.filter(|seconds| *seconds <= 0) {
+        problems.invalid(&path.child("leaseDurationSeconds"), seconds, "must be greater than 0");
+    }
+    problems.not_negative(&path.child("leaseTransitions"), spec.lease_transitions.unwrap_or(0));
+}
+
+/// Takes them out of a Lease.
+fn drop_disabled(lease: &mut Arc<Lease>) {
+    // A Lease is written every few seconds, and not copied for nothing.
+    let elects = |spec: &LeaseSpec| spec.strategy.is_some() || spec.preferred_holder.is_some();
+    if !lease.spec.as_ref().is_some_and(elects) {
+        return;
+    }
+    if let Some(spec) = &mut Arc::make_mut(lease).spec {
+        (spec.strategy, spec.preferred_holder) = (None, None);
+    }
+}

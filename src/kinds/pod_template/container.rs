@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{Container, ContainerPort, ContainerRestartRule, ResourceRequirements, VolumeDevice, VolumeMount};
+use k8s_openapi::api::core::v1::{
+    Container, ContainerPort, ContainerRestartRule, ResourceRequirements, VolumeDevice, VolumeMount,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::kinds::pod_template::{env, security};
@@ -12,7 +14,8 @@ use crate::object::selector::names::check_label_key;
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::{check_dns_label, check_port, check_port_name};
 
-pub(super) const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
+/// What goes through a port.
+pub const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 const RESTART_POLICIES: &[&str] = &["Always", "Never", "OnFailure"];
 const RESTART_ACTIONS: &[&str] = &["Restart", "RestartAllContainers"];
 /// How many rules of when to start again a container may have, and how many exit codes one of them.
@@ -276,7 +279,7 @@ fn volume_devices(problems: &mut Problems, list: &Path, container: &Container, a
 }
 
 /// A path that stays inside of where it starts. Mirrors `validateLocalDescendingPath`.
-pub(super) fn descending_path(problems: &mut Problems, path: &Path, text: &str) {
+pub fn descending_path(problems: &mut Problems, path: &Path, text: &str) {
     if text.starts_with('/') {
         problems.invalid(path, text, "must be a relative path");
     }
@@ -286,12 +289,12 @@ pub(super) fn descending_path(problems: &mut Problems, path: &Path, text: &str) 
 }
 
 /// Mirrors `ValidateContainerResourceRequirements`.
-pub(super) fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequirements) {
+pub fn resources(problems: &mut Problems, path: &Path, requirements: &ResourceRequirements) {
     requirements_of(problems, path, requirements, resource_name);
 }
 
 /// What a container or a Pod asks for; `name_of` says which resources it can ask for.
-pub(super) fn requirements_of(
+pub fn requirements_of(
     problems: &mut Problems,
     path: &Path,
     requirements: &ResourceRequirements,
@@ -345,7 +348,7 @@ fn whole_pages(problems: &mut Problems, path: &Path, name: &str, quantity: &Quan
 }
 
 /// Mirrors `validateContainerResourceName`.
-pub(super) fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
+pub fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
     if standard_name(name) {
         return;
     }
@@ -358,7 +361,7 @@ pub(super) fn resource_name(problems: &mut Problems, path: &Path, name: &str) {
 }
 
 /// Mirrors `validateResourceName`.
-pub(super) fn any_resource_name(problems: &mut Problems, path: &Path, name: &str) {
+pub fn any_resource_name(problems: &mut Problems, path: &Path, name: &str) {
     let wrong = check_label_key(name);
     if !wrong.is_empty() {
         problems.all_invalid(path, name, wrong);
@@ -368,12 +371,12 @@ pub(super) fn any_resource_name(problems: &mut Problems, path: &Path, name: &str
 }
 
 /// Resources that every container may ask for.
-pub(super) fn standard_name(name: &str) -> bool {
+pub fn standard_name(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
 }
 
 /// An amount of a resource: not negative, and whole where it cannot be shared out.
-pub(super) fn quantity_of(problems: &mut Problems, path: &Path, name: &str, quantity: &Quantity) {
+pub fn quantity_of(problems: &mut Problems, path: &Path, name: &str, quantity: &Quantity) {
     let amount = Amount::of(quantity);
     if amount.is_negative() {
         problems.invalid(path, amount.to_string().as_str(), "must be greater than or equal to 0");

@@ -6,22 +6,9 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{Lifecycle, PodSpec};
 
 use crate::object::{Object, template};
-
-/// Takes them out of a Lease.
-pub fn drop_from_lease(lease: &mut Arc<Lease>) {
-    // A Lease is written every few seconds, and not copied for nothing.
-    let elects = |spec: &LeaseSpec| spec.strategy.is_some() || spec.preferred_holder.is_some();
-    if !lease.spec.as_ref().is_some_and(elects) {
-        return;
-    }
-    if let Some(spec) = &mut Arc::make_mut(lease).spec {
-        (spec.strategy, spec.preferred_holder) = (None, None);
-    }
-}
 
 /// Takes them out of a Pod, or of the template of whatever makes Pods.
 pub fn drop_from_pods(object: &mut Object) {

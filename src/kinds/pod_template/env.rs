@@ -1,7 +1,9 @@
 //! Environment variables of a container, and the fields that they and downward API files may take. Mirrors
 //! `ValidateEnv`, `ValidateEnvFrom` and `validateObjectFieldSelector` of `pkg/apis/core/validation`.
 
-use k8s_openapi::api::core::v1::{EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector};
+use k8s_openapi::api::core::v1::{
+    EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector,
+};
 
 use crate::object::selector::names::{check_label_key, check_subdomain};
 use crate::object::validation::field::{Path, Problems};
@@ -20,7 +22,7 @@ const ENV_FIELDS: &[&str] = &[
     "status.podIPs",
 ];
 /// Fields of a Pod that a file may take its text from.
-pub(super) const FILE_FIELDS: &[&str] =
+pub const FILE_FIELDS: &[&str] =
     &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 /// Fields of a Pod that have a name outside of it, but are not for its containers.
 const OTHER_FIELDS: &[&str] = &["spec.restartPolicy", "spec.schedulerName", "status.phase"];
@@ -142,7 +144,7 @@ fn file_ref(problems: &mut Problems, path: &Path, selector: &FileKeySelector) {
 }
 
 /// Files are read in what the Pod's own containers have written. Mirrors `validateFileKeyRefVolumes`.
-pub(super) fn file_volumes(problems: &mut Problems, path: &Path, spec: &PodSpec) {
+pub fn file_volumes(problems: &mut Problems, path: &Path, spec: &PodSpec) {
     let volume_of = |name: &str| spec.volumes.iter().flatten().find(|volume| volume.name == name);
     let inits = spec.init_containers.as_deref().unwrap_or_default();
     for (list, containers) in [("initContainers", inits), ("containers", &spec.containers)] {
@@ -171,7 +173,7 @@ pub(super) fn file_volumes(problems: &mut Problems, path: &Path, spec: &PodSpec)
 }
 
 /// A field of the Pod itself; `known` are those that may be had here. Mirrors `validateObjectFieldSelector`.
-pub(super) fn field_ref(problems: &mut Problems, path: &Path, selector: &ObjectFieldSelector, known: &[&str]) {
+pub fn field_ref(problems: &mut Problems, path: &Path, selector: &ObjectFieldSelector, known: &[&str]) {
     let (at, field) = (path.child("fieldPath"), selector.field_path.as_str());
     if field.is_empty() {
         return problems.required(&at, "");
@@ -199,7 +201,7 @@ pub(super) fn field_ref(problems: &mut Problems, path: &Path, selector: &ObjectF
 }
 
 /// An amount that a container has. Mirrors `validateContainerResourceFieldSelector`.
-pub(super) fn resource_ref(problems: &mut Problems, path: &Path, selector: &ResourceFieldSelector, in_file: bool) {
+pub fn resource_ref(problems: &mut Problems, path: &Path, selector: &ResourceFieldSelector, in_file: bool) {
     let name = selector.resource.as_str();
     if in_file && selector.container_name.as_deref().unwrap_or_default().is_empty() {
         problems.required(&path.child("containerName"), "");

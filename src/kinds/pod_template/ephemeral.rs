@@ -3,10 +3,10 @@
 
 use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
 
-use crate::kinds::pod_template::container::Around;
 use crate::kinds::pod_template::container;
+use crate::kinds::pod_template::container::Around;
+use crate::kinds::pod_template::spec::{Owner, SPEC, pod_spec, trimmed_image, unique};
 use crate::kinds::validation::diff;
-use crate::kinds::validation::pod::{Owner, SPEC, pod_spec, trimmed_image, unique};
 use crate::object::validation::field::{Path, Problems};
 use crate::object::{Pod, ephemeral};
 

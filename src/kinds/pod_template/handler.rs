@@ -1,7 +1,9 @@
 //! Probes and lifecycle hooks: what they call, and how often. Mirrors `validateProbe`, `validateLifecycle` and
 //! `validateHandler` of `pkg/apis/core/validation`.
 
-use k8s_openapi::api::core::v1::{Container, ExecAction, GRPCAction, HTTPGetAction, LifecycleHandler, Probe, SleepAction, TCPSocketAction};
+use k8s_openapi::api::core::v1::{
+    Container, ExecAction, GRPCAction, HTTPGetAction, LifecycleHandler, Probe, SleepAction, TCPSocketAction,
+};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::validation::field::{Path, Problems};
@@ -148,7 +150,7 @@ fn http_get(problems: &mut Problems, path: &Path, get: &HTTPGetAction) {
 }
 
 /// A port by number or by name. Mirrors `ValidatePortNumOrName`.
-pub(super) fn port_or_name(problems: &mut Problems, path: &Path, port: &IntOrString) {
+pub fn port_or_name(problems: &mut Problems, path: &Path, port: &IntOrString) {
     match port {
         IntOrString::Int(number) => {
             if let Some(why) = check_port(*number) {

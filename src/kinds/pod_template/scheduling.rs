@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::{Affinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration, TopologySpreadConstraint, WeightedPodAffinityTerm};
+use k8s_openapi::api::core::v1::{
+    Affinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration,
+    TopologySpreadConstraint, WeightedPodAffinityTerm,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::kinds::validation::metadata::label_selector;
@@ -10,7 +13,8 @@ use crate::object::selector::names::{check_label_key, check_label_value, check_s
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::check_dns_label;
 
-pub(super) const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+/// What a taint does to Pods.
+pub const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const TOPOLOGY_KEY: &str = "topologyKey";
 /// Whether a node's affinity or taints count in a spread.
 const NODE_POLICIES: &[&str] = &["Honor", "Ignore"];

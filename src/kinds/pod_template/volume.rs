@@ -2,11 +2,13 @@
 //!
 //! Left out: the volume types of clouds and old storage systems; they count as one source each, unchecked.
 
-use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, ServiceAccountTokenProjection, Volume, VolumeProjection};
+use k8s_openapi::api::core::v1::{
+    DownwardAPIVolumeFile, KeyToPath, ServiceAccountTokenProjection, Volume, VolumeProjection,
+};
 
+use crate::kinds::core::persistent_volume_claim;
 use crate::kinds::pod_template::container::descending_path;
 use crate::kinds::pod_template::env;
-use crate::kinds::validation::volumes as storage;
 use crate::object::quantity::Amount;
 use crate::object::selector::names::check_subdomain;
 use crate::object::validation::field::{Path, Problems};
@@ -143,7 +145,7 @@ fn known_source(problems: &mut Problems, path: &Path, name: &str, volume: &Volum
         let path = path.child("volumeClaimTemplate");
         match &source.volume_claim_template {
             None => problems.required(&path, ""),
-            Some(template) => storage::claim_template(problems, &path, template),
+            Some(template) => persistent_volume_claim::validate_template(problems, &path, template),
         }
     }
     if let Some(source) = volume.projected.as_ref().filter(|_| name == "projected") {

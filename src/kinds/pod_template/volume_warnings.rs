@@ -5,7 +5,7 @@
 
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
 
-use crate::kinds::warnings::storage::of_claim_spec;
+use crate::kinds::core::persistent_volume_claim;
 
 /// Where a file is put, and what it comes from, if the volume has more than one source.
 struct File {
@@ -13,13 +13,14 @@ struct File {
     source: String,
 }
 
-pub(super) fn of_volumes(told: &mut Vec<String>, path: &str, volumes: &[Volume]) {
+/// What is said of the volumes of a Pod.
+pub fn of_volumes(told: &mut Vec<String>, path: &str, volumes: &[Volume]) {
     for (i, volume) in volumes.iter().enumerate() {
         let path = format!("{path}.volumes[{i}]");
         told.extend(removed(volume).map(|(plugin, since)| format!("{path}.{plugin}: {since}")));
         let template = volume.ephemeral.as_ref().and_then(|ephemeral| ephemeral.volume_claim_template.as_ref());
         let path = format!("{path}.ephemeral.volumeClaimTemplate.spec");
-        template.iter().for_each(|template| of_claim_spec(told, &path, &template.spec));
+        template.iter().for_each(|template| persistent_volume_claim::warn_of_spec(told, &path, &template.spec));
     }
     for volume in volumes {
         let config_map = volume.config_map.as_ref();
@@ -45,7 +46,7 @@ pub(super) fn of_volumes(told: &mut Vec<String>, path: &str, volumes: &[Volume])
 }
 
 /// Since when no kubelet has a plugin any more.
-pub(super) fn since(plugin: &str) -> Option<&'static str> {
+pub fn since(plugin: &str) -> Option<&'static str> {
     Some(match plugin {
         "photonPersistentDisk" => "deprecated in v1.11, non-functional in v1.16+",
         "gitRepo" => "deprecated in v1.11, and disabled by default in v1.33+",

@@ -2,53 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::fields::{at, list, or_none, text, text_or_none};
-
-/// So many hosts are shown, then their number.
-const HOSTS_MAX: usize = 3;
-
-/// The cells of an Ingress.
-pub fn cells(ingress: &Value, now: Timestamp) -> Vec<Value> {
-    let tls = !list(ingress, "spec.tls").is_empty();
-    cells![
-        name(ingress),
-        text_or_none(ingress, "spec.ingressClassName"),
-        hosts(list(ingress, "spec.rules")),
-        address(ingress),
-        if tls { "80, 443" } else { "80" },
-        created(ingress, now),
-    ]
-}
-
-/// The cells of an IngressClass.
-pub fn class_cells(class: &Value, now: Timestamp) -> Vec<Value> {
-    let [kind, group, to] = ["kind", "apiGroup", "name"].map(|part| text(class, &format!("spec.parameters.{part}")));
-    let kind = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
-    let parameters = if to.is_empty() { String::new() } else { format!("{kind}/{to}") };
-    let controller = text(class, "spec.controller");
-    let marks = at(class, "metadata.annotations").get("ingressclass.kubernetes.io/is-default-class");
-    let default = if marks.is_some_and(|value| value == "true") { " (default)" } else { "" };
-    cells![name(class) + default, controller, or_none(&parameters), created(class, now)]
-}
-
-/// Mirrors `formatHosts`.
-/// Rules without a host count among those that are not shown. Mirrors `formatHosts`.
-fn hosts(rules: &[Value]) -> String {
-    let named = rules.iter().enumerate().filter(|(_, rule)| !text(rule, "host").is_empty());
-    let shown: Vec<(usize, &str)> = named.map(|(i, rule)| (i, text(rule, "host"))).take(HOSTS_MAX).collect();
-    let list = shown.iter().map(|(_, host)| *host).collect::<Vec<_>>().join(",");
-    match shown.last() {
-        None => "*".to_owned(),
-        Some((last, _)) if shown.len() == HOSTS_MAX && last + 1 < rules.len() => {
-            format!("{list} + {} more...", rules.len() - HOSTS_MAX)
-        }
-        Some(_) => list,
-    }
-}
+use crate::kinds::printers::fields::{list, text};
 
 /// Where a controller says that it listens.
 pub fn address(ingress: &Value) -> String {
@@ -75,21 +31,4 @@ pub fn service_of(backend: &Value) -> String {
         port => port.to_owned(),
     };
     if name.is_empty() { String::new() } else { format!("{name}:{port}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn three_hosts_are_shown_and_each_address_once() {
-        let rules = |hosts: &[&str]| hosts.iter().map(|host| json!({"host": host})).collect::<Vec<_>>();
-        assert_eq!(hosts(&rules(&["", ""])), "*");
-        assert_eq!(hosts(&rules(&["", "a", "b", "c"])), "a,b,c");
-        assert_eq!(hosts(&rules(&["a", "b", "c", ""])), "a,b,c + 1 more...");
-        let at = json!([{"ip": "10.0.0.2"}, {"hostname": "a.b"}, {"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {}]);
-        assert_eq!(address(&json!({"status": {"loadBalancer": {"ingress": at}}})), "10.0.0.1,10.0.0.2,a.b");
-    }
 }

@@ -17,7 +17,6 @@ macro_rules! cells {
     ($($cell:expr),* $(,)?) => { vec![$(serde_json::Value::from($cell)),*] };
 }
 
-pub mod admission;
 pub mod cells;
 pub mod columns;
 pub mod duration;

@@ -16,7 +16,6 @@ use crate::object::pod::Spec;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Pod};
 
-
 /// Whether a kind has a `status` subresource. Of a kind that a user defines, its definition says so.
 pub fn has_status(kind: Kind) -> bool {
     row(kind).is_none_or(|row| row.has_status())
@@ -70,7 +69,7 @@ pub fn prepare_for_status_update(new: &mut Object, old: &Object, now: Instant) {
 }
 
 /// Nobody stores fields behind gates that are off.
-pub(super) fn drop_disabled(object: &mut Object) {
+pub fn drop_disabled(object: &mut Object) {
     if let Some(row) = row(object.kind()) {
         row.drop_disabled(object);
     }

@@ -45,7 +45,7 @@ pub fn validate_create(problems: &mut Problems, object: &Object) {
 }
 
 /// What is wrong with `name` as the name of an object of this kind. A prefix may end in a dash: `generateName`.
-pub fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
+fn check_object_name(kind: Kind, name: &str, prefix: bool) -> Vec<String> {
     let masked;
     let name = if prefix && name.len() > 1 && name.ends_with('-') {
         masked = format!("{}a", &name[..name.len() - 1]);

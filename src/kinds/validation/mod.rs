@@ -18,39 +18,24 @@
 //! accepted as they are.
 
 use crate::apiserver::apiextensions::Version;
+use crate::kinds::core::namespace;
 use crate::kinds::core::pod::resize;
 use crate::kinds::pod_template::ephemeral;
 use crate::kinds::row;
 use crate::object::status::Cause;
-use crate::object::validation::field::Problems;
 use crate::object::validation::field;
+use crate::object::validation::field::Problems;
 use crate::object::{Kind, Object};
-pub mod admission_policy;
-pub mod budget;
+pub mod addresses;
 pub mod conditions;
-pub mod config;
-pub mod cron_job;
-pub mod csi;
+pub mod counts;
+pub mod data;
 pub mod diff;
-pub mod endpoints;
-pub mod event;
-pub mod ingress;
-pub mod limit_range;
 pub mod metadata;
-pub mod namespace;
-pub mod network_policy;
-pub mod node;
-pub mod pod;
-pub mod rbac;
-pub mod resource_quota;
-pub mod runtime_class;
-pub mod sets;
 pub mod volumes;
-pub mod webhooks;
-pub mod workload;
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 /// What is wrong with a new object; `custom` is what is known of its kind if a user has defined it.
 pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> {
@@ -129,7 +114,7 @@ pub fn validate_finalize(new: &Object, old: &Object) -> Vec<Cause> {
     let mut problems = Problems::default();
     metadata::validate_update(&mut problems, new, old);
     if let Object::Namespace(new) = new {
-        namespace::finalized(&mut problems, new);
+        namespace::validate_finalize(&mut problems, new);
     }
     problems.0
 }

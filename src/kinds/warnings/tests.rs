@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
-use super::service::TOPOLOGY_HINTS;
-use super::*;
+use crate::kinds::core::service::TOPOLOGY_HINTS;
+use crate::kinds::warnings::*;
 use crate::object::Kind;
 
 fn told(kind: Kind, object: Value) -> Vec<String> {

@@ -1,6 +1,9 @@
 //! HorizontalPodAutoscalers. Mirrors `pkg/apis/autoscaling/validation`.
 
-use k8s_openapi::api::autoscaling::v2::{CrossVersionObjectReference, HPAScalingPolicy, HPAScalingRules, HorizontalPodAutoscaler, MetricIdentifier, MetricSpec, MetricTarget};
+use k8s_openapi::api::autoscaling::v2::{
+    CrossVersionObjectReference, HPAScalingPolicy, HPAScalingRules, HorizontalPodAutoscaler, MetricIdentifier,
+    MetricSpec, MetricTarget,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::kinds::pod_template::container::resource_name;
@@ -9,7 +12,6 @@ use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::{check_dns_label, check_path_segment};
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
-
 const NO_RESOURCE: &str = "must specify a resource name";
 /// The sources that a metric may name.
 const SOURCES: &[&str] = &["ContainerResource", "External", "Object", "Pods", "Resource"];

@@ -2,31 +2,39 @@
 //!
 //! Left out: the checks of a Job's status.
 
-use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule};
+use k8s_openapi::api::batch::v1::{
+    Job, JobCondition, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule,
+};
 use k8s_openapi::api::core::v1::{Affinity, Container, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::kinds::batch::job::selector::generated_labels;
+use crate::kinds::pod_template::template::{not_selected, selector_text, template_body};
 use crate::kinds::validation::metadata;
-use crate::kinds::validation::workload::{not_selected, selector_text, template_body};
 use crate::object::Accessor;
 use crate::object::selector::Selector;
 use crate::object::selector::names::check_label_key;
 use crate::object::validation::field::{Json, Path, Problems, Shown};
 use crate::object::validation::internal::Internal;
 use crate::object::validation::names::{check_dns_label, prefixed_path};
+
 const SPEC: Path = Path::new("spec");
 const TEMPLATE: &str = "template";
+
 /// How many Pods of an Indexed Job may be there at once, and how many may fail.
 const INDEXES_MAX: i32 = 100_000;
+
 /// The same of a Job with more indexes than that, each of which may fail some times.
 const INDEXES_MAX_OF_MANY: i32 = 10_000;
+
 /// The most rules that say how the failure of a Pod counts.
 const FAILURE_RULES_MAX: usize = 20;
+
 /// The most exit codes that one of them may name.
 const EXIT_CODES_MAX: usize = 255;
 const NOT_INDEXED: &str = "requires indexed completion mode";
+
 /// The longest name of a controller that takes care of a Job.
 const MANAGER_LEN_MAX: usize = 63;
 
@@ -94,7 +102,7 @@ fn generated_selector(problems: &mut Problems, job: &Job, spec: &JobSpec) {
 }
 
 /// What Jobs and the templates of CronJobs have in common. Mirrors `validateJobSpec`.
-pub(super) fn job_spec(problems: &mut Problems, at: &Path, spec: &JobSpec) {
+pub fn job_spec(problems: &mut Problems, at: &Path, spec: &JobSpec) {
     let counts = [
         ("parallelism", spec.parallelism.map(i64::from)),
         ("completions", spec.completions.map(i64::from)),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::kinds::validation::pod::{Owner, SPEC, pod_spec};
+use crate::kinds::pod_template::spec::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
 use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, is_sidecar, qos_class};

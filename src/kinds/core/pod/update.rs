@@ -1,9 +1,11 @@
 //! What may change in a Pod once it is there. Mirrors `ValidatePodUpdate` and `ValidatePodStatusUpdate`.
 
-use k8s_openapi::api::core::v1::{Affinity, Container, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Toleration};
+use k8s_openapi::api::core::v1::{
+    Affinity, Container, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Toleration,
+};
 
+use crate::kinds::pod_template::spec::{Owner, SPEC, pod_spec};
 use crate::kinds::validation::diff;
-use crate::kinds::validation::pod::{Owner, SPEC, pod_spec};
 use crate::object::Pod;
 use crate::object::pod::status::{ContainerStatus, PodStatus};
 use crate::object::pod::{could_restart_all, is_restarted};
@@ -14,6 +16,7 @@ use crate::object::validation::internal::Internal;
 use crate::object::validation::names::check_ip;
 
 const STATUS: Path = Path::new("status");
+
 const MAY_CHANGE: &str = "pod updates may not change fields other than \
     `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only \
     additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::kinds::pod_template::container::PROTOCOLS;
 use crate::kinds::pod_template::handler::port_or_name;
-use crate::kinds::validation::{endpoints, metadata};
+use crate::kinds::validation::{addresses, metadata};
 use crate::object::selector::names::{check_label_key, check_subdomain};
 use crate::object::validation::field::{Json, Path, Problems};
 use crate::object::validation::internal::Internal;
@@ -20,6 +20,7 @@ const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"
 const FAMILIES: &[&str] = &["IPv4", "IPv6"];
 const FAMILY_POLICIES: &[&str] = &["PreferDualStack", "RequireDualStack", "SingleStack"];
 const DISTRIBUTIONS: &[&str] = &["PreferClose", "PreferSameZone", "PreferSameNode"];
+
 /// The longest time for which one client's connections go to the same Pod: a day.
 const AFFINITY_SECONDS_MAX: i32 = 86_400;
 
@@ -46,7 +47,7 @@ pub fn service(problems: &mut Problems, service: &Service) {
     session_affinity(problems, spec);
     cluster_ips(problems, spec);
     for (i, address) in spec.external_ips.iter().flatten().enumerate() {
-        endpoints::ip(problems, &SPEC.child("externalIPs").index(i), address);
+        addresses::ip(problems, &SPEC.child("externalIPs").index(i), address);
     }
     problems.one_of(&SPEC.child("type"), spec.type_.as_deref(), TYPES);
     node_ports(problems, type_, list);

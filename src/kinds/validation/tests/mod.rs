@@ -1,5 +1,9 @@
 //! Objects with one thing wrong, and the sentence about it.
 
+mod endpoints;
+mod refused;
+mod storage;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,7 +12,7 @@ use crate::kinds::{defaults, strategy};
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
 
-use super::{validate_create, validate_update};
+use crate::kinds::validation::{validate_create, validate_update};
 
 fn object(kind: Kind, value: Value) -> Object {
     let mut object = kind.decode(value).unwrap();
@@ -25,7 +29,8 @@ fn message(object: &Object, causes: Vec<crate::object::status::Cause>) -> String
     message.split_once(" is invalid: ").map(|(_, text)| text.to_owned()).unwrap_or_default()
 }
 
-pub(super) fn wrong(kind: Kind, value: Value) -> String {
+/// What is wrong with an object, as its 422 says it.
+pub fn wrong(kind: Kind, value: Value) -> String {
     let object = object(kind, value);
     let causes = validate_create(&object, None);
     message(&object, causes)

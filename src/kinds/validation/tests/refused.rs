@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::object::Kind;
 
-use super::tests::wrong;
+use super::wrong;
 
 const SENTENCES: &[(&str, &str)] = &[
     (

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{validate_create, validate_status_update, validate_update};
 use crate::kinds::defaults::set_defaults;
+use crate::kinds::validation::{validate_create, validate_status_update, validate_update};
 use crate::object::{Kind, Object};
 
 fn object(kind: Kind, mut manifest: Value) -> Object {

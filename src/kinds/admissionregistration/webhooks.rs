@@ -1,12 +1,15 @@
-//! Configurations of admission webhooks. Mirrors `pkg/apis/admissionregistration/validation` and
-//! `pkg/util/webhook/validation.go` of apiserver.
+//! What both sorts of webhook configurations have in common. Mirrors `pkg/apis/admissionregistration`.
 //!
 //! Left out: certificates, which nothing here looks at.
 
-use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration, ServiceReference, ValidatingWebhookConfiguration, WebhookClientConfig};
+use jiff::Timestamp;
+use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, ServiceReference, WebhookClientConfig};
+use serde_json::Value;
 
-use crate::apiserver::admission::webhook::hook::{as_mutating, as_named};
-use crate::kinds::validation::admission_policy::{match_conditions, rule};
+use crate::apiserver::admission::webhook::hook::as_named;
+use crate::kinds::admissionregistration::matching::{match_conditions, rule};
+use crate::kinds::printers::cells::{created, name};
+use crate::kinds::printers::fields::list;
 use crate::kinds::validation::metadata::label_selector;
 use crate::object::selector::names::check_subdomain;
 use crate::object::validation::field::{Json, Path, Problems};
@@ -19,21 +22,31 @@ const REINVOCATION_POLICIES: [&str; 2] = ["IfNeeded", "Never"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const TIMEOUT_SECONDS_MAX: i32 = 30;
+
 /// A name such as `pods.example.com` has at least so many parts.
 const NAME_PARTS_MIN: usize = 3;
 
-/// Webhooks that may change objects.
-pub fn mutating(problems: &mut Problems, of: &MutatingWebhookConfiguration) {
-    webhooks(problems, of.webhooks.as_deref().unwrap_or_default());
+/// What both sorts of webhooks leave out.
+macro_rules! webhook_defaults {
+    ($hook:expr) => {
+        let hook = $hook;
+        hook.failure_policy.get_or_insert_with(|| "Fail".into());
+        hook.match_policy.get_or_insert_with(|| "Equivalent".into());
+        hook.namespace_selector.get_or_insert_default();
+        hook.object_selector.get_or_insert_default();
+        hook.timeout_seconds.get_or_insert($crate::apiserver::admission::webhook::hook::TIMEOUT_SECONDS);
+        if let Some(service) = &mut hook.client_config.service {
+            service.port.get_or_insert($crate::apiserver::admission::webhook::call::PORT);
+        }
+        for rule in hook.rules.iter_mut().flatten() {
+            rule.scope.get_or_insert_with(|| "*".into());
+        }
+    };
 }
+pub(super) use webhook_defaults;
 
-/// Webhooks that may only refuse.
-pub fn validating(problems: &mut Problems, of: &ValidatingWebhookConfiguration) {
-    let all: Vec<MutatingWebhook> = of.webhooks.iter().flatten().map(as_mutating).collect();
-    webhooks(problems, &all);
-}
-
-fn webhooks(problems: &mut Problems, all: &[MutatingWebhook]) {
+/// The webhooks of a configuration, seen as those that change objects.
+pub fn webhooks(problems: &mut Problems, all: &[MutatingWebhook]) {
     for (i, hook) in all.iter().enumerate() {
         let path = WEBHOOKS.index(i);
         webhook(problems, &path, hook);
@@ -42,6 +55,12 @@ fn webhooks(problems: &mut Problems, all: &[MutatingWebhook]) {
             problems.duplicate(&path.child("name"), hook.name.as_str());
         }
     }
+}
+
+/// The cells of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration.
+pub fn webhooks_cells(configuration: &Value, now: Timestamp) -> Vec<Value> {
+    let webhooks = list(configuration, "webhooks").len();
+    cells![name(configuration), webhooks, created(configuration, now)]
 }
 
 /// Mirrors `validateMutatingWebhook`.

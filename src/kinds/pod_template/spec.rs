@@ -1,80 +1,19 @@
-//! Pods, and the Pods inside of templates. Mirrors `ValidatePodSpec` and `ValidatePodCreate` of
-//! `pkg/apis/core/validation`.
-//!
-//! Left out: resource claims, overhead, and what a Pod for Windows must not ask for.
+//! The spec of a Pod, or of a template of Pods. Mirrors `ValidatePodSpec`.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::kinds::pod_template::container::Around;
-use crate::kinds::pod_template::{container, dns, env, ephemeral, handler, resources as pod_resources, scheduling, security, volume};
+use crate::kinds::pod_template::{container, dns, env, ephemeral, handler, resources, scheduling, security, volume};
 use crate::kinds::validation::metadata;
-use crate::object::Pod;
-use crate::object::pod::{Spec, assigned_node, is_sidecar};
+use crate::object::pod::is_sidecar;
 use crate::object::selector::names::{check_label_key, check_subdomain};
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::check_dns_label;
-pub(super) const SPEC: Path = Path::new("spec");
+
+/// Where the spec of a Pod is.
+pub const SPEC: Path = Path::new("spec");
 const DNS_POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
-
-/// A new Pod.
-pub fn pod(problems: &mut Problems, pod: &Pod) {
-    deletion_cost(problems, pod);
-    let spec = &pod.spec.as_ref().map(Spec::whole).unwrap_or_default();
-    pod_spec(problems, &SPEC, spec, Owner::Pod(&pod.metadata));
-    restarted_inits(problems, &SPEC, spec);
-    only_for_pods(problems, spec);
-    if spec.ephemeral_containers.as_ref().is_some_and(|containers| !containers.is_empty()) {
-        problems.forbidden(&SPEC.child("ephemeralContainers"), "cannot be set on create");
-    }
-    let gated = spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty());
-    if gated && assigned_node(pod).is_some() {
-        problems.forbidden(&SPEC.child("nodeName"), "cannot be set until all schedulingGates have been cleared");
-    }
-}
-
-/// Which Pods a ReplicaSet gives up first.
-fn deletion_cost(problems: &mut Problems, pod: &Pod) {
-    const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-    let Some(cost) = pod.metadata.annotations.as_ref().and_then(|annotations| annotations.get(COST)) else { return };
-    let digits = cost.strip_prefix('-').unwrap_or(cost);
-    let padded = digits.len() > 1 && digits.starts_with('0') || cost.starts_with('+') || cost == "-0";
-    if padded || cost.parse::<i32>().is_err() {
-        let metadata = Path::new("metadata");
-        problems.invalid(&metadata.child("annotations").key(COST), cost.as_str(), "must be a 32bit integer");
-    }
-}
-
-/// What only a Pod is asked, and no template: so it has always been.
-fn only_for_pods(problems: &mut Problems, spec: &PodSpec) {
-    if spec.service_account_name.as_deref().unwrap_or_default().is_empty() {
-        let list = SPEC.child("volumes");
-        for (i, volume) in spec.volumes.iter().flatten().enumerate() {
-            let (path, sources) = (list.index(i), volume.projected.iter().flat_map(|it| it.sources.iter().flatten()));
-            for (j, _) in sources.enumerate().filter(|(_, source)| source.service_account_token.is_some()) {
-                let path = path.child("projected");
-                let path = path.child("sources");
-                const WHY: &str = "must not be specified when serviceAccountName is not set";
-                problems.forbidden(&path.index(j).child("serviceAccountToken"), WHY);
-            }
-        }
-    }
-    let inits = spec.init_containers.as_deref().unwrap_or_default();
-    for (list, containers) in [("containers", spec.containers.as_slice()), ("initContainers", inits)] {
-        let list = SPEC.child(list);
-        for (i, container) in containers.iter().enumerate() {
-            trimmed_image(problems, &list.index(i), container);
-        }
-    }
-}
-
-/// The image of a Pod's container has no space around it.
-pub(super) fn trimmed_image(problems: &mut Problems, path: &Path, container: &Container) {
-    let image = container.image.as_deref().unwrap_or_default();
-    if image.trim() != image {
-        problems.invalid(&path.child("image"), image, "must not have leading or trailing whitespace");
-    }
-}
 
 /// Whose spec it is. A template is given a little more room.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,7 +30,7 @@ pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Own
     let pod = if let Owner::Pod(metadata) = owner { metadata.name.as_deref() } else { None };
     let volumes = volume::volumes(problems, &path.child("volumes"), volumes, pod.unwrap_or_default());
     containers(problems, path, spec, &volumes);
-    pod_resources::pod_resources(problems, &path.child("resources"), spec);
+    resources::pod_resources(problems, &path.child("resources"), spec);
     host_network(problems, path, spec, owner);
     let policy = spec.restart_policy.as_deref();
     problems.one_of(&path.child("restartPolicy"), policy, &["Always", "OnFailure", "Never"]);
@@ -124,27 +63,39 @@ pub fn pod_spec(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Own
     env::file_volumes(problems, path, spec);
 }
 
-/// On the node's network a port of a container is a port of the node. Mirrors `validatePodHostNetworkDeps`.
-fn host_network(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Owner<'_>) {
-    if spec.host_network != Some(true) {
-        return;
+/// The image of a Pod's container has no space around it.
+pub fn trimmed_image(problems: &mut Problems, path: &Path, container: &Container) {
+    let image = container.image.as_deref().unwrap_or_default();
+    if image.trim() != image {
+        problems.invalid(&path.child("image"), image, "must not have leading or trailing whitespace");
     }
-    let list = path.child("containers");
-    for (i, container) in spec.containers.iter().enumerate() {
+}
+
+/// A name that another container of the Pod has is taken.
+pub fn unique(problems: &mut Problems, path: &Path, container: &Container, taken: bool) {
+    if taken && !container.name.is_empty() {
+        problems.duplicate(&path.child("name"), container.name.as_str());
+    }
+}
+
+/// An init container that ends cannot be started again to be made larger. One that may is left alone when its Pod changes:
+/// there were such. Mirrors the end of `validateInitContainers`.
+pub fn restarted_inits(problems: &mut Problems, path: &Path, spec: &PodSpec) {
+    let list = path.child("initContainers");
+    for (i, one) in spec.init_containers.iter().flatten().enumerate().filter(|(_, one)| !is_sidecar(one)) {
         let path = list.index(i);
-        let ports = path.child("ports");
-        for (j, port) in container.ports.iter().flatten().enumerate() {
-            let host = port.host_port.unwrap_or(0);
-            let may_be_missing = owner == Owner::Template && host == 0;
-            if !may_be_missing && host != port.container_port {
-                const WHY: &str = "must match `containerPort` when `hostNetwork` is true";
-                problems.invalid(&ports.index(j).child("hostPort"), host, WHY);
+        let path = path.child("resizePolicy");
+        for (j, policy) in one.resize_policy.iter().flatten().enumerate() {
+            if policy.restart_policy == "RestartContainer" {
+                const WHY: &str = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+                problems.invalid(&path.index(j).child("restartPolicy"), policy.restart_policy.as_str(), WHY);
             }
         }
     }
 }
 
-fn containers(problems: &mut Problems, path: &Path, spec: &PodSpec, volumes: &[(&str, bool)]) {
+/// The containers of a Pod, and those that run before them.
+pub fn containers(problems: &mut Problems, path: &Path, spec: &PodSpec, volumes: &[(&str, bool)]) {
     let never_restarts = spec.restart_policy.as_deref() == Some("Never");
     let around = Around { volumes, host_users: spec.host_users != Some(false), never_restarts };
     let grace = spec.termination_grace_period_seconds.unwrap_or(0);
@@ -176,23 +127,38 @@ fn containers(problems: &mut Problems, path: &Path, spec: &PodSpec, volumes: &[(
     ephemeral::containers(problems, &path.child("ephemeralContainers"), spec, &around);
 }
 
-pub(super) fn unique(problems: &mut Problems, path: &Path, container: &Container, taken: bool) {
-    if taken && !container.name.is_empty() {
-        problems.duplicate(&path.child("name"), container.name.as_str());
+fn gates(problems: &mut Problems, path: &Path, spec: &PodSpec) {
+    let list = path.child("readinessGates");
+    for (i, gate) in spec.readiness_gates.iter().flatten().enumerate() {
+        let path = list.index(i);
+        problems.all_invalid(&path.child("conditionType"), &gate.condition_type, check_label_key(&gate.condition_type));
+    }
+    let list = path.child("schedulingGates");
+    let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
+    for (i, gate) in gates.iter().enumerate() {
+        let path = list.index(i);
+        problems.all_invalid(&path, &gate.name, check_label_key(&gate.name));
+        if gates[..i].contains(gate) {
+            problems.duplicate(&path, gate.name.as_str());
+        }
     }
 }
 
-/// An init container that ends cannot be started again to be made larger. One that may is left alone when its Pod changes:
-/// there were such. Mirrors the end of `validateInitContainers`.
-pub fn restarted_inits(problems: &mut Problems, path: &Path, spec: &PodSpec) {
-    let list = path.child("initContainers");
-    for (i, one) in spec.init_containers.iter().flatten().enumerate().filter(|(_, one)| !is_sidecar(one)) {
+/// On the node's network a port of a container is a port of the node. Mirrors `validatePodHostNetworkDeps`.
+fn host_network(problems: &mut Problems, path: &Path, spec: &PodSpec, owner: Owner<'_>) {
+    if spec.host_network != Some(true) {
+        return;
+    }
+    let list = path.child("containers");
+    for (i, container) in spec.containers.iter().enumerate() {
         let path = list.index(i);
-        let path = path.child("resizePolicy");
-        for (j, policy) in one.resize_policy.iter().flatten().enumerate() {
-            if policy.restart_policy == "RestartContainer" {
-                const WHY: &str = "must not be set to 'RestartContainer' for non-sidecar initContainers";
-                problems.invalid(&path.index(j).child("restartPolicy"), policy.restart_policy.as_str(), WHY);
+        let ports = path.child("ports");
+        for (j, port) in container.ports.iter().flatten().enumerate() {
+            let host = port.host_port.unwrap_or(0);
+            let may_be_missing = owner == Owner::Template && host == 0;
+            if !may_be_missing && host != port.container_port {
+                const WHY: &str = "must match `containerPort` when `hostNetwork` is true";
+                problems.invalid(&ports.index(j).child("hostPort"), host, WHY);
             }
         }
     }
@@ -212,23 +178,6 @@ fn init_container(problems: &mut Problems, path: &Path, one: &Container, grace: 
     ] {
         if given {
             problems.forbidden(&path.child(name), WHY);
-        }
-    }
-}
-
-fn gates(problems: &mut Problems, path: &Path, spec: &PodSpec) {
-    let list = path.child("readinessGates");
-    for (i, gate) in spec.readiness_gates.iter().flatten().enumerate() {
-        let path = list.index(i);
-        problems.all_invalid(&path.child("conditionType"), &gate.condition_type, check_label_key(&gate.condition_type));
-    }
-    let list = path.child("schedulingGates");
-    let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
-    for (i, gate) in gates.iter().enumerate() {
-        let path = list.index(i);
-        problems.all_invalid(&path, &gate.name, check_label_key(&gate.name));
-        if gates[..i].contains(gate) {
-            problems.duplicate(&path, gate.name.as_str());
         }
     }
 }

@@ -1,97 +1,34 @@
-//! Roles and their bindings. Mirrors `pkg/apis/rbac/validation`.
+//! What RoleBindings and ClusterRoleBindings have in common. Mirrors `pkg/apis/rbac/validation` and `pkg/apis/rbac/v1/defaults.go`.
 
-use k8s_openapi::api::rbac::v1::{AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
+use jiff::Timestamp;
+use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
+use serde_json::Value;
 
-use crate::kinds::validation::metadata::label_selector;
-use crate::object::selector::Selector;
+use crate::kinds::defaults::or_text;
+use crate::kinds::printers::cells::{created, name};
+use crate::kinds::printers::fields::{list, text};
 use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Json, Literal, Path, Problems};
+use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::internal::Internal;
 use crate::object::validation::names::check_path_segment;
 use crate::object::well_known::RBAC;
 
-/// A Role: rules for objects in its namespace.
-pub fn role(problems: &mut Problems, role: &Role) {
-    rules(problems, role.rules.as_deref().unwrap_or_default(), true);
+/// Whether a binding leaves out a group that is always the same.
+pub fn lacks_group(role: &RoleRef, subjects: Option<&[Subject]>) -> bool {
+    let empty = |group: &Option<String>| group.as_deref().unwrap_or_default().is_empty();
+    empty(&role.api_group) || subjects.into_iter().flatten().any(|s| s.kind != "ServiceAccount" && empty(&s.api_group))
 }
 
-/// A ClusterRole.
-pub fn cluster_role(problems: &mut Problems, role: &ClusterRole) {
-    rules(problems, role.rules.as_deref().unwrap_or_default(), false);
-    role.aggregation_rule.as_ref().into_iter().for_each(|rule| aggregation(problems, rule));
-}
-
-/// A RoleBinding.
-pub fn role_binding(problems: &mut Problems, of: &RoleBinding) {
-    binding(problems, &of.role_ref, of.subjects.as_deref().unwrap_or_default(), true);
-}
-
-/// A change of one.
-pub fn role_binding_update(problems: &mut Problems, new: &RoleBinding, old: &RoleBinding) {
-    role_binding(problems, new);
-    same_role(problems, &new.role_ref, &old.role_ref);
-}
-
-/// A ClusterRoleBinding.
-pub fn cluster_role_binding(problems: &mut Problems, of: &ClusterRoleBinding) {
-    binding(problems, &of.role_ref, of.subjects.as_deref().unwrap_or_default(), false);
-}
-
-/// A change of one.
-pub fn cluster_role_binding_update(problems: &mut Problems, new: &ClusterRoleBinding, old: &ClusterRoleBinding) {
-    cluster_role_binding(problems, new);
-    same_role(problems, &new.role_ref, &old.role_ref);
-}
-
-/// What a Role or ClusterRole allows. Mirrors `ValidatePolicyRule`.
-fn rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {
-    let list = Path::new("rules");
-    let len = |values: &Option<Vec<String>>| values.as_ref().map_or(0, Vec::len);
-    for (i, rule) in rules.iter().enumerate() {
-        let path = list.index(i);
-        if rule.verbs.is_empty() {
-            problems.required(&path.child("verbs"), "verbs must contain at least one value");
-        }
-        if len(&rule.non_resource_urls) > 0 {
-            let path = path.child("nonResourceURLs");
-            let shown = || Json(&rule.non_resource_urls);
-            if namespaced {
-                const WHY: &str = "namespaced rules cannot apply to non-resource URLs";
-                problems.invalid(&path, shown(), WHY);
-            }
-            if len(&rule.api_groups) + len(&rule.resources) + len(&rule.resource_names) > 0 {
-                const WHY: &str = "rules cannot apply to both regular resources and non-resource URLs";
-                problems.invalid(&path, shown(), WHY);
-            }
-            continue;
-        }
-        if len(&rule.api_groups) == 0 {
-            problems.required(&path.child("apiGroups"), "resource rules must supply at least one api group");
-        }
-        if len(&rule.resources) == 0 {
-            problems.required(&path.child("resources"), "resource rules must supply at least one resource");
-        }
-    }
-}
-
-/// The roles that a ClusterRole gathers. Mirrors `ValidateClusterRole`.
-pub fn aggregation(problems: &mut Problems, rule: &AggregationRule) {
-    let path = Path::new("aggregationRule");
-    let list = path.child("clusterRoleSelectors");
-    let selectors = rule.cluster_role_selectors.as_deref().unwrap_or_default();
-    if selectors.is_empty() {
-        problems.required(&list, "at least one clusterRoleSelector required if aggregationRule is non-nil");
-    }
-    for (i, selector) in selectors.iter().enumerate() {
-        label_selector(problems, &list.index(i), selector);
-        if Selector::of(selector).is_err() {
-            problems.invalid(&list.index(i), Literal("null"), "invalid label selector.");
-        }
+/// Mirrors `pkg/apis/rbac/v1/defaults.go`.
+pub fn fill_in_groups(role: &mut RoleRef, subjects: Option<&mut [Subject]>) {
+    or_text(&mut role.api_group, RBAC);
+    for subject in subjects.into_iter().flatten().filter(|subject| matches!(subject.kind.as_str(), "User" | "Group")) {
+        or_text(&mut subject.api_group, RBAC);
     }
 }
 
 /// Who gets which role. Mirrors `ValidateRoleBinding` and `ValidateClusterRoleBinding`.
-fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namespaced: bool) {
+pub fn validate_binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namespaced: bool) {
     let path = Path::new("roleRef");
     let group = role.api_group.as_deref().unwrap_or_default();
     if group != RBAC {
@@ -112,7 +49,7 @@ fn binding(problems: &mut Problems, role: &RoleRef, subjects: &[Subject], namesp
 }
 
 /// A binding's role stays what it was: whoever may change who is bound must not be able to bind more.
-fn same_role(problems: &mut Problems, new: &RoleRef, old: &RoleRef) {
+pub fn same_role(problems: &mut Problems, new: &RoleRef, old: &RoleRef) {
     if new != old {
         problems.invalid(&Path::new("roleRef"), Internal("RoleRef", new), "cannot change roleRef");
     }
@@ -142,6 +79,21 @@ fn subject(problems: &mut Problems, path: &Path, subject: &Subject, namespaced: 
         }
         other => problems.not_supported(&path.child("kind"), other, &["ServiceAccount", "User", "Group"]),
     }
+}
+
+/// The cells of either sort of binding.
+pub fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
+    let role = format!("{}/{}", text(binding, "roleRef.kind"), text(binding, "roleRef.name"));
+    let subjects = |kind: &str| {
+        let named = list(binding, "subjects").iter().filter(|s| text(s, "kind") == kind);
+        let show = |s: &Value| match kind {
+            "ServiceAccount" => format!("{}/{}", text(s, "namespace"), text(s, "name")),
+            _ => text(s, "name").to_owned(),
+        };
+        named.map(show).collect::<Vec<_>>().join(", ")
+    };
+    let [users, groups, accounts] = ["User", "Group", "ServiceAccount"].map(subjects);
+    cells![name(binding), role, created(binding, now), users, groups, accounts]
 }
 
 #[cfg(test)]
