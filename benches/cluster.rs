@@ -12,7 +12,6 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::apps::v1::Deployment;
-use kubestep::apiserver::request::{Body, Patch, Request, StatusPatch, Verb};
 use kubestep::bugs;
 use kubestep::cluster::scenario::{Nodes, Scenario};
 use kubestep::cluster::{Cluster, Config, NodeConfig};
@@ -20,6 +19,7 @@ use kubestep::debugger::explore::{Bound, Mode, Subject, explore, plan};
 use kubestep::debugger::{Goal, Session, properties};
 use kubestep::engine::{Step, What};
 use kubestep::object::{Kind, Object, Pod, Resource};
+use kubestep::wire::{Body, Patch, Request, StatusPatch, Verb};
 use serde_json::{Value, json};
 
 /// A row's name, and what it runs with that name.

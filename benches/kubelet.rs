@@ -9,7 +9,6 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::request::{Binding, Request, User};
 use kubestep::client::Client;
 use kubestep::engine::{ActorId, Engine, Step, What};
 use kubestep::node::cni::Plugins;
@@ -17,6 +16,7 @@ use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
 use kubestep::node::runtime::Runtime;
 use kubestep::object::{Kind, Pod};
+use kubestep::wire::{Binding, Request, User};
 use serde_json::{Value, json};
 
 fn main() {

@@ -6,7 +6,11 @@
 
 pub use kubestep_object as object;
 
+pub use kubestep_wire as wire;
+
 pub mod store;
+
+pub mod rules;
 
 pub mod kinds;
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Verb};
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Engine, Note, Step, What};
 use kubestep::object::event::Event;
 use kubestep::object::{Object, Pod, Resource};
+use kubestep::wire::{Binding, Body, DeleteOptions, Patch, Verb};
 use serde_json::{Value, json};
 use world::{Observer, answered, resource};
 

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use kubestep::apiserver::request::Subresource;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::debugger::breakpoint::Breakpoints;
 use kubestep::debugger::moves::Reaction;
 use kubestep::debugger::stop::{Change, Stop};
 use kubestep::debugger::{Advance, Goal, Session, StopAt, describe, file};
 use kubestep::engine::{Note, Step, What};
+use kubestep::wire::Subresource;
 
 mod scenario;
 

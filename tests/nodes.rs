@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, ServiceAccount};
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch};
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::{Engine, Step, What};
 use kubestep::object::{Object, Pod, Resource, Status};
+use kubestep::wire::{Body, DeleteOptions, Patch};
 use world::{Observer, answered, resource};
 
 mod world;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, What};
 use kubestep::object::Kind;
+use kubestep::object::reader::Reader;
 
 mod scenario;
 

@@ -10,9 +10,7 @@ use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::authorization::bootstrap;
-use kubestep::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 use kubestep::bugs;
 use kubestep::client::Client;
 use kubestep::cluster::Cluster;
@@ -21,12 +19,14 @@ use kubestep::engine::failing::{Failing, Failure};
 use kubestep::engine::{Actor, ActorId, Delivery, Engine, Note, Pending, What};
 use kubestep::object::event::Event;
 use kubestep::object::pod::status::PodStatus;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Pod, Resource};
 use kubestep::scheduler::KubeScheduler;
 use kubestep::scheduler::framework::{Plugin, PreFilter};
 use kubestep::scheduler::pod_info::PodInfo;
 use kubestep::scheduler::profile::{Entry, Profile};
 use kubestep::scheduler::snapshot::Snapshot;
+use kubestep::wire::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 
 const PLAIN: &str = "{containers: [{name: a, image: x}]}";
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{APISERVER, Pending, What};
 use kubestep::object::Kind;
+use kubestep::object::reader::Reader;
 
 /// The shipped walk's cluster up to where gate is asked about every Pod, and then these lines.
 fn cluster(seed: u64, lines: &[&str]) -> Cluster {

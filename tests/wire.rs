@@ -8,13 +8,12 @@
 use std::rc::Rc;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::request::{User, Verb};
 use kubestep::apiserver::rest::{self, HttpRequest};
-use kubestep::apiserver::watch::WatchId;
 use kubestep::kinds::printers::View;
 use kubestep::object::Discovery;
 use kubestep::object::random::Random;
 use kubestep::object::time::Instant;
+use kubestep::wire::{User, Verb, WatchId};
 use serde_json::Value;
 
 const REQUESTS: &str = include_str!("reference/22/requests.jsonl");

@@ -24,10 +24,10 @@ use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::token::{self, Bounds, Claims, ISSUER};
 use crate::object::{Accessor, Kind, Object, Status};
+use crate::wire::{Request, User};
 
-use super::admission::Reader;
 use super::authorization::quoted;
-use super::request::{Request, User};
+use crate::object::reader::Reader;
 
 /// The user whom a request's token names; None: it has none.
 ///
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
     use crate::apiserver::admission::testing::Objects;
-    use crate::apiserver::request::Connection;
+    use crate::wire::Connection;
 
     /// A request that shows this.
     fn shows(token: Option<&str>) -> Request {

@@ -18,11 +18,10 @@
 
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Status};
+use crate::wire::{Request, Verb, WatchEvent, WatchId};
 
 use super::list::is_exact;
 use super::read::parse_version;
-use super::request::{Request, Verb};
-use super::watch::{WatchEvent, WatchId};
 use super::{ApiServer, Handling};
 
 /// What a watch cache has come to that lags behind the store.

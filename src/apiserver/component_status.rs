@@ -16,8 +16,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::object::selector::{FieldSelector, Selector};
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Response, Verb};
 
-use super::request::{Response, Verb};
 use super::{ApiServer, Handling, Outcome};
 
 /// Each neighbour, which program it is, and the port at which it says how it is.

@@ -2,11 +2,13 @@
 
 use crate::object::status::Reason;
 use crate::object::{Accessor, Object, Pod, Status};
+use crate::wire::{Body, Request, Response, Verb};
 
 use super::admission::{self, Attributes};
 use super::managed_fields::Written;
-use super::request::{Body, Request, Response, Verb};
-use super::{ApiServer, Handling, Outcome, apiextensions, authorization, decode, strategy, validation, warnings};
+use crate::rules::apiextensions;
+
+use super::{ApiServer, Handling, Outcome, authorization, decode, strategy, validation, warnings};
 
 /// How often a generated name may collide before the server gives up.
 const NAME_ATTEMPTS: usize = 8;
@@ -80,7 +82,11 @@ impl ApiServer {
         for_plugin: Option<&Pod>,
     ) -> Result<(), Status> {
         if let Some(version) = &handling.custom {
-            version.admit_create(handling.request, object)?;
+            // Mirrors `forbidCreateAdmission`.
+            const WHY: &str = "create not allowed while custom resource definition is terminating";
+            if version.terminating {
+                return Err(admission::forbidden(handling.request, Some(object), WHY));
+            }
         }
         self.mutate(handling, None, object, for_plugin)?;
         dedup_owner_references(handling, object, AFTER_ADMISSION);
@@ -119,8 +125,8 @@ impl ApiServer {
         self.ask_validating(handling, None, Some(&object))?;
         self.charge_quotas(handling, None, &object)?;
         handling.stage("validating admission", || {
-            let last = [admission::policy::validating::NAME, admission::resource_quota::NAME];
-            plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name).chain(last))
+            let last = [super::pipeline::policies::VALIDATING, admission::resource_quota::NAME];
+            admission::plugin_names(admission::VALIDATING.iter().map(|(name, _)| *name).chain(last))
         });
         Ok(object)
     }
@@ -162,10 +168,6 @@ impl ApiServer {
 /// Whether a person or a program of theirs asks. The cluster's own components read no warnings.
 pub(super) fn is_from_outside(handling: &Handling) -> bool {
     !matches!(handling.request.body, Body::Object(_))
-}
-
-pub(super) fn plugin_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
 }
 
 /// What a client may not set itself. Whether it had a version, as no new object has; one that is no number is none.

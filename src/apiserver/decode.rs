@@ -21,10 +21,10 @@ use crate::object::patch::go_text;
 use crate::object::read::{self, Problem};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::{Kind, Object, Status};
+use crate::wire::FieldValidation;
 
-use super::apiextensions::{self, Version};
-use super::request::FieldValidation;
 use super::versions;
+use crate::rules::apiextensions::{self, Version};
 
 mod conversion;
 

@@ -8,11 +8,12 @@ use crate::object::pod::{assigned_node, has_ended};
 use crate::object::time::Instant;
 use crate::object::well_known::{FOREGROUND, ORPHAN};
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Body, DeleteOptions, Propagation, Response};
 
-use super::admission::webhook::waiting;
 use super::admission::{self, Attributes};
-use super::request::{Body, DeleteOptions, Propagation, Response};
+use super::waiting::waiting;
 use super::{ApiServer, Handling, Outcome, strategy};
+use crate::kinds::scheduling::priority_class::is_system_priority_class;
 use crate::kinds::scheduling::priority_class::is_system_priority_class;
 
 impl ApiServer {

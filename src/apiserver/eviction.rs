@@ -23,12 +23,12 @@ use crate::object::pod::{has_ended, is_ready, phase};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::time::Instant;
 use crate::object::{Accessor, Kind, Object, Pod, Status};
+use crate::wire::{Body, DeleteOptions, Response};
 
-use super::admission::Reader;
 use super::managed_fields::Written;
-use super::request::{Body, DeleteOptions, Response};
 use super::subresources::set_condition;
 use super::{ApiServer, Handling, Outcome, delete};
+use crate::object::reader::Reader;
 
 /// More evicted Pods that the controller has not seen go than this are not let pile up. `MaxDisruptedPodSize`.
 const DISRUPTED_PODS_MAX: usize = 2000;

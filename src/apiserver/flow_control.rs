@@ -17,8 +17,9 @@
 
 use std::fmt;
 
+use crate::wire::{MASTERS, Request, Subresource};
+
 use super::authorization::Attributes;
-use super::request::{MASTERS, Request, Subresource};
 
 /// What makes requests of one schema different flows. Mirrors `FlowDistinguisherMethodType`.
 #[derive(Clone, Copy)]
@@ -151,8 +152,8 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::apiserver::request::{Body, User, Verb};
     use crate::object::Kind;
+    use crate::wire::{Body, User, Verb};
 
     #[test]
     fn schemas_are_tried_in_order() {

@@ -8,14 +8,14 @@ use crate::object::fields::History;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
 use crate::store::Change;
+use crate::wire::{Answer, Impersonated, Request, Response, User, WatchEvent, WatchId};
 
-use super::admission::webhook::{Call, Reviews, Waits};
-use super::apiextensions::Version;
 use super::cache::Cache;
-use super::impersonation::Impersonated;
 use super::leases::Lease;
-use super::request::{Answer, Request, Response, User};
-use super::watch::{WatchEvent, WatchId};
+use super::waiting::{Reviews, Waits};
+use crate::kinds::registry;
+use crate::rules::apiextensions::Version;
+use crate::rules::webhook::Call;
 
 /// What handling one request came to.
 #[derive(Debug)]

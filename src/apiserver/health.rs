@@ -7,7 +7,8 @@
 //!
 //! Left out: what would fail. A server that runs here is ready, and so is its store.
 
-use super::request::Response;
+use crate::wire::Response;
+
 use super::rest::options::Query;
 
 use super::non_resource::TEXT;

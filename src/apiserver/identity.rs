@@ -13,9 +13,8 @@ use std::rc::Rc;
 
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+use crate::wire::{Impersonated, Request, User};
 
-use super::impersonation::Impersonated;
-use super::request::{Request, User};
 use super::{ApiServer, Handling, authentication};
 
 /// A request of which is known who asks.

@@ -25,23 +25,14 @@ use std::rc::Rc;
 
 use crate::object::selector::names::check_subdomain;
 use crate::object::{Kind, Status};
+use crate::wire::{Impersonated, Impersonation, MASTERS, Request, User};
 
 use super::ApiServer;
 use super::authorization::{Attributes, forbidden};
-use super::request::{Impersonation, MASTERS, Request, User};
 use crate::object::validation::names::check_dns_label;
 
 /// The group of what is no core resource.
 const AUTHENTICATION: &str = "authentication.k8s.io";
-
-/// Who was allowed to be impersonated.
-#[derive(Clone, Debug)]
-pub struct Impersonated {
-    /// Whom the request counts as.
-    pub user: Rc<User>,
-    /// The verb of the constrained mode that allowed it, empty if it was the old one.
-    pub constraint: &'static str,
-}
 
 /// A way to be allowed. Mirrors `allImpersonationModes`.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use std::time::Duration;
 use crate::object::Kind;
 use crate::object::time::Instant;
 use crate::store::{Change, LeaseId, Store};
+use crate::wire::{WatchEvent, WatchId};
 
 use super::ApiServer;
-use super::watch::{WatchEvent, WatchId};
 
 /// So long an Event stays.
 const EVENT_TTL: Duration = Duration::from_secs(3600);

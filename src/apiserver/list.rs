@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
 use crate::store::Entry;
+use crate::wire::{Options, Request, Response};
 
 use super::cache::{Cache, too_large};
 use super::read::parse_version;
-use super::request::{Options, Request, Response};
 use super::watch::Watcher;
 use super::{ApiServer, Handling, Outcome, continue_token, registry};
 

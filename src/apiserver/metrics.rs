@@ -20,10 +20,10 @@ use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Accessor, Kind, Object, Pod, Status, node};
+use crate::wire::{Response, Verb};
 
-use super::admission::Reader;
-use super::request::{Response, Verb};
 use super::{ApiServer, Handling, Outcome};
+use crate::object::reader::Reader;
 
 /// How often the kubelets are asked. `--metric-resolution`.
 const RESOLUTION: Duration = Duration::from_secs(15);

@@ -8,7 +8,7 @@
 //! [`ApiServer::handle`] is all of it: a plain function from a request to an answer and the watch events it caused.
 //! It does no I/O and knows no clock but the one handed in.
 //!
-//! - [`request`]: what can be asked and answered. [`handling`]: a request on its way. [`identity`]: who asks.
+//! - [`handling`]: a request ([`crate::wire`]) on its way. [`identity`]: who asks.
 //!   [`flow_control`]: which requests would go first, if any had to wait.
 //! - [`read`], [`list`], [`create`], [`update`], [`delete`], [`subresources`], [`eviction`], [`tokens`], [`metrics`],
 //!   [`reviews`], [`component_status`], [`non_resource`]: the handlers.
@@ -36,14 +36,16 @@ use crate::object::random::Random;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
+use crate::rules::apiextensions::Definitions;
+use crate::rules::policy::Policies;
+use crate::rules::webhook::Webhooks;
 use crate::store::{Change, Entry, Store};
+use crate::wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
 
 pub mod admission;
-pub mod apiextensions;
 pub mod authentication;
 pub mod authorization;
 pub mod cache;
-pub mod cel;
 pub mod component_status;
 pub mod continue_token;
 mod create;
@@ -61,37 +63,35 @@ mod list;
 pub mod managed_fields;
 pub mod metrics;
 pub mod non_resource;
+mod pipeline;
 mod read;
 mod recent;
-pub mod request;
 pub mod rest;
 pub mod reviews;
 pub mod scale;
 pub mod service_addresses;
 mod siblings;
+mod stored;
 mod subresources;
 pub mod tokens;
-pub mod type_checking;
 mod update;
 mod versions;
+pub mod waiting;
 pub mod watch;
 
 pub use handling::Handled;
 pub(crate) use handling::{Handling, Outcome};
 
 use admission::elsewhere::PodPlugin;
-use admission::policy::Policies;
-use admission::webhook::{Reviews, Webhooks};
-use apiextensions::Definitions;
 use authorization::Authorizer;
 use cache::Cache;
 use leases::LeaseManager;
 use managed_fields::templates::Templates;
 use managed_fields::{Writers, Written};
-use request::{Body, Request, Subresource, Verb};
 use service_addresses::ServiceAddresses;
 use siblings::Siblings;
-use watch::{WatchEvent, WatchId, Watchers};
+use waiting::Reviews;
+use watch::Watchers;
 
 /// How many of the newest changes a watch or a list can still go back to. The real server has etcd compacted every
 /// five minutes; in virtual time a large cluster writes a million versions in less, and memory is real.
@@ -223,7 +223,7 @@ impl ApiServer {
         }
         let result = outcome.map(|(code, mut response)| {
             self.show_managers(&mut handling, &mut response);
-            (code, response.in_version(handling.served))
+            (code, versions::answered_in(handling.served, response))
         });
         self.show_managers_in_events(&mut handling.fanout);
         self.tell_in_versions(&mut handling.fanout);

@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::request::{Response, Subresource, Verb};
 use super::rest::options::Query;
 use super::rest::path::{Shape, served_subresource};
 use super::{ApiServer, health, registry};
 use crate::object::discovery::group_rank;
 use crate::object::{Discovery, Kind, versions};
+use crate::wire::{Response, Subresource, Verb};
 
 /// The media type of plain text.
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";

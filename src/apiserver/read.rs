@@ -7,9 +7,9 @@ use crate::object::selector::fields::FieldSelector;
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
 use crate::store::Change;
+use crate::wire::{Request, Response, WatchEvent, WatchId};
 
-use super::request::{Request, Response};
-use super::watch::{WatchEvent, WatchId, Watcher};
+use super::watch::Watcher;
 use super::{ApiServer, Handling, Outcome, registry};
 
 impl ApiServer {

@@ -9,6 +9,7 @@
 //! - [`options`]: what follows the question mark.
 //! - [`body`]: objects, patches, and the bodies of subresources.
 //! - [`encode`]: answers as bytes.
+//! - [`headers`]: as whom a client asks.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
@@ -20,13 +21,13 @@ use std::rc::Rc;
 
 use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Kind, Status};
+use crate::wire::{Answer, Connection, Request, Subresource, User, Verb, WatchEvent};
 
-use super::request::{Answer, Connection, Request, Subresource, User, Verb};
-use super::watch::WatchEvent;
 use crate::kinds::printers::{Include, View};
 
 pub mod body;
 pub mod encode;
+pub mod headers;
 pub mod options;
 pub mod path;
 pub mod uri;

@@ -30,10 +30,11 @@ use crate::object::status::aggregate;
 use crate::object::time::Instant;
 use crate::object::token::ISSUER;
 use crate::object::{Object, Status};
+use crate::wire::{Response, User};
 
 use super::authentication::{Bearer, said_of};
-use super::request::{Response, User};
 use super::{ApiServer, Handling, Outcome, create, managed_fields};
+use crate::kinds::authorization::review as validation;
 use crate::kinds::authorization::review as validation;
 use access::Access;
 

@@ -9,8 +9,8 @@ use crate::object::pod::assigned_node;
 use crate::object::pod::status::PodCondition;
 use crate::object::status::{Reason, aggregate};
 use crate::object::{Accessor, Kind, Object, Pod, Status};
+use crate::wire::{Binding, Body, Request, Response, Subresource, Verb};
 
-use super::request::{Binding, Body, Request, Response, Subresource, Verb};
 use super::{ApiServer, Handling, Outcome, admission, create};
 
 impl ApiServer {

@@ -9,33 +9,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::object::status::Cause;
 use crate::object::token::{Bounds, Claims, ISSUER, Token};
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Body, Issued, Response};
 
 use super::admission;
-use super::request::{Body, Response};
 use super::{ApiServer, Handling, Outcome};
+use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::field::{Path, Problems};
 
 /// The shortest and the longest life that may be asked for, in seconds.
 const SECONDS_MIN: i64 = 10 * 60;
 const SECONDS_MAX: i64 = 1 << 32;
-
-/// A token that was asked for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Issued {
-    /// The request with its answer, but for the token.
-    request: TokenRequest,
-    /// The token.
-    pub token: Token,
-}
-
-impl Issued {
-    /// The request with its answer.
-    pub fn whole(&self) -> TokenRequest {
-        let mut request = self.request.clone();
-        request.status.get_or_insert_default().token = Some(self.token.text());
-        request
-    }
-}
 
 impl ApiServer {
     pub(super) fn create_token(&mut self, handling: &mut Handling) -> Outcome {

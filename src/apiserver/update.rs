@@ -12,12 +12,12 @@ use crate::object::patch;
 use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::status::{Cause, Reason};
 use crate::object::{Kind, Object, Pod, Shared, Status};
+use crate::wire::{Body, Patch, Response, StatusPatch, Subresource, Verb};
 
 use super::admission::{self, Attributes};
 use super::create::{AFTER_ADMISSION, dedup_owner_references, is_from_outside, place_in_namespace};
 use super::decode::{Patched, decode_patched};
 use super::managed_fields::Written;
-use super::request::{Body, Patch, Response, StatusPatch, Subresource, Verb};
 use super::{ApiServer, Handling, Outcome, registry, strategy, validation, warnings};
 
 impl ApiServer {

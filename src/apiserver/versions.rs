@@ -16,11 +16,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ApiServer;
-use super::request::{Body, Patch, Request, Response};
-use super::watch::{WatchEvent, WatchId};
 use crate::object::json::Json;
 use crate::object::read::{self, Problem};
 use crate::object::{Kind, Object, versions};
+use crate::wire::{Body, Patch, Request, Response, WatchEvent, WatchId};
 
 /// The request as the pipeline works with it.
 pub(super) fn internal(request: &Request) -> Cow<'_, Request> {
@@ -56,17 +55,15 @@ fn as_sent<T: DeserializeOwned + Serialize>(stored: Kind, json: &Json) -> Result
     Ok((versions::to_stored(stored, &content).map_err(|error| error.to_string())?, problems))
 }
 
-impl Response {
-    /// The same to a client that speaks this version of the kind.
-    pub(super) fn in_version(self, kind: Kind) -> Response {
-        match self {
-            Response::Object(object) => Response::Object(object.in_version(kind)),
-            Response::List { items, revision, continue_token, remaining } => {
-                let items = items.into_iter().map(|object| object.in_version(kind)).collect();
-                Response::List { items, revision, continue_token, remaining }
-            }
-            other => other,
+/// An answer to a client that speaks this version of the kind.
+pub(super) fn answered_in(kind: Kind, response: Response) -> Response {
+    match response {
+        Response::Object(object) => Response::Object(object.in_version(kind)),
+        Response::List { items, revision, continue_token, remaining } => {
+            let items = items.into_iter().map(|object| object.in_version(kind)).collect();
+            Response::List { items, revision, continue_token, remaining }
         }
+        other => other,
     }
 }
 
@@ -90,9 +87,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::apiserver::request::{Subresource, User, Verb};
     use crate::object::CustomKind;
     use crate::object::time::Instant;
+    use crate::wire::{Subresource, User, Verb};
 
     fn thing(version: &str) -> Kind {
         Kind::Custom(CustomKind::new("example.com", version, "things", "Thing", false))

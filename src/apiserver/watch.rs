@@ -13,67 +13,8 @@ use std::collections::BTreeMap;
 use crate::object::pod::assigned_node;
 use crate::object::selector::Selector;
 use crate::object::selector::fields::FieldSelector;
-use crate::object::{Kind, Object, Status};
-
-/// One open watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WatchId(pub u64);
-
-/// What a watch is told.
-#[derive(Clone, Debug)]
-pub enum WatchEvent {
-    /// The object is new to this watch.
-    Added(Object),
-    /// It changed.
-    Modified(Object),
-    /// It is gone, or matches no more. Carries the last state, with the revision of the deletion.
-    Deleted(Object),
-    /// Nothing happened up to this revision.
-    Bookmark {
-        /// Of which kind the watch is.
-        kind: Kind,
-        /// The revision.
-        revision: u64,
-        /// Whether it ends the state that a watch with initial events begins with.
-        initial_events_end: bool,
-    },
-    /// The watch is over.
-    Error(Status),
-}
-
-impl WatchEvent {
-    /// `ADDED`, `MODIFIED` … as on the wire.
-    pub fn type_str(&self) -> &'static str {
-        match self {
-            WatchEvent::Added(_) => "ADDED",
-            WatchEvent::Modified(_) => "MODIFIED",
-            WatchEvent::Deleted(_) => "DELETED",
-            WatchEvent::Bookmark { .. } => "BOOKMARK",
-            WatchEvent::Error(_) => "ERROR",
-        }
-    }
-
-    /// The object that it is about.
-    pub fn object(&self) -> Option<&Object> {
-        match self {
-            WatchEvent::Added(o) | WatchEvent::Modified(o) | WatchEvent::Deleted(o) => Some(o),
-            WatchEvent::Bookmark { .. } | WatchEvent::Error(_) => None,
-        }
-    }
-
-    /// The same, to be changed.
-    pub(super) fn object_mut(&mut self) -> Option<&mut Object> {
-        match self {
-            WatchEvent::Added(o) | WatchEvent::Modified(o) | WatchEvent::Deleted(o) => Some(o),
-            WatchEvent::Bookmark { .. } | WatchEvent::Error(_) => None,
-        }
-    }
-
-    /// The kind of that object; none for bookmarks and errors.
-    pub fn kind(&self) -> Option<Kind> {
-        self.object().map(Object::kind)
-    }
-}
+use crate::object::{Kind, Object};
+use crate::wire::{WatchEvent, WatchId};
 
 /// What one watch asked for.
 #[derive(Clone, Debug)]

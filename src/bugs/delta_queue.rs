@@ -18,12 +18,11 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
-use crate::apiserver::request::{Body, Options, Patch, Request, User, Verb};
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::cluster::{Parts, Program};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
 use crate::object::Kind;
+use crate::wire::{Body, Options, Patch, Request, User, Verb, WatchEvent, WatchId};
 
 use super::FEW;
 

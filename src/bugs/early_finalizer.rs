@@ -12,12 +12,12 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
-use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::{Parts, Program};
 use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object};
+use crate::wire::{DeleteOptions, Patch};
 
 use super::FEW;
 use super::records::{is_a, look, record};

@@ -29,12 +29,12 @@ use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::Parts;
 use crate::object::meta::controller_of;
 use crate::object::{Key, Kind, Object, Pod};
+use crate::wire::DeleteOptions;
 
 use super::shipped_without;
 

@@ -13,7 +13,6 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::apiserver::request::Binding;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::cluster::Parts;
@@ -21,6 +20,7 @@ use crate::controllers::ControllerManager;
 use crate::engine::Memory;
 use crate::object::pod::assigned_node;
 use crate::object::{Key, Kind, Object, Pod};
+use crate::wire::Binding;
 
 use super::FEW;
 

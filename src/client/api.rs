@@ -12,15 +12,13 @@ use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::core::v1::Namespace;
 use serde_json::Value;
 
-use crate::apiserver::request::{
-    Answer, Binding, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb,
-};
 use crate::engine::call::{HubCall, Sleep};
 use crate::engine::{ActorId, Hub, Memory, Place};
 use crate::object::metrics::Metrics;
 use crate::object::time::Instant;
 use crate::object::token::Token;
 use crate::object::{Kind, Object, Pod, Resource, Status};
+use crate::wire::{Answer, Binding, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 
 use super::limiter::TokenBucket;
 

@@ -9,11 +9,10 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::apiserver::request::{Body, Options, Request, User, Verb};
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{ActorId, Hub, Memory, Note};
 use crate::object::status::Reason;
 use crate::object::{Key, Kind, Object, Resource};
+use crate::wire::{Body, Options, Request, User, Verb, WatchEvent, WatchId};
 
 use super::backoff::Backoff;
 

@@ -3,10 +3,9 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
-use crate::apiserver::request::User;
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{ActorId, Hub};
 use crate::object::{Kind, Object, Resource};
+use crate::wire::{User, WatchEvent, WatchId};
 
 use super::informer::{Change, Informer, Lister, Selection};
 

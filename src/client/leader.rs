@@ -23,10 +23,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::api::Client;
 use super::recorder::{EventType, Recorder};
-use crate::apiserver::request::User;
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
 use crate::object::Status;
 use crate::object::time::Instant;
+use crate::wire::User;
 
 /// The namespace of the leases.
 pub const NAMESPACE: &str = "kube-system";

@@ -12,12 +12,12 @@ use k8s_openapi::api::core::v1::{EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
-use crate::apiserver::request::Patch;
 use crate::engine::Memory;
 use crate::engine::failing::is_unanswered;
 use crate::object::event::{Event, Reporter};
 use crate::object::template::fnv32a;
 use crate::object::{Resource, Shared, Status};
+use crate::wire::Patch;
 
 use super::api::Client;
 use super::correlator::Correlator;

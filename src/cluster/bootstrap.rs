@@ -9,11 +9,11 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Body, Patch, Request, Subresource, User, Verb};
 use crate::controllers::TABLE;
 use crate::engine::Engine;
 use crate::object::well_known::{KUBERNETES, SERVICE_NAME};
 use crate::object::{Kind, Object};
+use crate::wire::{Body, Patch, Request, Subresource, User, Verb};
 
 /// Where the API server listens, on the network of the nodes.
 pub const API_SERVER_IP: &str = "172.18.0.2";

@@ -6,11 +6,11 @@
 
 use std::rc::Rc;
 
-use crate::apiserver::admission::Reader;
 use crate::client::leader::{self, Candidate, Elected, UPDATES_UNTIL_LOST};
 use crate::controllers::ControllerManager;
 use crate::engine::Actor;
 use crate::engine::failing::{Failing, Failure};
+use crate::object::reader::Reader;
 use crate::object::{Kind, Object};
 
 use super::Cluster;

@@ -13,16 +13,18 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use crate::apiserver::request::{Body, Connection, Impersonation, Request, Response, User, Verb};
+use crate::apiserver::rest::headers::impersonation;
 use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
 use crate::client::Client;
 use crate::engine::failing::REFUSED;
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
 use crate::kinds::printers::View;
+use crate::kinds::printers::View;
 use crate::node::network::messages::{Heard, Incoming};
 use crate::node::network::programs::reason;
 use crate::node::network::tls;
 use crate::object::{Discovery, Kind, Status};
+use crate::wire::{Body, Connection, Request, Response, User, Verb};
 
 /// The port of the API server on its machine.
 pub const PORT: u16 = 6443;
@@ -124,7 +126,7 @@ async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<
     let Some(head) = Head::parse(head) else { return Some("HTTP/1.1 400 Bad Request\r\n\r\n".to_owned()) };
     let agent = head.header("User-Agent");
     let program = agent.split(['/', ' ']).next().filter(|name| !name.is_empty()).unwrap_or("unknown");
-    let acting_as = Impersonation::in_headers(&head.headers).map(Rc::new);
+    let acting_as = impersonation(&head.headers).map(Rc::new);
     let user = Rc::new(User { acting_as, ..User::anonymous(&format!("{program}/{peer}")) });
     let connection = Connection { peer, user_agent: agent.to_owned(), bearer: head.bearer().to_owned() };
     let client = Client::new(hub.clone(), actor, user.clone(), REQUESTS, REQUESTS);

@@ -1,7 +1,7 @@
 //! The crate of [`cluster`]; floors below are named as if they stood in it.
 
 use kubestep_controllers::controllers;
-use kubestep_machinery::{apiserver, client, engine, kinds, object};
+use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, wire};
 use kubestep_node::node;
 use kubestep_scheduler::scheduler;
 

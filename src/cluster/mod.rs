@@ -36,8 +36,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::apiserver::ApiServer;
-use crate::apiserver::admission::Reader;
-use crate::apiserver::request::User;
 use crate::client::Client;
 use crate::controllers::ControllerManager;
 use crate::engine::{self, ActorId, Engine, EventId, Hub, Memory, Step};
@@ -54,9 +52,11 @@ use crate::node::proxy::KubeProxy;
 use crate::node::runtime::Runtime;
 use crate::node::runtime::state::ImageScript;
 use crate::object::pod::assigned_node;
+use crate::object::reader::Reader;
 use crate::object::time::Instant;
 use crate::object::well_known::ZONE;
 use crate::object::{Key, Kind, Object};
+use crate::wire::User;
 
 use bootstrap::{bootstrap, write_as_server};
 use kubectl::{Feeds, Kubectl};

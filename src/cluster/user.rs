@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
 use crate::node::cri::StreamEnded;
 use crate::node::network::messages::Incoming;
 use crate::object::Status;
 use crate::object::status::Reason;
+use crate::wire::{WatchEvent, WatchId};
 
 use super::kubectl::terminal::{self, Ending};
 use super::kubectl::{self, Feeds, Kubectl};

@@ -14,14 +14,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::apiserver::admission::policy::compiled::Environment;
-use crate::apiserver::admission::webhook::{AdmissionResponse, Call};
-use crate::apiserver::cel::eval::{Activation, Budget};
-use crate::apiserver::cel::types::Type;
-use crate::apiserver::cel::{Program, Value};
 use crate::engine::webhook::{REVIEW, Review, Reviewed};
 use crate::engine::{Actor, ActorId, Delivery, Hub};
 use crate::node::network::Fabric;
+use crate::rules::cel::eval::{Activation, Budget};
+use crate::rules::cel::types::Type;
+use crate::rules::cel::{Program, Value};
+use crate::rules::expression::Environment;
+use crate::rules::webhook::{AdmissionResponse, Call};
 
 /// A webhook in a scenario.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

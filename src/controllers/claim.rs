@@ -10,12 +10,12 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use crate::apiserver::request::Patch;
 use crate::client::{Client, Error};
 use crate::object::meta::{controller_of, controller_ref};
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::{Accessor, Key, Resource, Status, status};
+use crate::wire::Patch;
 
 /// Claims objects for one owner during one sync.
 pub struct Claimer<'a, O> {

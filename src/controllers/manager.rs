@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::apiserver::request::User;
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
 use crate::client::{
@@ -14,6 +12,7 @@ use crate::client::{
 };
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
 use crate::object::{Discovery, Kind, Object};
+use crate::wire::{User, WatchEvent, WatchId};
 
 use super::apiextensions;
 

@@ -31,13 +31,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
 use crate::engine::Memory;
 use crate::object::node::is_ready;
 use crate::object::pod::{assigned_node, has_ended, phase};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
+use crate::wire::DeleteOptions;
 
 use super::disruption_target::{self, Disruption};
 use super::node_taints::{self, BY_NODE, is_out_of_service};

@@ -26,7 +26,6 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, ObjectReference, Taint, Toleration};
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::{
     Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
 };
@@ -36,6 +35,7 @@ use crate::object::pod::assigned_node;
 use crate::object::taint::tolerates;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Pod, Status};
+use crate::wire::DeleteOptions;
 
 use super::disruption_target::{self, Disruption};
 use super::node_taints::{self, BY_NODE};

@@ -21,13 +21,13 @@ use std::time::Duration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::engine::Memory;
 use crate::object::token::{self, Bounds, Claims};
 use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
 use crate::object::{Accessor, Key, Kind, Object, Status};
+use crate::wire::DeleteOptions;
 
 use super::root_ca::CERTIFICATE;
 

@@ -12,12 +12,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Body, Request, Subresource, User, Verb};
 use crate::apiserver::rest::uri;
 use crate::cluster::API_SERVER_IP;
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::random::Random;
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Body, Request, Subresource, User, Verb};
 
 /// Where people sit: the gateway of the nodes' network.
 const PERSON_IP: &str = "172.18.0.1";

@@ -3,12 +3,11 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::apiserver::request::Request;
-use crate::apiserver::watch::WatchEvent;
 use crate::engine::webhook::REVIEW;
 use crate::engine::{Engine, Note, Pending, Step, What};
 use crate::node::network::frame::Frame;
 use crate::object::{Key, Object};
+use crate::wire::{Request, WatchEvent};
 
 /// An event's parts, for faces to lay out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use std::cell::OnceCell;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Body, Request, Response};
 use crate::cluster::fault::Fault;
 use crate::engine::{Engine, Note, Step, Table, What};
 use crate::object::{Kind, Object};
+use crate::wire::{Body, Request, Response};
 
 use super::changes;
 use super::expression::Root;

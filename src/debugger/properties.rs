@@ -5,12 +5,12 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{ActorId, Engine, Note, Step, What};
 use crate::node::cni::exec::{Command, PluginRun};
 use crate::node::runtime::Runtime;
 use crate::object::pod::{assigned_node, has_ended, is_final};
 use crate::object::{Kind, Object};
+use crate::wire::{WatchEvent, WatchId};
 
 use super::changes::stored;
 

@@ -6,11 +6,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::request::{Binding, Body, DeleteOptions, Patch, Request, StatusPatch, Subresource, name_in};
 use crate::engine::{Engine, Note, Step, What};
 use crate::object::patch::diff_strategic;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
+use crate::wire::{Binding, Body, DeleteOptions, Patch, Request, StatusPatch, Subresource, name_in};
 
 use super::{audit, describe};
 

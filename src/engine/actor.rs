@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
+use crate::wire::{WatchEvent, WatchId};
+
 use super::event::{ActorId, CallId, Message};
-use crate::apiserver::watch::{WatchEvent, WatchId};
 
 /// What the engine hands to an actor.
 #[derive(Debug)]

@@ -10,10 +10,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::wire::{Answer, Request};
+
 use super::event::{APISERVER, ActorId, CallId, Message, ReplyTo, RpcError, What};
 use super::hub::{Hub, Waiting};
 use super::place::Place;
-use crate::apiserver::request::{Answer, Request};
 
 /// What a call came to.
 #[derive(Debug)]

@@ -14,12 +14,11 @@ use super::event::{ActorId, EventId, Pending, ReplyTo, What};
 use super::failing::{Failure, lost};
 use super::hub::Outgoing;
 use super::{Engine, Step, Stream};
-use crate::apiserver::request::{Answer, Request};
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::glob::matches;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+use crate::wire::{Answer, Request, WatchEvent, WatchId};
 
 /// Which events are held back. Names of components are globs.
 #[derive(Clone, Debug, PartialEq, Eq)]

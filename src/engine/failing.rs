@@ -7,12 +7,11 @@ use std::time::Duration;
 use super::event::{Pending, ReplyTo, What};
 use super::hub::Outgoing;
 use super::{Engine, Note};
-use crate::apiserver::request::{Answer, Body, Request};
-use crate::apiserver::watch::WatchEvent;
 use crate::kinds::registry;
 use crate::object::glob::matches;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
+use crate::wire::{Answer, Body, Request, WatchEvent};
 
 /// What a client says whose connection nobody takes.
 pub const REFUSED: &str = "connect: connection refused";

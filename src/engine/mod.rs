@@ -35,8 +35,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::apiserver::ApiServer;
-use crate::apiserver::watch::WatchId;
 use crate::object::time::Instant;
+use crate::wire::WatchId;
 
 pub mod actor;
 pub mod call;

@@ -8,8 +8,8 @@ use super::hub::SavedHub;
 use super::latency::Latency;
 use super::{Actor, Engine, Stream, control, servers, webhook};
 use crate::apiserver::ApiServer;
-use crate::apiserver::watch::WatchId;
 use crate::object::time::Instant;
+use crate::wire::WatchId;
 
 /// A world at a quiet moment, to come back to. Objects are shared with the world it was saved from.
 pub struct Saved {

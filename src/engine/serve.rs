@@ -10,11 +10,10 @@ use super::servers::Waits;
 use super::{Engine, Note, Stream};
 use crate::apiserver::cache::Cache;
 use crate::apiserver::leases::Lease;
-use crate::apiserver::request::{Answer, Request, Response};
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::Kind;
 use crate::object::time::Instant;
 use crate::store::Change;
+use crate::wire::{Answer, Request, Response, WatchEvent, WatchId};
 
 /// The timer of etcd's that says that a lease is over; its key is the lease's number.
 pub const LEASE_EXPIRES: &str = "etcd lease expires";

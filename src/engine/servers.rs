@@ -25,12 +25,11 @@ use std::time::Duration;
 use super::event::{APISERVER, ActorId, EventId, Pending, StepId};
 use super::{Engine, Note, Stream};
 use crate::apiserver::cache::Cache;
-use crate::apiserver::request::Request;
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
 use crate::store::Change;
+use crate::wire::{Request, WatchEvent, WatchId};
 
 /// So long a request waits for a watch cache. Mirrors `blockTimeout` of `storage/cacher`.
 const FRESH: Duration = Duration::from_secs(3);

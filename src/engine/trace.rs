@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use super::event::{ActorId, EventId, Pending, StepId};
 use super::place::Place;
-use crate::apiserver::impersonation::Impersonated;
-use crate::apiserver::request::User;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object, Status};
+use crate::wire::{Impersonated, User};
 
 /// One delivery and what came of it.
 #[derive(Debug)]

@@ -17,9 +17,10 @@ use super::event::{ActorId, CallId, EventId, Message, Pending, ReplyTo, RpcError
 use super::failing::Failing;
 use super::hub::Outgoing;
 use super::{Engine, Note};
-use crate::apiserver::admission::webhook::{AdmissionResponse, Call, Reviews, Said, Waits};
-use crate::apiserver::request::Request;
+use crate::apiserver::waiting::{Reviews, Said, Waits};
 use crate::object::time::Instant;
+use crate::rules::webhook::{AdmissionResponse, Call};
+use crate::wire::Request;
 
 /// What questions to webhooks and their answers are called.
 pub const REVIEW: &str = "AdmissionReview";

@@ -1,4 +1,4 @@
-//! Kinds that users define: what goes for all of them. The rest is in their definitions: [`crate::apiserver::apiextensions`].
+//! Kinds that users define: what goes for all of them. The rest is in their definitions: [`crate::rules::apiextensions`].
 
 use crate::kinds::row::Facts;
 

@@ -7,10 +7,10 @@ use k8s_openapi::api::core::v1::{Pod, PodSpec};
 
 use super::admission::Admission;
 use super::oracle::Oracle;
-use crate::apiserver::admission::Reader;
 use crate::apiserver::admission::elsewhere::{PodPlugin, Refused};
 use crate::cluster::Parts;
 use crate::exercise::admission::{Admitted, Case, Cluster};
+use crate::object::reader::Reader;
 use crate::object::{Kind, Object, Pod as SharedPod};
 
 /// A cluster whose API server asks `admit` about each new Pod.

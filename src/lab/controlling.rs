@@ -15,7 +15,6 @@ use super::job::Running;
 use super::oracle::Oracle;
 use super::ownership::Ownership;
 use super::rollout::Rolling;
-use crate::apiserver::request::Propagation;
 use crate::client::{Controller, ControllerContext, Registration};
 use crate::cluster::Parts;
 use crate::controllers::claim::Verdict;
@@ -40,6 +39,7 @@ use crate::object::node::condition;
 use crate::object::pod::has_ended;
 use crate::object::well_known::{NOT_READY, UNREACHABLE};
 use crate::object::{Kind, Object, Pod as SharedPod};
+use crate::wire::Propagation;
 
 /// Makes a controller that asks a program.
 type New = fn(&ControllerContext, Oracle) -> Rc<dyn Controller>;

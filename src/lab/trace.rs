@@ -11,7 +11,6 @@ use std::sync::LazyLock;
 
 use super::function::Function;
 use super::{Exercise, Judging};
-use crate::apiserver::request::Verb;
 use crate::bugs;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::facts::Facts;
@@ -19,6 +18,7 @@ use crate::engine::{Engine, Note, Step, What};
 use crate::exercise::trace::{Answer, Answers, QUESTIONS, TOGETHER, Who};
 use crate::object::pod::{address_of, is_ready};
 use crate::object::{Kind, Object, Pod};
+use crate::wire::Verb;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "00_trace",

@@ -17,6 +17,8 @@
 //! - [`pod`], [`node`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
+//! - [`reader`]: reading what is stored, for a check that looks at nothing else.
+//! - [`validation`]: where in an object something is wrong, and what; what names may look like.
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
 //! - [`nearest`]: what was meant by a word that nobody knows.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`].
@@ -53,6 +55,7 @@ pub mod quantity;
 pub mod quota;
 pub mod random;
 pub mod read;
+pub mod reader;
 pub mod resources;
 pub mod selector;
 pub mod sha256;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::Patch;
 use crate::client::Client;
 use crate::engine::failing::REFUSED;
 use crate::object::patch::diff::diff_strategic;
@@ -13,6 +12,7 @@ use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Pod, Status};
+use crate::wire::Patch;
 
 /// `retry.DefaultBackoff`: what the server was in no state to write is sent again after these.
 const BACKOFF: [Duration; 3] = [Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(250)];

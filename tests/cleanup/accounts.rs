@@ -1,8 +1,8 @@
 //! Service accounts: each namespace has one, and a Secret can hold an account's token.
 
-use kubestep::apiserver::request::{Body, DeleteOptions, Verb};
 use kubestep::object::token::{self, Bounds};
 use kubestep::object::{Kind, Object};
+use kubestep::wire::{Body, DeleteOptions, Verb};
 use serde_json::json;
 
 use crate::harness::World;

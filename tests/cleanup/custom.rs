@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Request, Response, Subresource, Verb};
 use kubestep::bugs;
 use kubestep::client::{Change, Client, Controller, ControllerContext, Error, Queue, Registration};
 use kubestep::cluster::scenario::Scenario;
@@ -10,6 +9,7 @@ use kubestep::cluster::{Cluster, Parts, Program};
 use kubestep::controllers::ControllerManager;
 use kubestep::engine::control::Hold;
 use kubestep::object::{CustomKind, Key, Kind, Object};
+use kubestep::wire::{Body, DeleteOptions, Patch, Propagation, Request, Response, Subresource, Verb};
 use serde_json::{Value, json};
 
 use crate::harness::World;

@@ -1,7 +1,7 @@
 //! The garbage collector against a real API server: what goes, what stays, and in which order.
 
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Verb};
 use kubestep::object::Kind;
+use kubestep::wire::{Body, DeleteOptions, Patch, Propagation, Verb};
 use serde_json::{Value, json};
 
 use crate::harness::World;

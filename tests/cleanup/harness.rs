@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Answer, Body, DeleteOptions, Request, Subresource, Verb};
 use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
 use kubestep::debugger::properties::{self, Property};
 use kubestep::engine::{Engine, Step, What};
+use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Object};
+use kubestep::wire::{Answer, Body, DeleteOptions, Request, Subresource, Verb};
 use serde_json::{Value, json};
 
 use crate::world::{self, Observer, answered, resource};

@@ -1,7 +1,7 @@
 //! Deleting a Namespace: what goes in which order, what is refused meanwhile, and what may hold it.
 
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Verb};
 use kubestep::object::{Kind, Object};
+use kubestep::wire::{Body, DeleteOptions, Patch, Propagation, Verb};
 use serde_json::{Value, json};
 
 use crate::harness::World;

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Verb};
 use kubestep::client::Registration;
 use kubestep::cluster::{Cluster, Config, NodeConfig, Parts};
 use kubestep::controllers::pod_gc::{self, PodGc};
 use kubestep::controllers::service_account;
 use kubestep::object::Kind;
+use kubestep::wire::{Body, DeleteOptions, Patch, Verb};
 use serde_json::{Value, json};
 
 use crate::harness::World;

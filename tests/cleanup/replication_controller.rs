@@ -1,8 +1,8 @@
 //! ReplicationControllers: kept by the ReplicaSets' controller, with the ways they have of their own.
 
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Propagation, Verb};
 use kubestep::object::meta::controller_of;
 use kubestep::object::{Kind, Object};
+use kubestep::wire::{Body, DeleteOptions, Patch, Propagation, Verb};
 use serde_json::{Value, json};
 
 use crate::harness::World;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::cluster::Cluster;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::apiserver::request::{Body, FieldValidation, Verb};
 use kubestep::cluster::{Cluster, Config, NodeConfig, kubectl};
 use kubestep::engine::{Note, Step, What};
 use kubestep::object::Kind;
+use kubestep::wire::{Body, FieldValidation, Verb};
 
 /// A shell.
 pub struct Shell {

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Engine, Step, What};
 use kubestep::node::runtime::Runtime;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Key, Kind, Object, Pod, Resource};
+use kubestep::wire::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
 
 use crate::scenario;
 use crate::world::Observer;

@@ -1,9 +1,9 @@
 //! Probes and hooks in a whole cluster: what is said, when, and what follows.
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::cluster::Cluster;
 use kubestep::debugger::describe;
 use kubestep::engine::What;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Object};
 
 use crate::scenario;

@@ -4,13 +4,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Body, DeleteOptions, Verb};
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::What;
 use kubestep::node::csi::CsiRequest;
 use kubestep::object::Kind;
+use kubestep::object::reader::Reader;
+use kubestep::wire::{Body, DeleteOptions, Verb};
 use serde_json::{Value, json};
 
 use crate::harness::{World, claim, class, user_of, with_csi};

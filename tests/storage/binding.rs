@@ -1,7 +1,7 @@
 //! Which claim gets which volume: who writes what, and what is said about what cannot be.
 
-use kubestep::apiserver::admission::Reader;
 use kubestep::cluster::Config;
+use kubestep::object::reader::Reader;
 use kubestep::object::{Kind, Object};
 use serde_json::json;
 

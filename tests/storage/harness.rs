@@ -2,13 +2,13 @@
 
 use std::any::Any;
 
-use kubestep::apiserver::admission::Reader;
-use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, Verb};
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Engine, Step, What};
 use kubestep::node::csi::CsiRequest;
+use kubestep::object::reader::Reader;
 use kubestep::object::time::Instant;
 use kubestep::object::{Kind, Object};
+use kubestep::wire::{Body, DeleteOptions, Patch, Request, Verb};
 use serde_json::{Value, json};
 
 use crate::world::{self, Observer};

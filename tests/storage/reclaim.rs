@@ -1,8 +1,8 @@
 //! What becomes of volumes and claims that are deleted or given back.
 
-use kubestep::apiserver::request::DeleteOptions;
 use kubestep::cluster::Config;
 use kubestep::object::{Kind, Pod};
+use kubestep::wire::DeleteOptions;
 use serde_json::json;
 
 use crate::harness::{World, claim, class, user_of, volume, with_csi};

@@ -6,11 +6,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::apiserver::request::{Body, Request, Verb};
 use kubestep::client::Client;
 use kubestep::cluster::Cluster;
 use kubestep::engine::{Engine, Note, Step, What};
 use kubestep::object::{Kind, Object};
+use kubestep::wire::{Body, Request, Verb};
 use serde_json::Value;
 
 /// A cluster, and what was seen of its steps.

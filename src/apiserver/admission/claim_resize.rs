@@ -34,8 +34,8 @@ mod tests {
 
     use super::super::testing::{Objects, object, request};
     use super::*;
-    use crate::apiserver::request::{User, Verb};
     use crate::object::random::Random;
+    use crate::wire::{User, Verb};
 
     #[test]
     fn a_claim_grows_if_its_class_can() {

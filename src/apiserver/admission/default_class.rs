@@ -11,7 +11,8 @@ use crate::object::volume::has_class;
 use crate::object::well_known::DEFAULT_STORAGE_CLASS;
 use crate::object::{Kind, Object, Status};
 
-use super::{Attributes, Reader};
+use super::Attributes;
+use crate::object::reader::Reader;
 
 /// Marks the default class of Ingresses.
 const IS_DEFAULT_INGRESS: &str = "ingressclass.kubernetes.io/is-default-class";

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::object::pod::MIRROR;
 use crate::object::{Object, Pod, Status};
 
-use super::{Reader, forbidden};
+use super::forbidden;
 use crate::apiserver::{ApiServer, Handling};
+use crate::object::reader::Reader;
 
 /// Changes a Pod, given as it came, before defaults; or says why it is refused.
 pub type PodPlugin = dyn Fn(&Pod, &mut Pod, &dyn Reader) -> Result<(), Refused>;

@@ -6,9 +6,9 @@
 //! only refuse. Each row has a fixed order, whatever that of `--enable-admission-plugins`, and the first refusal ends the
 //! request. Deletes and bindings pass plugins too ([`DELETING`], [`admit_binding`], [`admit_token`]).
 //!
-//! Three are no functions of the rows: [`policy`], since it asks what users have written, [`webhook`], which asks programs
-//! of theirs and waits for them, and the last of all, [`resource_quota`], because it writes. What users have written may
-//! change an object behind all plugins that do, so those see it once more ([`reinvocation`]).
+//! Three stand behind the rows: policies and webhooks, which users write, and the last of all, [`resource_quota`], because it
+//! writes. What users have written may change an object behind all plugins that do, so those see it once more. The stages
+//! `mutating admission` and `validating admission` in [`super::pipeline`] run the rows, and ask these.
 //!
 //! Must hold: a plugin reads nothing but the request, the stored objects and the seeded generator; admission comes
 //! before validation, so what a plugin adds is checked like what the user wrote; a plugin run twice on its own result
@@ -20,80 +20,31 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 
-use crate::kinds::registry;
-use crate::object::random::Random;
-use crate::object::{Kind, Object, Status};
-use crate::store::Store;
+use crate::object::Status;
+use crate::object::reader::Reader;
 
-use super::request::{Binding, Request};
+use crate::wire::{Binding, Request};
 
+mod attributes;
 pub mod claim_resize;
 pub mod default_class;
 pub mod default_toleration_seconds;
 pub mod elsewhere;
-mod json_patch;
 pub mod limit_ranger;
 pub mod namespace_lifecycle;
 pub mod node_restriction;
 pub mod pod_resize;
 pub mod pod_security;
 pub mod pod_topology_labels;
-pub mod policy;
 pub mod priority;
-mod reinvocation;
 pub mod resource_quota;
 pub mod runtime_class;
 pub mod service_account;
 pub mod storage_protection;
 pub mod taint_nodes_by_condition;
 pub mod testing;
-pub mod webhook;
 
-/// Reads the store on behalf of a check.
-pub trait Reader {
-    /// One object.
-    fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<Object>;
-    /// All of a kind in a namespace, or (empty) in all.
-    fn list(&self, kind: Kind, namespace: &str) -> Vec<Object>;
-}
-
-impl Reader for Store {
-    fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<Object> {
-        Store::get(self, &registry::key(kind, namespace, name)).map(|entry| entry.value.clone())
-    }
-
-    fn list(&self, kind: Kind, namespace: &str) -> Vec<Object> {
-        self.prefix(&registry::list_prefix(kind, namespace)).map(|(_, entry)| entry.value.clone()).collect()
-    }
-}
-
-/// What a plugin sees.
-pub struct Attributes<'a> {
-    /// The request.
-    pub request: &'a Request,
-    /// What is stored, on update and delete.
-    pub old: Option<&'a Object>,
-    /// The store.
-    pub reader: &'a dyn Reader,
-    /// For names that plugins make up.
-    pub random: &'a mut Random,
-}
-
-impl Attributes<'_> {
-    /// Whether the request makes a new object, by POST or by a PUT of an absent one.
-    pub fn is_create(&self) -> bool {
-        self.old.is_none()
-    }
-}
-
-/// A plugin that may change the object.
-pub type Mutate = fn(&mut Attributes, &mut Object) -> Result<(), Status>;
-/// A plugin that may only refuse.
-pub type Validate = fn(&Attributes, &Object) -> Result<(), Status>;
-/// A plugin that only says something, in `Warning` headers.
-pub type Warn = fn(&Attributes, &Object) -> Vec<String>;
-/// A plugin that may refuse a delete.
-pub type ValidateDelete = fn(&Attributes) -> Result<(), Status>;
+pub use attributes::{Attributes, Mutate, Validate, ValidateDelete, Warn, forbidden};
 
 /// Mutating plugins in the server's order.
 pub const MUTATING: &[(&str, Mutate)] = &[
@@ -139,12 +90,7 @@ pub fn admit_token(request: &Request, reader: &dyn Reader) -> Result<(), Status>
     node_restriction::admit_token(request, reader)
 }
 
-/// The 403 of a plugin. Names are not generated yet, so a generateName has to do. Mirrors `admission.NewForbidden`.
-pub fn forbidden(request: &Request, object: Option<&Object>, why: &str) -> Status {
-    let of_object = || {
-        let meta = object?.meta();
-        [&meta.name, &meta.generate_name].into_iter().flatten().find(|name| !name.is_empty()).map(String::as_str)
-    };
-    let name = Some(request.name.as_str()).filter(|name| !name.is_empty()).or_else(of_object);
-    Status::forbidden(request.kind, name.unwrap_or("Unknown"), why)
+/// The names of plugins, as a stage tells them.
+pub fn plugin_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }

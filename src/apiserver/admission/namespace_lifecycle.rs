@@ -56,8 +56,8 @@ mod tests {
 
     use super::super::testing::{Objects, create, object, request};
     use super::*;
-    use crate::apiserver::request::{User, Verb};
     use crate::object::random::Random;
+    use crate::wire::{User, Verb};
 
     #[test]
     fn the_namespace_must_be_there_and_alive() {

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::apiserver::request::Binding;
 use crate::object::pod::assigned_node;
 use crate::object::well_known::{REGION, ZONE};
 use crate::object::{Kind, Object, Status};
+use crate::wire::Binding;
 
-use super::{Attributes, Reader};
+use super::Attributes;
+use crate::object::reader::Reader;
 
 const COPIED: [&str; 2] = [ZONE, REGION];
 

@@ -17,15 +17,16 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ResourceQuota;
 
 use crate::apiserver::managed_fields::Written;
-use crate::apiserver::request::Subresource;
 use crate::apiserver::{ApiServer, Handling};
 use crate::object::quantity::Amount;
 use crate::object::quota::{self, hard, matching, shown, used};
 use crate::object::resources::{ResourceList, add, quantities};
 use crate::object::time::Instant;
 use crate::object::{Accessor, Kind, Object, Status};
+use crate::wire::Subresource;
 
-use super::{Reader, forbidden};
+use super::forbidden;
+use crate::object::reader::Reader;
 
 /// The plugin's name. It stands behind all others.
 pub const NAME: &str = "ResourceQuota";

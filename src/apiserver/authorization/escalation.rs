@@ -9,9 +9,9 @@
 
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef};
 
-use crate::apiserver::admission::Reader;
-use crate::apiserver::request::Request;
+use crate::object::reader::Reader;
 use crate::object::{Kind, Object, Status};
+use crate::wire::Request;
 
 use super::rbac::matches_resource;
 use super::{Attributes, Authorizer, quoted};

@@ -30,9 +30,9 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status, metrics};
+use crate::wire::{Body, MASTERS, Request, Subresource, User, Verb};
 
-use super::admission::Reader;
-use super::request::{Body, MASTERS, Request, Subresource, User, Verb};
+use crate::object::reader::Reader;
 
 pub mod bootstrap;
 pub mod escalation;

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Volume};
 
-use crate::apiserver::admission::Reader;
-use crate::apiserver::request::{Request, Subresource, User, Verb};
 use crate::object::pod::{assigned_node, containers};
+use crate::object::reader::Reader;
 use crate::object::volume::claims_behind;
 use crate::object::{Accessor, Kind, Object, Pod};
+use crate::wire::{Request, Subresource, User, Verb};
 
 use super::{Attributes, exact_term};
 

@@ -13,9 +13,9 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 
 use crate::object::Object;
 use crate::object::status::aggregate;
+use crate::wire::User;
 
 use super::Attributes;
-use crate::apiserver::request::User;
 
 /// One role, given to one user by one binding.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::apiserver::admission::testing::Objects;
-use crate::apiserver::request::{Body, Options, Subresource};
 use crate::object::{Pod, versions};
+use crate::wire::{Body, Options, Subresource};
 
 /// An authorizer that has seen the bootstrap policy and `more`.
 fn authorizer(more: &[Object]) -> Authorizer {

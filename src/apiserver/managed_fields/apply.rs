@@ -5,17 +5,16 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::apiextensions::fields::Custom;
 use crate::apiserver::decode::{Patched, decode_patched};
-use crate::apiserver::request::Request;
 use crate::apiserver::{ApiServer, Handling, Outcome};
 use crate::object::fields::compare::{compare, set_of};
 use crate::object::fields::{BuiltIn, Managed, Managers, Operation, Refused, Schema, Set, Write, Writer};
 use crate::object::status::{Cause, Details, Reason};
 use crate::object::well_known::LAST_APPLIED;
 use crate::object::{Kind, Object, Status};
+use crate::rules::apiextensions::fields::Custom;
 
-use super::{Written, shapes, typed};
+use super::{Written, shapes, typed, writer};
 
 /// The manager for which the server looks after that annotation.
 const KUBECTL: &str = "kubectl";
@@ -32,7 +31,7 @@ impl ApiServer {
     ) -> Result<(Object, Written), Status> {
         let live = old.to_json();
         let mut managers = Managers::clone(&self.managers_now(old));
-        let by = Writer { manager: BEFORE.into(), ..Request::writer(handling.request, Operation::Update) };
+        let by = Writer { manager: BEFORE.into(), ..writer(handling.request, Operation::Update) };
         if by.subresource == "scale" {
             let path = super::replicas(&self.definitions, old.kind());
             if !super::is_managed(&managers, &path) {
@@ -100,7 +99,7 @@ impl<S: Schema> Applying<'_, '_, '_, S> {
         check_config(request.kind, self.config)?;
         let checked = typed::check(self.schema, (request.kind, custom.as_deref()), self.config);
         checked.map_err(|why| self.no_typed_patch(&why))?;
-        let by = request.writer(Operation::Apply);
+        let by = writer(request, Operation::Apply);
         let has_status = custom.as_ref().is_none_or(|version| version.has_status);
         let ignored = shapes::reset_fields(request.kind, &by.subresource, has_status);
         let write = Write { by: &by, at: shapes::time_of(&by, self.handling.now), ignored: &ignored };

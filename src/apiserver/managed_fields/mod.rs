@@ -26,13 +26,12 @@ use crate::object::fields::{BuiltIn, History, Managers, Operation, Set, Step, Wr
 use crate::object::time::Instant;
 use crate::object::{Kind, Object};
 use crate::store::Entry;
+use crate::wire::{Request, Response, WatchEvent, WatchId};
 
-use super::apiextensions::Definitions;
-use super::apiextensions::fields::Custom;
 use super::recent::Recent;
-use super::request::{Request, Response};
-use super::watch::{WatchEvent, WatchId};
 use super::{ApiServer, Handling, registry};
+use crate::rules::apiextensions::Definitions;
+use crate::rules::apiextensions::fields::Custom;
 
 mod apply;
 pub mod shapes;
@@ -63,16 +62,15 @@ impl Written {
     }
 }
 
-impl Request {
-    /// In whose name it is written.
-    pub(super) fn writer(&self, operation: Operation) -> Writer {
-        let manager = match self.options.field_manager.as_str() {
-            "" => self.user.program().to_owned().into(),
-            named => Cow::Owned(named.to_owned()),
-        };
-        let subresource = self.subresource.map_or("", |subresource| subresource.as_str());
-        Writer { manager, operation, api_version: self.kind.info().api_version.into(), subresource: subresource.into() }
-    }
+/// In whose name a request writes.
+fn writer(request: &Request, operation: Operation) -> Writer {
+    let manager = match request.options.field_manager.as_str() {
+        "" => request.user.program().to_owned().into(),
+        named => Cow::Owned(named.to_owned()),
+    };
+    let (api_version, subresource) =
+        (request.kind.info().api_version, request.subresource.map_or("", |it| it.as_str()));
+    Writer { manager, operation, api_version: api_version.into(), subresource: subresource.into() }
 }
 
 /// Everybody who wrote lately: what they write has them in common.
@@ -173,7 +171,7 @@ impl ApiServer {
     /// What an update says of who manages what, where it brings managedFields itself: they count if they make sense, and a
     /// list that is empty, or has one empty entry, takes away all of them. Mirrors `decodeLiveOrNew`.
     pub(super) fn written_by_update(&self, handling: &Handling, old: &Object, new: &mut Object) -> Written {
-        let by = handling.request.writer(Operation::Update);
+        let by = writer(handling.request, Operation::Update);
         if new.meta().managed_fields.is_none() {
             return Written::By(by, None);
         }
@@ -186,7 +184,7 @@ impl ApiServer {
 
     /// What a creation says of who manages what; to be asked before anybody changes what was sent.
     pub(super) fn written_by_create(&mut self, handling: &Handling, object: &mut Object) -> Written {
-        let by = handling.request.writer(Operation::Update);
+        let by = writer(handling.request, Operation::Update);
         let entries = match object.meta().managed_fields {
             Some(_) => object.meta_mut().managed_fields.take().unwrap_or_default(),
             None => Vec::new(),

@@ -4,13 +4,12 @@ use serde_json::{Value, json};
 
 use super::{Call, Format};
 use crate::apiserver::non_resource;
-use crate::apiserver::request::{Answer, Request, Response, Verb};
-use crate::apiserver::watch::WatchEvent;
 use crate::kinds::printers::{META, View, partial, table};
 use crate::object::go_types;
 use crate::object::metrics::{self, Metrics};
 use crate::object::status::Reason;
 use crate::object::{Kind, Object, Status};
+use crate::wire::{Answer, Request, Response, Verb, WatchEvent};
 
 /// A raw answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::apiserver::ApiServer;
-use crate::apiserver::watch::WatchId;
 use crate::object::time::Instant;
+use crate::wire::WatchId;
 
 mod pods;
 mod tables;

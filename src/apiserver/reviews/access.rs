@@ -7,8 +7,8 @@ use k8s_openapi::api::authorization::v1::{NonResourceAttributes, ResourceAttribu
 
 use super::selectors::{Understood, of_fields, of_labels};
 use crate::apiserver::authorization::Attributes;
-use crate::apiserver::request::{Body, Request, Subresource, User, Verb};
 use crate::object::Kind;
+use crate::wire::{Body, Request, Subresource, User, Verb};
 
 /// Somebody, and what they might do with a resource or at a URL.
 pub struct Access<'a> {

@@ -1,11 +1,12 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::apiserver::request::{Body, Request, Verb};
 use crate::apiserver::rest::{self, HttpRequest};
+use crate::kinds::printers::View;
 use crate::kinds::printers::View;
 use crate::object::token::{Bounds, Claims, sign};
 use crate::object::{Discovery, Kind};
+use crate::wire::{Body, Request, Verb};
 
 const AUTHORIZATION: &str = "/apis/authorization.k8s.io/v1";
 const AUTHENTICATION: &str = "/apis/authentication.k8s.io/v1";

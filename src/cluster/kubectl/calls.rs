@@ -11,15 +11,15 @@ use super::args::{Args, Target, are_built_in, targets};
 use super::client::Stream;
 use super::print::fields::{namespace_and_name, text};
 use super::print::{FORMATS, Output, duration, json_text, kyaml, no_printer, print, qualified_name};
-use crate::apiserver::request::{
-    Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
-};
 use crate::cluster::bootstrap::API_SERVER_IP;
 use crate::cluster::manifest::ManifestError;
 use crate::engine::failing::REFUSED;
 use crate::object::go_types::Ordered;
 use crate::object::status::{Details, Reason};
 use crate::object::{Discovery, Kind, Object, Status, patch};
+use crate::wire::{
+    Answer, Body, DeleteOptions, FieldValidation, Options, Patch, Request, Response, Subresource, User, Verb,
+};
 
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::apiserver::request::Request;
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::cluster::workdir::Workdir;
 use crate::engine::{CallId, Memory};
@@ -16,6 +14,7 @@ use crate::node::network::Fabric;
 use crate::node::runtime::state::Journal;
 use crate::object::Discovery;
 use crate::object::status::Reason;
+use crate::wire::{Request, WatchEvent, WatchId};
 
 use super::args::Args;
 use super::calls::Failure;

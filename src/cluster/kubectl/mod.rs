@@ -35,7 +35,7 @@ use std::time::Duration;
 use args::Args;
 use verbs::label::Marks;
 
-use crate::apiserver::request::Impersonation;
+use crate::wire::Impersonation;
 
 pub use calls::Failure;
 pub use client::{Feeds, Kubectl, Output};

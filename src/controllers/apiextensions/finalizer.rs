@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::apiserver::request::{Body, DeleteOptions, Verb};
 use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
 use crate::controllers::claim::aggregate;
 use crate::object::definition::{CLEANUP, is_true, kind_of, preferred, set_condition};
 use crate::object::meta::has_finalizer;
 use crate::object::{Key, Kind, Object, Status};
+use crate::wire::{Body, DeleteOptions, Verb};
 
 use super::unless_late;
 

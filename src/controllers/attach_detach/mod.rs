@@ -34,7 +34,6 @@ use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSIDriver, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
 use crate::engine::Memory;
@@ -43,6 +42,7 @@ use crate::object::pod::assigned_node;
 use crate::object::time::Instant;
 use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
 use crate::object::{Accessor, Key, Kind, Object, Pod};
+use crate::wire::DeleteOptions;
 
 use super::node_taints::{self, BY_NODE, is_out_of_service};
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
 use serde_json::json;
 
-use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::Error;
 use crate::controllers::claim::Claimer;
 use crate::controllers::history::{REVISION_HASH, holds, next_number, revision_of, sort};
@@ -15,6 +14,7 @@ use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::template;
 use crate::object::{Accessor, Key, Pod};
+use crate::wire::{DeleteOptions, Patch};
 
 use super::{DaemonSets, Sync};
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::object::{Accessor, Key};
+use crate::wire::DeleteOptions;
 
 use super::arithmetic::{available, is_rolling_update, max_replicas, proportion, size, wanted};
 use super::revision::{by_creation, by_revision, desired_replicas, rollback_to, set_replicas};

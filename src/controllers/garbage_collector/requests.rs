@@ -5,10 +5,10 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
 use crate::client::Error;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Object, Status};
+use crate::wire::{Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
 
 use super::GarbageCollector;
 use super::graph::{Identity, Uid, owners_of};

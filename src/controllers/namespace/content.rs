@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 
-use crate::apiserver::request::{Body, DeleteOptions, Propagation, Verb};
 use crate::object::discovery::group_rank;
 use crate::object::pod::has_ended;
 use crate::object::time::Instant;
 use crate::object::{Discovery, Kind, Pod, Status};
+use crate::wire::{Body, DeleteOptions, Propagation, Verb};
 
 use super::conditions::Conditions;
 use super::{NamespaceController, name_of};

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::controllers::volumes::annotation;
 use crate::object::volume::{
     BOUND_BY_CONTROLLER, PROVISIONED_BY, claim_key, claim_uid, mode_of, mode_of_volume, phase_of_volume, volume_name,
 };
 use crate::object::{Accessor, Key};
+use crate::wire::DeleteOptions;
 
 use super::{Binder, copy};
 

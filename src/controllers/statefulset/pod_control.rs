@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::{Error, EventType};
 use crate::object::status::Reason;
 use crate::object::{Accessor, Key, Kind, Pod};
+use crate::wire::DeleteOptions;
 
 use super::identity::{claims, has_claims, identify, is_itself, mount_claims};
 use super::{StatefulSets, Sync};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet, StatefulSetSpec};
 
-use crate::apiserver::request::DeleteOptions;
 use crate::client::Error;
 use crate::controllers::claim::{Claimer, Verdict};
 use crate::controllers::history::{data_hash, holds, next_number, patch, revision_of, sort, template_of};
@@ -14,6 +13,7 @@ use crate::object::meta::controller_of;
 use crate::object::selector::Selector;
 use crate::object::status::Reason;
 use crate::object::{Accessor, Key};
+use crate::wire::DeleteOptions;
 
 use super::{StatefulSets, Sync, identity};
 

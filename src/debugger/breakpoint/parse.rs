@@ -17,12 +17,12 @@
 //! | `method=RunPodSandbox` | a call to the runtime, or a timer of that name |
 //! | `replicaset/mod.rs:120`, `fn=put_status` | code that comes to wait there |
 
-use crate::apiserver::request::Subresource;
 use crate::debugger::expression::{self, Expression};
 use crate::debugger::facts::Class;
 use crate::debugger::source;
 use crate::object::Kind;
 use crate::object::selector::Selector;
+use crate::wire::Subresource;
 
 use super::filter::{Filter, Lines, Term};
 use super::meant;

@@ -9,10 +9,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::apiserver::request::{Body, Request, Subresource, Verb};
 use crate::engine::{Engine, LEASE_EXPIRES, Pending, What};
 use crate::kinds::registry;
+use crate::kinds::registry;
 use crate::object::Kind;
+use crate::wire::{Body, Request, Subresource, Verb};
 
 /// What one step touches: places, and whether each may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -164,7 +165,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::apiserver::request::User;
+    use crate::wire::User;
 
     fn request(verb: Verb, kind: Kind, name: &str) -> Access {
         Access::of_request(&Request::new(Rc::new(User::admin()), verb, kind, "default", name, Body::None))

@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::apiserver::request::{Request, Verb};
-use crate::apiserver::watch::WatchEvent;
 use crate::cluster::Cluster;
 use crate::cluster::fault::Fault as Breaks;
 use crate::engine::control::{Hold, Stale};
@@ -17,6 +15,7 @@ use crate::engine::failing::{Failing, Failure};
 use crate::engine::{Engine, Note, Pending, ReplyTo, Step, What};
 use crate::object::Kind;
 use crate::object::glob::matches;
+use crate::wire::{Request, Verb, WatchEvent};
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::apiserver::watch::WatchEvent;
 use crate::cluster::fault::Fault as Breaks;
 use crate::cluster::{Cluster, Saved};
 use crate::debugger::choice::Choice;
@@ -14,6 +13,7 @@ use crate::engine::control::Hold;
 use crate::engine::{EventId, Pending, Step, What};
 use crate::object::Kind;
 use crate::object::time::Instant;
+use crate::wire::WatchEvent;
 
 use super::access::Access;
 use super::causality::digest;

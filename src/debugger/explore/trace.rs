@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::apiserver::watch::WatchId;
 use crate::debugger::choice::Choice;
 use crate::object::time::Instant;
+use crate::wire::WatchId;
 
 use super::causality::{Causality, NEAR, digest};
 use super::fault::Fault;

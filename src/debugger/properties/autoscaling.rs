@@ -6,12 +6,13 @@ use std::time::Duration;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Property, stored};
-use crate::apiserver::request::{Body, Subresource};
 use crate::controllers::podautoscaler;
 use crate::engine::{Engine, Step, What};
 use crate::kinds::registry::list_prefix;
+use crate::kinds::registry::list_prefix;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
+use crate::wire::{Body, Subresource};
 
 /// The controller needs some time to hear of bounds that somebody has changed.
 const HEARD_OF: Duration = Duration::from_secs(5);

@@ -4,18 +4,18 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::apiserver::admission::Reader;
-use crate::apiserver::request::Verb;
 use crate::engine::{Engine, Note, Queued, Step, What};
 use crate::node::cri::ContainerState;
 use crate::node::netfilter::packet::{Payload, Unreachable};
 use crate::node::network::frame::Frame;
 use crate::node::runtime::Runtime;
 use crate::object::meta::controller_of;
+use crate::object::reader::Reader;
 use crate::object::status::Reason;
 use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Key, Kind, Object};
+use crate::wire::Verb;
 
 use super::{Property, node_of, stored};
 

@@ -10,10 +10,10 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::services::host_of;
 use super::{Property, node_of, stored};
-use crate::apiserver::admission::Reader;
 use crate::engine::{Engine, Step};
 use crate::node::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
 use crate::object::pod::{address_of, container_port, has_ended};
+use crate::object::reader::Reader;
 use crate::object::selector::selects;
 use crate::object::time::Instant;
 use crate::object::{Accessor, Kind, Object, Pod};

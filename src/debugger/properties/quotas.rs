@@ -3,9 +3,9 @@
 use k8s_openapi::api::core::v1::ResourceQuota;
 
 use super::{Property, stored};
-use crate::apiserver::admission::Reader;
 use crate::engine::{Engine, Step};
 use crate::object::quota::{self, hard, shown, used};
+use crate::object::reader::Reader;
 use crate::object::resources::{ResourceList, add};
 use crate::object::{Accessor, Kind, Object};
 

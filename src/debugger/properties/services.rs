@@ -9,7 +9,6 @@ use std::time::Duration;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use super::{Property, node_of, stored};
-use crate::apiserver::admission::Reader;
 use crate::engine::{Engine, Note, Step};
 use crate::node::cri::ContainerState;
 use crate::node::host::Host;
@@ -18,6 +17,7 @@ use crate::node::network::KernelActor;
 use crate::node::proxy::runner::MIN_SYNC_PERIOD;
 use crate::node::runtime::Runtime;
 use crate::object::pod::is_ready;
+use crate::object::reader::Reader;
 use crate::object::time::Instant;
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Accessor, Key, Kind, Object, Pod};

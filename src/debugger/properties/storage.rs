@@ -4,9 +4,9 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Property, stored};
-use crate::apiserver::admission::Reader;
 use crate::engine::{ActorId, Engine, Step, What};
 use crate::node::csi::CsiRequest;
+use crate::object::reader::Reader;
 use crate::object::volume::{claim_uid, phase_of, volume_name};
 use crate::object::{Accessor, Kind, Object};
 

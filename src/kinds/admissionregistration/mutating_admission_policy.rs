@@ -4,7 +4,6 @@ use k8s_openapi::api::admissionregistration::v1::{
     MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicySpec, Mutation,
 };
 
-use crate::apiserver::admission::policy::compiled::{APPLY_CONFIGURATION, Environment, JSON_PATCH, gives};
 use crate::kinds::admissionregistration::matching::match_conditions;
 use crate::kinds::admissionregistration::policy;
 use crate::kinds::admissionregistration::policy::{compiles, head, variables};
@@ -13,6 +12,8 @@ use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, War
 use crate::kinds::warnings;
 use crate::object::Accessor;
 use crate::object::validation::field::{Path, Problems};
+use crate::rules::expression::Environment;
+use crate::rules::policy::compiled::{APPLY_CONFIGURATION, JSON_PATCH, gives};
 
 /// What the server knows of MutatingAdmissionPolicies.
 pub const ROW: Row<MutatingAdmissionPolicy> = Row {

@@ -6,8 +6,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{MatchResources, ParamKind, Variable};
 use serde_json::Value;
 
-use crate::apiserver::admission::policy::compiled::Environment;
-use crate::apiserver::cel::types::Type;
 use crate::kinds::admissionregistration::matching;
 use crate::kinds::admissionregistration::matching::match_resources;
 use crate::kinds::admissionregistration::policy_binding::UNSET;
@@ -16,6 +14,8 @@ use crate::kinds::printers::fields::{at, list, text};
 use crate::object::selector::names::check_subdomain;
 use crate::object::validation::field::{Path, Problems};
 use crate::object::validation::names::check_dns_1035_label;
+use crate::rules::cel::types::Type;
+use crate::rules::expression::Environment;
 
 const SPEC: Path = Path::new("spec");
 const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
@@ -99,7 +99,7 @@ fn is_identifier(name: &str) -> bool {
     name.chars().all(plain)
         && name.starts_with(|c: char| !c.is_ascii_digit())
         && !["true", "false", "null"].contains(&name)
-        && crate::apiserver::cel::Program::compile(name, &named).is_ok()
+        && crate::rules::cel::Program::compile(name, &named).is_ok()
 }
 
 fn param_kind(problems: &mut Problems, path: &Path, of: &ParamKind) {

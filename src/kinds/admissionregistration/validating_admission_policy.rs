@@ -4,8 +4,6 @@ use k8s_openapi::api::admissionregistration::v1::{
     AuditAnnotation, ValidatingAdmissionPolicy, ValidatingAdmissionPolicySpec, Validation as Condition,
 };
 
-use crate::apiserver::admission::policy::compiled::Environment;
-use crate::apiserver::cel::types::Type;
 use crate::kinds::admissionregistration::matching::match_conditions;
 use crate::kinds::admissionregistration::policy;
 use crate::kinds::admissionregistration::policy::{compiles, head, variables};
@@ -16,6 +14,8 @@ use crate::kinds::warnings;
 use crate::object::Accessor;
 use crate::object::selector::names::check_label_key;
 use crate::object::validation::field::{Json, Path, Problems};
+use crate::rules::cel::types::Type;
+use crate::rules::expression::Environment;
 
 /// What the server knows of ValidatingAdmissionPolicies.
 pub const ROW: Row<ValidatingAdmissionPolicy> = Row {

@@ -2,7 +2,6 @@
 
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, ValidatingWebhookConfiguration};
 
-use crate::apiserver::admission::webhook::hook::as_mutating;
 use crate::kinds::admissionregistration::webhooks;
 use crate::kinds::admissionregistration::webhooks::{webhook_defaults, webhooks};
 use crate::kinds::printers::columns::{AGE, NAME, integer};
@@ -10,6 +9,7 @@ use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, War
 use crate::kinds::warnings;
 use crate::object::Accessor;
 use crate::object::validation::field::Problems;
+use crate::rules::webhook::hook::as_mutating;
 
 /// What the server knows of ValidatingWebhookConfigurations.
 pub const ROW: Row<ValidatingWebhookConfiguration> = Row {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Container;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::apiserver::apiextensions::Version;
 use crate::kinds::pod_template::disabled;
 use crate::kinds::row::keep;
 use crate::kinds::{facts, row};
 use crate::object::pod::Spec;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Pod};
+use crate::rules::apiextensions::Version;
 
 /// Whether a kind has a `status` subresource. Of a kind that a user defines, its definition says so.
 pub fn has_status(kind: Kind) -> bool {

@@ -17,7 +17,6 @@
 //! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
 //! accepted as they are.
 
-use crate::apiserver::apiextensions::Version;
 use crate::kinds::core::namespace;
 use crate::kinds::core::pod::resize;
 use crate::kinds::pod_template::ephemeral;
@@ -26,6 +25,7 @@ use crate::object::status::Cause;
 use crate::object::validation::field;
 use crate::object::validation::field::Problems;
 use crate::object::{Kind, Object};
+use crate::rules::apiextensions::Version;
 pub mod addresses;
 pub mod conditions;
 pub mod counts;

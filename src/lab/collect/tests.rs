@@ -1,9 +1,9 @@
 use super::*;
-use crate::apiserver::request;
 use crate::controllers::garbage_collector::attempt_to_delete::{Owners, Verdict, policy_of, waits_for_dependents};
 use crate::controllers::garbage_collector::graph::Graph;
 use crate::controllers::garbage_collector::requests::claimed_owner;
 use crate::object::{Discovery, Kind, Object};
+use crate::wire;
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {
@@ -69,9 +69,9 @@ fn ours(case: &Case) -> Action {
         }
         Verdict::DeleteDependentsFirst => Action::Delete(Propagation::Foreground),
         Verdict::Delete => Action::Delete(match policy_of(&item) {
-            request::Propagation::Background => Propagation::Background,
-            request::Propagation::Foreground => Propagation::Foreground,
-            request::Propagation::Orphan => Propagation::Orphan,
+            wire::Propagation::Background => Propagation::Background,
+            wire::Propagation::Foreground => Propagation::Foreground,
+            wire::Propagation::Orphan => Propagation::Orphan,
         }),
     }
 }

@@ -12,10 +12,10 @@ use super::Plan;
 use super::alike::{is_rest_for_patch, is_update_for_patch, lists_others, read_before};
 use super::partner::Partner;
 use super::words;
-use crate::apiserver::request;
 use crate::exercise::host::{Host, Read};
 use crate::exercise::wire::{Answer, Ask, Request, Say};
 use crate::object::{Kind, Object};
+use crate::wire;
 
 /// So many objects that were told of are known at most: of several reconciles at once.
 const KNOWN: usize = 300;
@@ -57,7 +57,7 @@ impl Findings {
 
     /// A call of the learner's code breaks something. Whoever goes another way that is right as well parts sooner, and so the
     /// parting that counts is that of the reconcile that calls; or that cannot go on (`panics`). Gives which one this is.
-    pub fn choose(&mut self, breaks: Option<&request::Request>, panics: bool) -> usize {
+    pub fn choose(&mut self, breaks: Option<&wire::Request>, panics: bool) -> usize {
         let called = breaks.and_then(|request| self.calls.get(&name_of(request)));
         self.breaks = called.map(|called| called.at.clone());
         let waits = || self.partings.iter().position(|parting| parting.waits);
@@ -363,7 +363,7 @@ fn task_of(ask: &Ask<Object>) -> u64 {
 }
 
 /// What a request is called here: as the call is that asks for it.
-fn name_of(request: &request::Request) -> String {
+fn name_of(request: &wire::Request) -> String {
     let subresource = request.subresource.map_or("", |subresource| subresource.as_str());
     let kind = request.kind.info().qualified_plural();
     [request.verb.as_str(), &kind, subresource, &request.namespace, &request.name].join(" ")

@@ -10,7 +10,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::partner::{Make, Partner};
-use crate::apiserver::request::{Answer, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 use crate::client::informer::{Change, Indexer};
 use crate::client::{Client, Controller, ControllerContext, Error, Queue, Registration};
 use crate::engine::{Memory, Place};
@@ -18,6 +17,7 @@ use crate::exercise::host::Read;
 use crate::exercise::wire::{self, Ask, Say};
 use crate::object::meta::controller_of;
 use crate::object::{Accessor, Key, Kind, Object};
+use crate::wire::{Answer, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
 
 /// What a controller works on, and what it is told of.
 pub struct Duty {

@@ -10,7 +10,6 @@ use super::guest::Duty;
 use super::partner::{Heard, Make, Partner};
 use super::threads;
 use super::trial::{bound, trial};
-use crate::apiserver::request::Request;
 use crate::bugs;
 use crate::cluster::scenario::Scenario;
 use crate::debugger::explore::{Bound, Breach, Subject, Violation, explore_here};
@@ -19,6 +18,7 @@ use crate::debugger::{Session, describe, file};
 use crate::engine::{Note, Step, What};
 use crate::lab::{Failure, Replay};
 use crate::object::text;
+use crate::wire::Request;
 
 /// So far a solution is compared with known mistakes.
 const STEPS_COMPARED: u64 = 300;

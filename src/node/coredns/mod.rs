@@ -18,7 +18,6 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Namespace, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
-use crate::apiserver::request::User;
 use crate::client::informer::RELIST;
 use crate::client::{Informer, Informers, Lister};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcResult};
@@ -26,6 +25,7 @@ use crate::node::network::dns::{Answer, Code, Question, RecordType};
 use crate::node::network::{DnsQuery, DnsResponse};
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Accessor, Key, Kind, Object};
+use crate::wire::User;
 
 pub mod zone;
 

@@ -22,7 +22,6 @@ use serde_json::json;
 
 use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
-use crate::apiserver::request::{DeleteOptions, Patch};
 use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
 use crate::engine::{ActorId, Hub, Memory};
 use crate::object::meta::has_finalizer;
@@ -34,6 +33,7 @@ use crate::object::volume::{
 };
 use crate::object::well_known::ZONE;
 use crate::object::{Accessor, Key, Kind, Object, Status};
+use crate::wire::{DeleteOptions, Patch};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-provisioner";

@@ -22,7 +22,6 @@ use serde_json::json;
 
 use super::sidecar::{Driver, RETRY_MAX, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
-use crate::apiserver::request::Patch;
 use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder};
 use crate::engine::{ActorId, Hub, Memory, RpcError};
 use crate::object::patch::diff_strategic;
@@ -33,6 +32,7 @@ use crate::object::volume::{
     volume_name, with_resize_condition,
 };
 use crate::object::{Accessor, Key, Kind, Object, Resource, Status};
+use crate::wire::Patch;
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-resizer";

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{CsiRequest, CsiResponse};
-use crate::apiserver::request::User;
 use crate::client::controller::{Controller, ControllerContext};
 use crate::client::informer::RELIST;
 use crate::client::queue::{READY, WORK};
@@ -16,6 +15,7 @@ use crate::client::{Client, Informers, Queue, Recorder, Workers};
 use crate::engine::{Actor, ActorId, Delivery, Hub, RpcError};
 use crate::node::cri::error;
 use crate::object::Kind;
+use crate::wire::User;
 
 /// Requests a second of a sidecar, and how many at once.
 const QPS: u32 = 5;

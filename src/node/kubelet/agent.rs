@@ -28,12 +28,12 @@ use super::params::{
 use super::preemption::Killing;
 use super::shutdown::Waiting;
 use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
-use crate::apiserver::request::{Patch, StatusPatch};
 use crate::client::recorder::EventType;
 use crate::node::host::Shortage;
 use crate::object::node::{is_cordoned, pod_cidrs};
 use crate::object::time::Instant;
 use crate::object::{Key, Status};
+use crate::wire::{Patch, StatusPatch};
 
 /// The namespace of all node leases.
 const LEASES: &str = "kube-node-lease";

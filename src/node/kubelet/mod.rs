@@ -45,8 +45,6 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Service};
 
-use crate::apiserver::request::User;
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::{Change, RELIST};
 use crate::client::{Client, Informer, Lister, Recorder, Selection};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
@@ -55,6 +53,7 @@ use crate::node::disk::Disk;
 use crate::node::host::{Host, Shortage};
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Last, Pod};
+use crate::wire::{User, WatchEvent, WatchId};
 
 pub mod actions;
 pub mod active_deadline;

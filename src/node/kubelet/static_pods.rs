@@ -23,13 +23,15 @@ use super::params::SYNC_PERIOD;
 use super::status::phase::PENDING;
 use super::workers::Stage;
 use super::{Shared, WORK};
-use crate::apiserver::request::DeleteOptions;
 use crate::client::informer::Change;
 use crate::kinds::defaults::set_defaults;
+use crate::kinds::defaults::set_defaults;
+use crate::kinds::validation::validate_create;
 use crate::kinds::validation::validate_create;
 use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, qos_class};
 use crate::object::{Accessor, Key, Kind, Object, Pod, Resource, sha256};
+use crate::wire::DeleteOptions;
 
 /// The directory (`staticPodPath`).
 pub const MANIFESTS: &str = "/etc/kubernetes/manifests";

@@ -11,9 +11,9 @@ use super::status::manager::{Write, may_delete};
 use super::status::merge::{gone, merge, says_as_much};
 use super::workers::Stage;
 use super::{STATUS, Shared, State};
-use crate::apiserver::request::{DeleteOptions, Patch, StatusPatch};
 use crate::object::pod::status::PodStatus;
 use crate::object::{Pod, Status};
+use crate::wire::{DeleteOptions, Patch, StatusPatch};
 
 impl Shared {
     /// Sets a pod's status and wakes the loop if it says anything new.

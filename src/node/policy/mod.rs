@@ -29,14 +29,13 @@ use std::any::Any;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::apiserver::request::User;
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Informer, Informers};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
 use crate::node::host::Host;
 use crate::node::install;
 use crate::object::{Kind, Object};
+use crate::wire::{User, WatchEvent, WatchId};
 
 pub mod policies;
 pub mod ranges;

@@ -35,8 +35,6 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, ObjectReference, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
-use crate::apiserver::request::User;
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::{Change, RELIST};
 use crate::client::{Client, EventType, Informer, Informers, Recorder, Selection};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
@@ -44,6 +42,7 @@ use crate::node::host::Host;
 use crate::node::netfilter::{Cidr, Netfilter, RulesetError};
 use crate::object::well_known::{SERVICE_NAME, ZONE};
 use crate::object::{Accessor, Key, Kind, Object};
+use crate::wire::{User, WatchEvent, WatchId};
 
 pub mod chooser;
 pub mod iptables;

@@ -9,15 +9,15 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, ExecAction, Namespace, Po
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::request::{
-    Binding, Body, DeleteOptions, Options, Patch, Request, Response, StatusPatch, Subresource, User, Verb,
-};
 use kubestep::engine::{ActorId, Engine, What};
 use kubestep::node::disk::Disk;
 use kubestep::node::host::Host;
 use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
 use kubestep::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use kubestep::object::{Kind, Object, Pod};
+use kubestep::wire::{
+    Binding, Body, DeleteOptions, Options, Patch, Request, Response, StatusPatch, Subresource, User, Verb,
+};
 
 use super::runtime::{Runtime, RuntimeActor};
 

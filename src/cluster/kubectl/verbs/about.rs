@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::apiserver::non_resource::{build, resource, verbs};
-use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
@@ -14,6 +13,7 @@ use crate::cluster::kubectl::print::fields::{int, list, namespace_and_name, text
 use crate::cluster::kubectl::print::{json_text, kyaml, no_printer, tabs, yaml};
 use crate::object::go_types::Ordered;
 use crate::object::{Discovery, Kind, versions};
+use crate::wire::Options;
 
 /// The Kustomize that is part of kubectl.
 const KUSTOMIZE: &str = "v5.8.1";

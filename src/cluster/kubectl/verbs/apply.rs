@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::rollout_history::CHANGE_CAUSE;
 use super::{apply_last, prune, server_side};
-use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
@@ -17,6 +16,7 @@ use crate::object::patch::{three_way_merge, three_way_strategic};
 use crate::object::selector::Selector;
 use crate::object::well_known::LAST_APPLIED;
 use crate::object::{Kind, versions};
+use crate::wire::Patch;
 
 const MANAGER: &str = "kubectl-client-side-apply";
 

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::apply::annotated;
-use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::fields::{at, namespace_and_name, text};
 use crate::cluster::kubectl::print::yaml;
 use crate::object::well_known::LAST_APPLIED;
+use crate::wire::Patch;
 
 /// The text that is kept, if one is.
 fn kept(object: &Value) -> Option<&str> {

@@ -12,7 +12,6 @@ use super::attached;
 use super::connect::{ask, connect};
 use super::exec::{container_of, not_in};
 use super::pod_of::{Order, containers, pod_of};
-use crate::apiserver::request::{Body, Subresource};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
@@ -22,6 +21,7 @@ use crate::engine::ActorId;
 use crate::node::cri::CriResponse;
 use crate::node::kubelet::server::Attach;
 use crate::object::Key;
+use crate::wire::{Body, Subresource};
 
 /// What is said before anything is shown, unless `--quiet`.
 const WELCOME: &str = "All commands and output from this session will be recorded in container logs, including credentials and \

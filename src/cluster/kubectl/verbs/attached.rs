@@ -13,7 +13,6 @@ use super::attach::{open, way_back, welcome};
 use super::delete::delete_one;
 use super::logs;
 use super::pod_of::{containers, status_of};
-use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
@@ -23,6 +22,7 @@ use crate::engine::ActorId;
 use crate::node::cri::{CriResponse, Stream};
 use crate::node::runtime::script::reads_commands;
 use crate::object::{Kind, Status};
+use crate::wire::WatchEvent;
 
 /// Mirrors `defaultPodAttachTimeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);

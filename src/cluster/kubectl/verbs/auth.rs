@@ -5,7 +5,6 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
 
 use super::reconcile::reconcile;
-use crate::apiserver::request::{Body, Response, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
@@ -13,6 +12,7 @@ use crate::cluster::kubectl::print::{rules, tabs};
 use crate::cluster::kubectl::usage;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind};
+use crate::wire::{Body, Response, Verb};
 
 /// Verbs that rules about resources may hold; others get a warning.
 const VERBS: &[&str] = &[

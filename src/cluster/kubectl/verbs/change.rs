@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::wanted::{selects, wanted};
-use crate::apiserver::request::{Patch, Subresource};
 use crate::apiserver::rest::body;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -12,6 +11,7 @@ use crate::cluster::kubectl::print::fields::flag;
 use crate::object::patch::{diff_merge, diff_strategic};
 use crate::object::status::Reason;
 use crate::object::{Kind, versions};
+use crate::wire::{Patch, Subresource};
 
 /// Objects, and what went wrong with others.
 pub(super) type Found = (Vec<(Kind, Value)>, Vec<Failure>);

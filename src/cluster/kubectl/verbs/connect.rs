@@ -6,7 +6,6 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::apiserver::request::{Body, Request, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::calls::Failure;
 use crate::engine::failing::REFUSED;
@@ -14,6 +13,7 @@ use crate::engine::{ActorId, Message, RpcError};
 use crate::node::cri::CriResponse;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
+use crate::wire::{Body, Request, Response, Subresource, Verb};
 
 /// Who is at the other end of a connection.
 pub struct Backend {

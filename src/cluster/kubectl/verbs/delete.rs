@@ -1,14 +1,13 @@
 //! `delete`: DELETE of each object, and then wait until each is gone.
 
 use super::wanted::{Wanted, selects, wanted};
-use crate::apiserver::request::{DeleteOptions, Propagation};
-use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
 use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::qualified_singular;
 use crate::object::Kind;
+use crate::wire::{DeleteOptions, Propagation, WatchEvent};
 
 /// What was deleted, to wait for.
 struct Deleted {

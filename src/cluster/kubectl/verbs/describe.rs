@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::get::{SUGGESTION, fetch};
 use super::wanted::named;
-use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
@@ -15,6 +14,7 @@ use crate::cluster::kubectl::print::service::ready_endpoints;
 use crate::object::Kind;
 use crate::object::pod::MIRROR;
 use crate::object::well_known::SERVICE_NAME;
+use crate::wire::Options;
 
 /// `kubectl describe`.
 pub async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 
 use super::apply::{annotated, last_applied, three_way};
 use super::server_side;
-use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, Query};
@@ -14,6 +13,7 @@ use crate::cluster::kubectl::print::fields::namespace_and_name;
 use crate::cluster::kubectl::print::yaml;
 use crate::cluster::manifest::Manifest;
 use crate::object::Kind;
+use crate::wire::Options;
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;

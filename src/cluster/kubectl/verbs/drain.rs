@@ -11,7 +11,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::change;
-use crate::apiserver::request::{Body, DeleteOptions, Options, Subresource, Verb};
 use crate::client::join_all;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
@@ -22,6 +21,7 @@ use crate::node::kubelet::backoff::go_duration;
 use crate::object::status::{Reason, aggregate};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+use crate::wire::{Body, DeleteOptions, Options, Subresource, Verb};
 
 mod filters;
 

@@ -8,8 +8,6 @@ use serde_json::{Value, json};
 
 use super::wanted::in_chunks;
 use super::watch::{Printed, next};
-use crate::apiserver::request::{Body, Options, Verb};
-use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, one_kind};
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
@@ -18,6 +16,7 @@ use crate::cluster::kubectl::print::Output;
 use crate::cluster::kubectl::print::describe::event_age;
 use crate::cluster::kubectl::print::fields::{text, time};
 use crate::object::{Discovery, Kind};
+use crate::wire::{Body, Options, Verb, WatchEvent};
 
 /// `kubectl events`.
 pub async fn events(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

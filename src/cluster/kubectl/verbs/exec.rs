@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::connect::{ask, connect};
 use super::pod_of::{Order, all_names, containers, pod_of};
-use crate::apiserver::request::{Body, Subresource};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
@@ -21,6 +20,7 @@ use crate::node::runtime::exec::Ran;
 use crate::node::runtime::programs::HERE;
 use crate::node::runtime::script::reads_commands;
 use crate::object::Key;
+use crate::wire::{Body, Subresource};
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::rollout_history::CHANGE_CAUSE;
 use super::wanted::selects;
-use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
@@ -12,6 +11,7 @@ use crate::cluster::kubectl::print::fields::{map, text};
 use crate::object::Kind;
 use crate::object::patch::diff_merge;
 use crate::object::selector::names::check_label_value;
+use crate::wire::Patch;
 
 /// What is set on objects.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::connect::dial;
 use super::exec::{annotated, first_container, not_in};
 use super::pod_of::{Order, best_pod, object_of, pods_of, status_of};
-use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
@@ -18,6 +17,7 @@ use crate::cluster::kubectl::print::fields::{flag, int, list, namespace_and_name
 use crate::node::runtime::state::Log;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
+use crate::wire::{Body, Options, Response, Subresource, Verb};
 
 const USAGE: &str = "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\n\
                      POD or TYPE/NAME is a required argument for the logs command";

@@ -4,12 +4,12 @@
 
 use serde_json::Value;
 
-use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{int, list, selector, text};
 use crate::object::Kind;
+use crate::wire::Options;
 
 /// Which Pod is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use super::connect::{ask, connect};
 use super::pod_of::{Order, best_pod, object_of};
-use crate::apiserver::request::{Body, Subresource};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
@@ -24,6 +23,7 @@ use crate::node::kubelet::server::PortForward;
 use crate::node::network::fabric::OUTSIDE;
 use crate::node::network::messages::{Listen, Listening};
 use crate::object::{Key, Kind};
+use crate::wire::{Body, Subresource};
 
 const USAGE: &str = "TYPE/NAME and list of ports are required for port-forward";
 

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::apiserver::request::{DeleteOptions, Options, Propagation};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::fields::{at, text};
 use crate::object::Kind;
 use crate::object::well_known::LAST_APPLIED;
+use crate::wire::{DeleteOptions, Options, Propagation};
 
 /// The kinds that are pruned if none are named.
 const KINDS: &[Kind] = &[

@@ -5,14 +5,15 @@
 
 use serde_json::Value;
 
-use crate::apiserver::request::{Response, Verb};
 use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::kinds::printers::View;
+use crate::kinds::printers::View;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Status};
+use crate::wire::{Response, Verb};
 
 /// What a client says of an answer with code 404 that is no Status.
 const NOT_FOUND: &str = "the server could not find the requested resource";

@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::apiserver::authorization::escalation::uncovered;
-use crate::apiserver::request::DeleteOptions;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options};
@@ -15,6 +14,7 @@ use crate::cluster::kubectl::print::rules::go_list;
 use crate::cluster::manifest::Manifest;
 use crate::object::Kind;
 use crate::object::status::Reason;
+use crate::wire::DeleteOptions;
 
 /// How often it begins anew when somebody else was faster.
 const ATTEMPTS: usize = 3;

@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 
 use super::rollout_history::history;
 use super::rollout_sets;
-use crate::apiserver::request::{Options, Patch};
-use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout};
@@ -17,6 +15,7 @@ use crate::cluster::kubectl::print::describe::{template_of, template_page};
 use crate::cluster::kubectl::print::fields::{at, flag, int, list, namespace_and_name, selector, text};
 use crate::object::Kind;
 use crate::object::well_known::LAST_APPLIED;
+use crate::wire::{Options, Patch, WatchEvent};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";

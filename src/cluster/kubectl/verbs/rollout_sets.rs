@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::rollout::not_restored;
-use crate::apiserver::request::{Options, Patch};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::describe::template_page;
 use crate::cluster::kubectl::print::fields::{at, int, list, namespace_and_name, selector, text};
 use crate::object::Kind;
+use crate::wire::{Options, Patch};
 
 const ONLY_ROLLING: &str = "rollout status is only available for RollingUpdate strategy type";
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Body, Patch, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, Query, plain_options, timeout};
 use crate::cluster::kubectl::print::fields::{int, namespace_and_name, text};
 use crate::object::Kind;
+use crate::wire::{Body, Patch, Response, Subresource, Verb};
 
 /// Between one look at the scale, or one try to change it, and the next.
 const POLL: Duration = Duration::from_secs(1);

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, write_options};
@@ -15,6 +14,7 @@ use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::manifest::Manifest;
 use crate::object::fields::{Set, Step};
 use crate::object::well_known::LAST_APPLIED;
+use crate::wire::Patch;
 
 /// Who applies, unless `--field-manager` says something else.
 pub const MANAGER: &str = "kubectl";

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target, no_resource_type};
 use crate::cluster::kubectl::calls::{Failure, write_options};
@@ -10,6 +9,7 @@ use crate::cluster::kubectl::print::fields::{list, text};
 use crate::object::Kind;
 use crate::object::patch::diff_strategic;
 use crate::object::selector::names::{check_label_key, check_label_value};
+use crate::wire::Patch;
 
 /// `kubectl taint node NAME key=value:Effect key- key:Effect-`.
 pub async fn taint(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::wanted::selection;
-use crate::apiserver::request::{Body, Options, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
@@ -15,6 +14,7 @@ use crate::object::metrics::{Metrics, Usage};
 use crate::object::quantity::Amount;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
+use crate::wire::{Body, Options, Response, Subresource, Verb};
 
 /// A Pod that is older should have been measured. `metricsCreationDelay`.
 const CREATION_DELAY: Duration = Duration::from_secs(120);

@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::wanted::{Wanted, selects, wanted};
-use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
@@ -15,6 +14,7 @@ use crate::cluster::kubectl::print::fields::{at, go_value, int, list, namespace_
 use crate::cluster::kubectl::print::{jsonpath, qualified_singular};
 use crate::object::time::Instant;
 use crate::object::{Kind, Status};
+use crate::wire::WatchEvent;
 
 /// Mirrors the flag's default.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::apiserver::request::Options;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::namespace_and_name;
 use crate::cluster::manifest::Manifest;
 use crate::object::Kind;
+use crate::wire::Options;
 
 /// An object that is wanted. What is named is read when its turn comes.
 pub(super) enum Wanted {

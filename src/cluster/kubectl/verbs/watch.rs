@@ -9,8 +9,6 @@ use serde_json::Value;
 
 use super::get::look_of;
 use super::wanted::{in_chunks, named};
-use crate::apiserver::request::{Body, Options, Verb};
-use crate::apiserver::watch::WatchEvent;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::{Args, Target};
 use crate::cluster::kubectl::calls::{Failure, timeout};
@@ -18,6 +16,7 @@ use crate::cluster::kubectl::client::Stream;
 use crate::cluster::kubectl::print::table::{Look, lines};
 use crate::cluster::kubectl::print::{Output, print, tabs};
 use crate::object::Kind;
+use crate::wire::{Body, Options, Verb, WatchEvent};
 
 /// So long without a change, and nobody looks any more.
 const STILL: Duration = Duration::from_secs(30);

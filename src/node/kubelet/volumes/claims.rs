@@ -23,7 +23,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde_json::json;
 
 use super::host_path;
-use crate::apiserver::request::Patch;
 use crate::engine::RpcError;
 use crate::node::csi::sidecar::Driver;
 use crate::node::csi::{CsiRequest, CsiResponse};
@@ -31,6 +30,7 @@ use crate::node::kubelet::Shared;
 use crate::node::kubelet::workers::Stage;
 use crate::object::volume::{UsedClaim, attachment_name, is_bound, made_for, phase_of, unique_name, volume_name};
 use crate::object::{Accessor, Key, Pod, sha256};
+use crate::wire::Patch;
 
 /// Why a volume is not there yet.
 pub(in crate::node::kubelet) enum NotReady {

@@ -15,13 +15,13 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Volume
 use serde_json::{Value, json};
 
 use super::super::params::SYNC_PERIOD;
-use crate::apiserver::request::Patch;
 use crate::client::recorder::EventType;
 use crate::node::csi::CsiRequest;
 use crate::node::csi::sidecar::Driver;
 use crate::node::kubelet::{REMOUNT, Shared};
 use crate::object::volume::{capacity, claim_behind, granted, volume_name, with_resize_condition};
 use crate::object::{Accessor, Key, Pod};
+use crate::wire::Patch;
 
 impl Shared {
     /// The pod's next regular sync will look at this volume again.

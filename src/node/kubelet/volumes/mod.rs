@@ -25,7 +25,6 @@ use k8s_openapi::api::core::v1::{Container, FileKeySelector, PersistentVolume, V
 use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
 use super::workers::{End, Stage};
 use super::{MOUNT, Shared};
-use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::recorder::EventType;
 use crate::client::{Informer, Selection};
 use crate::engine::CallId;
@@ -35,6 +34,7 @@ use crate::object::pod::{Spec, containers};
 use crate::object::time::Instant;
 use crate::object::volume::{awaits_node_expansion, claim_behind};
 use crate::object::{Accessor, Key, Kind, Object, Pod, Shared as Part, ephemeral};
+use crate::wire::{WatchEvent, WatchId};
 
 pub(super) mod claims;
 mod env_file;

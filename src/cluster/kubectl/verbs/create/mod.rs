@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::apply::annotated;
-use crate::apiserver::request::{Body, Response, Subresource, Verb};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options, timeout, write_options};
 use crate::cluster::kubectl::print::fields::text;
 use crate::object::{Kind, go_types};
+use crate::wire::{Body, Response, Subresource, Verb};
 
 mod budget;
 mod config;

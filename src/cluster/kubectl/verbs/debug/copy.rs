@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::DeleteOptions;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::fields::{at, list, namespace_and_name, text};
 use crate::object::Kind;
+use crate::wire::DeleteOptions;
 
 use super::profile::{Profile, Style};
 use super::{Made, equip, name_for, new_container};

@@ -8,13 +8,13 @@
 
 use serde_json::{Value, json};
 
-use crate::apiserver::request::{Patch, Subresource};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::fields::{list, text};
 use crate::object::Kind;
 use crate::object::patch::diff_strategic;
+use crate::wire::{Patch, Subresource};
 
 use super::attached;
 use super::pod_of::containers;

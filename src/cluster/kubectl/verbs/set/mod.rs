@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::rollout_history::CHANGE_CAUSE;
-use crate::apiserver::request::Patch;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, plain_options};
 use crate::cluster::kubectl::print::fields::text;
 use crate::object::Kind;
+use crate::wire::Patch;
 
 mod containers;
 mod env;

@@ -1,0 +1,3 @@
+mod custom_kinds;
+mod policies;
+mod webhooks;

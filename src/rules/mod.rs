@@ -1,0 +1,34 @@
+//! Rules that users write: kinds of their own, admission policies, and webhooks.
+//!
+//! All of it is functions of values: a definition, a policy, a request and what can be read about it. What the API server does
+//! with what they find is in `apiserver/`.
+//!
+//! - [`cel`]: the language of rules, and of policies.
+//! - [`apiextensions`]: kinds that users define; their schemas, and the rules in those.
+//! - [`question`]: a request as policies and webhooks see it; [`matching`]: which requests they are about.
+//!   [`expression`]: what their expressions may use.
+//! - [`policy`]: admission policies. [`webhook`]: admission webhooks; [`json_patch`]: what these two make.
+//! - [`scale`]: the replica count of an object, seen alone.
+//! - [`type_checking`]: whether policies fit the kinds that they are about.
+//!
+//! Must hold: nothing here knows the API server; what it finds follows from what it is given.
+
+pub mod cel;
+
+pub mod apiextensions;
+
+pub mod scale;
+
+pub mod expression;
+
+pub mod question;
+
+pub mod matching;
+
+pub mod policy;
+
+pub mod webhook;
+
+pub mod json_patch;
+
+pub mod type_checking;

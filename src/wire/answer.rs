@@ -1,0 +1,67 @@
+//! What a request is answered.
+
+use kubestep_object::metrics::Metrics;
+use kubestep_object::{Object, Status};
+
+use crate::Issued;
+
+/// The answer to one request.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// HTTP status code.
+    pub code: u16,
+    /// The body.
+    pub result: Result<Response, Status>,
+    /// Texts of the `Warning` headers.
+    pub warnings: Vec<String>,
+    /// Whether the store was written.
+    pub wrote: bool,
+}
+
+/// What a request that succeeded returns.
+#[derive(Clone, Debug)]
+pub enum Response {
+    /// One object.
+    Object(Object),
+    /// A list, and the revision at which it was taken.
+    List {
+        /// In key order.
+        items: Vec<Object>,
+        /// The list's resourceVersion.
+        revision: u64,
+        /// Where the next page starts; empty on the last.
+        continue_token: String,
+        /// How many more there are, when the server knows.
+        remaining: Option<u64>,
+    },
+    /// `Status` Success: a binding, or a delete that left no object.
+    Success {
+        /// The deleted object's uid, empty if none.
+        uid: String,
+    },
+    /// `autoscaling/v1 Scale`.
+    Scale(Box<k8s_openapi::api::autoscaling::v1::Scale>),
+    /// A token was issued: it stands in the status.
+    Token(Box<Issued>),
+    /// What Pods or nodes used.
+    Metrics(Vec<Metrics>),
+    /// What follows is between the client and the kubelet of this node. A real API server stays in the middle and passes
+    /// everything on.
+    PassedOn {
+        /// The node's name.
+        node: String,
+        /// Where its kubelet listens: `172.18.0.10:10250`.
+        kubelet: String,
+        /// The container that was meant; empty if it is about the whole Pod.
+        container: String,
+    },
+    /// What stands at a path that is no object's.
+    Page {
+        /// The `Content-Type` header.
+        content_type: &'static str,
+        /// What is sent.
+        body: String,
+    },
+    /// The watch is open; its events follow.
+    Watching,
+}
