@@ -14,7 +14,6 @@ use super::admission::{self, Attributes};
 use super::waiting::waiting;
 use super::{ApiServer, Handling, Outcome, strategy};
 use crate::kinds::scheduling::priority_class::is_system_priority_class;
-use crate::kinds::scheduling::priority_class::is_system_priority_class;
 
 impl ApiServer {
     pub(super) fn delete(&mut self, handling: &mut Handling) -> Outcome {

@@ -13,7 +13,6 @@ use crate::wire::{Answer, Impersonated, Request, Response, User, WatchEvent, Wat
 use super::cache::Cache;
 use super::leases::Lease;
 use super::waiting::{Reviews, Waits};
-use crate::kinds::registry;
 use crate::rules::apiextensions::Version;
 use crate::rules::webhook::Call;
 

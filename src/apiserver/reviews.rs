@@ -35,7 +35,6 @@ use crate::wire::{Response, User};
 use super::authentication::{Bearer, said_of};
 use super::{ApiServer, Handling, Outcome, create, managed_fields};
 use crate::kinds::authorization::review as validation;
-use crate::kinds::authorization::review as validation;
 use access::Access;
 
 pub mod access;

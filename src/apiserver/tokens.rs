@@ -14,7 +14,6 @@ use crate::wire::{Body, Issued, Response};
 use super::admission;
 use super::{ApiServer, Handling, Outcome};
 use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::field::{Path, Problems};
 
 /// The shortest and the longest life that may be asked for, in seconds.
 const SECONDS_MIN: i64 = 10 * 60;

@@ -19,7 +19,6 @@ use crate::client::Client;
 use crate::engine::failing::REFUSED;
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
 use crate::kinds::printers::View;
-use crate::kinds::printers::View;
 use crate::node::network::messages::{Heard, Incoming};
 use crate::node::network::programs::reason;
 use crate::node::network::tls;

@@ -3,7 +3,6 @@ use serde_json::{Value, json};
 use super::*;
 use crate::apiserver::rest::{self, HttpRequest};
 use crate::kinds::printers::View;
-use crate::kinds::printers::View;
 use crate::object::token::{Bounds, Claims, sign};
 use crate::object::{Discovery, Kind};
 use crate::wire::{Body, Request, Verb};

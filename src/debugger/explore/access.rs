@@ -11,7 +11,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::engine::{Engine, LEASE_EXPIRES, Pending, What};
 use crate::kinds::registry;
-use crate::kinds::registry;
 use crate::object::Kind;
 use crate::wire::{Body, Request, Subresource, Verb};
 

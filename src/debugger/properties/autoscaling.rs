@@ -9,7 +9,6 @@ use super::{Property, stored};
 use crate::controllers::podautoscaler;
 use crate::engine::{Engine, Step, What};
 use crate::kinds::registry::list_prefix;
-use crate::kinds::registry::list_prefix;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 use crate::wire::{Body, Subresource};

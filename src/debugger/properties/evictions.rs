@@ -9,7 +9,6 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::{Property, stored};
 use crate::engine::{Engine, Step, What};
 use crate::kinds::registry::list_prefix;
-use crate::kinds::registry::list_prefix;
 use crate::object::budget::covers;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;

@@ -4,11 +4,10 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::networking::v1::{
-    HTTPIngressPath, Ingress, IngressBackend, IngressClass, IngressServiceBackend, IngressSpec, IngressStatus,
+    HTTPIngressPath, Ingress, IngressBackend, IngressServiceBackend, IngressSpec, IngressStatus,
 };
 use serde_json::Value;
 
-use crate::kinds::networking::ingress_class;
 use crate::kinds::printers::cells::{created, name};
 use crate::kinds::printers::columns::{AGE, NAME, column};
 use crate::kinds::printers::fields::{list, text, text_or_none};
@@ -381,55 +380,6 @@ mod tests {
             validate(&mut problems, &ingress);
             assert!(problems.0.is_empty(), "a change is not asked");
         }
-    }
-
-    #[test]
-    fn parameters_of_a_class() {
-        for (more, want) in [
-            (json!({"scope": "Cluster"}), ""),
-            (json!({"scope": "Namespace", "namespace": "n"}), ""),
-            (json!({}), "spec.parameters.scope: Required value"),
-            (
-                json!({"scope": "Pod"}),
-                "spec.parameters.scope: Unsupported value: \"Pod\": supported values: \"Cluster\", \"Namespace\"",
-            ),
-            (
-                json!({"scope": "Namespace"}),
-                "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'",
-            ),
-            (
-                json!({"scope": "Cluster", "namespace": "n"}),
-                "spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'",
-            ),
-            (json!({"scope": "Cluster", "kind": ""}), "spec.parameters.kind: Required value"),
-        ] {
-            let mut parameters = json!({"apiGroup": "a.io", "kind": "Settings", "name": "s"});
-            parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            let spec = json!({"controller": "a.io/b", "parameters": parameters});
-            let mut problems = Problems::default();
-            ingress_class::validate(
-                &mut problems,
-                &serde_json::from_value(json!({"spec": spec})).expect("an IngressClass"),
-            );
-            let found: Vec<String> =
-                problems.0.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
-            assert_eq!(found.join(", "), want, "{more}");
-        }
-    }
-
-    #[test]
-    fn a_class_names_its_controller_for_good() {
-        let class = |controller: &str| -> IngressClass {
-            serde_json::from_value(json!({"spec": {"controller": controller}})).expect("an IngressClass")
-        };
-        for (controller, good) in [("example.com/ingress", true), ("", false), ("ingress", false), ("a_b/c", false)] {
-            let mut problems = Problems::default();
-            ingress_class::validate(&mut problems, &class(controller));
-            assert_eq!(problems.0.is_empty(), good, "{controller}");
-        }
-        let mut problems = Problems::default();
-        ingress_class::validate_update(&mut problems, &class("a.io/b"), &class("a.io/c"));
-        assert_eq!(problems.0.len(), 1);
     }
 
     #[test]

@@ -25,8 +25,6 @@ use super::workers::Stage;
 use super::{Shared, WORK};
 use crate::client::informer::Change;
 use crate::kinds::defaults::set_defaults;
-use crate::kinds::defaults::set_defaults;
-use crate::kinds::validation::validate_create;
 use crate::kinds::validation::validate_create;
 use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, qos_class};

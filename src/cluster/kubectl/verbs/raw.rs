@@ -10,7 +10,6 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::kinds::printers::View;
-use crate::kinds::printers::View;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Status};
 use crate::wire::{Response, Verb};
