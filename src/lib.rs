@@ -2,7 +2,7 @@
 //!
 //! The modules in reading order, from the floor up; each may use only those before it.
 
-pub use kubestep_machinery::{apiserver, client, engine, object, rules, store, wire};
+pub use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
 
 pub use kubestep_controllers::controllers;
 

@@ -16,4 +16,6 @@ pub mod store;
 
 pub mod rules;
 
+pub mod kinds;
+
 pub mod apiserver;

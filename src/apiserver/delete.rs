@@ -1,13 +1,14 @@
 //! DELETE, of one object or of many. Mirrors `endpoints/handlers/delete.go`. What it means for an object:
 //! [`super::pipeline`].
 
+use crate::kinds;
 use crate::object::{Kind, Object, Status};
 use crate::wire::{Body, DeleteOptions, Response};
 
 use super::pipeline::write::{Done, Write};
-use super::validation::config::is_system_priority_class;
 use super::waiting::waiting;
 use super::{ApiServer, Handling, Outcome, strategy};
+use crate::kinds::scheduling::priority_class::is_system_priority_class;
 
 impl ApiServer {
     pub(super) fn delete(&mut self, handling: &mut Handling) -> Outcome {

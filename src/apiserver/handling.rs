@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::kinds;
 use crate::object::fields::History;
 use crate::object::time::Instant;
 use crate::object::{Kind, Object, Status};
@@ -75,7 +76,7 @@ impl<'a> Handling<'a> {
             custom: None,
             watch: None,
             cache: None,
-            warnings: registry::deprecation(request.kind).map(str::to_owned).into_iter().collect(),
+            warnings: kinds::facts(request.kind).deprecation.map(str::to_owned).into_iter().collect(),
             fanout: Vec::new(),
             stages: keep_stages.then(Vec::new),
             audit: Vec::new(),

@@ -32,7 +32,7 @@ use crate::wire::{Impersonated, Impersonation, MASTERS, Request, User};
 
 use super::ApiServer;
 use super::authorization::{Attributes, forbidden};
-use super::validation::names::check_dns_label;
+use crate::object::validation::names::check_dns_label;
 
 /// The group of what is no core resource.
 const AUTHENTICATION: &str = "authentication.k8s.io";

@@ -36,6 +36,7 @@
 //!
 //! Left out: aggregation (but for [`metrics`]), encryption at rest.
 
+use crate::kinds::{defaults, registry, strategy, validation, warnings};
 pub mod admission;
 mod aggregation;
 mod apply;
@@ -46,7 +47,6 @@ pub mod component_status;
 pub mod continue_token;
 mod create;
 pub mod decode;
-pub mod defaults;
 mod delete;
 mod eviction;
 mod fanout;
@@ -64,24 +64,20 @@ mod managers;
 pub mod metrics;
 pub mod non_resource;
 mod pipeline;
-pub mod printers;
 mod read;
 mod recent;
-pub mod registry;
 pub mod rest;
 pub mod reviews;
 pub mod scale;
 mod server;
 pub mod service_addresses;
 mod siblings;
-pub mod strategy;
+mod stored;
 mod subresources;
 pub mod tokens;
 mod update;
-pub mod validation;
 mod versions;
 pub mod waiting;
-pub mod warnings;
 pub mod watch;
 
 pub use handling::Handled;

@@ -12,8 +12,8 @@ use crate::object::{Kind, Object, Status};
 use crate::wire::{Body, Issued, Response};
 
 use super::admission;
-use super::validation::field::{Path, Problems};
 use super::{ApiServer, Handling, Outcome};
+use crate::object::validation::field::{Path, Problems};
 
 /// The shortest and the longest life that may be asked for, in seconds.
 const SECONDS_MIN: i64 = 10 * 60;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use serde_json::Value;
 
+use crate::kinds;
 use crate::object::patch;
 use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::object::status::Reason;
@@ -124,7 +125,7 @@ fn patch_name(patch: &Patch) -> &'static str {
 /// Whether a PUT of an absent object creates it. Mirrors the strategies' AllowCreateOnUpdate.
 fn creates_instead(handling: &Handling) -> bool {
     let request = handling.request;
-    request.verb == Verb::Update && request.subresource.is_none() && strategy::allow_create_on_update(request.kind)
+    request.verb == Verb::Update && request.subresource.is_none() && kinds::facts(request.kind).create_on_update
 }
 
 /// The typed form of the strategic merge patch a kubelet sends.

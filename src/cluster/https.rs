@@ -13,11 +13,11 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use crate::apiserver::printers::View;
 use crate::apiserver::rest::headers::impersonation;
 use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
 use crate::client::Client;
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
+use crate::kinds::printers::View;
 use crate::node::network::messages::{Heard, Incoming};
 use crate::node::network::programs::reason;
 use crate::node::network::tls;

@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::apiserver::host::LEASE_EXPIRES;
-use crate::apiserver::registry;
 use crate::client::{leader, queue};
 use crate::engine::{Actor, Note, Pending, Step, What};
+use crate::kinds::registry;
 use crate::node::kubelet::{self, Kubelet};
 use crate::node::{network, proxy};
 use crate::object::Kind;

@@ -124,7 +124,7 @@ fn source(engine: &Engine, request: &Request) -> String {
         }
         _ => None,
     };
-    let stored = engine.server.api.store.get(&crate::apiserver::registry::key(Kind::Node, "", node));
+    let stored = engine.server.api.store.get(&crate::kinds::registry::key(Kind::Node, "", node));
     stored.and_then(|entry| address(&entry.value)).unwrap_or_else(|| API_SERVER_IP.into())
 }
 

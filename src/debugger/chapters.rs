@@ -1,5 +1,6 @@
 //! The chapters of the book, `book/src`, as far as a session points to them.
 
+use crate::kinds;
 use crate::object::Kind;
 
 /// A chapter.
@@ -34,69 +35,22 @@ pub const CHAPTERS: [Chapter; 19] = [
     Chapter { file: "18-your-own.md", title: "A controller of your own" },
 ];
 
-/// Fields that a chapter other than their kind's tells of: how they begin.
-const FIELDS: &[(Option<Kind>, &str, usize)] = &[
-    (None, "metadata.ownerReferences", 14),
-    (None, "metadata.finalizers", 14),
-    (None, "metadata.deletion", 14),
-    (None, "metadata.resourceVersion", 2),
-    (None, "metadata.generation", 2),
-    (None, "metadata.managedFields", 17),
-    (None, "metadata.", 1),
-    (Some(Kind::Pod), "spec.nodeName", 8),
-    (Some(Kind::Pod), "spec.nodeSelector", 8),
-    (Some(Kind::Pod), "spec.affinity", 8),
-    (Some(Kind::Pod), "spec.tolerations", 8),
-    (Some(Kind::Pod), "spec.topologySpreadConstraints", 8),
-    (Some(Kind::Pod), "spec.priority", 8),
-    (Some(Kind::Pod), "spec.schedulerName", 8),
-    (Some(Kind::Pod), "spec.containers.resources", 8),
-    (Some(Kind::Pod), "spec.volumes", 11),
-    (Some(Kind::Pod), "spec.containers.volumeMounts", 11),
-    (Some(Kind::Pod), "spec.dns", 12),
-    (Some(Kind::Pod), "spec.hostNetwork", 10),
-    (Some(Kind::Pod), "status.podIP", 10),
-    (Some(Kind::Pod), "status.hostIP", 10),
-    (Some(Kind::Node), "spec.podCIDR", 10),
-    (Some(Kind::Node), "spec.taints", 8),
-    (Some(Kind::Node), "spec.unschedulable", 8),
-    (Some(Kind::Node), "status.allocatable", 8),
-    (Some(Kind::Node), "status.conditions", 13),
+/// Fields of any object that a chapter tells of: how they begin.
+const FIELDS: &[(&str, usize)] = &[
+    ("metadata.ownerReferences", 14),
+    ("metadata.finalizers", 14),
+    ("metadata.deletion", 14),
+    ("metadata.resourceVersion", 2),
+    ("metadata.generation", 2),
+    ("metadata.managedFields", 17),
+    ("metadata.", 1),
 ];
 
 /// The chapter that tells of a kind, or of a field of it.
 pub fn of(kind: Kind, path: &str) -> &'static Chapter {
-    let fits = |of: &Option<Kind>, begin: &str| of.is_none_or(|of| of == kind) && path.starts_with(begin);
-    let field = FIELDS.iter().find(|(of, begin, _)| fits(of, begin));
-    &CHAPTERS[field.map_or_else(|| of_kind(kind), |(_, _, number)| *number)]
-}
-
-fn of_kind(kind: Kind) -> usize {
-    match kind {
-        Kind::ReplicaSet | Kind::ReplicationController => 6,
-        Kind::Deployment => 7,
-        Kind::DaemonSet | Kind::StatefulSet | Kind::ControllerRevision | Kind::Job | Kind::CronJob => 16,
-        Kind::HorizontalPodAutoscaler => 16,
-        Kind::PriorityClass => 8,
-        Kind::Pod | Kind::Node | Kind::RuntimeClass | Kind::PodTemplate => 9,
-        Kind::ResourceClaim | Kind::ResourceClaimTemplate => 8,
-        Kind::PersistentVolume | Kind::PersistentVolumeClaim | Kind::StorageClass | Kind::VolumeAttachment => 11,
-        Kind::CSIDriver | Kind::CSINode | Kind::CSIStorageCapacity | Kind::ConfigMap | Kind::Secret => 11,
-        Kind::Service | Kind::Endpoints | Kind::EndpointSlice | Kind::IPAddress | Kind::ServiceCIDR => 12,
-        Kind::Ingress | Kind::IngressClass | Kind::NetworkPolicy => 12,
-        Kind::Lease | Kind::PodDisruptionBudget => 13,
-        Kind::Namespace => 14,
-        Kind::ResourceQuota | Kind::LimitRange => 3,
-        Kind::ValidatingAdmissionPolicy | Kind::ValidatingAdmissionPolicyBinding => 17,
-        Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => 17,
-        Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => 17,
-        Kind::Role | Kind::RoleBinding | Kind::ClusterRole | Kind::ClusterRoleBinding | Kind::ServiceAccount => 3,
-        Kind::SelfSubjectReview | Kind::TokenReview | Kind::SubjectAccessReview | Kind::LocalSubjectAccessReview => 3,
-        Kind::SelfSubjectAccessReview | Kind::SelfSubjectRulesReview | Kind::ComponentStatus => 3,
-        Kind::Binding => 8,
-        Kind::Event => 5,
-        Kind::CustomResourceDefinition | Kind::Custom(_) => 18,
-    }
+    let facts = kinds::facts(kind);
+    let field = FIELDS.iter().chain(facts.field_chapters).find(|(begin, _)| path.starts_with(begin));
+    &CHAPTERS[field.map_or(facts.chapter, |(_, number)| *number)]
 }
 
 #[cfg(test)]

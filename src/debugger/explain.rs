@@ -3,7 +3,7 @@
 //! The words are those that `kubectl explain` prints too ([`crate::object::explain`]). What a session adds: who writes a
 //! field, even if only what is around it says so, and paths that go into lists and maps.
 
-use crate::apiserver::registry;
+use crate::kinds::registry;
 use crate::object::explain::{self, Explanation, Field};
 use crate::object::{Discovery, Kind, Object};
 

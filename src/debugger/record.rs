@@ -304,7 +304,7 @@ fn delete_options(options: &DeleteOptions) -> Value {
 pub fn state(engine: &Engine, namespace: &str) -> Value {
     let mut items = Vec::new();
     for kind in Kind::CATEGORY_ALL {
-        let prefix = crate::apiserver::registry::list_prefix(*kind, namespace);
+        let prefix = crate::kinds::registry::list_prefix(*kind, namespace);
         items.extend(engine.server.api.store.prefix(&prefix).map(|(_, entry)| entry.value.printed()));
     }
     json!({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"resourceVersion": ""}})

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::apiserver::registry;
 use crate::cluster::fault::whose::listed;
 use crate::engine::Note;
+use crate::kinds::registry;
 use crate::object::{Key, Kind};
 
 use super::Session;

@@ -70,6 +70,8 @@ pub trait Resource:
     fn kind() -> Kind;
     /// The typed object inside `object`, if it is of this kind.
     fn from_object(object: &Object) -> Option<&Arc<Self>>;
+    /// The same, to be changed.
+    fn from_object_mut(object: &mut Object) -> Option<&mut Arc<Self>>;
     /// The object as one of any kind.
     fn into_object(self: Arc<Self>) -> Object;
 }
@@ -124,6 +126,15 @@ macro_rules! rows {
                         &INFO
                     })*
                     Kind::Custom(kind) => kind.info(),
+                }
+            }
+
+            /// Which row of the table it is, from 0; none of a kind that a user has defined.
+            pub const fn index(self) -> Option<usize> {
+                enum Place { $($kind,)* }
+                match self {
+                    $(Kind::$kind => Some(Place::$kind as usize),)*
+                    Kind::Custom(_) => None,
                 }
             }
 
@@ -204,6 +215,9 @@ macro_rules! rows {
         $(impl Resource for $path {
             fn kind() -> Kind { Kind::$kind }
             fn from_object(object: &Object) -> Option<&Arc<Self>> {
+                match object { Object::$kind(o) => Some(o), _ => None }
+            }
+            fn from_object_mut(object: &mut Object) -> Option<&mut Arc<Self>> {
                 match object { Object::$kind(o) => Some(o), _ => None }
             }
             fn into_object(self: Arc<Self>) -> Object { Object::$kind(self) }

@@ -25,6 +25,7 @@
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`]; [`tar`]: archives.
 //! - [`template`]: which objects make Pods, and the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`well_known`]: labels, taints and finalizers by which components know one another's marks.
+//! - [`validation`]: where in an object something is wrong; what names and addresses look like.
 //! - [`random`]: where generated names and uids come from.
 //!
 //! Must hold:

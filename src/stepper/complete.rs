@@ -2,8 +2,8 @@
 //!
 //! Names are asked of the store by prefix, and only when Tab is pressed: a large cluster costs no more than a small one.
 
-use crate::apiserver::registry;
 use crate::debugger::Session;
+use crate::kinds::registry;
 use crate::object::{Kind, explain};
 
 use super::commands;

@@ -8,8 +8,8 @@
 use std::rc::Rc;
 
 use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::printers::View;
 use kubestep::apiserver::rest::{self, HttpRequest};
+use kubestep::kinds::printers::View;
 use kubestep::object::Discovery;
 use kubestep::object::random::Random;
 use kubestep::object::time::Instant;

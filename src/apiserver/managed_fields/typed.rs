@@ -4,12 +4,12 @@
 use serde_json::Value;
 
 use crate::apiserver::decode;
-use crate::apiserver::validation::field::below;
 use crate::object::Kind;
 use crate::object::fields::Schema;
 use crate::object::fields::schema::step_to;
 use crate::object::go_types::{self, GoType, resolve, untyped};
 use crate::object::patch::go_text;
+use crate::object::validation::field::below;
 use crate::rules::apiextensions::Version;
 
 /// Whether the kind has all fields of a configuration, and of these types; if not, what is wrong, a line each.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::message::{Call, Format, upgrade_required};
-use crate::apiserver::printers::{META, View, partial, table};
+use crate::kinds::printers::{META, View, partial, table};
 use crate::object::go_types;
 use crate::object::metrics::{self, Metrics};
 use crate::object::status::Reason;

@@ -22,7 +22,7 @@ use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Status};
 use crate::wire::{Answer, Request, Verb, WatchEvent};
 
-use super::printers::{Include, View};
+use crate::kinds::printers::{Include, View};
 
 pub mod body;
 pub mod encode;

@@ -2,7 +2,7 @@
 //! that `installer.go` registers.
 
 use super::options::{Query, decode_percent};
-use crate::apiserver::strategy;
+use crate::kinds::strategy;
 use crate::object::{Discovery, Kind, metrics, versions};
 use crate::wire::{Subresource, Verb};
 

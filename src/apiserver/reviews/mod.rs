@@ -6,7 +6,7 @@
 //! sends the others, about whoever types it.
 //!
 //! A review passes the stages of any creation up to the store: it is authorized (everybody may ask about themselves, see
-//! `system:basic-user`), decoded, admitted by webhooks, and validated ([`super::validation::review`]). Policies have no say.
+//! `system:basic-user`), decoded, admitted by webhooks, and validated ([`crate::kinds::authorization::review`]). Policies have no say.
 //!
 //! - [`access`]: what is asked about, as the authorizers see it. [`selectors`]: that it is about some objects only.
 //!
@@ -34,8 +34,8 @@ use crate::wire::{Response, User};
 
 use super::authentication::{Bearer, said_of};
 use super::pipeline::decoding::{clear_system_metadata, place_in_namespace};
-use super::validation::review as validation;
 use super::{ApiServer, Handling, Outcome, managed_fields};
+use crate::kinds::authorization::review as validation;
 use access::Access;
 
 pub mod access;

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::apiserver::printers::View;
 use crate::apiserver::rest::{self, HttpRequest};
+use crate::kinds::printers::View;
 use crate::object::token::{Bounds, Claims, sign};
 use crate::object::{Discovery, Kind};
 use crate::wire::{Body, Request, Verb};

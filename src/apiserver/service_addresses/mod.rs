@@ -16,7 +16,8 @@ use crate::object::random::Random;
 use crate::object::status::Cause;
 use crate::object::{Object, Status};
 
-use super::validation::{self, field::Problems};
+use crate::kinds::core::service::validation;
+use crate::object::validation::field::Problems;
 
 /// The first address of `10.96.0.0/16`, the range that Services take their IPs from.
 const RANGE_FIRST: u32 = u32::from_be_bytes([10, 96, 0, 0]);
@@ -364,7 +365,7 @@ fn drop_what_the_type_needs_no_more(new: &mut ServiceSpec, old: Option<&ServiceS
 /// What does not fit together, or else what is asked of IPv6.
 fn wrong_ips(spec: &ServiceSpec) -> Vec<Cause> {
     let mut problems = Problems::default();
-    validation::service::cluster_ips(&mut problems, spec);
+    validation::cluster_ips(&mut problems, spec);
     if problems.0.is_empty() { families_not_there(spec) } else { problems.0 }
 }
 

@@ -153,7 +153,7 @@ impl Cluster {
 
     /// What is wrong with a Pod's name; empty if there is such a Pod.
     pub(super) fn no_pod(&self, pod: &Key) -> String {
-        let prefix = crate::apiserver::registry::list_prefix(Kind::Pod, pod.namespace());
+        let prefix = crate::kinds::registry::list_prefix(Kind::Pod, pod.namespace());
         let there: Vec<&str> =
             self.engine.server.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name()).collect();
         let names = || listed(there.iter().map(|name| (*name).to_owned()));

@@ -10,8 +10,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::apiserver::host::{Engine, LEASE_EXPIRES};
-use crate::apiserver::registry;
 use crate::engine::{Pending, What};
+use crate::kinds::registry;
 use crate::object::Kind;
 use crate::wire::{Body, Request, Subresource, Verb};
 

@@ -7,9 +7,9 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Property, stored};
 use crate::apiserver::host::Engine;
-use crate::apiserver::registry::list_prefix;
 use crate::controllers::podautoscaler;
 use crate::engine::{Step, What};
+use crate::kinds::registry::list_prefix;
 use crate::object::time::Instant;
 use crate::object::{Key, Kind, Object};
 use crate::wire::{Body, Subresource};

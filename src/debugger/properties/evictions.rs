@@ -8,8 +8,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{Property, stored};
 use crate::apiserver::host::Engine;
-use crate::apiserver::registry::list_prefix;
 use crate::engine::{Step, What};
+use crate::kinds::registry::list_prefix;
 use crate::object::budget::covers;
 use crate::object::pod::is_ready;
 use crate::object::time::Instant;

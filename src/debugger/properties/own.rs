@@ -186,7 +186,7 @@ impl Property for Own {
     fn finish(&mut self, engine: &Engine) -> Result<(), String> {
         let Rule::Eventually(condition, which) = &self.rule else { return Ok(()) };
         let holds = |condition: &Expression, object: &Alone| condition.holds(object).map_err(|error| error.to_string());
-        let prefix = crate::apiserver::registry::list_prefix(self.kind, "");
+        let prefix = crate::kinds::registry::list_prefix(self.kind, "");
         let mut found = false;
         for (_, entry) in engine.server.api.store.prefix(&prefix).filter(|(_, entry)| self.concerns(&entry.value)) {
             let object = Alone::new(&entry.value);

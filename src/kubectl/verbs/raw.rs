@@ -5,11 +5,11 @@
 
 use serde_json::Value;
 
-use crate::apiserver::printers::View;
 use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
+use crate::kinds::printers::View;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Status};
 use crate::wire::{Response, Verb};

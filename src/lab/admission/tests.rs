@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::apiserver::admission::testing::{Objects, create};
 use crate::apiserver::admission::{Mutate, default_toleration_seconds, priority, service_account};
-use crate::apiserver::defaults;
+use crate::kinds::defaults;
 use crate::object::Object;
 
 #[test]

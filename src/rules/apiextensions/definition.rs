@@ -7,8 +7,6 @@
 //! of versions in Go's words for its internal type, this one quotes it as it is written; and what all versions have in common
 //! it calls by the name of that type (`spec.validation`, `spec.selectableFields`), where here it is in each version.
 
-use std::sync::Arc;
-
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition, CustomResourceDefinitionNames,
     CustomResourceDefinitionSpec, CustomResourceDefinitionStatus, CustomResourceDefinitionVersion,
@@ -81,7 +79,7 @@ pub fn validate(problems: &mut Problems, definition: &CustomResourceDefinition) 
 
 /// What is wrong with a change. Names and scope of a definition that is established stay. Mirrors
 /// `validateCustomResourceDefinitionSpecUpdate`.
-pub fn validate_update(problems: &mut Problems, new: &Arc<CustomResourceDefinition>, old: &CustomResourceDefinition) {
+pub fn validate_update(problems: &mut Problems, new: &CustomResourceDefinition, old: &CustomResourceDefinition) {
     validate_spec(problems, &new.spec);
     let shown = |value: &String| serde_json::to_string(value).unwrap_or_default();
     if is_true(old, "Established") {

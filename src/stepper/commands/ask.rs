@@ -331,7 +331,7 @@ pub fn values(session: &Session, kind: Kind, path: &str) -> Vec<String> {
     const SHOWN: usize = 3;
     let Ok(parts) = crate::debugger::expression::parse::parse_parts(path) else { return Vec::new() };
     let store = &session.cluster.engine.server.api.store;
-    let objects = store.prefix(crate::apiserver::registry::prefix(kind)).take(SHOWN);
+    let objects = store.prefix(crate::kinds::registry::prefix(kind)).take(SHOWN);
     let shown = objects.filter_map(|(_, entry)| {
         let json = entry.value.to_json();
         let value = crate::debugger::expression::eval::follow(&json, &parts).into_iter().find(|v| !v.is_null())?;

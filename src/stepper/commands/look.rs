@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::apiserver::registry;
 use crate::debugger::expression::matches_glob;
 use crate::debugger::inspect::owner_graph;
 use crate::debugger::{Session, Stop, describe, source, target};
+use crate::kinds::registry;
 use crate::object::Object;
 
 use super::Run::{Says, Stops};

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::apiserver::ApiServer;
-use crate::apiserver::printers::View;
 use crate::apiserver::rest::{HttpRequest, call, respond, watch_line};
+use crate::kinds::printers::View;
 use crate::object::time::Instant;
 use crate::object::{Discovery, Object};
 use crate::wire::{User, Verb, WatchId};

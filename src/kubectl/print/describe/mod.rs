@@ -33,45 +33,7 @@ use page::Page;
 /// The page about `object`.
 pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -> String {
     let mut page = Page { text: String::new(), now };
-    match kind {
-        Kind::Pod => pod::describe(&mut page, object),
-        Kind::Deployment => workloads::describe_deployment(&mut page, object, &related.replica_sets),
-        Kind::ReplicaSet | Kind::ReplicationController => {
-            workloads::describe_replica_set(&mut page, object, &related.pods)
-        }
-        Kind::DaemonSet => sets::describe_daemon_set(&mut page, object, &related.pods),
-        Kind::StatefulSet => sets::describe_stateful_set(&mut page, object, &related.pods),
-        Kind::Job => sets::describe_job(&mut page, object),
-        Kind::CronJob => sets::describe_cron_job(&mut page, object),
-        Kind::Node => node::describe(&mut page, object, related),
-        Kind::Service => service::describe_service(&mut page, object, &related.slices),
-        Kind::Endpoints => service::describe_endpoints(&mut page, object),
-        Kind::EndpointSlice => service::describe_slice(&mut page, object),
-        Kind::Ingress => ingress::describe(&mut page, object, &related.backends),
-        Kind::IngressClass => ingress::describe_class(&mut page, object),
-        Kind::IPAddress => addresses::describe_address(&mut page, object),
-        Kind::ServiceCIDR => addresses::describe_range(&mut page, object),
-        Kind::NetworkPolicy => network_policy::describe(&mut page, object),
-        Kind::ResourceQuota => policy::describe_quota(&mut page, object),
-        Kind::LimitRange => policy::describe_limit_range(&mut page, object),
-        Kind::PodDisruptionBudget => simple::describe_budget(&mut page, object),
-        Kind::HorizontalPodAutoscaler => autoscaler::describe(&mut page, object),
-        Kind::Namespace => {
-            simple::describe_namespace(&mut page, object);
-            policy::of_namespace(&mut page, &related.quotas, &related.limit_ranges);
-        }
-        Kind::ConfigMap => simple::describe_config_map(&mut page, object),
-        Kind::Secret => simple::describe_secret(&mut page, object),
-        Kind::ServiceAccount => simple::describe_service_account(&mut page, object),
-        Kind::PersistentVolume => storage::describe_volume(&mut page, object),
-        Kind::PersistentVolumeClaim => storage::describe_claim(&mut page, object, &related.pods),
-        Kind::StorageClass => storage::describe_class(&mut page, object),
-        Kind::CSINode => storage::describe_driver_node(&mut page, object),
-        Kind::PriorityClass => simple::describe_priority_class(&mut page, object),
-        Kind::Role | Kind::ClusterRole => rbac::describe_role(&mut page, object),
-        Kind::RoleBinding | Kind::ClusterRoleBinding => rbac::describe_binding(&mut page, object),
-        _ => any::describe(&mut page, object),
-    }
+    (row(kind).map_or(ANY, |row| row.page))(&mut page, object, related);
     if let Some(events) = related.events.as_ref().filter(|_| has_events(kind)) {
         page.events(events);
     }
@@ -80,13 +42,76 @@ pub fn describe(kind: Kind, object: &Value, related: &Related, now: Timestamp) -
 
 /// Whether the page about a kind ends with its Events; that of a Namespace ends with its quotas.
 pub fn has_events(kind: Kind) -> bool {
-    #[rustfmt::skip]
-    let without = [
-        Kind::Namespace, Kind::Secret, Kind::NetworkPolicy, Kind::ResourceQuota, Kind::LimitRange, Kind::Role, Kind::ClusterRole,
-        Kind::RoleBinding, Kind::ClusterRoleBinding,
-    ];
-    !without.contains(&kind)
+    row(kind).is_none_or(|row| row.events)
 }
+
+/// How a kind is described.
+struct Row {
+    kind: Kind,
+    page: Describe,
+    /// Whether the page ends with the object's Events.
+    events: bool,
+}
+
+/// Writes the page about an object.
+type Describe = fn(&mut Page, &Value, &Related);
+
+/// The page about an object of a kind without a row.
+const ANY: Describe = |page, object, _| any::describe(page, object);
+
+fn row(kind: Kind) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.kind == kind)
+}
+
+const fn with_events(kind: Kind, page: Describe) -> Row {
+    Row { kind, page, events: true }
+}
+
+const fn without_events(kind: Kind, page: Describe) -> Row {
+    Row { kind, page, events: false }
+}
+
+/// The kinds that have pages of their own.
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    without_events(Kind::Namespace, |page, object, related| {
+        simple::describe_namespace(page, object);
+        policy::of_namespace(page, &related.quotas, &related.limit_ranges);
+    }),
+    with_events(Kind::Node, |page, object, related| node::describe(page, object, related)),
+    with_events(Kind::Pod, |page, object, _| pod::describe(page, object)),
+    with_events(Kind::Service, |page, object, related| service::describe_service(page, object, &related.slices)),
+    with_events(Kind::ConfigMap, |page, object, _| simple::describe_config_map(page, object)),
+    without_events(Kind::Secret, |page, object, _| simple::describe_secret(page, object)),
+    with_events(Kind::ServiceAccount, |page, object, _| simple::describe_service_account(page, object)),
+    with_events(Kind::Deployment, |page, object, related| workloads::describe_deployment(page, object, &related.replica_sets)),
+    with_events(Kind::ReplicaSet, |page, object, related| workloads::describe_replica_set(page, object, &related.pods)),
+    with_events(Kind::PriorityClass, |page, object, _| simple::describe_priority_class(page, object)),
+    without_events(Kind::Role, |page, object, _| rbac::describe_role(page, object)),
+    without_events(Kind::RoleBinding, |page, object, _| rbac::describe_binding(page, object)),
+    without_events(Kind::ClusterRole, |page, object, _| rbac::describe_role(page, object)),
+    without_events(Kind::ClusterRoleBinding, |page, object, _| rbac::describe_binding(page, object)),
+    with_events(Kind::PersistentVolume, |page, object, _| storage::describe_volume(page, object)),
+    with_events(Kind::PersistentVolumeClaim, |page, object, related| storage::describe_claim(page, object, &related.pods)),
+    with_events(Kind::StorageClass, |page, object, _| storage::describe_class(page, object)),
+    with_events(Kind::CSINode, |page, object, _| storage::describe_driver_node(page, object)),
+    with_events(Kind::Endpoints, |page, object, _| service::describe_endpoints(page, object)),
+    with_events(Kind::EndpointSlice, |page, object, _| service::describe_slice(page, object)),
+    with_events(Kind::IPAddress, |page, object, _| addresses::describe_address(page, object)),
+    with_events(Kind::ServiceCIDR, |page, object, _| addresses::describe_range(page, object)),
+    with_events(Kind::ReplicationController, |page, object, related| workloads::describe_replica_set(page, object, &related.pods)),
+    with_events(Kind::DaemonSet, |page, object, related| sets::describe_daemon_set(page, object, &related.pods)),
+    with_events(Kind::StatefulSet, |page, object, related| sets::describe_stateful_set(page, object, &related.pods)),
+    with_events(Kind::Job, |page, object, _| sets::describe_job(page, object)),
+    with_events(Kind::CronJob, |page, object, _| sets::describe_cron_job(page, object)),
+    with_events(Kind::Ingress, |page, object, related| ingress::describe(page, object, &related.backends)),
+    with_events(Kind::IngressClass, |page, object, _| ingress::describe_class(page, object)),
+    without_events(Kind::NetworkPolicy, |page, object, _| network_policy::describe(page, object)),
+    without_events(Kind::ResourceQuota, |page, object, _| policy::describe_quota(page, object)),
+    without_events(Kind::LimitRange, |page, object, _| policy::describe_limit_range(page, object)),
+    with_events(Kind::PodDisruptionBudget, |page, object, _| simple::describe_budget(page, object)),
+    with_events(Kind::HorizontalPodAutoscaler, |page, object, _| autoscaler::describe(page, object)),
+];
 
 /// A Pod template alone, as `rollout history --revision` shows it: with the tabs as they are, for nothing aligns them
 /// there. Mirrors `printTemplate`.

@@ -7,7 +7,7 @@ use k8s_openapi::ByteString;
 use serde_json::Value;
 
 use super::tree::Item;
-use crate::apiserver::printers::fields::go_value;
+use crate::kinds::printers::fields::go_value;
 use crate::object::read;
 
 const NAMES: &[&str] = &[

@@ -4,9 +4,9 @@ use std::num::IntErrorKind;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::validation::names::{check_port, check_port_name};
 use crate::args::Args;
 use crate::failure::Failure;
+use crate::object::validation::names::{check_port, check_port_name};
 
 /// The Service that the words and flags describe.
 pub(super) fn service(name: &str, args: &Args) -> Result<Value, Failure> {

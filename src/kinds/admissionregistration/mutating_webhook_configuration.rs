@@ -1,0 +1,48 @@
+//! MutatingWebhookConfigurations.
+
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+
+use crate::kinds::admissionregistration::webhooks;
+use crate::kinds::admissionregistration::webhooks::{webhook_defaults, webhooks};
+use crate::kinds::printers::columns::{AGE, NAME, integer};
+use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::kinds::warnings;
+use crate::object::Accessor;
+use crate::object::validation::field::Problems;
+
+/// What the server knows of MutatingWebhookConfigurations.
+pub const ROW: Row<MutatingWebhookConfiguration> = Row {
+    defaults: Some(defaults),
+    strategy: Strategy {
+        generation: Generation::Counted(|new, old| new.webhooks != old.webhooks),
+        ..Strategy::DEFAULT
+    },
+    validation: Validation {
+        create: validate,
+        update: |problems, new, _| validate(problems, new),
+        ..Validation::DEFAULT
+    },
+    warnings: Warnings {
+        any: |told, object| warnings::of_static_name(told, object.metadata.name()),
+        ..Warnings::DEFAULT
+    },
+    ..Row::new(Facts {
+        unconditional_update: false,
+        any_finalizers: true,
+        table: Table { columns: &[NAME, integer("Webhooks"), AGE], cells: webhooks::webhooks_cells },
+        ..Facts::new("/registry/mutatingwebhookconfigurations/", 17)
+    })
+};
+
+/// Webhooks that may change objects.
+fn defaults(of: &mut MutatingWebhookConfiguration) {
+    for hook in of.webhooks.iter_mut().flatten() {
+        webhook_defaults!(&mut *hook);
+        hook.reinvocation_policy.get_or_insert_with(|| "Never".into());
+    }
+}
+
+/// Webhooks that may change objects.
+fn validate(problems: &mut Problems, of: &MutatingWebhookConfiguration) {
+    webhooks(problems, of.webhooks.as_deref().unwrap_or_default());
+}

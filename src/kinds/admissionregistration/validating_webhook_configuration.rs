@@ -1,0 +1,49 @@
+//! ValidatingWebhookConfigurations.
+
+use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, ValidatingWebhookConfiguration};
+
+use crate::kinds::admissionregistration::webhooks;
+use crate::kinds::admissionregistration::webhooks::{webhook_defaults, webhooks};
+use crate::kinds::printers::columns::{AGE, NAME, integer};
+use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::kinds::warnings;
+use crate::object::Accessor;
+use crate::object::validation::field::Problems;
+use crate::rules::webhook::hook::as_mutating;
+
+/// What the server knows of ValidatingWebhookConfigurations.
+pub const ROW: Row<ValidatingWebhookConfiguration> = Row {
+    defaults: Some(defaults),
+    strategy: Strategy {
+        generation: Generation::Counted(|new, old| new.webhooks != old.webhooks),
+        ..Strategy::DEFAULT
+    },
+    validation: Validation {
+        create: validate,
+        update: |problems, new, _| validate(problems, new),
+        ..Validation::DEFAULT
+    },
+    warnings: Warnings {
+        any: |told, object| warnings::of_static_name(told, object.metadata.name()),
+        ..Warnings::DEFAULT
+    },
+    ..Row::new(Facts {
+        unconditional_update: false,
+        any_finalizers: true,
+        table: Table { columns: &[NAME, integer("Webhooks"), AGE], cells: webhooks::webhooks_cells },
+        ..Facts::new("/registry/validatingwebhookconfigurations/", 17)
+    })
+};
+
+/// Webhooks that may only refuse.
+fn defaults(of: &mut ValidatingWebhookConfiguration) {
+    for hook in of.webhooks.iter_mut().flatten() {
+        webhook_defaults!(hook);
+    }
+}
+
+/// Webhooks that may only refuse.
+fn validate(problems: &mut Problems, of: &ValidatingWebhookConfiguration) {
+    let all: Vec<MutatingWebhook> = of.webhooks.iter().flatten().map(as_mutating).collect();
+    webhooks(problems, &all);
+}

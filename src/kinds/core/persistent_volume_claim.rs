@@ -1,0 +1,218 @@
+//! PersistentVolumeClaims. Mirrors `ValidatePersistentVolumeClaim` of `pkg/apis/core/validation`, and
+//! `pkg/api/persistentvolumeclaim/util.go`.
+//!
+//! Left out: data sources.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{
+    PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+use crate::kinds::core::persistent_volume::BETA_CLASS;
+use crate::kinds::defaults::or_text;
+use crate::kinds::pod_template::warnings::fraction;
+use crate::kinds::printers::cells::{created, name};
+use crate::kinds::printers::columns::{AGE, NAME, column, wide};
+use crate::kinds::printers::fields::text;
+use crate::kinds::printers::storage::{access_modes, class_of, or_unset, phase, size};
+use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::kinds::validation::metadata::label_selector;
+use crate::kinds::validation::volumes::{class_name, known_access_modes, positive, volume_mode};
+use crate::kinds::validation::{diff, metadata};
+use crate::object::quantity::Amount;
+use crate::object::validation::field::{Json, Path, Problems, Shown};
+use crate::object::volume::phase_of;
+
+/// What the server knows of PersistentVolumeClaims.
+pub const ROW: Row<PersistentVolumeClaim> = Row {
+    defaults: Some(defaults),
+    strategy: Strategy {
+        status: spec_and_status!(),
+        prepare_for_create: Some(|claim, _| {
+            claim.status = Some(PersistentVolumeClaimStatus { phase: Some("Pending".into()), ..Default::default() });
+        }),
+        ..Strategy::DEFAULT
+    },
+    validation: Validation { create: validate, update: validate_update, ..Validation::DEFAULT },
+    warnings: Warnings { any: warn, ..Warnings::DEFAULT },
+    ..Row::new(Facts {
+        returns_deleted: true,
+        table: Table {
+            columns: &[
+                NAME,
+                column("Status"),
+                column("Volume"),
+                column("Capacity"),
+                column("Access Modes"),
+                column("StorageClass"),
+                column("VolumeAttributesClass"),
+                AGE,
+                wide("VolumeMode"),
+            ],
+            cells,
+        },
+        ..Facts::new("/registry/persistentvolumeclaims/", 11)
+    })
+};
+
+const SPEC: Path = Path::new("spec");
+
+/// Also of a claim that a StatefulSet is to make.
+pub fn defaults(claim: &mut PersistentVolumeClaim) {
+    or_text(&mut claim.status.get_or_insert_default().phase, "Pending");
+    spec_defaults(claim.spec.get_or_insert_default());
+}
+
+/// Mirrors `ValidatePersistentVolumeClaim`.
+fn validate(problems: &mut Problems, claim: &PersistentVolumeClaim) {
+    validate_spec(problems, &SPEC, claim.spec.as_ref().unwrap_or(&PersistentVolumeClaimSpec::default()));
+}
+
+/// What may not change in a claim: all but its size, once it is bound, and its volume, once.
+fn validate_update(problems: &mut Problems, new: &PersistentVolumeClaim, old: &PersistentVolumeClaim) {
+    validate(problems, new);
+    let (Some(spec), Some(before)) = (&new.spec, &old.spec) else { return };
+    let mut allowed = spec.clone();
+    if before.volume_name.as_deref().unwrap_or_default().is_empty() {
+        allowed.volume_name.clone_from(&before.volume_name);
+    }
+    if before.storage_class_name.is_none() {
+        // The class that a later default gives to a claim without one.
+        allowed.storage_class_name = None;
+    }
+    let bound = phase_of(old) == "Bound";
+    let (size, size_before) = (requested(spec).map(Amount::of), requested(before).map(Amount::of));
+    if bound || size == size_before {
+        allowed.resources.clone_from(&before.resources);
+    }
+    allowed.volume_attributes_class_name.clone_from(&before.volume_attributes_class_name);
+    if allowed != *before {
+        const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName \
+            for bound claims";
+        let why = format!("{WHY}\n{}", diff::of_structs("PersistentVolumeClaimSpec", before, spec));
+        problems.forbidden(&SPEC, &why);
+    }
+    let capacity = old.status.as_ref().and_then(|status| status.capacity.as_ref()?.get("storage")).map(Amount::of);
+    if bound && size < size_before && capacity.is_some_and(|capacity| size.is_some_and(|size| size <= capacity)) {
+        let path = SPEC.child("resources");
+        let path = path.child("requests");
+        problems.forbidden(&path.child("storage"), "field can not be less than status.capacity");
+    }
+    let shown = |mode: &Option<String>| Json(mode).shown();
+    problems.immutable(&SPEC.child("volumeMode"), &spec.volume_mode, &before.volume_mode, shown);
+}
+
+/// Mirrors `ValidatePersistentVolumeClaimSpec`.
+pub fn validate_spec(problems: &mut Problems, path: &Path, spec: &PersistentVolumeClaimSpec) {
+    let modes = spec.access_modes.as_deref().unwrap_or_default();
+    if modes.is_empty() {
+        problems.required(&path.child("accessModes"), "at least 1 access mode is required");
+    }
+    if let Some(selector) = &spec.selector {
+        label_selector(problems, &path.child("selector"), selector);
+    }
+    known_access_modes(problems, path, modes);
+    let resources = path.child("resources");
+    let size = resources.key("storage");
+    match requested(spec) {
+        None => problems.required(&size, ""),
+        Some(amount) => positive(problems, &size, amount),
+    }
+    class_name(problems, path, spec.storage_class_name.as_deref());
+    volume_mode(problems, path, spec.volume_mode.as_deref());
+}
+
+/// The claim that is made for each Pod with such a volume. Of its metadata only labels and annotations are taken over, so
+/// there may be no more. Mirrors `ValidatePersistentVolumeClaimTemplate`.
+pub fn validate_template(problems: &mut Problems, path: &Path, template: &PersistentVolumeClaimTemplate) {
+    let at = path.child("metadata");
+    if let Some(metadata) = &template.metadata {
+        metadata::annotations(problems, &at.child("annotations"), metadata.annotations.as_ref());
+        metadata::labels(problems, &at.child("labels"), metadata.labels.as_ref());
+        for field in other_fields(metadata) {
+            problems.forbidden(&at.child(field), "cannot be set");
+        }
+    }
+    validate_spec(problems, &path.child("spec"), &template.spec);
+}
+
+fn warn(told: &mut Vec<String>, claim: &PersistentVolumeClaim) {
+    let (key, instead) = BETA_CLASS;
+    if claim.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key)) {
+        told.push(format!("metadata.annotations[{key}]: {instead}"));
+    }
+    claim.spec.iter().for_each(|spec| warn_of_spec(told, "spec", spec));
+}
+
+/// Also of a claim that is yet to be made.
+pub fn warn_of_spec(told: &mut Vec<String>, path: &str, spec: &PersistentVolumeClaimSpec) {
+    let Some(resources) = &spec.resources else { return };
+    for (list, amounts) in [("requests", &resources.requests), ("limits", &resources.limits)] {
+        fraction(told, &format!("{path}.resources.{list}"), amounts.as_ref(), "storage");
+    }
+}
+
+/// Also of a claim that a Pod brings.
+pub fn spec_defaults(spec: &mut PersistentVolumeClaimSpec) {
+    or_text(&mut spec.volume_mode, "Filesystem");
+}
+
+fn cells(claim: &Value, now: Timestamp) -> Vec<Value> {
+    let bound = !text(claim, "spec.volumeName").is_empty();
+    let if_bound = |value: String| if bound { value } else { String::new() };
+    cells![
+        name(claim),
+        phase(claim),
+        text(claim, "spec.volumeName"),
+        if_bound(size(claim, "status.capacity")),
+        if_bound(access_modes(claim, "status.accessModes")),
+        class_of(claim),
+        or_unset(claim, "spec.volumeAttributesClassName"),
+        created(claim, now),
+        or_unset(claim, "spec.volumeMode"),
+    ]
+}
+
+/// The fields of the metadata that are set, but for labels and annotations, by their names in Go.
+fn other_fields(metadata: &ObjectMeta) -> impl Iterator<Item = &'static str> {
+    let text = |field: &Option<String>| field.as_ref().is_some_and(|text| !text.is_empty());
+    [
+        ("name", text(&metadata.name)),
+        ("generateName", text(&metadata.generate_name)),
+        ("namespace", text(&metadata.namespace)),
+        ("selfLink", text(&metadata.self_link)),
+        ("uID", text(&metadata.uid)),
+        ("resourceVersion", text(&metadata.resource_version)),
+        ("generation", metadata.generation.is_some_and(|generation| generation != 0)),
+        ("creationTimestamp", metadata.creation_timestamp.is_some()),
+        ("deletionTimestamp", metadata.deletion_timestamp.is_some()),
+        ("deletionGracePeriodSeconds", metadata.deletion_grace_period_seconds.is_some()),
+        ("ownerReferences", metadata.owner_references.is_some()),
+        ("finalizers", metadata.finalizers.is_some()),
+        ("managedFields", metadata.managed_fields.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(name, set)| set.then_some(name))
+}
+
+fn requested(spec: &PersistentVolumeClaimSpec) -> Option<&Quantity> {
+    spec.resources.as_ref()?.requests.as_ref()?.get("storage")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_of_a_claim() {
+        let beta = json!({"volume.beta.kubernetes.io/storage-class": "old"});
+        let claim = json!({"metadata": {"name": "c", "annotations": beta}, "spec": {"volumeName": "pv"}});
+        let cells = cells(&claim, Timestamp::UNIX_EPOCH);
+        assert_eq!((&cells[3], &cells[5]), (&json!("0"), &json!("old")), "a volume that is not bound yet has no size");
+    }
+}

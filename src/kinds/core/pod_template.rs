@@ -1,0 +1,47 @@
+//! PodTemplates.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{PodTemplate, PodTemplateSpec};
+use serde_json::Value;
+
+use crate::kinds::pod_template::defaults::template_defaults;
+use crate::kinds::pod_template::template::template_body;
+use crate::kinds::printers::cells::{containers, name};
+use crate::kinds::printers::columns::{NAME, column};
+use crate::kinds::printers::fields::labels;
+use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation};
+use crate::object::validation::field::{Path, Problems};
+
+/// What the server knows of PodTemplates.
+pub const ROW: Row<PodTemplate> = Row {
+    defaults: Some(defaults),
+    strategy: Strategy {
+        generation: Generation::Counted(|new, old| new.template != old.template),
+        ..Strategy::DEFAULT
+    },
+    validation: Validation {
+        create: validate,
+        update: |problems, new, _| validate(problems, new),
+        ..Validation::DEFAULT
+    },
+    ..Row::new(Facts {
+        returns_deleted: true,
+        table: Table { columns: &[NAME, column("Containers"), column("Images"), column("Pod Labels")], cells: cells },
+        ..Facts::new("/registry/podtemplates/", 9)
+    })
+};
+
+fn defaults(template: &mut PodTemplate) {
+    template_defaults(template.template.get_or_insert_default());
+}
+
+/// A template that stands for itself. Mirrors `ValidatePodTemplate`.
+fn validate(problems: &mut Problems, object: &PodTemplate) {
+    let empty = PodTemplateSpec::default();
+    template_body(problems, &Path::new("template"), object.template.as_ref().unwrap_or(&empty));
+}
+
+fn cells(object: &Value, _: Timestamp) -> Vec<Value> {
+    let (containers, images) = containers(object, "template");
+    cells![name(object), containers, images, labels(object, "template.metadata.labels")]
+}

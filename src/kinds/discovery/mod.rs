@@ -1,0 +1,3 @@
+//! The kinds of `discovery.k8s.io`.
+
+pub mod endpoint_slice;

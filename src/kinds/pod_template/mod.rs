@@ -1,0 +1,24 @@
+//! Pods and templates of Pods: what all kinds that have either ask of them.
+//!
+//! - [`defaults`]: what is filled in. [`disabled`]: what is taken out.
+//! - [`template`], [`spec`]: what a template and its spec must be; [`container`], [`mod@env`], [`handler`], [`security`], [`dns`],
+//!   [`volume`], [`scheduling`], [`ephemeral`], [`resources`]: the parts of it.
+//! - [`warnings`], [`volume_warnings`]: what is right and yet hardly meant.
+//!
+//! Mirrors `pkg/apis/core/v1/defaults.go`, the validation of Pods in `pkg/apis/core/validation`, and `pkg/api/pod`.
+
+pub mod container;
+pub mod defaults;
+pub mod disabled;
+pub mod dns;
+pub mod env;
+pub mod ephemeral;
+pub mod handler;
+pub mod resources;
+pub mod scheduling;
+pub mod security;
+pub mod spec;
+pub mod template;
+pub mod volume;
+pub mod volume_warnings;
+pub mod warnings;

@@ -1,0 +1,86 @@
+//! Objects as tables: what `Accept: application/json;as=Table` gives, and what `kubectl get` lines up.
+//!
+//! - [`columns`]: the columns of each kind; [`cells`], [`workloads`], [`service`], [`storage`], [`ingress`],
+//!   [`admission`]: what stands in them; [`pod`]: the one hard cell, a Pod's status.
+//! - [`duration`], [`fields`]: what they are made of.
+//!
+//! All of it is pure: objects as JSON and the time it is, in; cells, out.
+//!
+//! Mirrors `pkg/printers` and `asTable` of `k8s.io/apiserver/pkg/endpoints/handlers/response.go`.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::object::{Discovery, Kind};
+/// The cells of a row, whatever JSON each of them is.
+macro_rules! cells {
+    ($($cell:expr),* $(,)?) => { vec![$(serde_json::Value::from($cell)),*] };
+}
+
+pub mod cells;
+pub mod columns;
+pub mod duration;
+pub mod fields;
+pub mod ingress;
+pub mod pod;
+pub mod service;
+pub mod storage;
+pub mod workloads;
+
+/// The group and version of what is made of objects for an answer.
+pub const META: &str = "meta.k8s.io/v1";
+
+/// What comes with a row: `includeObject`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Include {
+    /// Nothing.
+    None,
+    /// A PartialObjectMetadata.
+    #[default]
+    Metadata,
+    /// All of the object.
+    Object,
+}
+
+impl Include {
+    /// Reads `includeObject`; none if it is no such word.
+    pub fn parse(text: &str) -> Option<Include> {
+        match text {
+            "" | "Metadata" => Some(Include::Metadata),
+            "None" => Some(Include::None),
+            "Object" => Some(Include::Object),
+            _ => None,
+        }
+    }
+
+    fn of(self, object: &Value) -> Value {
+        match self {
+            Include::None => Value::Null,
+            Include::Metadata => partial(object),
+            Include::Object => object.clone(),
+        }
+    }
+}
+
+/// Nothing of an object but its metadata: a PartialObjectMetadata.
+pub fn partial(object: &Value) -> Value {
+    json!({"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": object["metadata"]})
+}
+
+/// What tables are made with.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The time it is, by which things have an age.
+    pub now: Timestamp,
+    /// The kinds that users have defined, and the columns that they gave them.
+    pub known: &'a Discovery,
+}
+
+/// A Table of objects of one kind, with this metadata.
+pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, View { now, known }: View) -> Value {
+    let layout = columns::layout(kind, known);
+    let row = |object: &Value| json!({"cells": (layout.cells)(object, now), "object": include.of(object)});
+    let definitions: Vec<Value> = layout.columns.iter().map(columns::Column::definition).collect();
+    let rows: Vec<Value> = objects.iter().map(row).collect();
+    json!({"kind": "Table", "apiVersion": META, "metadata": metadata, "columnDefinitions": definitions, "rows": rows})
+}

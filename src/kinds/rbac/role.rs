@@ -1,0 +1,34 @@
+//! Roles.
+
+use k8s_openapi::api::rbac::v1::Role;
+
+use crate::kinds::printers::cells::name;
+use crate::kinds::printers::columns::{NAME, always};
+use crate::kinds::printers::fields::text;
+use crate::kinds::rbac::rules;
+use crate::kinds::row::{Facts, Row, Table, Validation};
+use crate::object::validation::field::Problems;
+use crate::object::validation::names::check_path_segment;
+
+/// What the server knows of Roles.
+pub const ROW: Row<Role> = Row {
+    validation: Validation {
+        create: validate,
+        update: |problems, new, _| validate(problems, new),
+        ..Validation::DEFAULT
+    },
+    ..Row::new(Facts {
+        create_on_update: true,
+        check_name: check_path_segment,
+        table: Table {
+            columns: &[NAME, always("Created At", "date")],
+            cells: |o, _| cells![name(o), text(o, "metadata.creationTimestamp")],
+        },
+        ..Facts::new("/registry/roles/", 3)
+    })
+};
+
+/// A Role: rules for objects in its namespace.
+fn validate(problems: &mut Problems, role: &Role) {
+    rules::validate_rules(problems, role.rules.as_deref().unwrap_or_default(), true);
+}

@@ -1,0 +1,120 @@
+//! Validation: what is wrong with an object, in the API server's own words.
+//!
+//! The last look at an object before it is stored, after defaults, mutating admission and the kind's strategy. Each
+//! problem is one cause of a 422: the field, the kind of problem, the sentence. All problems are listed, in the order
+//! in which Kubernetes finds them. Mirrors `pkg/apis/*/validation` and what the strategies add to it.
+//!
+//! - [`metadata`]: every object's metadata; labels and selectors.
+//! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
+//!   [`pod_update`], [`diff`]: what may change.
+//! - [`storage`]: volumes, claims, classes; [`csi`]: attachments, drivers.
+//! - [`workload`], [`sets`], [`job`], [`cron_job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
+//!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`],
+//!   [`webhooks`]: the other kinds. [`review`]: what is asked, and never kept.
+//!
+//! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
+//!
+//! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
+//! accepted as they are.
+
+use crate::kinds::core::namespace;
+use crate::kinds::core::pod::resize;
+use crate::kinds::pod_template::ephemeral;
+use crate::kinds::row;
+use crate::object::status::Cause;
+use crate::object::validation::field;
+use crate::object::validation::field::Problems;
+use crate::object::{Kind, Object};
+use crate::rules::apiextensions::Version;
+pub mod addresses;
+pub mod conditions;
+pub mod counts;
+pub mod data;
+pub mod diff;
+pub mod metadata;
+pub mod volumes;
+
+#[cfg(test)]
+pub mod tests;
+
+/// What is wrong with a new object; `custom` is what is known of its kind if a user has defined it.
+pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> {
+    validate_create_in(object.kind(), object, custom)
+}
+
+/// The same of one that was written in this version of its kind: `events.k8s.io` asks more than `v1`.
+pub fn validate_create_in(version: Kind, object: &Object, custom: Option<&Version>) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_create(&mut problems, object);
+    if let (Object::Custom(object), Some(version)) = (object, custom) {
+        version.validate(&mut problems, object, None);
+    } else if let Some(row) = row(object.kind()) {
+        row.validate_create(&mut problems, object, matches!(version, Kind::Custom(_)));
+    }
+    problems.0
+}
+
+/// What is wrong with a change.
+pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
+    validate_update_in(new.kind(), new, old, custom)
+}
+
+/// The same of one that was written in this version of its kind.
+pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new, old);
+    if let (Object::Custom(new), Object::Custom(old), Some(version)) = (new, old, custom) {
+        version.validate(&mut problems, new, Some(old));
+    } else if let Some(row) = row(new.kind()) {
+        row.validate_update(&mut problems, new, old, matches!(version, Kind::Custom(_)));
+    }
+    problems.0
+}
+
+/// Devices are not handed out here: no driver tells of any. The kinds are served so that they can be listed, and so that a
+/// Namespace is emptied of them.
+pub fn no_devices(problems: &mut Problems) {
+    problems.forbidden(&field::Path::new("spec").child("devices"), "this cluster has no devices to claim");
+}
+
+/// What is wrong with a change of the status.
+pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new, old);
+    if let (Object::Custom(new), Object::Custom(old), Some(version)) = (new, old, custom) {
+        version.validate_status(&mut problems, new, Some(old));
+    } else if let Some(row) = row(new.kind()) {
+        row.validate_status(&mut problems, new, old);
+    }
+    problems.0
+}
+
+/// What is wrong with a change of a Pod's ephemeral containers.
+pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new, old);
+    if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
+        ephemeral::update(&mut problems, new, old);
+    }
+    problems.0
+}
+
+/// What is wrong with other sizes of a Pod's containers.
+pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new, old);
+    if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
+        resize::update(&mut problems, new, old);
+    }
+    problems.0
+}
+
+/// What is wrong with a change through `finalize`.
+pub fn validate_finalize(new: &Object, old: &Object) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    metadata::validate_update(&mut problems, new, old);
+    if let Object::Namespace(new) = new {
+        namespace::validate_finalize(&mut problems, new);
+    }
+    problems.0
+}
