@@ -7,7 +7,7 @@ use crate::wire::{Body, DeleteOptions, Response};
 
 use super::pipeline::write::{Done, Write};
 use super::waiting::waiting;
-use super::{ApiServer, Handling, Outcome, strategy};
+use super::{ApiServer, Handling, Outcome};
 use crate::kinds::scheduling::priority_class::is_system_priority_class;
 
 impl ApiServer {
@@ -54,7 +54,7 @@ impl ApiServer {
 /// break them. Mirrors `DeleteResource`.
 fn answer(done: Done, options: &DeleteOptions) -> (u16, Response) {
     match done {
-        Done::Gone(object) if !strategy::returns_object_on_delete(object.kind()) => {
+        Done::Gone(object) if !kinds::facts(object.kind()).returns_deleted => {
             (200, Response::Success { uid: object.meta().uid.clone().unwrap_or_default() })
         }
         Done::Gone(object) => (200, Response::Object(object)),

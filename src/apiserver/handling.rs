@@ -11,9 +11,9 @@ use crate::store::Change;
 use crate::wire::{Answer, Body, Impersonated, Request, Response, User, WatchEvent, WatchId};
 
 use super::cache::{Cache, too_large};
+use super::defaults;
 use super::leases::Lease;
 use super::waiting::{Reviews, Waits};
-use super::{defaults, registry};
 use crate::rules::apiextensions::Version;
 use crate::rules::webhook::Call;
 

@@ -17,7 +17,7 @@ use super::decode::{Patched, decode_patched};
 use super::pipeline::decoding::addressed;
 use super::pipeline::preconditions::wrong_uid;
 use super::pipeline::write::{Done, Write};
-use super::{ApiServer, Handling, Outcome, strategy};
+use super::{ApiServer, Handling, Outcome};
 
 impl ApiServer {
     pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {

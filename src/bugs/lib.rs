@@ -29,7 +29,7 @@ use std::sync::LazyLock;
 
 use kubestep_cluster::cluster;
 use kubestep_controllers::controllers;
-use kubestep_machinery::{client, engine, object, wire};
+use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
 
 use crate::client::Registration;
 use crate::cluster::scenario::Scenario;

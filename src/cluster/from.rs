@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::apiserver::printers::fields::{list, namespace_and_name, text};
+use crate::kinds::printers::fields::{list, namespace_and_name, text};
 use crate::kubectl::verbs::exec::{finish, refuse_completed};
 use crate::kubectl::{Failure, Kubectl};
 use crate::node::network::{Execute, Executed, Fabric, Userland};

@@ -2,7 +2,7 @@
 
 use kubestep_controllers::controllers;
 use kubestep_kubectl as kubectl;
-use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, wire};
+use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
 use kubestep_node::node;
 use kubestep_scheduler::scheduler;
 

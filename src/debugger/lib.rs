@@ -27,7 +27,8 @@
 use kubestep_bugs as bugs;
 use kubestep_cluster::cluster;
 use kubestep_controllers::controllers;
-use kubestep_machinery::{apiserver, client, engine, object, store, wire};
+use kubestep_kubectl as kubectl;
+use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
 use kubestep_node::node;
 
 pub mod audit;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::printers::fields::namespace_and_name;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::feeds::Stream;
+use crate::kinds::printers::fields::namespace_and_name;
 use crate::kubectl::Kubectl;
 use crate::object::status::Reason;
 use crate::object::{Discovery, Kind, Object, patch};

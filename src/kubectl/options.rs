@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::apiserver::printers::duration;
 use crate::args::Args;
 use crate::failure::Failure;
+use crate::kinds::printers::duration;
 use crate::print::output::{FORMATS, no_printer};
 use crate::wire::{FieldValidation, Options};
 

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::apiserver::printers::fields::text;
 use crate::args::Args;
 use crate::failure::Failure;
+use crate::kinds::printers::fields::text;
 use crate::kubectl::Kubectl;
 use crate::object::go_types::Ordered;
 use crate::options::dry_run_note;

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ResourceFieldSelector};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::object::quantity::Amount;
-use crate::object::resources::{is_huge_page, is_pod_level, pod_level};
-use crate::object::{Pod, pod};
+use crate::quantity::Amount;
+use crate::resources::{is_huge_page, is_pod_level, pod_level};
+use crate::{Pod, pod};
 
 /// The text behind a `fieldRef`, but for addresses, which only variables may tell. Labels and annotations are `key="value"`, one a line.
 pub fn field(pod: &Pod, path: &str) -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! The crate of [`scheduler`]; floors below are named as if they stood in it.
 
-use kubestep_machinery::{client, engine, object, wire};
+use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
 
 #[path = "mod.rs"]
 pub mod scheduler;

@@ -17,7 +17,8 @@
 use kubestep_cluster::cluster;
 use kubestep_controllers::controllers;
 use kubestep_debugger as debugger;
-use kubestep_machinery::{apiserver, client, engine, object};
+use kubestep_kubectl as kubectl;
+use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
 use kubestep_node::node;
 use kubestep_scheduler::scheduler;
 

@@ -200,7 +200,8 @@ fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
     assert_eq!(said.matches("none breaks a property").count(), trials, "{said}");
     assert!(said.contains("the bound is exhausted"), "{said}");
 
-    let mutants = std::fs::read_to_string(from_root("solutions/06_replicaset/mutants.yaml")).expect("there are wrong ones");
+    let mutants =
+        std::fs::read_to_string(from_root("solutions/06_replicaset/mutants.yaml")).expect("there are wrong ones");
     let mut names = mutants.lines().filter_map(|line| line.strip_prefix("- mistake: "));
     let number = names.position(|name| name == "counts_cache").expect("one counts the Pods of its cache");
     let folder = written("explore-wrong-one", &format!("{} 06_replicaset {number}", wrong::MUTANTS.display()));

@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use kubestep_tests::project::{command, root};
-use kubestep_tests::pty::Terminal;
 use kubestep::lab::building::{self, Program};
 use kubestep::lab::{Exercise, shelf, twin};
+use kubestep_tests::project::{command, root};
+use kubestep_tests::pty::Terminal;
 
 /// Another exercise takes long, and its program is none.
 const CARGO: &str = "#!/bin/sh

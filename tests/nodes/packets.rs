@@ -7,8 +7,8 @@ use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, What};
 use kubestep::object::Kind;
-use kubestep_tests::scenario;
 use kubestep::object::reader::Reader;
+use kubestep_tests::scenario;
 
 /// Two Pods that take no notice of being asked to go.
 const WEB: &str = include_str!("../scenes/web.yaml");

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::apiserver::strategy;
+use crate::kinds;
 use crate::object::pod::{assigned_node, has_ended};
 use crate::object::time::Instant;
 use crate::object::well_known::{FOREGROUND, ORPHAN};
@@ -30,7 +31,7 @@ impl Deletion {
         let mut dying = object.clone();
         if grace == 0 && !held {
             // A Pod is first written with grace 0, as the real server does.
-            let graceful = strategy::is_graceful(object.kind());
+            let graceful = kinds::facts(object.kind()).graceful;
             return Deletion::Now(graceful.then(|| {
                 mark_deleted(&mut dying, object, 0, now);
                 dying
@@ -49,7 +50,7 @@ impl Deletion {
 pub(super) fn is_pending(object: &Object, options: &DeleteOptions) -> bool {
     let there = object.meta().deletion_grace_period_seconds.unwrap_or(0);
     let sooner = options.grace_period_seconds.is_some_and(|grace| not_negative(grace) < there);
-    let in_its_grace = strategy::is_graceful(object.kind()) && !sooner;
+    let in_its_grace = kinds::facts(object.kind()).graceful && !sooner;
     object.meta().deletion_timestamp.is_some() && (strategy::has_spec_finalizers(object) || in_its_grace)
 }
 
@@ -111,7 +112,7 @@ fn finalizers_for(object: &Object, options: &DeleteOptions) -> Vec<String> {
         Some(Propagation::Background) => None,
         // Finalizers that are there already decide, as somebody has decided before.
         None if finalizers.iter().any(|f| f == ORPHAN || f == FOREGROUND) => return finalizers,
-        None if strategy::orphans_by_default(object.kind()) => Some(ORPHAN),
+        None if kinds::facts(object.kind()).orphans_by_default => Some(ORPHAN),
         None => return finalizers,
     };
     finalizers.retain(|f| (f != ORPHAN && f != FOREGROUND) || Some(f.as_str()) == wanted);

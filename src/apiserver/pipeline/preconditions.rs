@@ -1,6 +1,7 @@
 //! Preconditions: is what is stored still what the sender means?
 
-use crate::apiserver::{registry, strategy};
+use crate::apiserver::registry;
+use crate::kinds;
 use crate::object::status::{Cause, Reason};
 use crate::object::{Object, Status};
 use crate::wire::{DeleteOptions, Verb};
@@ -33,7 +34,7 @@ fn check_version(verb: Verb, old: &Object, new: &Object) -> Result<(), Status> {
         return Err(Status::conflict(kind, name, &wrong_uid(old, a)));
     }
     match sent.resource_version.as_deref().unwrap_or_default() {
-        "" | "0" if !strategy::allow_unconditional_update(kind) => {
+        "" | "0" if !kinds::facts(kind).unconditional_update => {
             let message = "Invalid value: 0: must be specified for an update".to_owned();
             let field = "metadata.resourceVersion".to_owned();
             let cause = Cause { reason: "FieldValueInvalid".into(), message, field };

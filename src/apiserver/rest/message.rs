@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::apiserver::printers::Include;
+use crate::kinds::printers::Include;
 use crate::object::Status;
 use crate::object::status::{Details, Reason};
 use crate::wire::{Connection, Request, Subresource, User};
@@ -55,7 +55,7 @@ pub enum Format {
     Json,
     /// `application/yaml`
     Yaml,
-    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`crate::apiserver::printers`] make of it.
+    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`crate::kinds::printers`] make of it.
     Table(Include),
     /// `…;as=PartialObjectMetadata;…`: nothing of an object but its metadata.
     Metadata,

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::apiserver::host::control::Stale;
 use crate::choice::Choice;
 use crate::cluster::fault::Fault as Breaks;
 use crate::cluster::fault::delivery::Release;
 use crate::cluster::{Cluster, Saved};
-use crate::engine::control::{Hold, Stale};
+use crate::engine::control::Hold;
 use crate::engine::{EventId, Pending, Step, What};
 use crate::object::Kind;
 use crate::object::time::Instant;

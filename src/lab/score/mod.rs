@@ -13,8 +13,8 @@ use super::function::Function;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
-use crate::kubectl::print::describe::taint_text;
 use crate::exercise::score::{Candidate, Case, Share, Wanted};
+use crate::kubectl::print::describe::taint_text;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "11_score",
