@@ -12,10 +12,11 @@ use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::request::{Binding, Request, User};
 use kubestep::client::Client;
 use kubestep::engine::{ActorId, Engine, Step, What};
-use kubestep::node::cni::Plugins;
-use kubestep::node::host::Host;
-use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
-use kubestep::node::runtime::Runtime;
+use kubestep::kubelet::runtime::Runtime;
+use kubestep::kubelet::{Kubelet, Machine, NodeConfig, Rules};
+use kubestep::network::cni::Plugins;
+use kubestep::network::host::Host;
+use kubestep::network::install;
 use kubestep::object::{Kind, Pod};
 use serde_json::{Value, json};
 
@@ -73,7 +74,7 @@ fn start_node(engine: &mut Engine, n: usize) -> ActorId {
     let hub = engine.hub().clone();
     let config = NodeConfig::new(&format!("node-{n}"), &format!("172.18.{}.{}", n / 250, n % 250));
     let subnet = format!("10.{}.{}.0/24", 100 + n / 250, n % 250);
-    let host = Rc::new(Host::new(&hub, [172, 18, 0, 10].into(), Host::installed(&hub, &config.name, &subnet)));
+    let host = Rc::new(Host::new(&hub, [172, 18, 0, 10].into(), install::disk(&hub, &config.name, &subnet)));
     let plugins = Plugins::new(hub.clone(), engine.next_actor(), &config.name, host.clone());
     let plugins = engine.add(Rc::new(plugins));
     let runtime = Runtime::new(hub.clone(), engine.next_actor(), &config.name, host.clone(), plugins);

@@ -6,7 +6,7 @@ use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::debugger::properties;
 use kubestep::engine::Note;
-use kubestep::node::netfilter::{Change, Table};
+use kubestep::network::netfilter::{Change, Table};
 
 mod scenario;
 

@@ -11,8 +11,8 @@ use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, Queued};
-use kubestep::node::netfilter::{Table, Target};
-use kubestep::node::proxy::KubeProxy;
+use kubestep::network::netfilter::{Table, Target};
+use kubestep::network::proxy::KubeProxy;
 use serde_json::{Value, json};
 
 mod scenario;

@@ -19,9 +19,9 @@ use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
 use crate::client::Client;
 use crate::engine::failing::REFUSED;
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
-use crate::node::network::messages::{Heard, Incoming};
-use crate::node::network::programs::reason;
-use crate::node::network::tls;
+use crate::network::kernel::messages::{Heard, Incoming};
+use crate::network::kernel::page::reason;
+use crate::network::kernel::tls;
 use crate::object::{Discovery, Kind, Status};
 
 /// The port of the API server on its machine.

@@ -1,9 +1,11 @@
 //! The crate of [`cluster`]; floors below are named as if they stood in it.
 
 use kubestep_controllers::controllers;
+use kubestep_kubelet as kubelet;
 use kubestep_machinery::{apiserver, client, engine, object};
-use kubestep_node::node;
+use kubestep_network as network;
 use kubestep_scheduler::scheduler;
+use kubestep_userland as userland;
 
 #[path = "mod.rs"]
 pub mod cluster;

@@ -4,7 +4,7 @@ use super::Cluster;
 use super::kubectl::terminal::{self, Ending, State};
 use super::user::UserActor;
 use crate::engine::ActorId;
-use crate::node::runtime::terminal::CTRL_C;
+use crate::kubelet::runtime::terminal::CTRL_C;
 
 /// A shell that has the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]

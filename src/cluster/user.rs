@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
-use crate::node::cri::StreamEnded;
-use crate::node::network::messages::Incoming;
+use crate::kubelet::cri::StreamEnded;
+use crate::network::kernel::messages::Incoming;
 use crate::object::Status;
 use crate::object::status::Reason;
 

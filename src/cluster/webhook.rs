@@ -21,7 +21,7 @@ use crate::apiserver::cel::types::Type;
 use crate::apiserver::cel::{Program, Value};
 use crate::engine::webhook::{REVIEW, Review, Reviewed};
 use crate::engine::{Actor, ActorId, Delivery, Hub};
-use crate::node::network::Fabric;
+use crate::network::kernel::Fabric;
 
 /// A webhook in a scenario.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

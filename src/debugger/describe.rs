@@ -7,7 +7,7 @@ use crate::apiserver::request::Request;
 use crate::apiserver::watch::WatchEvent;
 use crate::engine::webhook::REVIEW;
 use crate::engine::{Engine, Note, Pending, Step, What};
-use crate::node::network::frame::Frame;
+use crate::network::kernel::frame::Frame;
 use crate::object::{Key, Object};
 
 /// An event's parts, for faces to lay out.

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 
-use super::eviction::{self, is_critical};
+use super::eviction::threshold;
 use super::node_status::Health;
+use super::pod_types::is_critical;
 use super::preemption::victims;
+use super::rejection::{Rejection, Shortfall};
 use crate::object::host_port::HostPort;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
@@ -25,42 +27,6 @@ const OS: &str = "linux";
 
 /// The reason that may have gone meanwhile.
 pub const NODE_AFFINITY: &str = "NodeAffinity";
-
-/// Why a pod may not run here: the reason of its status and Event, and the message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejection {
-    /// `OutOfcpu`, `NodeAffinity`, `TaintToleration`, …
-    pub reason: String,
-    /// In the kubelet's words.
-    pub message: String,
-}
-
-/// What a pod asks for and a node has no longer. Mirrors `InsufficientResourceError`.
-#[derive(Clone, Debug)]
-pub struct Shortfall {
-    /// `cpu`, `memory`, `pods`, …
-    pub resource: String,
-    /// How much the pod asks for; of cpu, thousandths.
-    pub requested: i64,
-    /// How much the others asked for.
-    pub used: i64,
-    /// How much there is.
-    pub capacity: i64,
-}
-
-impl Shortfall {
-    /// How much is missing.
-    pub fn amount(&self) -> i64 {
-        self.requested - (self.capacity - self.used)
-    }
-
-    fn rejection(&self) -> Rejection {
-        let Shortfall { resource, requested, used, capacity } = self;
-        let amounts = format!("requested: {requested}, used: {used}, capacity: {capacity}");
-        let message = format!("Node didn't have enough resource: {resource}, {amounts}");
-        Rejection { reason: format!("OutOf{resource}"), message }
-    }
-}
 
 /// Checks `pod` against the node and the pods that run on it, in the kubelet's order.
 pub fn fits<'a>(node: &Node, others: impl Iterator<Item = &'a Arc<Pod>> + Clone, pod: &Pod) -> Result<(), Rejection> {
@@ -116,7 +82,7 @@ pub fn under_pressure(health: &Health, pod: &Pod) -> Result<(), Rejection> {
         }
     }
     let message = format!("The node had condition: [{}]. ", pressures.join(" "));
-    Err(Rejection { reason: eviction::REASON.into(), message })
+    Err(Rejection { reason: threshold::REASON.into(), message })
 }
 
 /// A pod may say which operating system it is made for, in a label or a field: of the two only the node selector is known to
@@ -202,7 +168,7 @@ mod tests {
     use super::super::node_status::{Health, NodeConfig, initial};
     use super::super::testing::pod;
     use super::*;
-    use crate::node::host::Shortage;
+    use crate::network::host::Shortage;
     use crate::object::time::Instant;
     use k8s_openapi::api::core::v1::ResourceRequirements;
     use k8s_openapi::apimachinery::pkg::api::resource::Quantity;

@@ -62,31 +62,6 @@ fn expired(entry: &Entry, event: Instant) -> bool {
     event - entry.updated > BACK_OFF_MAX * 2
 }
 
-/// A duration the way Go prints it: `10s`, `1m20s`, `401ms`, `1.234s`.
-pub fn go_duration(d: Duration) -> String {
-    let seconds = d.as_secs();
-    if seconds == 0 {
-        return match d.as_nanos() {
-            0 => "0s".to_owned(),
-            n if n < 1_000 => format!("{n}ns"),
-            n if n < 1_000_000 => format!("{}µs", fraction(n as f64 / 1e3)),
-            n => format!("{}ms", fraction(n as f64 / 1e6)),
-        };
-    }
-    let rest = fraction((d - Duration::from_secs(seconds - seconds % 60)).as_secs_f64());
-    match (seconds / 3600, seconds / 60 % 60) {
-        (0, 0) => format!("{rest}s"),
-        (0, minutes) => format!("{minutes}m{rest}s"),
-        (hours, minutes) => format!("{hours}h{minutes}m{rest}s"),
-    }
-}
-
-/// At most three decimals, and no zeros at the end.
-fn fraction(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,13 +86,5 @@ mod tests {
         now = now + Duration::from_secs(601);
         backoff.next("web", now, now);
         assert_eq!(backoff.get("web"), Duration::from_secs(10), "ten quiet minutes and it starts over");
-    }
-
-    #[test]
-    fn durations_print_as_in_go() {
-        let table = [(10_000, "10s"), (80_000, "1m20s"), (300_000, "5m0s"), (401, "401ms"), (1_234, "1.234s")];
-        for (ms, text) in table {
-            assert_eq!(go_duration(Duration::from_millis(ms)), text);
-        }
     }
 }

@@ -11,11 +11,11 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Probe;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::Shared;
-use super::backoff::go_duration;
+use super::shared::Shared;
+use crate::cri::{self, CriRequest, CriResponse};
 use crate::engine::RpcError;
-use crate::node::cri::{self, CriRequest, CriResponse};
-use crate::node::network::{self, ProbeTarget, Probed};
+use crate::network::kernel::{self, ProbeTarget, Probed};
+use crate::object::time::go_duration;
 use crate::object::{Accessor, Pod, pod};
 
 impl Shared {
@@ -66,7 +66,7 @@ impl Shared {
         let address = self.address_of(pod, probe).await?;
         let unplugged = || cri::error("Unavailable", "the machine has no network");
         let kernel = self.kernel.ok_or_else(unplugged)?;
-        let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(network::Probe { address, target, timeout })).await?;
+        let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(kernel::Probe { address, target, timeout })).await?;
         reply.downcast::<Probed>().map(|probed| (*probed).clone()).map_err(|_| unplugged())
     }
 

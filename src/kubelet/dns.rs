@@ -9,7 +9,7 @@
 
 use k8s_openapi::api::core::v1::PodDNSConfig;
 
-use crate::node::cri::DnsConfig;
+use crate::cri::DnsConfig;
 use crate::object::{Accessor, Pod};
 
 /// Limits of the resolver in libc, which what a Pod asks for may pass when the cluster's own is added to it.

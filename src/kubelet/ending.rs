@@ -3,11 +3,7 @@
 //! From that moment its status says why, whatever its containers come to. Mirrors `killPodNow` and the status functions that
 //! its callers hand over.
 
-use std::rc::Rc;
-
-use super::Shared;
 use super::status::phase;
-use super::workers::{Stage, Worker};
 use crate::object::Pod;
 use crate::object::budget::DISRUPTION_TARGET;
 use crate::object::pod::status::{PodCondition, PodStatus};
@@ -40,19 +36,5 @@ impl Ending {
             observed_generation: pod.metadata.generation,
             ..PodCondition::default()
         });
-    }
-}
-
-impl Shared {
-    /// Ends a pod that runs. Its containers get so many seconds, or what is left of them if it is to end already.
-    pub(super) fn end_pod(self: &Rc<Self>, pod: &Pod, ending: Ending, grace: i64) {
-        let uid = pod.metadata.uid.clone().unwrap_or_default();
-        let runs = |worker: &&mut Box<Worker>| worker.stage < Stage::Terminated;
-        if let Some(worker) = self.state.borrow_mut().workers.get_mut(&uid).filter(runs) {
-            worker.ending = Some(Rc::new(ending));
-            worker.stage = Stage::Terminating;
-            worker.grace = Some(worker.grace.map_or(grace, |held| held.min(grace)));
-        }
-        self.mark(&uid);
     }
 }

@@ -12,7 +12,8 @@ use crate::object::text::Text;
 
 use super::params::GARBAGE_PERIOD;
 use super::runtime_pod::{RunState, RuntimePod};
-use super::{GARBAGE, Shared};
+use super::shared::Shared;
+use super::timers::Timer;
 
 impl Shared {
     /// Removes what the runtime still keeps of a pod that is gone. A real kubelet does so within a minute
@@ -59,7 +60,7 @@ impl Shared {
         if !is_armed {
             let period = GARBAGE_PERIOD.as_nanos() as u64;
             let since = (self.hub.now() - self.started.get()).as_nanos() as u64;
-            self.hub.wake_background(self.actor, GARBAGE, "", Duration::from_nanos(period - since % period));
+            self.wake_background(Timer::Garbage, Duration::from_nanos(period - since % period));
         }
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ExecAction, LifecycleHandler, Probe};
 
-use super::Shared;
-use super::start::pod_text;
+use super::pod_types::pod_text;
+use super::shared::Shared;
 use crate::object::Pod;
 
 /// What a hook came to that has not failed.

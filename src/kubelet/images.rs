@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::backoff::go_duration;
-use super::status::WaitingReason;
+use super::status::inputs::WaitingReason;
+use crate::object::time::go_duration;
 
 /// What to do about an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::eviction::is_critical;
-use crate::node::cri::LinuxContainerResources;
+use super::pod_types::is_critical;
+use crate::cri::LinuxContainerResources;
 use crate::object::Pod;
 use crate::object::pod::{is_sidecar, qos_class};
 use crate::object::quantity::Amount;

@@ -11,11 +11,13 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
 
-use super::admission::{self, Rejection};
+use super::eviction::threshold;
+use super::rejection::Rejection;
+use super::shared::{Shared, State};
 use super::status::manager::may_delete;
 use super::status::{conditions, phase};
-use super::workers::{Stage, Worker};
-use super::{Shared, State, eviction, resize, shutdown, sysctl};
+use super::worker::{Stage, Worker};
+use super::{admission, resize, shutdown, sysctl};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
 use crate::object::pod::has_ended;
@@ -296,7 +298,7 @@ impl State {
 fn is_evicted(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
     status.is_some_and(|status| {
-        status.phase.as_deref() == Some(phase::FAILED) && status.reason.as_deref() == Some(eviction::REASON)
+        status.phase.as_deref() == Some(phase::FAILED) && status.reason.as_deref() == Some(threshold::REASON)
     })
 }
 

@@ -20,14 +20,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission::{Rejection, Shortfall};
+use super::agent::memory::Killing;
 use super::ending::Ending;
-use super::eviction::is_critical;
 use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, KILL_TIMEOUT_MIN};
-use super::workers::Stage;
-use super::{PREEMPTION, Shared};
+use super::pod_types::is_critical;
+use super::rejection::{Rejection, Shortfall};
+use super::shared::Shared;
+use super::timers::Timer;
+use super::worker::Stage;
 use crate::client::recorder::EventType;
-use crate::engine::CallId;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
 use crate::object::resources::pod_requests;
@@ -38,13 +39,6 @@ const REASON: &str = "Preempting";
 
 /// How much of a resource is missing, as admission counts it.
 type Need = (String, i64);
-
-/// The task that waits for a pod to end.
-#[derive(Clone, Debug)]
-pub struct Killing {
-    uid: String,
-    call: CallId,
-}
 
 /// The pods that have to end before the critical `pod` fits, in this order. The error says that all of them were not enough.
 /// Mirrors `getPodsToPreempt`.
@@ -147,7 +141,7 @@ impl Shared {
         let park = self.hub.park("a pod to end");
         self.state.borrow_mut().agent.killing = Some(Killing { uid: uid.clone(), call: park.call() });
         let timeout = Duration::from_secs((own + own / 2).unsigned_abs()).max(KILL_TIMEOUT_MIN);
-        self.hub.wake_background(self.actor, PREEMPTION, &*uid, timeout);
+        self.wake_background(Timer::Preemption { uid: &uid }, timeout);
         park.await;
         if self.runs(&uid) {
             let message = "Container runtime did not kill the pod within specified grace period.";

@@ -11,11 +11,12 @@ use k8s_openapi::api::core::v1::Probe as Spec;
 
 use super::params::PROBE_TRIES;
 use super::probes::{Kind, Probe, Published, Step};
-use super::restart::restarts_after;
+use super::restart::{exit_code, restarts_after};
+use super::restart_all;
+use super::shared::{Shared, State};
 use super::start::field_path;
-use super::status::containers::exit_code;
-use super::workers::ProbeSlot;
-use super::{PROBE, Shared, restart_all};
+use super::timers::Timer;
+use super::worker::ProbeSlot;
 use crate::client::recorder::EventType;
 use crate::object::Pod;
 use crate::object::pod::status::ContainerStatus;
@@ -54,17 +55,13 @@ impl Shared {
         let mut state = self.state.borrow_mut();
         let Some(slot) = state.probe(uid, name, kind) else { return };
         slot.timer += 1;
-        let key = format!("{uid} {name} {} {}", kind.word(), slot.timer);
-        self.hub.wake_background(self.actor, PROBE, key, slot.probe.period);
+        self.wake_background(Timer::Probe { uid, container: name, kind, number: slot.timer }, slot.probe.period);
     }
 
     /// A period is over.
-    pub(super) fn probe_tick(self: &Rc<Self>, key: &str) {
-        let parts: Vec<&str> = key.split(' ').collect();
-        let [uid, name, word, timer] = parts[..] else { return };
-        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.word() == word) else { return };
-        let current = self.state.borrow_mut().probe(uid, name, kind).map(|slot| slot.timer.to_string());
-        if current.as_deref() == Some(timer) {
+    pub(super) fn probe_tick(self: &Rc<Self>, uid: &str, name: &str, kind: Kind, timer: u64) {
+        let current = self.state.borrow_mut().probe(uid, name, kind).map(|slot| slot.timer);
+        if current == Some(timer) {
             self.arm_probe(uid, name, kind);
             self.probe_now(uid, name, kind);
         }
@@ -207,7 +204,7 @@ impl Shared {
     }
 }
 
-impl super::State {
+impl State {
     fn probe(&mut self, uid: &str, name: &str, kind: Kind) -> Option<&mut ProbeSlot> {
         self.workers.get_mut(uid)?.probes.get_mut(&(name.to_owned(), kind))
     }

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::Container;
 use super::runtime_pod::{RunState, RuntimePod};
 use crate::object::Pod;
 use crate::object::pod::is_restarted;
+use crate::object::pod::status::ContainerStatus;
 use crate::object::text::Text;
 
 /// A run of a container that has ended.
@@ -45,6 +46,11 @@ pub fn should_start(pod: &Pod, container: &Container, runtime: &RuntimePod) -> b
 /// Whether this container is started again after it ended with `exit_code`.
 pub fn restarts_after(pod: &Pod, container: &Container, exit_code: i32) -> bool {
     is_restarted(pod.spec.as_deref().and_then(|spec| spec.restart_policy.as_deref()), container, exit_code)
+}
+
+/// The exit code of a container that has ended.
+pub fn exit_code(status: &ContainerStatus) -> Option<i32> {
+    status.state.as_ref()?.terminated.as_ref().map(|t| t.exit_code)
 }
 
 #[cfg(test)]

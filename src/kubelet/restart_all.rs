@@ -10,13 +10,14 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
+use super::restart::exit_code;
 use super::runtime_pod::{RunState, RuntimePod};
-use super::status::conditions::ALL_RESTARTING;
-use super::status::containers::exit_code;
 use crate::object::pod::status::{ContainerStatus, PodStatus};
 use crate::object::pod::{containers, restarts_all};
 use crate::object::text::Text;
 
+/// The condition: all containers are being started anew.
+pub const ALL_RESTARTING: &str = "AllContainersRestarting";
 /// Why a container waits or has ended that was removed to be started anew.
 pub const REASON: &str = "RestartingAllContainers";
 /// What its status says beside that.

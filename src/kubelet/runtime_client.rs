@@ -10,21 +10,22 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, ResourceRequirements, VolumeMount};
 use k8s_openapi::api::node::v1::RuntimeClass;
 
-use super::Shared;
 use super::dns;
 use super::expansion;
 use super::linux;
-use super::pleg::{Record, Seen};
+use super::pleg::records::{Record, Seen};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::sandbox_config::sandbox_config;
 use super::security;
-use super::volumes::{Slot, volumes_of};
+use super::shared::Shared;
+use super::volumes::slots::Slot;
+use super::volumes::sources::volumes_of;
 use crate::client::recorder::EventType;
-use crate::engine::RpcError;
-use crate::node::cri::{
+use crate::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, LinuxContainerResources,
     PodSandboxStatus, RuntimeCondition,
 };
+use crate::engine::RpcError;
 use crate::object::quantity::Amount;
 use crate::object::text::Text;
 use crate::object::{self, Accessor, Pod, Shared as Part};

@@ -5,7 +5,7 @@
 use k8s_openapi::api::core::v1::{ContainerPort, HostAlias};
 
 use super::dns::{ClusterDns, resolver};
-use crate::node::cri::{PodSandboxConfig, PortMapping};
+use crate::cri::{PodSandboxConfig, PortMapping};
 use crate::object::{Accessor, Pod};
 
 /// `generatePodSandboxConfig`.

@@ -8,9 +8,9 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::Shared;
-use super::start::pod_text;
-use crate::node::cri::{CriRequest, CriResponse, LinuxContainerSecurityContext};
+use super::pod_types::pod_text;
+use super::shared::Shared;
+use crate::cri::{CriRequest, CriResponse, LinuxContainerSecurityContext};
 use crate::object::Pod;
 
 /// The user that an image names. Neither a number nor a name: root.

@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::Shared;
+use super::shared::Shared;
+use crate::cri::{self, ContainerState, CriRequest, CriResponse, Interrupt, StreamEnded};
 use crate::engine::{ActorId, CallId, Message, RpcError, RpcResult};
-use crate::node::cri::{self, ContainerState, CriRequest, CriResponse, Interrupt, StreamEnded};
 use crate::object::text::Text;
 use crate::object::{self, Key};
 

@@ -22,13 +22,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission::Rejection;
+use super::agent::memory::Waiting;
 use super::ending::Ending;
-use super::eviction::is_critical;
 use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, POWER_OFF_DELAY};
-use super::workers::{Stage, Worker};
-use super::{SHUTDOWN, Shared};
-use crate::engine::{CallId, Message};
+use super::pod_types::is_critical;
+use super::rejection::Rejection;
+use super::shared::Shared;
+use super::timers::Timer;
+use super::worker::{Stage, Worker};
+use crate::engine::Message;
 use crate::object::Pod;
 
 /// How many seconds a machine waits for its kubelet.
@@ -45,14 +47,6 @@ impl Default for GracePeriods {
     fn default() -> GracePeriods {
         GracePeriods { all: 30, critical: 10 }
     }
-}
-
-/// The task that waits until a group of pods has ended.
-#[derive(Clone, Copy, Debug)]
-pub struct Waiting {
-    /// Whether it is the critical ones.
-    critical: bool,
-    call: CallId,
 }
 
 /// While a node goes down it takes no pod. Mirrors `Admit` of the shutdown manager.
@@ -104,7 +98,7 @@ impl Shared {
         }
         let park = self.hub.park("pods to end");
         self.state.borrow_mut().agent.shutdown = Some(Waiting { critical, call: park.call() });
-        self.hub.wake(self.actor, SHUTDOWN, group_name(critical), Duration::from_secs(u64::from(seconds)));
+        self.wake(Timer::Shutdown { critical }, Duration::from_secs(u64::from(seconds)));
         park.await;
     }
 
@@ -117,12 +111,9 @@ impl Shared {
     }
 
     /// The time of a group is over.
-    pub(super) fn shutdown_overdue(&self, group: &str) {
+    pub(super) fn shutdown_overdue(&self, critical: bool) {
         let waiting = self.state.borrow().agent.shutdown;
-        waiting
-            .filter(|waiting| group_name(waiting.critical) == group)
-            .into_iter()
-            .for_each(|w| self.wait_no_longer(w));
+        waiting.filter(|waiting| waiting.critical == critical).into_iter().for_each(|w| self.wait_no_longer(w));
     }
 
     fn wait_no_longer(&self, waiting: Waiting) {
@@ -140,10 +131,6 @@ impl Shared {
 /// Whether something of the pod may still run.
 fn runs(worker: &Worker) -> bool {
     worker.stage < Stage::Terminated
-}
-
-fn group_name(critical: bool) -> &'static str {
-    if critical { "critical" } else { "ordinary" }
 }
 
 #[cfg(test)]

@@ -10,18 +10,18 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value, json};
 
-use super::Shared;
-use super::backoff::go_duration;
 use super::expansion;
 use super::images::{self, Plan};
-use super::restart::Run;
+use super::pod_types::pod_text;
+use super::restart::{Run, exit_code};
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use super::security::verify_not_root;
-use super::status::WaitingReason;
-use super::status::containers::exit_code;
+use super::shared::Shared;
+use super::status::inputs::WaitingReason;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
 use crate::object::time::Instant;
+use crate::object::time::go_duration;
 use crate::object::{Accessor, Pod, ephemeral};
 
 /// Why a container was not started.
@@ -282,11 +282,4 @@ pub fn field_path(pod: &Pod, name: &str) -> String {
         _ => "containers",
     };
     format!("spec.{list}{{{name}}}")
-}
-
-/// `format.Pod`: `web_default(6a1f…)`.
-pub fn pod_text(pod: &Pod) -> String {
-    let meta = &pod.metadata;
-    let part = |field: &Option<String>| field.clone().unwrap_or_default();
-    format!("{}_{}({})", part(&meta.name), part(&meta.namespace), part(&meta.uid))
 }

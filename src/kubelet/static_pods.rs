@@ -20,9 +20,11 @@ use k8s_openapi::api::core::v1::{Node, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::params::SYNC_PERIOD;
+use super::pod_types::SOURCE;
+use super::shared::Shared;
 use super::status::phase::PENDING;
-use super::workers::Stage;
-use super::{Shared, WORK};
+use super::timers::Timer;
+use super::worker::Stage;
 use crate::apiserver::defaults::set_defaults;
 use crate::apiserver::request::DeleteOptions;
 use crate::apiserver::validation::validate_create;
@@ -33,8 +35,6 @@ use crate::object::{Accessor, Key, Kind, Object, Pod, Resource, sha256};
 
 /// The directory (`staticPodPath`).
 pub const MANIFESTS: &str = "/etc/kubernetes/manifests";
-/// Where a pod is from: `file`.
-const SOURCE: &str = "kubernetes.io/config.source";
 /// The uid of a static pod.
 const HASH: &str = "kubernetes.io/config.hash";
 /// When the kubelet saw it first.
@@ -156,7 +156,7 @@ impl Shared {
     fn try_mirror_again(&self, uid: &str) {
         if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid) {
             worker.retry = Some(self.hub.now() + SYNC_PERIOD);
-            self.hub.wake_background(self.actor, WORK, uid, SYNC_PERIOD);
+            self.wake_background(Timer::Work { uid }, SYNC_PERIOD);
         }
     }
 
@@ -240,11 +240,6 @@ fn read(text: &str, file: &str, node: &str) -> Option<Pod> {
     let pod = Arc::new(pod);
     let is_right = validate_create(&Object::Pod(pod.clone()), None).is_empty();
     is_right.then(|| Arc::unwrap_or_clone(pod))
-}
-
-/// Whether a file asks for the pod. Mirrors `IsStaticPod`.
-pub fn is_one(pod: &Pod) -> bool {
-    pod.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(SOURCE))
 }
 
 /// The object that stands for a static pod. It is the node's, and goes with it.

@@ -7,10 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::params::STATUS_SYNC_PERIOD;
+use super::shared::{Shared, State};
 use super::status::manager::{Write, may_delete};
 use super::status::merge::{gone, merge, says_as_much};
-use super::workers::Stage;
-use super::{STATUS, Shared, State};
+use super::timers::Timer;
+use super::worker::Stage;
 use crate::apiserver::request::{DeleteOptions, Patch, StatusPatch};
 use crate::object::pod::status::PodStatus;
 use crate::object::{Pod, Status};
@@ -96,7 +97,7 @@ impl Shared {
     /// Arms the ten-second tick.
     pub(super) fn arm_status_tick(&self) {
         if !std::mem::replace(&mut self.state.borrow_mut().status.retrying, true) {
-            self.hub.wake(self.actor, STATUS, "", STATUS_SYNC_PERIOD);
+            self.wake(Timer::Status, STATUS_SYNC_PERIOD);
         }
     }
 

@@ -18,12 +18,14 @@ use super::params::TRANSIENT_BACK_OFF;
 use super::probes::{Kind, is_adopted};
 use super::restart_all::Reset;
 use super::runtime_pod::{RuntimePod, RuntimeSandbox};
+use super::shared::Shared;
 use super::start::NotStarted;
 use super::status::containers::runtime_id;
+use super::status::inputs::{Inputs, Probed};
 use super::status::sizes::Sizes;
-use super::status::{self, Inputs, Probed, conditions};
-use super::workers::{End, Stage, Worker};
-use super::{Shared, active_deadline, resize, restart_all};
+use super::status::{self, conditions, deadline};
+use super::worker::{End, Stage, Worker};
+use super::{resize, restart_all};
 use crate::client::recorder::EventType;
 use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use crate::object::pod::{container, could_restart_all, is_final, is_ready};
@@ -104,7 +106,7 @@ impl Shared {
                 terminal,
                 resize: worker.resize.as_deref(),
                 sizes: &Sizes::told(&self.sizes, &worker.pod, worker.resize.as_deref()),
-                overdue: active_deadline::is_over(&worker.pod, old, self.hub.now()),
+                overdue: deadline::is_over(&worker.pod, old, self.hub.now()),
                 host_ip: &self.config.ip,
                 probed: &probed,
             });

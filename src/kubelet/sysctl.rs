@@ -3,7 +3,7 @@
 //! A parameter is safe if the kernel keeps one for each namespace, and if it does no harm to the node. All others a kubelet
 //! refuses unless `--allowed-unsafe-sysctls` names them, which no kubelet here has. Mirrors `pkg/kubelet/sysctl`.
 
-use super::admission::Rejection;
+use super::rejection::Rejection;
 use crate::object::Pod;
 
 /// Safe, each namespace of the network has its own.

@@ -8,13 +8,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Shared;
 use super::hooks::Hook;
 use super::params::{GRACE_SECONDS, STOP_SECONDS_MIN};
 use super::probes::Kind;
 use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
+use super::shared::Shared;
 use super::start::field_path;
-use super::workers::End;
+use super::worker::End;
 use crate::client::join_all;
 use crate::client::recorder::EventType;
 use crate::engine::RpcError;

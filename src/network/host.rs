@@ -3,16 +3,14 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
+use crate::cni::ipnet::IpNet;
+use crate::cni::netns::NodeNetwork;
+use crate::disk::Disk;
 use crate::engine::{Hub, Memory};
+use crate::kernel::sockets::Sockets;
 
-use super::cni::config;
-use super::cni::ipnet::IpNet;
-use super::cni::netns::NodeNetwork;
-use super::disk::Disk;
-use super::network::sockets::Sockets;
-
-/// Where network plugins are installed.
-pub const PLUGINS: &str = "/opt/cni/bin";
+/// The release of the machines' kernel: that of the machine the recordings ran on, as a fake cAdvisor says it.
+pub const KERNEL: &str = "3.16.0-0.bpo.4-amd64";
 
 /// What a machine can be short of; `eviction.SignalMemoryAvailable`, `SignalNodeFsAvailable` and `SignalPIDAvailable`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,16 +68,5 @@ impl Host {
     /// Whether it is short of anything.
     pub fn is_short(&self) -> bool {
         self.disk.is_full() || !self.short_of.borrow().is_empty()
-    }
-
-    /// A disk as an installer leaves it: network plugins, and a configuration that gives Pods addresses of `subnet`.
-    pub fn installed(hub: &Hub, hostname: &str, subnet: &str) -> Disk {
-        let disk = Disk::new(hub, hostname);
-        let plugins = super::cni::plugins::NAMES.iter().map(|name| (format!("{PLUGINS}/{name}"), "ELF\n".to_owned()));
-        let config = (config::DEFAULT_FILE.to_owned(), config::default_text(subnet));
-        for (path, text) in plugins.chain([config]) {
-            disk.put(&path, &text).unwrap_or_else(|error| unreachable!("an empty disk takes {path}: {error}"));
-        }
-        disk
     }
 }

@@ -1,12 +1,28 @@
-//! What an administrator applies for a program that is installed beside Kubernetes' own: a role, bound to its account.
+//! What an installer leaves on a machine; and what an administrator applies for a program that is installed beside
+//! Kubernetes' own: a role, bound to its account.
 
 use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::cni::config::{self, PLUGINS};
+use crate::cni::plugins::NAMES;
+use crate::disk::Disk;
+use crate::engine::Hub;
 use crate::object::Object;
 use crate::object::well_known::RBAC;
+
+/// A machine's disk: network plugins, and a configuration that gives Pods addresses of `subnet`.
+pub fn disk(hub: &Hub, hostname: &str, subnet: &str) -> Disk {
+    let disk = Disk::new(hub, hostname);
+    let plugins = NAMES.iter().map(|name| (format!("{PLUGINS}/{name}"), "ELF\n".to_owned()));
+    let config = (config::DEFAULT_FILE.to_owned(), config::default_text(subnet));
+    for (path, text) in plugins.chain([config]) {
+        disk.put(&path, &text).unwrap_or_else(|error| unreachable!("an empty disk takes {path}: {error}"));
+    }
+    disk
+}
 
 /// Verbs, API group and resources, each as a list with commas.
 pub type Rule = (&'static str, &'static str, &'static str);

@@ -1,32 +1,37 @@
-//! Nodes: where Pods really run.
+//! The network of a cluster, down to the packet: the machines' kernels, and the programs that tell them what to do.
 //!
-//! A node is a handful of processes that meet at narrow interfaces: the kubelet, which follows the API server; the
-//! container runtime, which it calls through CRI; and the network plugins, which the runtime calls through CNI. What they
-//! share is the machine ([`host`]): its disk and its kernel.
+//! Kubernetes says what a network must do (every Pod reaches every Pod by its own address; a Service's address leads to
+//! one of its Pods) and leaves the doing to others. This crate is those others, each behind the interface that Kubernetes
+//! knows it by. From the ground up, which is also the order to read in:
 //!
-//! - [`kubelet`]: makes Pods of the API server, and of files, run. [`runtime`]: runs their containers, behind [`cri`].
-//! - [`cni`]: network plugins, behind CNI. [`csi`]: storage, behind CSI. [`disk`]: the machine's files.
-//! - [`network`], [`netfilter`]: the kernel's part, packets and the rules that they meet.
-//! - [`proxy`]: kube-proxy, which writes such rules. [`policy`]: the agent that enforces NetworkPolicies.
-//! - [`coredns`]: the cluster's DNS server, in Pods of its own.
-//! - [`install`]: what an installer leaves on a machine. [`shell`]: a line of a shell, read; [`small_map`]: a map for a few
-//!   things.
+//! 1. [`disk`], [`host`]: a machine, as the processes on it share it: its files, its links, its sockets.
+//! 2. [`netfilter`]: the part of its kernel in which iptables' rules live, and conntrack.
+//! 3. [`cni`]: the plugins that connect a Pod, and who runs them. They lay the cables and write the routes.
+//! 4. [`kernel`]: a packet's way, hop by hop, along those cables and through those rules, to a socket.
+//! 5. [`proxy`]: kube-proxy, which turns Services and EndpointSlices into rules. [`policy`]: the agent that does the same
+//!    with NetworkPolicies. [`coredns`]: the cluster's DNS server, in Pods of its own.
+//! 6. [`install`]: what an installer leaves on a machine, and an administrator in the cluster.
+//!
+//! kube-proxy and the agent follow the API server as any client does; the rest never hears of it. Who runs in a container
+//! and asks for something (`curl`, `ping`) is not here: the kernel is told how programs are run ([`kernel::RunProgram`]) and
+//! gives them sockets.
+//!
+//! Must hold: rules, routes and addresses are data of one machine, and only a packet under way joins two machines; what
+//! writes rules never sees a packet, and what moves packets never sees a Service.
+//!
+//! Left out: IPv6; network add-ons other than a bridge with routes or a VXLAN overlay; what each room says of itself.
 
-/// The release of the machines' kernel: that of the machine the recordings ran on, as a fake cAdvisor says it.
-pub const KERNEL: &str = "3.16.0-0.bpo.4-amd64";
+use kubestep_machinery::{apiserver, client, engine, object};
 
-pub mod cni;
-pub mod coredns;
-pub mod cri;
-pub mod csi;
 pub mod disk;
 pub mod host;
-pub mod install;
-pub mod kubelet;
 pub mod netfilter;
-pub mod network;
+
+pub mod cni;
+pub mod kernel;
+
+pub mod coredns;
 pub mod policy;
 pub mod proxy;
-pub mod runtime;
-pub mod shell;
-pub mod small_map;
+
+pub mod install;

@@ -1,9 +1,9 @@
 //! Commands of an admin who is logged in to a node and looks around: `cat`, `ls`, `ip`, `bridge`, `iptables-save`,
 //! `conntrack`.
 
-use super::cni::iproute;
-use super::host::Host;
-use super::netfilter::{Protocol, Table};
+use crate::network::cni::iproute;
+use crate::network::host::Host;
+use crate::network::netfilter::{Protocol, Table};
 use crate::object::time::Instant;
 
 /// How commands are written.
@@ -54,14 +54,15 @@ mod tests {
 
     use super::*;
     use crate::engine::Hub;
-    use crate::node::cni::exec::{Command, Environment};
-    use crate::node::cni::plugins::{Machine, main};
-    use crate::node::host::PLUGINS;
-    use crate::node::netfilter::{Hook, Packet, Payload, Surroundings, Tuple};
+    use crate::network::cni::config::PLUGINS;
+    use crate::network::cni::exec::{Command, Environment};
+    use crate::network::cni::plugins::{Machine, main};
+    use crate::network::install;
+    use crate::network::netfilter::{Hook, Packet, Payload, Surroundings, Tuple};
 
     fn host() -> Host {
         let hub = Hub::new(0);
-        Host::new(&hub, [172, 18, 0, 10].into(), Host::installed(&hub, "node-1", "10.244.0.0/24"))
+        Host::new(&hub, [172, 18, 0, 10].into(), install::disk(&hub, "node-1", "10.244.0.0/24"))
     }
 
     fn looked(host: &Host, words: &[&str]) -> Result<String, String> {
@@ -188,7 +189,7 @@ mod tests {
 
     struct Nobody;
 
-    impl crate::node::netfilter::Host for Nobody {
+    impl crate::network::netfilter::Host for Nobody {
         fn is_local(&self, _: std::net::Ipv4Addr) -> bool {
             false
         }

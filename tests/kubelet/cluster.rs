@@ -6,7 +6,7 @@ use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Engine, Step, What};
-use kubestep::node::runtime::Runtime;
+use kubestep::kubelet::runtime::Runtime;
 use kubestep::object::{Key, Kind, Object, Pod, Resource};
 
 use crate::scenario;

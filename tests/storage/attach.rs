@@ -9,7 +9,7 @@ use kubestep::apiserver::request::{Body, DeleteOptions, Verb};
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::What;
-use kubestep::node::csi::CsiRequest;
+use kubestep::kubelet::csi::CsiRequest;
 use kubestep::object::Kind;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use kubestep::apiserver::admission::Reader;
 use kubestep::apiserver::request::{Body, DeleteOptions, Patch, Request, Verb};
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Engine, Step, What};
-use kubestep::node::csi::CsiRequest;
+use kubestep::kubelet::csi::CsiRequest;
 use kubestep::object::time::Instant;
 use kubestep::object::{Kind, Object};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@
 
 use crate::cluster::kubectl::terminal::State;
 use crate::debugger::{Advance, Choice, Goal};
-use crate::node::runtime::terminal::{CTRL_C, CTRL_D};
+use crate::kubelet::runtime::terminal::{CTRL_C, CTRL_D};
 
 use super::super::Stepper;
 use super::super::complete::candidates;

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use crate::engine::ActorId;
-use crate::node::host::Shortage;
-use crate::node::kubelet::eviction::usage::EphemeralStorage;
-use crate::node::kubelet::{Kubelet, Machine};
+use crate::kubelet::eviction::usage::EphemeralStorage;
+use crate::kubelet::{Kubelet, Machine};
+use crate::network::host::Shortage;
 use crate::object::Key;
 use crate::object::quantity::Amount;
 
@@ -117,7 +117,7 @@ impl Cluster {
     /// Kills the process of a Pod's container, or lets the kernel do it for its memory. False if none runs.
     pub fn kill_container(&mut self, pod: &Key, container: &str, oom: bool) -> bool {
         let Some(runtime) = self.runtime_of(pod) else { return false };
-        let kill = |runtime: &crate::node::runtime::Runtime| match oom {
+        let kill = |runtime: &crate::kubelet::runtime::Runtime| match oom {
             true => runtime.oom(pod, container),
             false => runtime.kill(pod, container),
         };

@@ -12,8 +12,8 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::Client;
 use crate::cluster::workdir::Workdir;
 use crate::engine::{CallId, Memory};
-use crate::node::network::Fabric;
-use crate::node::runtime::state::Journal;
+use crate::kubelet::runtime::state::Journal;
+use crate::network::kernel::Fabric;
 use crate::object::Discovery;
 use crate::object::status::Reason;
 

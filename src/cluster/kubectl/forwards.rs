@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::engine::{ActorId, Memory, RpcError};
-use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::Forwarded;
-use crate::node::network::fabric::OUTSIDE;
-use crate::node::network::messages::{Close, Heard, Incoming};
+use crate::kubelet::cri::CriResponse;
+use crate::kubelet::server::Forwarded;
+use crate::network::kernel::fabric::OUTSIDE;
+use crate::network::kernel::messages::{Close, Heard, Incoming};
 use crate::object::text::Text;
 
 use super::Kubectl;

@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use crate::client::Client;
 use crate::engine::{ActorId, CallId, unless};
-use crate::node::cri::{CriResponse, Interrupt, Stream, StreamEnded};
-use crate::node::kubelet::server::Typed;
-use crate::node::runtime::terminal::CTRL_D;
+use crate::kubelet::cri::{CriResponse, Interrupt, Stream, StreamEnded};
+use crate::kubelet::runtime::terminal::CTRL_D;
+use crate::kubelet::server::Typed;
 
 use super::args::Args;
 use super::verbs::connect::ask;

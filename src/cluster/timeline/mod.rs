@@ -15,10 +15,10 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::kubectl::{self, Kubectl};
 use crate::engine::{CallId, Memory, unless};
-use crate::node::runtime::exec::Ran;
-use crate::node::runtime::script::Program;
-use crate::node::runtime::script::run::{self, Shell, Sink, Turn, Write};
 use crate::object::time::Instant;
+use crate::userland::Ran;
+use crate::userland::shell::Program;
+use crate::userland::shell::run::{self, Shell, Sink, Turn, Write};
 
 mod command;
 mod line;

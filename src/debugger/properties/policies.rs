@@ -12,7 +12,7 @@ use super::services::host_of;
 use super::{Property, node_of, stored};
 use crate::apiserver::admission::Reader;
 use crate::engine::{Engine, Step};
-use crate::node::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
+use crate::network::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
 use crate::object::pod::{address_of, container_port, has_ended};
 use crate::object::selector::selects;
 use crate::object::time::Instant;

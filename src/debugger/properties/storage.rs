@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Property, stored};
 use crate::apiserver::admission::Reader;
 use crate::engine::{ActorId, Engine, Step, What};
-use crate::node::csi::CsiRequest;
+use crate::kubelet::csi::CsiRequest;
 use crate::object::volume::{claim_uid, phase_of, volume_name};
 use crate::object::{Accessor, Kind, Object};
 

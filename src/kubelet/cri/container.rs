@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::nanos;
+use super::nanos::nanos;
 use crate::object::Shared;
 use crate::object::text::Text;
 use crate::object::time::Instant;

@@ -12,17 +12,18 @@ use crate::engine::event::printed;
 use crate::engine::{Message, RpcError};
 use crate::object::Shared;
 use crate::object::text::Text;
-use crate::object::time::Instant;
 
 mod container;
+mod nanos;
 mod notices;
 mod sandbox;
 
+pub use crate::network::kernel::sockets::DnsConfig;
 pub use container::{
     ContainerConfig, ContainerState, ContainerStatus, Image, LinuxContainerResources, LinuxContainerSecurityContext,
 };
 pub use notices::{ConditionsMayDiffer, Interrupt, RelistWouldFind, StreamEnded};
-pub use sandbox::{DnsConfig, PodSandboxConfig, PodSandboxStatus, PortMapping};
+pub use sandbox::{PodSandboxConfig, PodSandboxStatus, PortMapping};
 
 /// What a kubelet asks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -285,9 +286,4 @@ impl Message for CriResponse {
     fn json(&self) -> Value {
         printed(self)
     }
-}
-
-/// An instant as CRI has it: nanoseconds.
-fn nanos<S: serde::Serializer>(at: &Instant, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(at.0)
 }

@@ -2,7 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-use super::nanos;
+use super::nanos::nanos;
+use crate::network::kernel::sockets::DnsConfig;
 use crate::object::Shared;
 use crate::object::text::Text;
 use crate::object::time::Instant;
@@ -55,17 +56,6 @@ pub struct PortMapping {
     /// At which of the node's addresses; empty: at all.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub host_ip: String,
-}
-
-/// `DNSConfig`: what a Pod's `/etc/resolv.conf` says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DnsConfig {
-    /// `nameserver`.
-    pub servers: Vec<String>,
-    /// `search`.
-    pub searches: Vec<String>,
-    /// `options`.
-    pub options: Vec<String>,
 }
 
 /// `PodSandboxStatus`.

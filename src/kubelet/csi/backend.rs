@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cri::error;
 use crate::engine::{Hub, Memory, RpcError};
-use crate::node::cri::error;
-use crate::node::disk::Tree;
+use crate::network::disk::Tree;
 
 /// Bytes in the pool.
 const POOL_BYTES: i64 = 1 << 40;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::backend::Backend;
 use super::{CsiRequest, CsiResponse, DRIVER};
+use crate::cri::error;
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
-use crate::node::cri::error;
-use crate::node::disk::{Contents, Disk};
+use crate::network::disk::{Contents, Disk};
 use crate::object::well_known::ZONE;
 
 /// Making or destroying a volume takes this long.

@@ -7,7 +7,7 @@ use k8s_openapi::api::storage::v1::{CSIDriver, CSIDriverSpec, StorageClass};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{DRIVER, attacher, provisioner, resizer};
-use crate::node::install::{Rule, named, role};
+use crate::network::install::{Rule, named, role};
 use crate::object::Object;
 use crate::object::well_known::DEFAULT_STORAGE_CLASS;
 

@@ -11,10 +11,10 @@ use super::{CsiRequest, CsiResponse};
 use crate::apiserver::request::User;
 use crate::client::controller::{Controller, ControllerContext};
 use crate::client::informer::RELIST;
-use crate::client::queue::{READY, WORK};
+use crate::client::queue::{READY, Ready, WORK};
 use crate::client::{Client, Informers, Queue, Recorder, Workers};
+use crate::cri::error;
 use crate::engine::{Actor, ActorId, Delivery, Hub, RpcError};
-use crate::node::cri::error;
 use crate::object::Kind;
 
 /// Requests a second of a sidecar, and how many at once.
@@ -115,7 +115,9 @@ impl Actor for Sidecar {
                 }
             }
             Delivery::Wake { what: WORK, .. } if self.informers.has_synced() => self.workers.work(),
-            Delivery::Wake { what: READY, key } => self.workers.ready(&key),
+            Delivery::Wake { what: READY, key } => {
+                Ready::read(&key).into_iter().for_each(|ready| self.workers.ready(ready));
+            }
             Delivery::Wake { what: RELIST, key } => self.informers.relist(&key),
             Delivery::Wake { .. } | Delivery::Rpc { .. } => {}
         }

@@ -27,26 +27,22 @@ use std::sync::Arc;
 
 use super::ending::Ending;
 use super::params::{EVICTION_MONITOR_PERIOD, GRACE_SECONDS_MIN};
-use super::workers::{Stage, Worker};
-use super::{EVICTION, Shared, static_pods};
+use super::pod_types::is_critical;
+use super::shared::Shared;
+use super::timers::Timer;
+use super::worker::{Stage, Worker};
 use crate::client::recorder::EventType;
-use crate::node::host::Shortage;
-use crate::object::Pod;
+use crate::network::host::Shortage;
+use crate::object::{Accessor, Key, Pod};
+use crate::volumes::host_path;
 
 pub mod limits;
 pub mod rank;
 pub mod threshold;
 pub mod usage;
 
-use threshold::Threshold;
-use usage::DiskUse;
-
-/// The wake at which a condition is over: its key.
-pub const RELIEF: &str = "relief";
-/// The reason of status and Event.
-pub const REASON: &str = "Evicted";
-/// Priorities from here up are the system's own. Mirrors `scheduling.SystemCriticalPriority`.
-const SYSTEM_CRITICAL: i32 = 2_000_000_000;
+use threshold::{REASON, Threshold};
+use usage::{DiskUse, EphemeralStorage, empty_dirs, of_the_run};
 
 impl Shared {
     /// The kubelet starts: what was taken before it did is so still.
@@ -59,7 +55,7 @@ impl Shared {
     /// There will be a look at what is left, unless one is due already.
     pub(super) fn arm_eviction(&self) {
         if !std::mem::replace(&mut self.state.borrow_mut().agent.looks_at_evictions, true) {
-            self.hub.wake(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD);
+            self.wake(Timer::Eviction, EVICTION_MONITOR_PERIOD);
         }
     }
 
@@ -82,7 +78,7 @@ impl Shared {
             // There is nothing to take; whoever comes later is looked at then.
             None => {
                 self.state.borrow_mut().agent.looks_at_evictions = true;
-                self.hub.wake_background(self.actor, EVICTION, "", EVICTION_MONITOR_PERIOD);
+                self.wake_background(Timer::Eviction, EVICTION_MONITOR_PERIOD);
             }
         }
     }
@@ -103,7 +99,7 @@ impl Shared {
         }
         let is_short = |what: Shortage| found.contains(&(what, true));
         let over = self.state.borrow_mut().agent.next_relief(is_short, now);
-        over.into_iter().for_each(|at| self.hub.wake(self.actor, EVICTION, RELIEF, at - now));
+        over.into_iter().for_each(|at| self.wake(Timer::Relief, at - now));
         (of_memory, of_disk)
     }
 
@@ -155,10 +151,34 @@ impl Shared {
         let ending = Ending { reason: REASON, message, disruption };
         self.end_pod(pod, ending, GRACE_SECONDS_MIN);
     }
-}
 
-/// Whether the system needs the pod. Mirrors `IsCriticalPod`.
-pub fn is_critical(pod: &Pod) -> bool {
-    static_pods::is_one(pod)
-        || pod.spec.as_ref().and_then(|spec| spec.priority).is_some_and(|priority| priority >= SYSTEM_CRITICAL)
+    /// A pod that runs here has written so much to a storage. The eviction manager sees it at its next look.
+    pub(super) fn fill(&self, pod: &Key, storage: &EphemeralStorage, bytes: u64) -> Result<(), String> {
+        let of_key = |pod: &Key| {
+            let state = self.state.borrow();
+            let mut running = state.workers.values().filter(|worker| worker.stage == Stage::Sync);
+            running.find(|worker| Key::of_meta(&worker.pod.metadata) == *pod).map(|worker| worker.pod.clone())
+        };
+        let there = of_key(pod).ok_or_else(|| format!("{pod} does not run on {}", self.config.name))?;
+        let uid = there.metadata.uid();
+        let path = match storage {
+            EphemeralStorage::Container(name) => {
+                let mut names = of_the_run(&there).map(|container| &container.name);
+                let found = names.clone().find(|there| name.is_empty() || *there == name);
+                let all = names.by_ref().map(String::as_str).collect::<Vec<_>>().join(", ");
+                let found = found.ok_or_else(|| format!("{pod} has no container {name:?}; it has {all}"))?;
+                host_path::of_container(uid, found)
+            }
+            EphemeralStorage::Volume(name) => {
+                let all = empty_dirs(&there).map(|volume| volume.name.as_str()).collect::<Vec<_>>().join(", ");
+                let all = if all.is_empty() { "none" } else { &all };
+                let found = empty_dirs(&there).find(|volume| volume.name == *name);
+                let found = found.ok_or_else(|| format!("{pod} has no emptyDir volume {name:?}; it has {all}"))?;
+                host_path::of_volume(uid, &found.name, found)
+            }
+        };
+        self.disk.fill(&path, bytes);
+        self.arm_eviction();
+        Ok(())
+    }
 }

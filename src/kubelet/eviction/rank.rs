@@ -35,8 +35,8 @@ fn asked(pod: &Pod, resource: &str) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{SYSTEM_CRITICAL, is_critical};
     use super::*;
+    use crate::pod_types::{SYSTEM_CRITICAL, is_critical};
     use serde_json::json;
 
     fn pod(name: &str, resource: &str, asked: &str, priority: i32) -> Pod {

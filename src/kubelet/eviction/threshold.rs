@@ -12,6 +12,8 @@ use super::usage::{DiskUse, of_the_run};
 use crate::object::Pod;
 use crate::object::quantity::Amount;
 
+/// The reason of status and Event.
+pub const REASON: &str = "Evicted";
 /// What is asked for of the node's disk.
 pub const STORAGE: &str = "ephemeral-storage";
 /// `nodefs.available` and `imagefs.available`. Single precision, as Kubernetes has them: what comes of that is to be seen in

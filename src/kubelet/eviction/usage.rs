@@ -6,12 +6,10 @@
 
 use k8s_openapi::api::core::v1::{Container, Volume};
 
-use super::super::Shared;
-use super::super::volumes::host_path;
-use super::super::workers::Stage;
-use crate::node::disk::Disk;
+use crate::network::disk::Disk;
 use crate::object::pod::is_sidecar;
-use crate::object::{Accessor, Key, Pod};
+use crate::object::{Accessor, Pod};
+use crate::volumes::host_path;
 
 /// What a container takes that has written nothing: directories of its layer, its hosts file, the first lines of its log.
 const LEAST: u64 = 36 * 1024;
@@ -75,38 +73,6 @@ impl DiskUse {
     }
 }
 
-impl Shared {
-    /// A pod that runs here has written so much to a storage. The eviction manager sees it at its next look.
-    pub(in super::super) fn fill(&self, pod: &Key, storage: &EphemeralStorage, bytes: u64) -> Result<(), String> {
-        let of_key = |pod: &Key| {
-            let state = self.state.borrow();
-            let mut running = state.workers.values().filter(|worker| worker.stage == Stage::Sync);
-            running.find(|worker| Key::of_meta(&worker.pod.metadata) == *pod).map(|worker| worker.pod.clone())
-        };
-        let there = of_key(pod).ok_or_else(|| format!("{pod} does not run on {}", self.config.name))?;
-        let uid = there.metadata.uid();
-        let path = match storage {
-            EphemeralStorage::Container(name) => {
-                let mut names = of_the_run(&there).map(|container| &container.name);
-                let found = names.clone().find(|there| name.is_empty() || *there == name);
-                let all = names.by_ref().map(String::as_str).collect::<Vec<_>>().join(", ");
-                let found = found.ok_or_else(|| format!("{pod} has no container {name:?}; it has {all}"))?;
-                host_path::of_container(uid, found)
-            }
-            EphemeralStorage::Volume(name) => {
-                let all = empty_dirs(&there).map(|volume| volume.name.as_str()).collect::<Vec<_>>().join(", ");
-                let all = if all.is_empty() { "none" } else { &all };
-                let found = empty_dirs(&there).find(|volume| volume.name == *name);
-                let found = found.ok_or_else(|| format!("{pod} has no emptyDir volume {name:?}; it has {all}"))?;
-                host_path::of_volume(uid, &found.name, found)
-            }
-        };
-        self.disk.fill(&path, bytes);
-        self.arm_eviction();
-        Ok(())
-    }
-}
-
 /// The containers that run as long as the pod does, and so are measured: sidecars come last.
 pub fn of_the_run(pod: &Pod) -> impl Iterator<Item = &Container> + Clone {
     let inits = pod.spec.iter().flat_map(|spec| spec.init_containers.iter().flatten());
@@ -114,7 +80,7 @@ pub fn of_the_run(pod: &Pod) -> impl Iterator<Item = &Container> + Clone {
     pod.spec.iter().flat_map(|spec| &spec.containers).chain(sidecars)
 }
 
-fn empty_dirs(pod: &Pod) -> impl Iterator<Item = &Volume> {
+pub(super) fn empty_dirs(pod: &Pod) -> impl Iterator<Item = &Volume> {
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
     volumes.filter(|volume| volume.empty_dir.is_some())
 }

@@ -22,12 +22,13 @@ use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use serde_json::{Value, json};
 
 use super::actions::{Actions, Kill, Resized};
-use super::admission::Rejection;
 use super::params::RESIZE_RETRY_PERIOD;
+use super::rejection::Rejection;
 use super::runtime_pod::{RunState, RuntimePod};
+use super::shared::{Shared, State};
 use super::status::conditions::{RESIZE_IN_PROGRESS, RESIZE_PENDING};
-use super::workers::{Stage, Worker};
-use super::{RESIZE, Shared, State};
+use super::timers::Timer;
+use super::worker::{Stage, Worker};
 use crate::client::recorder::EventType;
 use crate::object::pod::status::PodCondition;
 use crate::object::pod::{container, qos_class};
@@ -35,53 +36,15 @@ use crate::object::resources::{amounts, pod_requests};
 use crate::object::time::Instant;
 use crate::object::{Key, Pod};
 
+pub mod pending;
 mod size;
 
+use pending::Resize;
 use size::{as_large_as, containers, each_container, same_amount, same_amounts, same_size, with_memory_of};
 
 /// The reason of a resize that has to wait for room.
 const DEFERRED: &str = "Deferred";
 const RESTARTS: &str = "RestartContainer";
-
-/// What is known of a pod whose containers are not all as large as is asked for.
-#[derive(Clone, Debug, Default)]
-pub struct Resize {
-    /// The pod as it is asked for, if that could not be allocated yet.
-    wanted: Option<Arc<Pod>>,
-    /// What running containers have, by name, where it is not what is allocated.
-    actual: BTreeMap<String, ResourceRequirements>,
-    /// Why it waits.
-    pending: Option<PodCondition>,
-    /// It is allocated, and not all containers have it.
-    in_progress: Option<PodCondition>,
-}
-
-impl Resize {
-    /// What the status says of it.
-    pub fn conditions(&self) -> impl Iterator<Item = PodCondition> + '_ {
-        self.pending.iter().chain(&self.in_progress).cloned()
-    }
-
-    /// The size of a running container, if it is not the one that is allocated.
-    pub fn actual(&self, container: &str) -> Option<&ResourceRequirements> {
-        self.actual.get(container)
-    }
-
-    /// The pod as large as its containers are.
-    pub fn actual_pod(&self, allocated: &Pod) -> Pod {
-        let mut pod = allocated.clone();
-        each_container(&mut pod, |container| {
-            if let Some(actual) = self.actual.get(&container.name) {
-                container.resources = Some(actual.clone());
-            }
-        });
-        pod
-    }
-
-    fn is_over(&self) -> bool {
-        self.wanted.is_none() && self.actual.is_empty() && self.pending.is_none() && self.in_progress.is_none()
-    }
-}
 
 impl Worker {
     /// Takes in the newest object. Its containers stay as large as they are: whether they can have another size is another
@@ -186,7 +149,7 @@ impl Shared {
         if deferred {
             let at = self.hub.now() + RESIZE_RETRY_PERIOD;
             if self.state.borrow_mut().resize_retry.replace(at).is_none() {
-                self.hub.wake_background(self.actor, RESIZE, "", RESIZE_RETRY_PERIOD);
+                self.wake_background(Timer::Resize, RESIZE_RETRY_PERIOD);
             }
         }
     }
@@ -198,7 +161,7 @@ impl Shared {
             None => self.try_resizes(),
             Some(at) => {
                 self.state.borrow_mut().resize_retry = Some(at);
-                self.hub.wake_background(self.actor, RESIZE, "", at - now);
+                self.wake_background(Timer::Resize, at - now);
             }
         }
     }

@@ -5,11 +5,13 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::containerd::{Containerd, no_container};
 use super::state::{Container, State};
-use super::{EXIT, Inner, image, process};
+use super::timers::Timer;
+use super::{image, process};
+use crate::cri::{self, ContainerConfig, ContainerState, ContainerStatus, CriResponse, RelistWouldFind};
 use crate::engine::RpcError;
-use crate::node::cri::{self, ContainerConfig, ContainerState, ContainerStatus, CriResponse, RelistWouldFind};
-use crate::node::disk::Tree;
+use crate::network::disk::Tree;
 use crate::object::Shared;
 use crate::object::time::Instant;
 
@@ -19,7 +21,7 @@ const START_FAILED: i32 = 128;
 const NOT_STARTED: &str = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc \
                            create failed: unable to start container process: error during container init";
 
-impl Inner {
+impl Containerd {
     /// A container of an image that is there, in a sandbox that is there. Nothing runs yet. Mirrors containerd's
     /// `CreateContainer`.
     pub(super) fn create_container(
@@ -106,7 +108,7 @@ impl Inner {
         self.begin(id);
         // Last, so that what a process does at its end comes before its end.
         if let Some((after, _)) = ends {
-            self.arm(id, EXIT, id, after, false);
+            self.arm(id, Timer::Exit { id }, after, false);
         }
         Ok(CriResponse::Done)
     }
@@ -158,9 +160,4 @@ impl Inner {
         }
         Ok(CriResponse::Done)
     }
-}
-
-/// What is said of a container that is not there.
-pub(super) fn no_container(id: &str) -> RpcError {
-    cri::error("NotFound", format!("an error occurred when try to find container \"{id}\": not found"))
 }

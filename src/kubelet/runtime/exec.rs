@@ -1,26 +1,28 @@
 //! Commands that are run in a container beside its process: `kubectl exec`, probes and hooks.
 //!
-//! No program is run; the commands in [`HERE`](super::programs::HERE) are simulated in every container, whatever its image,
+//! No program is run; the commands in [`HERE`](crate::userland::programs::HERE) are simulated in every container, whatever its image,
 //! and print what busybox's, curl's and BIND's print. They see the container's files, volumes included, and its environment;
 //! those that talk to others do so through the machine's kernel, packet by packet, in the network namespace of the sandbox.
 //!
 //! Shells that somebody types into are in [`super::terminal`].
 //!
-//! Left out: of a shell what [`script`] leaves out. A probe or hook may name any program of its
+//! Left out: of a shell what [`shell`] leaves out. A probe or hook may name any program of its
 //! image, `pg_isready` say: it is taken to be there and to do well.
 
 use std::any::Any;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::script::run::{Command, Shell, Sink, Turn, Write};
-use super::script::{self, Program};
+use super::containerd::{Containerd, no_container};
+use super::image;
 use super::state::Container;
-use super::{Inner, image, no_container, process};
+use crate::cri::{self, ContainerState, CriResponse, PodSandboxConfig};
 use crate::engine::{RpcError, unless};
-use crate::node::cri::{self, ContainerState, CriResponse, PodSandboxConfig};
-use crate::node::network::{Execute, Executed, programs};
+use crate::network::kernel::{Execute, Executed};
 use crate::object::Shared;
+use crate::userland::shell::run::{Command, Shell, Sink, Turn, Write};
+use crate::userland::shell::{self, Program};
+use crate::userland::{Ran, clients, programs};
 
 /// What becomes of a command that nobody here knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,36 +33,6 @@ pub(super) enum Unknown {
     DoesWell,
     /// It is there, and does well if it is one of those that end.
     Runs,
-}
-
-/// What a command came to.
-#[derive(Debug, Default)]
-pub struct Ran {
-    /// What it has printed to standard output.
-    pub output: String,
-    /// The same to standard error.
-    pub errors: String,
-    /// How it has ended.
-    pub code: i32,
-    /// See [`Executed::unknown_host`].
-    pub(super) unknown_host: Option<String>,
-}
-
-impl Ran {
-    /// It has printed this, also to standard error, and has ended with this code.
-    pub fn of(output: String, errors: String, code: i32) -> Ran {
-        Ran { output, errors, code, unknown_host: None }
-    }
-
-    /// It has done well, and has printed this.
-    pub fn well(output: impl Into<String>) -> Ran {
-        Ran { output: output.into(), ..Ran::default() }
-    }
-
-    /// It has ended with this code, and said why.
-    pub fn badly(code: i32, why: impl Into<String>) -> Ran {
-        Ran { errors: why.into() + "\n", code, ..Ran::default() }
-    }
 }
 
 /// What a command needs to know of the container that it runs in.
@@ -99,7 +71,7 @@ pub(super) const WAITS_MAX: usize = 1000;
 
 /// Whether a command neither waits nor asks anybody, as far as that is known in advance.
 pub(super) fn is_quick(command: &[String]) -> bool {
-    Program::of(command).commands().all(|name| name != "sleep" && !programs::is_one(&name))
+    Program::of(command).commands().all(|name| name != "sleep" && !clients::is_one(&name))
 }
 
 impl Done {
@@ -110,7 +82,7 @@ impl Done {
     }
 }
 
-impl Inner {
+impl Containerd {
     /// For a probe or a hook: it is given up when the timeout is over.
     pub(super) async fn exec_sync(&self, id: &str, command: &[String], timeout: i64) -> Result<CriResponse, RpcError> {
         let limit = u64::try_from(timeout).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs);
@@ -205,8 +177,8 @@ impl Inner {
         }
         // A shell does what it reads, and without a terminal it comes to the end of that.
         let (program, input) = match command {
-            words if script::reads_commands(words) && input.trim().is_empty() => (Program::default().into(), ""),
-            words if script::reads_commands(words) => {
+            words if shell::reads_commands(words) && input.trim().is_empty() => (Program::default().into(), ""),
+            words if shell::reads_commands(words) => {
                 (Program::of(&["sh".to_owned(), "-c".to_owned(), input.trim().to_owned()]), "")
             }
             _ => (Program::of(command), input),
@@ -232,13 +204,13 @@ impl Inner {
                     context.exported = std::mem::take(&mut command.exported);
                     let ran = match unknown {
                         Unknown::Runs if command.is_job => self.job(shell, context, &command),
-                        Unknown::Runs if !process::is_known(&command.words) => return Ok(Wait::Server),
-                        Unknown::Runs if process::asks(&command.words) => return Ok(Wait::Others(command)),
+                        Unknown::Runs if !programs::is_known(&command.words) => return Ok(Wait::Server),
+                        Unknown::Runs if programs::asks(&command.words) => return Ok(Wait::Others(command)),
                         Unknown::Runs => self.of_process(context, &command),
-                        _ if process::never_ends(&command.words) => {
+                        _ if programs::never_ends(&command.words) => {
                             return Ok(Wait::Time { time: None, is_background: false });
                         }
-                        _ if programs::is_one(&command.words[0]) => return Ok(Wait::Others(command)),
+                        _ if clients::is_one(&command.words[0]) => return Ok(Wait::Others(command)),
                         _ => self.at_once_or(context, &command, shell.is_shell(), unknown)?,
                     };
                     self.finish(shell, context, ran, done);

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::Inner;
+use super::containerd::Containerd;
 use super::state::{Container, State};
-use crate::node::cri::{ContainerConfig, PodSandboxConfig};
-use crate::node::disk::Contents;
-use crate::node::network::sockets::Resolver;
+use crate::cri::{ContainerConfig, PodSandboxConfig};
+use crate::network::disk::Contents;
+use crate::network::kernel::sockets::Resolver;
 
-impl Inner {
+impl Containerd {
     /// The text of a file as the container sees it: in a volume, made by the kubelet or the runtime, or its own. A file
     /// that the scenario has put there is empty.
     pub(super) fn file(

@@ -5,9 +5,9 @@
 //!
 //! Simplified: a program that is simulated here is in every image, curl too.
 
-use super::{process, programs, script};
-use crate::node::cri::ContainerConfig;
-use crate::node::network::Userland;
+use crate::cri::ContainerConfig;
+use crate::network::kernel::Userland;
+use crate::userland::{programs, shell};
 
 /// Images that have [`APPLETS`] and nothing else worth starting.
 const MINIMAL: &[&str] = &["busybox", "alpine"];
@@ -185,14 +185,14 @@ pub fn not_there(word: &str) -> String {
 }
 
 fn is_there(word: &str, config: &ContainerConfig) -> bool {
-    let program = script::program(word);
+    let program = shell::program(word);
     if program.contains('/') {
         let is_in =
             |(place, _): &(String, String)| word.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('/'));
         return !word.starts_with('/') || config.mounts.iter().any(is_in);
     }
     let is_simulated = programs::HERE.split([',', ' ']).any(|name| name == program);
-    is_simulated || APPLETS.split(' ').any(|name| name == program) || process::is_known(&[program.to_owned()])
+    is_simulated || APPLETS.split(' ').any(|name| name == program) || programs::is_known(&[program.to_owned()])
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 //!
 //! What it listens on is guessed from its image, its words and its ports, see [`sockets::ports`].
 
-use crate::node::cri::PodSandboxConfig;
-use crate::node::netfilter::Protocol;
-use crate::node::network::sockets::{self, Listener, Owner};
+use crate::cri::PodSandboxConfig;
+use crate::network::kernel::sockets::{self, Listener, Owner};
+use crate::network::netfilter::Protocol;
 
-use super::Inner;
+use super::containerd::Containerd;
 use super::network::netns;
 
-impl Inner {
+impl Containerd {
     /// A sandbox's namespace is this Pod's from now on.
     pub(super) fn own(&self, id: &str, config: &PodSandboxConfig) {
         if config.host_network {

@@ -6,14 +6,15 @@
 //!
 //! - [`network`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
-//! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container; [`script`]: the little of a
-//!   shell that it understands.
+//! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
-//!   [`programs`]: the programs of both; [`text`]: those of pipes; [`tar`].
+//!   [`programs`], [`tar`]: the programs of both that look at their container. The shell and all others are the
+//!   [`userland`](crate::userland)'s.
 //! - [`terminal`]: shells that somebody types into.
 //! - [`files`]: what containers see of the node's disk.
 //! - `port_forward`: connections to a Pod from within it.
-//! - `container`: the life of a container. [`state`]: sandboxes, containers, images.
+//! - `container`: the life of a container. [`state`]: sandboxes, containers, images. `containerd`: that and what else all
+//!   of it shares.
 //!
 //! Must hold: a failed CNI ADD is followed by a DEL; a container starts only in a sandbox that is ready; ids are never
 //! used twice.
@@ -27,16 +28,17 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message, Note, RpcError, RpcResult};
-use crate::node::cni::config::DIRECTORY;
-use crate::node::host::{Host, PLUGINS};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
+use crate::network::cni::config::{DIRECTORY, PLUGINS};
+use crate::network::host::Host;
 use crate::object::text::Text;
 use crate::object::{Key, Shared};
 
-use super::cri::{self, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
-use super::cri::{ContainerState, RuntimeCondition};
+use crate::cri::{self, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
+use crate::cri::{ContainerState, RuntimeCondition};
 
 mod container;
+mod containerd;
 pub mod exec;
 mod files;
 mod image;
@@ -46,16 +48,18 @@ mod port_forward;
 pub mod process;
 pub mod programs;
 mod running;
-pub mod script;
 pub mod state;
 pub mod tar;
 pub mod terminal;
-mod text;
+mod timers;
+mod typing;
 mod who;
 
-use container::no_container;
+use containerd::{Containerd, no_container};
 use network::Networks;
+use process::SIGKILLED;
 use state::{Container, State};
+use timers::Timer;
 
 /// Ways to run a Pod that the runtime is configured for: in namespaces of the node's kernel, under gVisor, in a virtual
 /// machine. RuntimeClasses name them; here nothing but the name is different.
@@ -69,31 +73,10 @@ const PACES: u32 = 8;
 const PULL: Duration = Duration::from_millis(400);
 /// Every image is this large: the size that nginx 1.27 has.
 const IMAGE_BYTES: u64 = 75_497_472;
-/// Exit code of a process that was killed by SIGKILL.
-const SIGKILLED: i32 = 137;
-
-/// Wake: a process ends by itself. The wake's key is the container's id.
-const EXIT: &str = "process exits";
-/// Wake: a process has slept. The wake's key is the container's id and which of its waits it was.
-const WAKE: &str = "process wakes up";
-/// Wake: a process that was asked to end had its time. The wake's key is the container's id.
-const KILL: &str = "process is killed";
-
 /// The container runtime of one node.
 pub struct Runtime {
     name: String,
-    inner: Rc<Inner>,
-}
-
-struct Inner {
-    name: String,
-    hub: Hub,
-    actor: ActorId,
-    networks: Networks,
-    kubelet: Memory<Option<ActorId>>,
-    /// The machine's kernel, through which commands in containers reach the network.
-    kernel: Memory<Option<ActorId>>,
-    state: Memory<State>,
+    inner: Rc<Containerd>,
 }
 
 /// How long the runtime of that name takes to make a sandbox. Those of neighbours by number differ: nodes that are given a
@@ -111,7 +94,7 @@ impl Runtime {
         let networks = Networks::new(hub.clone(), cni, host);
         let (kubelet, kernel, state) =
             (hub.memory(None), hub.memory(None), hub.memory(State::new(hub.memory(BTreeMap::new()))));
-        let inner = Inner { name: name.clone(), hub, actor, networks, kubelet, kernel, state };
+        let inner = Containerd { name: name.clone(), hub, actor, networks, kubelet, kernel, state };
         Runtime { name, inner: Rc::new(inner) }
     }
 
@@ -201,11 +184,14 @@ impl Actor for Runtime {
                     self.inner.interrupt(*stream);
                 }
             }
-            Delivery::Wake { what: EXIT, key } => self.inner.exits(&key),
-            Delivery::Wake { what: WAKE, key } => self.inner.wakes(&key),
-            Delivery::Wake { what: KILL, key } => self.inner.kill_due(&key),
-            Delivery::Wake { what: terminal::SLEPT, key } => self.inner.slept(&key),
-            Delivery::Wake { .. } | Delivery::Notification { .. } => {}
+            Delivery::Wake { what, key } => match Timer::read(what, &key) {
+                Some(Timer::Exit { id }) => self.inner.exits(id),
+                Some(Timer::Wake { id, wait }) => self.inner.wakes(id, wait),
+                Some(Timer::Kill { id }) => self.inner.kill_due(id),
+                Some(Timer::Line { stream }) => self.inner.slept(stream),
+                None => {}
+            },
+            Delivery::Notification { .. } => {}
         }
     }
 
@@ -214,7 +200,7 @@ impl Actor for Runtime {
     }
 }
 
-impl Inner {
+impl Containerd {
     /// Quick calls are answered at once; the others are tasks of their own.
     fn serve(self: Rc<Self>, call: CallId, from: ActorId, request: CriRequest) {
         let method = request.method();
@@ -409,15 +395,5 @@ impl Inner {
         let pulled = Image { id: image.into(), repo_tags, size: IMAGE_BYTES, uid, username: username.to_owned() };
         self.state.borrow_mut().images.insert(image.to_owned(), pulled);
         Ok(CriResponse::Pulled { image_ref: image.to_owned() })
-    }
-
-    /// 64 hex digits.
-    fn new_id(&self) -> Text {
-        let [a, b, c, d] = self.hub.random(|random| [(); 4].map(|()| random.next_u64()));
-        format!("{a:016x}{b:016x}{c:016x}{d:016x}").into()
-    }
-
-    fn text(&self, text: impl FnOnce() -> String) {
-        self.hub.note(|| Note::Text { topic: "runtime", text: text() });
     }
 }

@@ -14,13 +14,13 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::client::join_all;
+use crate::cri::{PodSandboxConfig, PortMapping};
 use crate::engine::{ActorId, Hub, Memory};
-use crate::node::cni::config::{DIRECTORY, NetworkList};
-use crate::node::cni::libcni::{Libcni, RuntimeConf};
-use crate::node::cni::netns::Namespace;
-use crate::node::cni::result::CniResult;
-use crate::node::cri::{PodSandboxConfig, PortMapping};
-use crate::node::host::Host;
+use crate::network::cni::config::{DIRECTORY, NetworkList};
+use crate::network::cni::libcni::{Libcni, RuntimeConf};
+use crate::network::cni::netns::Namespace;
+use crate::network::cni::result::CniResult;
+use crate::network::host::Host;
 
 /// The interface that Kubernetes looks at.
 const IFNAME: &str = "eth0";

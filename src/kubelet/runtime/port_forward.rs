@@ -6,13 +6,13 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use super::Inner;
+use super::containerd::Containerd;
 use super::network::netns;
+use crate::cri::{self, CriResponse};
 use crate::engine::RpcError;
-use crate::node::cri::{self, CriResponse};
-use crate::node::network::messages::{Dial, Heard};
+use crate::network::kernel::messages::{Dial, Heard};
 
-impl Inner {
+impl Containerd {
     pub(super) async fn port_forward(&self, id: &str, port: u16, data: String) -> Result<CriResponse, RpcError> {
         let failed =
             |why: String| cri::error("Unknown", format!("error forwarding port {port} to pod {id}, uid : {why}"));

@@ -2,7 +2,7 @@
 //!
 //! No program is run. An image without a command serves for ever and ends well when asked to, as nginx does. What a command
 //! does is found out as it runs, see [`super::running`]: of each program in it is known whether it is one that ends
-//! ([`ENDS`]), and what those do that [`super::programs`] simulates is done.
+//! (`programs::ENDS`), and what those do that are simulated is done.
 //!
 //! Left out: what the others print, `perl` say, and that any of them may fail; the end of what takes longer than a hundred
 //! years.
@@ -11,9 +11,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::image;
-use super::script::{self, Program};
-use crate::node::cri::ContainerConfig;
-use crate::node::network;
+use crate::cri::ContainerConfig;
+use crate::userland::shell::{self, Program};
 
 /// What a process will do if nobody interferes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +32,8 @@ pub struct Plan {
     pub on_sigterm: Option<(Duration, i32)>,
 }
 
+/// Exit code of a process that was killed by SIGKILL.
+pub(super) const SIGKILLED: i32 = 137;
 /// How long a server takes to end well.
 const SHUTDOWN: Duration = Duration::from_millis(150);
 
@@ -66,25 +67,15 @@ const SHORT_LIVED: &[(&str, &str)] = &[
 /// Programs that do what they read, and end with it.
 const SHELLS: &[&str] = &["ash", "bash", "node", "perl", "python", "python3", "sh"];
 
-/// Programs that do their work and end, well and at once.
-const ENDS: &[&str] = &[
-    ":", "[", "apk", "apt-get", "awk", "base64", "basename", "cat", "cd", "chmod", "chown", "cp", "curl", "cut",
-    "date", "df", "dirname", "du", "echo", "egrep", "env", "export", "fgrep", "find", "git", "grep", "head",
-    "hostname", "id", "ip", "iptables", "kubectl", "ln", "ls", "mkdir", "mktemp", "mount", "mv", "nc", "nproc",
-    "nslookup", "openssl", "perl", "ping", "printenv", "printf", "ps", "pwd", "rev", "rm", "sed", "seq", "set", "sort",
-    "stat", "sync", "sysctl", "tail", "tar", "tee", "test", "touch", "tr", "ulimit", "umask", "uname", "uniq", "unzip",
-    "wc", "wget", "whoami",
-];
-
 /// What a container does. A shell whose input stays open waits for it.
 pub fn plan(config: &ContainerConfig) -> Plan {
     match words_of(config).as_slice() {
         [] if config.stdin && SHORT_LIVED.contains(&(image::base_name(&config.image), "")) => Plan::default(),
-        [shell] if config.stdin && SHELLS.contains(&script::program(shell)) => Plan::default(),
-        words if config.stdin && script::reads_commands(words) => Plan::default(),
+        [shell] if config.stdin && SHELLS.contains(&shell::program(shell)) => Plan::default(),
+        words if config.stdin && shell::reads_commands(words) => Plan::default(),
         [] => of_image(&config.image),
         words if is_too_greedy(words, config.linux.memory_limit_in_bytes) => {
-            Plan { ends: Some((FILLING, super::SIGKILLED)), out_of_memory: true, ..Plan::default() }
+            Plan { ends: Some((FILLING, SIGKILLED)), out_of_memory: true, ..Plan::default() }
         }
         words => Plan { program: Some(Program::of(words)), ..Plan::default() },
     }
@@ -102,14 +93,14 @@ pub fn reads(config: &ContainerConfig) -> Option<String> {
     let shell = match words.as_slice() {
         _ if !config.stdin => return None,
         [] => of_image()?.to_owned(),
-        words => words.first().filter(|_| script::reads_commands(words))?.clone(),
+        words => words.first().filter(|_| shell::reads_commands(words))?.clone(),
     };
     Some(shell)
 }
 
 /// Whether this is `stress`, and it is told to take more memory than its container may have. 0: as much as there is.
 fn is_too_greedy(words: &[String], limit: i64) -> bool {
-    if !matches!(words.first().map(|word| script::program(word)), Some("stress" | "stress-ng")) {
+    if !matches!(words.first().map(|word| shell::program(word)), Some("stress" | "stress-ng")) {
         return false;
     }
     let value = |flag: &str| {
@@ -143,58 +134,9 @@ fn of_image(image: &str) -> Plan {
     }
 }
 
-/// Whether these words start a program that does its work and ends.
-pub(super) fn is_known(words: &[String]) -> bool {
-    let Some(program) = words.first().map(|word| script::program(word)) else { return false };
-    ENDS.contains(&program)
-        && match program {
-            "nc" => !words.iter().any(|word| word.starts_with('-') && word.contains('l')),
-            "ping" => words.iter().any(|word| word.starts_with("-c")),
-            "tail" => !words.iter().any(|word| word.starts_with("-f") || word.starts_with("-F")),
-            _ => true,
-        }
-}
-
-/// Whether these words start a program that goes on until somebody stops it.
-pub(super) fn never_ends(words: &[String]) -> bool {
-    let name = words.first().map(|word| script::program(word));
-    matches!(name, Some("tail" | "nc")) && !is_known(words)
-}
-
-/// Whether these words ask others on the network, and it is simulated how. What is fetched over TLS is taken to be there.
-pub(super) fn asks(words: &[String]) -> bool {
-    words.first().is_some_and(|name| network::programs::asks(script::program(name), &words[1..]))
-}
-
-/// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.
-pub fn seconds(text: &str) -> Option<Duration> {
-    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
-        Some(number) => (number, &text[number.len()..]),
-        None => (text, "s"),
-    };
-    let scale = match unit {
-        "m" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
-        _ => 1.0,
-    };
-    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * scale).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_program_is_known_wherever_it_is() {
-        assert!(is_known(&["/usr/bin/env".to_owned()]));
-        assert!(!is_known(&["/app/env".to_owned()]));
-        for (line, ends) in
-            [("tail -f /dev/null", false), ("tail -n 1 /x", true), ("ping web", false), ("ping -c1 web", true)]
-        {
-            assert_eq!(is_known(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()), ends, "{line}");
-        }
-    }
 
     #[test]
     fn a_server_runs_until_it_is_told_to_stop() {

@@ -2,60 +2,26 @@
 //!
 //! Those that read lines and print lines are in [`text`].
 
-use super::exec::{ExecContext, Ran};
+use super::containerd::Containerd;
+use super::exec::ExecContext;
 use super::files::full_name;
 use super::network::netns;
-use super::script::commands::within;
-use super::script::test::{self, There};
 use super::state::State;
-use super::{EXIT, Inner, script, text, who};
-use crate::node::KERNEL;
-use crate::node::cni::iproute;
+use super::timers::Timer;
+use super::who;
+use crate::network::cni::iproute;
+use crate::network::host::KERNEL;
+use crate::userland::Ran;
+use crate::userland::programs::plain;
+use crate::userland::shell;
+use crate::userland::shell::commands::within;
 
-/// The commands that are simulated.
-pub const HERE: &str = "awk, base64, basename, cat, cp, curl, cut, date, dirname, echo, env, false, grep, head, hostname, \
-                        id, ip, kill, ls, mkdir, mv, nc, nslookup, ping, printenv, printf, ps, pwd, rev, rm, sed, seq, \
-                        sh -c, sleep, sort, tail, tar, test, touch, tr, true, uname, uniq, wc, wget, whoami";
-
-/// Runs one that needs nothing but its words, its input and files. None: not one of them.
-pub fn plain(
-    words: &[&str],
-    input: &str,
-    read: &dyn Fn(&str) -> Option<String>,
-    is_directory: &dyn Fn(&str) -> bool,
-) -> Option<Ran> {
-    Some(match words {
-        ["true"] => Ran::default(),
-        ["false"] => Ran { code: 1, ..Ran::default() },
-        ["sleep", time] => Ran::badly(1, format!("sleep: invalid number '{time}'")),
-        ["echo", "-n", words @ ..] => Ran::well(words.join(" ")),
-        ["echo", "-e", words @ ..] => Ran::well(unescape(&words.join(" ")) + "\n"),
-        ["echo", "-en" | "-ne", words @ ..] => Ran::well(unescape(&words.join(" "))),
-        ["echo", words @ ..] => Ran::well(words.join(" ") + "\n"),
-        ["[", words @ .., "]"] | ["test", words @ ..] => {
-            let look = |path: &str| match read(path) {
-                Some(text) => There::File { empty: text.is_empty() },
-                None if is_directory(path) => There::Directory,
-                None => There::Nothing,
-            };
-            let code = test::holds(words, &look).map_or(2, |so| i32::from(!so));
-            Ran { code, ..Ran::default() }
-        }
-        words => return text::run(words, input, read),
-    })
-}
-
-/// The names of those that [`plain`] runs.
-pub fn plain_names() -> impl Iterator<Item = &'static str> {
-    ["[", "echo", "test"].into_iter().chain(text::NAMES.iter().copied())
-}
-
-impl Inner {
+impl Containerd {
     /// Runs one, with this input. None: not one of them.
     pub(super) fn at_once_in(&self, context: &ExecContext, words: &[&str], input: &str) -> Option<Ran> {
         let ExecContext { container, sandbox, .. } = context;
         let mut words = words.to_vec();
-        words.iter_mut().take(1).for_each(|name| *name = script::program(name));
+        words.iter_mut().take(1).for_each(|name| *name = shell::program(name));
         if let ["kill", words @ ..] = words.as_slice() {
             return Some(self.kill_from_inside(context, words));
         }
@@ -112,7 +78,7 @@ impl Inner {
             if let Some(container) = self.state.borrow_mut().containers.get_mut(id) {
                 container.plan.ends = Some((after, code));
             }
-            self.arm(id, EXIT, id.as_str(), after, false);
+            self.arm(id, Timer::Exit { id }, after, false);
         }
         Ran::default()
     }
@@ -168,7 +134,7 @@ impl Inner {
 
 /// The files that a program sees. Paths are told from where it stands.
 struct Files<'a> {
-    inner: &'a Inner,
+    inner: &'a Containerd,
     state: &'a State,
     context: &'a ExecContext,
 }
@@ -251,11 +217,6 @@ fn uname(hostname: &str, flags: &[&str]) -> Ran {
     let all = [('s', "Linux"), ('n', hostname), ('r', KERNEL), ('v', "#1 SMP"), ('m', "x86_64"), ('o', "GNU/Linux")];
     let shown = all.iter().filter(|(letter, _)| letters.contains(*letter) || letters.contains('a'));
     Ran::well(shown.map(|(_, what)| *what).collect::<Vec<_>>().join(" ") + "\n")
-}
-
-/// What `echo -e` makes of its words.
-fn unescape(text: &str) -> String {
-    text.replace("\\n", "\n").replace("\\t", "\t")
 }
 
 fn written(result: Result<(), &'static str>, command: &str, path: &str) -> Ran {

@@ -7,13 +7,15 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::exec::{Done, ExecContext, Ran, Unknown, Wait};
-use super::script::run::{Command, Shell, Sink};
-use super::{EXIT, Inner, KILL, SIGKILLED, WAKE, process, script};
-use crate::node::cri::ContainerState;
-use crate::node::network;
+use super::containerd::Containerd;
+use super::exec::{Done, ExecContext, Unknown, Wait};
+use super::process::SIGKILLED;
+use super::timers::Timer;
+use crate::cri::ContainerState;
+use crate::userland::shell::run::{Command, Shell, Sink};
+use crate::userland::{Ran, clients, programs, shell};
 
-impl Inner {
+impl Containerd {
     /// A process starts.
     pub(super) fn begin(self: &Rc<Self>, id: &str) {
         let Some(context) = self.context_of_process(id) else { return };
@@ -24,23 +26,21 @@ impl Inner {
     }
 
     /// What a process waited for is over.
-    pub(super) fn wakes(self: &Rc<Self>, key: &str) {
-        if let Some((id, shell, context)) = self.turn(key) {
+    pub(super) fn wakes(self: &Rc<Self>, id: &str, wait: u64) {
+        if let Some((shell, context)) = self.turn(id, wait) {
             self.drive(id, shell, context, Done::default());
         }
     }
 
     /// The shell and the place whose turn it is; None: it does not run any more, or does not wait for that.
-    fn turn<'a>(&self, key: &'a str) -> Option<(&'a str, Shell, ExecContext)> {
-        let (id, wait) = key.split_once(' ')?;
+    fn turn(&self, id: &str, wait: u64) -> Option<(Shell, ExecContext)> {
         let shell = {
             let mut state = self.state.borrow_mut();
             let container = state.containers.get_mut(id)?;
-            let waits = container.waits.to_string() == wait;
             let runs = container.status.state == ContainerState::ContainerRunning;
-            if runs && waits { container.shell.take()? } else { return None }
+            if runs && container.waits == wait { container.shell.take()? } else { return None }
         };
-        Some((id, shell, self.context_of_process(id)?))
+        Some((shell, self.context_of_process(id)?))
     }
 
     /// Lets a process go on until it waits, or ends.
@@ -48,7 +48,7 @@ impl Inner {
         let wait = self.advance(&mut shell, &mut context, Unknown::Runs, &mut done).unwrap_or(Wait::Unsupported);
         let said: String = done.printed.into_iter().map(|(_, text)| text).collect();
         self.log(&context, &said);
-        let key = {
+        let wait_number = {
             let mut state = self.state.borrow_mut();
             let Some(container) = state.containers.get_mut(id) else { return };
             container.shell = Some(shell);
@@ -57,7 +57,7 @@ impl Inner {
                 let since = self.hub.now() - container.status.started_at;
                 container.plan.ends = container.plan.ends.or(Some((since, code)));
             }
-            format!("{id} {}", container.waits)
+            container.waits
         };
         match wait {
             Wait::Time { time: None, .. } => {}
@@ -65,9 +65,9 @@ impl Inner {
                 if !is_background {
                     self.hub.come_forward();
                 }
-                self.arm(id, WAKE, key, time, is_background);
+                self.arm(id, Timer::Wake { id, wait: wait_number }, time, is_background);
             }
-            Wait::Others(command) => self.ask(key, context, command),
+            Wait::Others(command) => self.ask(id.to_owned(), wait_number, context, command),
             Wait::Server | Wait::Unsupported => self.listen(id),
             // A scenario says when it ends.
             Wait::End(_) if context.container.plan.ends.is_some() => {}
@@ -76,14 +76,14 @@ impl Inner {
                 // What a process does at its end comes before its end.
                 match done.ran {
                     0 => self.exits(id),
-                    _ => self.arm(id, EXIT, id, Duration::ZERO, false),
+                    _ => self.arm(id, Timer::Exit { id }, Duration::ZERO, false),
                 }
             }
         }
     }
 
     /// Runs a command that others have to answer, as a task of its own.
-    fn ask(self: &Rc<Self>, key: String, context: ExecContext, command: Command) {
+    fn ask(self: &Rc<Self>, id: String, wait: u64, context: ExecContext, command: Command) {
         let me = self.clone();
         let label = format!("{} runs {}", context.container.config.name, command.words.join(" "));
         let is_background = command.is_background;
@@ -91,12 +91,12 @@ impl Inner {
             let ran = me.ask_others(&context, &command.words).await;
             let ran = ran.unwrap_or_else(|error| Ran::badly(1, error.message));
             // What is beyond the cluster is taken to be there.
-            let is_beyond = ran.unknown_host.as_deref().is_some_and(network::programs::is_public);
+            let is_beyond = ran.unknown_host.as_deref().is_some_and(clients::is_public);
             let ran = if is_beyond { Ran::default() } else { ran };
-            if let Some((id, mut shell, context)) = me.turn(&key) {
+            if let Some((mut shell, context)) = me.turn(&id, wait) {
                 let mut done = Done::default();
                 me.finish(&mut shell, &context, ran, &mut done);
-                me.drive(id, shell, context, done);
+                me.drive(&id, shell, context, done);
             }
         };
         if is_background {
@@ -109,7 +109,7 @@ impl Inner {
 
     /// A command beside the shell: it does its work at once, or serves from now on.
     pub(super) fn job(&self, shell: &mut Shell, context: &ExecContext, command: &Command) -> Ran {
-        if !process::is_known(&command.words) {
+        if !programs::is_known(&command.words) {
             shell.keeps_job();
             self.listen(&context.container.status.id);
             return Ran::default();
@@ -129,29 +129,24 @@ impl Inner {
         match shell {
             // Its trap is its own business, and may take it to its end.
             Some(shell) => {
-                self.arm(id, KILL, id, timeout, true);
+                self.arm(id, Timer::Kill { id }, timeout, true);
                 self.signal(id, shell);
             }
-            None => self.arm(id, KILL, id, timeout, false),
+            None => self.arm(id, Timer::Kill { id }, timeout, false),
         }
         park.await;
     }
 
     /// Has something happen to a process at a time that is known. It does not if the process ends before. It comes in place
     /// of what was to happen later; but of several who stop a process, the one whose patience ends first kills it.
-    pub(super) fn arm(
-        &self,
-        id: &str,
-        what: &'static str,
-        key: impl Into<Rc<str>>,
-        after: Duration,
-        is_background: bool,
-    ) {
-        let timer = self.hub.arm(self.actor, what, key, after, is_background);
+    pub(super) fn arm(&self, id: &str, timer: Timer<'_>, after: Duration, is_background: bool) {
+        let what = timer.what();
+        let is_kill = matches!(timer, Timer::Kill { .. });
+        let timer = self.hub.arm(self.actor, what, timer.to_string(), after, is_background);
         let mut state = self.state.borrow_mut();
         let Some(container) = state.containers.get_mut(id) else { return };
         container.timers.retain(|(earlier, timer)| {
-            let stays = what == KILL || *earlier != what;
+            let stays = is_kill || *earlier != what;
             if !stays {
                 self.hub.disarm(*timer);
             }
@@ -166,8 +161,8 @@ impl Inner {
             container.shell = Some(shell);
         }
         if at_once {
-            let key = self.state.borrow().containers.get(id).map(|c| format!("{id} {}", c.waits)).unwrap_or_default();
-            self.wakes(&key);
+            let wait = self.state.borrow().containers.get(id).map_or(0, |container| container.waits);
+            self.wakes(id, wait);
         }
     }
 
@@ -180,7 +175,7 @@ impl Inner {
     /// A command of a process: one that is not simulated does well.
     pub(super) fn of_process(&self, context: &ExecContext, command: &Command) -> Ran {
         let mut words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-        words.iter_mut().take(1).for_each(|name| *name = script::program(name));
+        words.iter_mut().take(1).for_each(|name| *name = shell::program(name));
         let name = &context.container.config.name;
         match (words.as_slice(), &command.output) {
             (_, Sink::File { path, .. }) => self.text(|| format!("{name} writes to {path}")),

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
 use crate::engine::{CallId, Memory, TimerId};
-use crate::node::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
-use crate::node::disk::{Contents, Tree};
+use crate::network::disk::{Contents, Tree};
 use crate::object::Shared;
 use crate::object::text::Text;
 use crate::object::time::Instant;
 
 use super::process::Plan;
-use super::script::run::Shell;
-use super::terminal::Typing;
+use super::typing::Typing;
+use crate::userland::shell::run::Shell;
 
 /// How one image behaves, where a scenario says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

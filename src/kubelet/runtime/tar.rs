@@ -7,9 +7,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Inner;
-use super::exec::{ExecContext, Ran};
+use super::containerd::Containerd;
+use super::exec::ExecContext;
 use super::state::State;
+use crate::userland::Ran;
 
 /// The bytes that everything in an archive is a multiple of.
 const BLOCK: usize = 512;
@@ -89,7 +90,7 @@ pub fn unpack(archive: &str) -> Result<Vec<Entry>, String> {
     Ok(all)
 }
 
-impl Inner {
+impl Containerd {
     /// Runs `tar`: `cf - PATH …`, and `xf - [-C DIRECTORY]`. Prints busybox's words.
     pub(super) fn tar(&self, state: &State, context: &ExecContext, words: &[&str], input: &str) -> Ran {
         match words {

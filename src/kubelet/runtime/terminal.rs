@@ -12,58 +12,23 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::containerd::{Containerd, no_container};
 use super::exec::{Done, ExecContext, Unknown, WAITS_MAX, Wait};
-use super::script::run::Shell;
-use super::script::{self, Program};
+use super::image;
+use super::process::{self, SIGKILLED};
 use super::state::State;
-use super::{Inner, SIGKILLED, image, no_container, process};
+use super::timers::Timer;
+use super::typing::{Style, To, Typing};
+use crate::cri::{self, ContainerState, CriResponse, Stream, StreamEnded};
 use crate::engine::{CallId, RpcError, unless};
-use crate::node::cri::{self, ContainerState, CriResponse, Stream, StreamEnded};
-
-/// Wake: a line has slept. The wake's key is its stream.
-pub(super) const SLEPT: &str = "line goes on";
+use crate::userland::Ran;
+use crate::userland::shell::run::Shell;
+use crate::userland::shell::{self, Program};
 
 /// Ctrl-C, as it is typed and shown.
 pub const CTRL_C: &str = "^C";
 /// Ctrl-D: the end of what is typed.
 pub const CTRL_D: &str = "^D";
-
-/// Somebody who is connected.
-#[derive(Clone, Debug)]
-pub struct Typing {
-    /// To this container.
-    container: String,
-    to: To,
-    /// What the shell is called.
-    name: String,
-    style: Style,
-    /// Who is to be woken to go on with the line that runs.
-    line: Option<CallId>,
-    /// The line that runs is to end.
-    interrupted: bool,
-}
-
-/// What somebody is connected to.
-#[derive(Clone, Debug)]
-enum To {
-    /// The process of the container, which keeps its shell itself.
-    Process,
-    /// A shell that was begun for them; it is not here while a line runs.
-    Beside(Option<Box<Shell>>),
-}
-
-/// How a shell says that it waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
-    /// Not at all: there is no terminal.
-    Nothing,
-    /// `/ # `
-    Busybox,
-    /// `root@web:/# `
-    Bash,
-    /// `# `
-    Dash,
-}
 
 /// How a line has come to its end.
 enum End {
@@ -75,21 +40,10 @@ enum End {
     Gone,
 }
 
-impl Typing {
-    /// The name of the shell, if it was begun in this container beside its process.
-    pub(super) fn begun_in(&self, container: &str) -> Option<&str> {
-        (self.container == container && self.is_beside()).then_some(self.name.as_str())
-    }
-
-    fn is_beside(&self) -> bool {
-        matches!(self.to, To::Beside(_))
-    }
-}
-
 impl Style {
     /// That of a shell of this name.
     fn of(name: &str, image: &str, tty: bool) -> Style {
-        match script::program(name) {
+        match shell::program(name) {
             _ if !tty => Style::Nothing,
             "bash" => Style::Bash,
             _ if image::is_busybox(image) => Style::Busybox,
@@ -98,7 +52,7 @@ impl Style {
     }
 }
 
-impl Inner {
+impl Containerd {
     /// Connects somebody who types. No command: to the process of the container. One that reads nothing is left alone, and
     /// the answer is what there is to say of the container.
     pub(super) fn open(&self, id: &str, command: &[String], tty: bool) -> Result<CriResponse, RpcError> {
@@ -192,7 +146,7 @@ impl Inner {
                 Wait::Others(command) => {
                     let asked = self.ask_others(context, &command.words);
                     self.unless_interrupted(stream, asked).await.map(|ran| {
-                        let ran = ran.unwrap_or_else(|error| super::exec::Ran::badly(1, error.message));
+                        let ran = ran.unwrap_or_else(|error| Ran::badly(1, error.message));
                         self.finish(shell, context, ran, done);
                     })
                 }
@@ -220,16 +174,17 @@ impl Inner {
     async fn sleep_in(&self, stream: u64, time: Duration) -> Option<()> {
         let park = self.hub.park("time, or what is typed");
         self.waits_in(stream, Some(park.call()));
-        let timer = self.hub.arm(self.actor, SLEPT, stream.to_string(), time, false);
+        let timer = Timer::Line { stream };
+        let timer = self.hub.arm(self.actor, timer.what(), timer.to_string(), time, false);
         park.await;
         self.hub.disarm(timer);
         self.waits_in(stream, None).then_some(())
     }
 
     /// A line has slept.
-    pub(super) fn slept(&self, key: &str) {
+    pub(super) fn slept(&self, stream: u64) {
         let state = self.state.borrow();
-        let typing = key.parse().ok().and_then(|stream: u64| state.streams.get(&stream));
+        let typing = state.streams.get(&stream);
         if let Some(line) = typing.and_then(|typing| typing.line) {
             self.hub.unpark(self.actor, line);
         }
@@ -318,7 +273,7 @@ fn not_understood(text: &str) -> String {
 /// Whether a line begins a shell in the shell.
 fn is_shell(text: &str) -> bool {
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-    script::reads_commands(&words)
+    shell::reads_commands(&words)
 }
 
 /// Whether a line ends between quotes.

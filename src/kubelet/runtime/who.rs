@@ -4,11 +4,13 @@
 //! is read here. Only the smallest images have `ps`. Left out: the workers of a server, and who runs as somebody because the
 //! image says so.
 
-use super::exec::{ExecContext, Ran};
+use super::exec::ExecContext;
+use super::image;
 use super::state::{Container, State};
-use super::{image, script};
-use crate::node::cri::{ContainerState, LinuxContainerSecurityContext};
+use crate::cri::{ContainerState, LinuxContainerSecurityContext};
 use crate::object::time::Instant;
+use crate::userland::Ran;
+use crate::userland::shell;
 
 /// What makes a line more than one command.
 const OF_SHELLS: [char; 10] = [';', '&', '|', '<', '>', '$', '`', '(', '{', '\n'];
@@ -87,7 +89,7 @@ fn command(container: &Container) -> String {
         ([], "busybox" | "alpine") => "sh".to_owned(),
         ([], name) => name.to_owned(),
         // A shell with nothing else to do makes way for its only command.
-        ([shell, "-c", line], _) if script::is_shell(shell) && !line.contains(OF_SHELLS) => (*line).to_owned(),
+        ([shell, "-c", line], _) if shell::is_shell(shell) && !line.contains(OF_SHELLS) => (*line).to_owned(),
         (words, _) => words.join(" "),
     }
 }

@@ -6,14 +6,14 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-use super::super::resize::Resize;
-use super::super::restart_all;
-use super::Inputs;
 use super::containers::any_regular_started;
+use super::inputs::Inputs;
 use super::phase::{FAILED, SUCCEEDED};
 use crate::object::Pod;
 use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use crate::object::pod::{could_restart_all, is_sidecar};
+use crate::resize::pending::Resize;
+use crate::restart_all::{self, ALL_RESTARTING};
 
 /// The sandbox exists and has its network.
 pub const READY_TO_START: &str = "PodReadyToStartContainers";
@@ -29,8 +29,6 @@ pub const SCHEDULED: &str = "PodScheduled";
 pub const RESIZE_PENDING: &str = "PodResizePending";
 /// Another size is allocated than all containers have.
 pub const RESIZE_IN_PROGRESS: &str = "PodResizeInProgress";
-/// All containers are being started anew.
-pub const ALL_RESTARTING: &str = "AllContainersRestarting";
 /// The conditions the kubelet owns, in the order it writes them.
 pub const OWNED: [&str; 8] = [
     RESIZE_PENDING,

@@ -17,11 +17,11 @@ use crate::object::text::Text;
 use crate::object::time::Instant;
 use crate::object::{Pod, ephemeral};
 
-use super::super::restart::should_start;
-use super::super::restart_all;
-use super::super::runtime_pod::{RunState, RuntimeContainer};
+use super::inputs::{Inputs, WaitingReason};
 use super::sizes::Size;
-use super::{Inputs, WaitingReason};
+use crate::restart::{exit_code, should_start};
+use crate::restart_all;
+use crate::runtime_pod::{RunState, RuntimeContainer};
 
 /// The scheme of container ids, as the runtime calls itself.
 pub const RUNTIME_SCHEME: &str = "containerd://";
@@ -247,11 +247,6 @@ pub fn lost(message: &str) -> ContainerStateTerminated {
 /// The state of a container that has ended.
 pub fn terminated(end: ContainerStateTerminated) -> ContainerState {
     ContainerState { terminated: Some(end.into()), ..ContainerState::default() }
-}
-
-/// The exit code of a container that has ended.
-pub fn exit_code(status: &ContainerStatus) -> Option<i32> {
-    status.state.as_ref()?.terminated.as_ref().map(|t| t.exit_code)
 }
 
 /// The container's id without the runtime's scheme, empty before it is made.

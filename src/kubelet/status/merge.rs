@@ -4,8 +4,6 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-use super::super::params::TERMINATION_MESSAGES_MAX;
-use super::super::static_pods;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
 use super::phase;
@@ -14,6 +12,8 @@ use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use crate::object::pod::{is_final, is_sidecar};
 use crate::object::time::Instant;
 use crate::object::{Pod, Shared};
+use crate::params::TERMINATION_MESSAGES_MAX;
+use crate::pod_types::is_static;
 
 /// Sets the start time once, and each condition's time whenever its value has changed.
 pub fn stamp(status: &mut PodStatus, old: &PodStatus, now: Instant) {
@@ -123,7 +123,7 @@ pub fn finish(pod: &Pod, status: &mut PodStatus) {
     let inits = status.init_container_statuses.as_deref_mut().unwrap_or_default();
     let got_to = inits.iter().rposition(has_begun).unwrap_or(0);
     end_unseen(inits.iter_mut().take(got_to + 1));
-    if !status.phase.as_deref().is_some_and(is_final) && !static_pods::is_one(pod) {
+    if !status.phase.as_deref().is_some_and(is_final) && !is_static(pod) {
         status.phase = Some(phase::FAILED.into());
     }
 }

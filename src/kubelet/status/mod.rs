@@ -4,15 +4,19 @@
 //! pod, the same runtime picture and the same previous status give the same answer. What happens to the answer
 //! on its way to the API server (coalescing, merging, the final DELETE) is [`merge`] and [`manager`].
 //!
+//! - [`inputs`]: what all of it is computed from.
 //! - [`containers`]: waiting, running or terminated, and the last state, for each container.
 //! - [`phase`]: Pending, Running, Succeeded or Failed.
 //! - [`conditions`]: PodReadyToStartContainers, Initialized, Ready, ContainersReady, PodScheduled.
+//! - [`deadline`]: whether it has been active for too long.
 //! - [`sizes`]: what is set aside for each, and what is in force.
 //! - [`merge`]: the status as written, seen against what the API server holds.
 //! - [`manager`]: which statuses wait to be written.
 
 pub mod conditions;
 pub mod containers;
+pub mod deadline;
+pub mod inputs;
 pub mod manager;
 pub mod merge;
 pub mod phase;
@@ -20,65 +24,13 @@ pub mod sizes;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 
-use super::active_deadline;
-use super::resize::Resize;
-use super::runtime_pod::RuntimePod;
+use crate::object::Shared;
 use crate::object::pod::status::{ContainerStatus, HostIP, PodIP, PodStatus};
 use crate::object::pod::{is_final, is_sidecar};
-use crate::object::{Pod, Shared};
-use sizes::Sizes;
-
-/// Why the last attempt to start a container failed: an entry of the kubelet's reason cache
-/// (`pkg/kubelet/reason_cache.go`). It becomes the container's waiting reason in the *next* status.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaitingReason {
-    /// `CrashLoopBackOff`, `ErrImagePull`, …
-    pub reason: String,
-    /// The error's text.
-    pub message: String,
-}
-
-/// Reasons by container name.
-pub type Reasons = BTreeMap<String, WaitingReason>;
-
-/// What the probes say of one running container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Probed {
-    /// The startup probe succeeded, or there is none.
-    pub started: bool,
-    /// The readiness probe's last result is success, or there is none.
-    pub ready: bool,
-}
-
-/// Everything a status is computed from.
-pub struct Inputs<'a> {
-    /// The pod as the API server has it, but as large as is allocated.
-    pub pod: &'a Pod,
-    /// The pod as the runtime has it.
-    pub runtime: &'a RuntimePod,
-    /// The status last computed, or the API server's if there is none.
-    pub old: &'a PodStatus,
-    /// Why containers wait.
-    pub reasons: &'a Reasons,
-    /// The pod is being torn down: no container will be started again.
-    pub terminal: bool,
-    /// It has been active for longer than it may.
-    pub overdue: bool,
-    /// All its containers are being started anew.
-    pub restarting: bool,
-    /// What is known of its being made larger or smaller, if it is.
-    pub resize: Option<&'a Resize>,
-    /// Its sizes.
-    pub sizes: &'a Sizes,
-    /// The node's address.
-    pub host_ip: &'a str,
-    /// The probes' opinion of a running container; with it what the last status said of the same one.
-    pub probed: &'a dyn Fn(&ContainerStatus, Option<&ContainerStatus>) -> Probed,
-}
+use crate::restart::exit_code;
+use inputs::{Inputs, Probed};
 
 /// The pod's status now.
 pub fn generate(inputs: &Inputs) -> PodStatus {
@@ -128,11 +80,11 @@ fn set_phase(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
     }
     status.phase = Some(phase.into());
     // A container that ends well when it is stopped for that does not make it a success.
-    let by_itself = sticky.is_some() && inputs.old.reason.as_deref() != Some(active_deadline::REASON);
+    let by_itself = sticky.is_some() && inputs.old.reason.as_deref() != Some(deadline::REASON);
     if inputs.overdue && !by_itself {
         status.phase = Some(phase::FAILED.into());
-        status.reason = Some(active_deadline::REASON.into());
-        status.message = Some(active_deadline::MESSAGE.into());
+        status.reason = Some(deadline::REASON.into());
+        status.message = Some(deadline::MESSAGE.into());
     }
 }
 
@@ -155,7 +107,7 @@ fn apply_probes(status: &mut PodStatus, inputs: &Inputs, spec: &PodSpec) {
         probe(status);
         let sidecar = spec.init_containers.iter().flatten().any(|c| c.name == status.name && is_sidecar(c));
         if !sidecar {
-            status.ready = containers::exit_code(status) == Some(0);
+            status.ready = exit_code(status) == Some(0);
         }
     }
 }

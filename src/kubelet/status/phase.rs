@@ -5,9 +5,9 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-use super::super::restart_all;
 use crate::object::pod::status::ContainerStatus;
 use crate::object::pod::{is_restarted, is_sidecar};
+use crate::restart_all;
 
 /// Nothing has run yet, or something still waits.
 pub const PENDING: &str = "Pending";

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::super::ending::Ending;
-use super::super::runtime_pod::{RuntimeContainer, RuntimePod};
-use super::super::testing::{container, exited, pod, running, sandboxed};
+use super::inputs::*;
+use super::sizes::Sizes;
 use super::*;
+use crate::ending::Ending;
 use crate::object::Pod;
 use crate::object::pod::status::{ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus};
 use crate::object::time::Instant;
+use crate::runtime_pod::{RuntimeContainer, RuntimePod};
+use crate::testing::{container, exited, pod, running, sandboxed};
 
 fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, terminal: bool) -> PodStatus {
     let probed = |_: &ContainerStatus, _: Option<&ContainerStatus>| Probed { started: true, ready: true };

@@ -9,7 +9,6 @@
 //! Simplified: a volume that waits is looked at again when the node's status or its device changed, instead of every
 //! 100 ms. Left out: block volumes, fsGroup, limits of sizes.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -23,36 +22,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde_json::json;
 
 use super::host_path;
+use super::slots::{Device, NotReady};
 use crate::apiserver::request::Patch;
+use crate::csi::sidecar::Driver;
+use crate::csi::{CsiRequest, CsiResponse};
 use crate::engine::RpcError;
-use crate::node::csi::sidecar::Driver;
-use crate::node::csi::{CsiRequest, CsiResponse};
-use crate::node::kubelet::Shared;
-use crate::node::kubelet::workers::Stage;
 use crate::object::volume::{UsedClaim, attachment_name, is_bound, made_for, phase_of, unique_name, volume_name};
 use crate::object::{Accessor, Key, Pod, sha256};
-
-/// Why a volume is not there yet.
-pub(in crate::node::kubelet) enum NotReady {
-    /// Something else has to happen first, and then it is looked at again.
-    Waits,
-    /// It failed; what is told, and tried again after a while.
-    Failed(String),
-    /// It is not even clear which volume it is; why.
-    Unprocessed(String),
-}
-
-/// A CSI volume on this node.
-#[derive(Clone, Debug, Default)]
-pub(in crate::node::kubelet) struct Device {
-    volume_id: String,
-    staging_path: String,
-    staged: bool,
-    /// It is being staged or unstaged.
-    busy: bool,
-    /// The pods that use it, by uid.
-    users: BTreeSet<String>,
-}
+use crate::shared::Shared;
+use crate::worker::Stage;
 
 impl Shared {
     /// The claim's volume on the node's disk, where the pod will find it.
@@ -225,21 +203,21 @@ impl Shared {
     }
 
     /// The volumes that pods of this node use, for the node's status.
-    pub(in crate::node::kubelet) fn volumes_in_use(&self) -> Vec<String> {
+    pub(crate) fn volumes_in_use(&self) -> Vec<String> {
         self.state.borrow().devices.keys().cloned().collect()
     }
 
     /// Something has changed that volumes may have waited for.
-    pub(in crate::node::kubelet) fn retry_claims(self: &Rc<Self>) {
+    pub(crate) fn retry_claims(self: &Rc<Self>) {
         let mut due = Vec::new();
         for (uid, worker) in &mut self.state.borrow_mut().workers {
             for (index, slot) in worker.volumes.slots.iter_mut().enumerate() {
                 if std::mem::take(&mut slot.waits) && worker.stage == Stage::Sync {
-                    due.push(format!("{uid} {index}"));
+                    due.push((uid.clone(), index));
                 }
             }
         }
-        due.iter().for_each(|key| self.mount_due(key));
+        due.iter().for_each(|(uid, index)| self.mount_again(uid, *index));
     }
 
     /// `UnmountVolume`, and `UnmountDevice` if this was the last pod that used it.
@@ -287,7 +265,7 @@ impl Shared {
 
     /// The driver's node half has put its socket where the kubelet looks (node-driver-registrar). The node says how
     /// the driver calls it, and CSINode says what the driver can do here.
-    pub(in crate::node::kubelet) async fn register_driver(&self) {
+    pub(crate) async fn register_driver(&self) {
         let Some(driver) = self.storage_driver() else { return };
         let Ok(CsiResponse::PluginInfo { name, .. }) = driver.call(CsiRequest::GetPluginInfo).await else { return };
         let Ok(CsiResponse::NodeInfo { node_id, max_volumes_per_node, accessible_topology }) =

@@ -14,21 +14,22 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Volume};
 use serde_json::{Value, json};
 
-use super::super::params::SYNC_PERIOD;
 use crate::apiserver::request::Patch;
 use crate::client::recorder::EventType;
-use crate::node::csi::CsiRequest;
-use crate::node::csi::sidecar::Driver;
-use crate::node::kubelet::{REMOUNT, Shared};
+use crate::csi::CsiRequest;
+use crate::csi::sidecar::Driver;
 use crate::object::volume::{capacity, claim_behind, granted, volume_name, with_resize_condition};
 use crate::object::{Accessor, Key, Pod};
+use crate::params::SYNC_PERIOD;
+use crate::shared::Shared;
+use crate::timers::Timer;
 
 impl Shared {
     /// The pod's next regular sync will look at this volume again.
     pub(super) fn look_again(&self, uid: &str, index: usize) {
         let period = SYNC_PERIOD.as_nanos() as u64;
         let wait = SYNC_PERIOD + Duration::from_nanos(self.hub.random(|random| random.below(period / 2)));
-        self.hub.wake_background(self.actor, REMOUNT, format!("{uid} {index}"), wait);
+        self.wake_background(Timer::Remount { uid, volume: index }, wait);
     }
 
     /// Looks whether a mounted claim's volume has become larger than its file system, and if so makes that larger. `path`

@@ -4,7 +4,7 @@
 
 use k8s_openapi::api::core::v1::{HostPathVolumeSource, Volume};
 
-use crate::node::disk::{Disk, Entry};
+use crate::network::disk::{Disk, Entry};
 
 /// The directory in which the kubelet keeps what belongs to a pod.
 pub fn of_pod(uid: &str) -> String {

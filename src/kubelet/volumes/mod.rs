@@ -20,23 +20,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, FileKeySelector, PersistentVolume, Volume};
+use k8s_openapi::api::core::v1::{Container, FileKeySelector, Volume};
 
 use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
-use super::workers::{End, Stage};
-use super::{MOUNT, Shared};
+use super::shared::Shared;
+use super::timers::Timer;
+use super::worker::{End, Stage};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::recorder::EventType;
 use crate::client::{Informer, Selection};
-use crate::engine::CallId;
-use crate::node::disk::Tree;
+use crate::network::disk::Tree;
+use crate::object::pod::containers;
 use crate::object::pod::spec::PodVolume;
-use crate::object::pod::{Spec, containers};
-use crate::object::time::Instant;
 use crate::object::volume::{awaits_node_expansion, claim_behind};
 use crate::object::{Accessor, Key, Kind, Object, Pod, Shared as Part, ephemeral};
 
-pub(super) mod claims;
+mod claims;
 mod env_file;
 pub mod fields;
 mod grow;
@@ -44,51 +43,14 @@ pub mod host_path;
 pub mod payload;
 pub mod refresh;
 pub mod service_links;
+pub mod slots;
 pub mod sources;
 pub mod variables;
 
-use claims::NotReady;
 use payload::Material;
+use slots::{NotReady, PodVolumes, Slot};
+use sources::volumes_of;
 use variables::Addresses;
-
-/// One volume of a pod on this node.
-#[derive(Clone, Debug, Default)]
-pub struct Slot {
-    /// It is there.
-    pub mounted: bool,
-    /// A set-up is under way.
-    busy: bool,
-    /// How long the last failure asked to wait.
-    pause: Duration,
-    /// When it may be tried again.
-    due: Instant,
-    /// It is looked at again when something happens that it waits for.
-    pub waits: bool,
-    /// Where on the host it is, once it is there.
-    pub path: String,
-    /// The volume behind a claim, once it is known.
-    pub behind: Option<Arc<PersistentVolume>>,
-}
-
-/// What the kubelet knows of a pod's volumes.
-#[derive(Clone, Debug, Default)]
-pub struct PodVolumes {
-    /// In the order of the spec; empty before the first sync and after the last.
-    pub slots: Vec<Slot>,
-    /// The sync that waits for them.
-    waiter: Option<CallId>,
-}
-
-impl PodVolumes {
-    fn all_mounted(&self) -> bool {
-        self.slots.iter().all(|slot| slot.mounted)
-    }
-
-    /// The sync that waits, if there is one, is no longer waiting.
-    pub fn take_waiter(&mut self) -> Option<CallId> {
-        self.waiter.take()
-    }
-}
 
 impl Shared {
     /// Sets up the pod's volumes, or waits until they are (`WaitForAttachAndMount`). The error is how the sync ends.
@@ -140,7 +102,7 @@ impl Shared {
             worker.volumes.waiter = Some(park.call());
             worker.parked = worker.stage == Stage::Sync;
         }
-        self.hub.wake(self.actor, MOUNT, format!("{uid} deadline"), at_most);
+        self.wake(Timer::MountDeadline { uid }, at_most);
         park.await;
         if let Some(worker) = self.state.borrow_mut().workers.get_mut(uid)
             && worker.stage == Stage::Sync
@@ -149,7 +111,8 @@ impl Shared {
         }
     }
 
-    fn call_waiter(&self, uid: &str) {
+    /// A sync waits no longer for its volumes: they are there, or it has waited long enough.
+    pub(super) fn call_waiter(&self, uid: &str) {
         if let Some(call) = self.with_volumes(uid, PodVolumes::take_waiter).flatten() {
             self.hub.unpark(self.actor, call);
         }
@@ -164,10 +127,8 @@ impl Shared {
         }
     }
 
-    /// A timer of the reconciler: a volume may be tried again, or a sync has waited long enough.
-    pub(super) fn mount_due(self: &Rc<Self>, key: &str) {
-        let Some((uid, what)) = key.split_once(' ') else { return };
-        let Ok(index) = what.parse() else { return self.call_waiter(uid) };
+    /// A timer of the reconciler: a volume may be tried again.
+    pub(super) fn mount_again(self: &Rc<Self>, uid: &str, index: usize) {
         let (me, uid) = (self.clone(), uid.to_owned());
         let label = format!("kubelet {} volumes of {}", self.config.name, self.pod_key(&uid));
         self.hub.spawn(self.actor, label, async move {
@@ -216,7 +177,7 @@ impl Shared {
                     NotReady::Waits => return,
                 };
                 self.recorder.event(&*pod, EventType::Warning, "FailedMount", message);
-                self.hub.wake(self.actor, MOUNT, format!("{uid} {index}"), pause);
+                self.wake(Timer::MountAgain { uid, volume: index }, pause);
             }
             (Ok(_), Some(_)) => self.follow(uid, index, &volume),
             _ => {}
@@ -394,9 +355,4 @@ fn unprocessed(volume: &str, why: &str) -> String {
         "Unable to attach or mount volumes: unmounted volumes=[{volume}], unattached volumes=[], failed to process \
          volumes=[{volume}]: {why}"
     )
-}
-
-/// The volumes in a pod's spec.
-pub(super) fn volumes_of(pod: &Pod) -> impl Iterator<Item = PodVolume<'_>> {
-    pod.spec.iter().flat_map(Spec::volumes)
 }

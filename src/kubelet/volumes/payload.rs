@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::fields;
 use super::sources;
-use crate::node::disk::Contents;
+use crate::network::disk::Contents;
 use crate::object::status::aggregate;
 use crate::object::token::Token;
 use crate::object::{Kind, Object, Pod};

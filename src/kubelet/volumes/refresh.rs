@@ -11,14 +11,16 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ServiceAccountTokenProjection, Volume};
 
-use super::{host_path, sources, volumes_of};
+use super::sources::volumes_of;
+use super::{host_path, sources};
 use crate::engine::Note;
-use crate::node::kubelet::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
-use crate::node::kubelet::workers::{Stage, Worker};
-use crate::node::kubelet::{REMOUNT, Shared};
 use crate::object::token::Token;
 use crate::object::volume::claim_behind;
 use crate::object::{Key, Kind, Pod};
+use crate::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
+use crate::shared::Shared;
+use crate::timers::Timer;
+use crate::worker::{Stage, Worker};
 
 /// The tokens that a volume wants.
 pub fn tokens_of(volume: &Volume) -> impl Iterator<Item = &ServiceAccountTokenProjection> {
@@ -53,7 +55,7 @@ impl Shared {
         if let Some(seconds) = tokens_of(volume).map(seconds_of).min() {
             let life = Duration::from_secs(seconds.unsigned_abs());
             let wait = (life * 4 / 5).min(TOKEN_AGE_MAX);
-            self.hub.wake_background(self.actor, REMOUNT, format!("{uid} {index}"), wait);
+            self.wake_background(Timer::Remount { uid, volume: index }, wait);
         }
         let of_driver = |worker: &Worker| {
             let slot = worker.volumes.slots.get(index);
@@ -74,23 +76,20 @@ impl Shared {
             for (index, volume) in volumes_of(&worker.pod).enumerate() {
                 let uses = sources::of_volume(&volume).iter().any(|s| s.kind == kind && s.name == key.name());
                 if uses && worker.volumes.slots.get(index).is_some_and(|slot| slot.mounted) {
-                    stale.push(format!("{uid} {index}"));
+                    stale.push((uid.clone(), index));
                 }
             }
         }
-        for key in stale {
+        for (uid, volume) in stale {
             let period = SYNC_PERIOD.as_nanos() as u64;
             let wait = Duration::from_nanos(self.hub.random(|random| random.below(period + period / 2)));
-            self.hub.wake_background(self.actor, REMOUNT, key, wait);
+            self.wake_background(Timer::Remount { uid: &uid, volume }, wait);
         }
     }
 
     /// Writes the files of a mounted volume anew, or lets the file system grow with it.
-    pub(in crate::node::kubelet) fn remount_due(self: &Rc<Self>, key: &str) {
-        let Some((uid, index)) = key.split_once(' ').and_then(|(uid, index)| Some((uid, index.parse().ok()?))) else {
-            return;
-        };
-        let (me, uid, index): (_, _, usize) = (self.clone(), uid.to_owned(), index);
+    pub(crate) fn remount_due(self: &Rc<Self>, uid: &str, index: usize) {
+        let (me, uid) = (self.clone(), uid.to_owned());
         let label = format!("kubelet {} volumes of {}", self.config.name, self.pod_key(&uid));
         self.hub.spawn_background(self.actor, label, async move {
             let (pod, path) = {

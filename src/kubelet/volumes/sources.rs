@@ -2,7 +2,9 @@
 
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodSpec, Secret, Volume};
 
-use crate::object::{Kind, Object, Resource};
+use crate::object::pod::Spec;
+use crate::object::pod::spec::PodVolume;
+use crate::object::{Kind, Object, Pod, Resource};
 
 /// Finds a ConfigMap or Secret of a pod's namespace; None if there is none, an error if nobody can tell.
 pub type Find<'a> = &'a dyn Fn(Kind, &str) -> Result<Option<Object>, String>;
@@ -83,4 +85,9 @@ pub fn text(object: &Object, key: &str) -> Option<String> {
         let bytes = map.map_or_else(|| Secret::from_object(object)?.data.as_ref(), |map| map.binary_data.as_ref());
         Some(String::from_utf8_lossy(&bytes?.get(key)?.0).into_owned())
     })
+}
+
+/// The volumes in a pod's spec.
+pub fn volumes_of(pod: &Pod) -> impl Iterator<Item = PodVolume<'_>> {
+    pod.spec.iter().flat_map(Spec::volumes)
 }

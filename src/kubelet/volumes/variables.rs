@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Container, EnvVarSource, FileKeySelector, Servi
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::{env_file, fields, service_links, sources};
-use crate::node::kubelet::expansion::expand;
+use crate::expansion::expand;
 use crate::object::{Accessor, Kind, Object, Pod};
 
 /// Where the pod is. Its status says so only later.

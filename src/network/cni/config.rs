@@ -10,8 +10,10 @@ use serde_json::{Map, Value, json};
 use crate::object::go_types::untyped;
 use crate::object::{base64, json};
 
-use super::VERSION;
-
+/// The newest version of the specification that runtime and plugins understand.
+pub const VERSION: &str = "1.1.0";
+/// Where network plugins are installed.
+pub const PLUGINS: &str = "/opt/cni/bin";
 /// Where the runtime looks for configurations.
 pub const DIRECTORY: &str = "/etc/cni/net.d";
 /// The configuration that a node comes with.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use crate::disk::Disk;
 use crate::engine::Message;
 
 /// `CNI_COMMAND`.
@@ -171,3 +172,15 @@ impl fmt::Display for CniError {
 }
 
 impl std::error::Error for CniError {}
+
+/// A plugin's program on a disk (`FindInPath`).
+pub fn find(disk: &Disk, plugin: &str, directory: &str) -> Result<String, String> {
+    if plugin.contains('/') {
+        return Err(format!("invalid plugin name: {plugin}"));
+    }
+    let program = format!("{directory}/{plugin}");
+    match disk.has(&program) {
+        true => Ok(program),
+        false => Err(format!("failed to find plugin {plugin:?} in path [{directory}]")),
+    }
+}

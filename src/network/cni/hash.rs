@@ -1,5 +1,12 @@
 //! SHA-512 (FIPS 180-4), of which network plugins make short names of chains from long ids.
 
+/// A chain's name: 28 characters, the last of them from a hash (`pkg/utils`).
+pub fn chain_name(network: &str, id: &str, prefix: &str) -> String {
+    let mut name = format!("CNI-{prefix}{}", sha512_hex(&format!("{network}{id}")));
+    name.truncate(28);
+    name
+}
+
 /// The digest of a text, in hexadecimal.
 pub fn sha512_hex(text: &str) -> String {
     let mut state = INITIAL;

@@ -15,11 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::engine::{ActorId, Hub};
-use crate::node::disk::Disk;
-use crate::node::host::{Host, PLUGINS};
+use crate::host::Host;
 
-use super::config::{NetworkList, PluginConfig};
-use super::exec::{Command, Environment, PluginExit, PluginRun};
+use super::config::{NetworkList, PLUGINS, PluginConfig};
+use super::exec::{Command, Environment, PluginExit, PluginRun, find};
 use super::result::CniResult;
 
 /// Where results are kept.
@@ -264,17 +263,5 @@ fn described(plugin: &PluginConfig) -> String {
     match plugin.value.get("name").and_then(Value::as_str) {
         Some(name) => format!("type={:?} name={name:?}", plugin.plugin_type),
         None => format!("type={:?}", plugin.plugin_type),
-    }
-}
-
-/// A plugin's program on a disk (`FindInPath`).
-pub fn find(disk: &Disk, plugin: &str, directory: &str) -> Result<String, String> {
-    if plugin.contains('/') {
-        return Err(format!("invalid plugin name: {plugin}"));
-    }
-    let program = format!("{directory}/{plugin}");
-    match disk.has(&program) {
-        true => Ok(program),
-        false => Err(format!("failed to find plugin {plugin:?} in path [{directory}]")),
     }
 }

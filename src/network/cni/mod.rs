@@ -25,8 +25,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 use crate::engine::{Actor, ActorId, Delivery, Hub, Message, Note};
-
-use super::host::Host;
+use crate::host::Host;
 
 pub mod config;
 pub mod exec;
@@ -40,9 +39,6 @@ pub mod result;
 
 use exec::{PluginExit, PluginRun};
 use plugins::host_local;
-
-/// The newest version of the specification that runtime and plugins understand.
-pub const VERSION: &str = "1.1.0";
 
 /// The network plugins of one node: whatever is delivered here is a program to run.
 pub struct Plugins {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::node::netfilter::Netfilter;
-use crate::node::small_map::SmallMap;
+use crate::netfilter::Netfilter;
+use crate::object::small_map::SmallMap;
 
 use super::ipnet::IpNet;
 

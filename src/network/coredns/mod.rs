@@ -22,8 +22,8 @@ use crate::apiserver::request::User;
 use crate::client::informer::RELIST;
 use crate::client::{Informer, Informers, Lister};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcResult};
-use crate::node::network::dns::{Answer, Code, Question, RecordType};
-use crate::node::network::{DnsQuery, DnsResponse};
+use crate::kernel::dns::{Answer, Code, Question, RecordType};
+use crate::kernel::{DnsQuery, DnsResponse};
 use crate::object::well_known::SERVICE_NAME;
 use crate::object::{Accessor, Key, Kind, Object};
 

@@ -1,11 +1,11 @@
 //! What stands on a machine before the first Pod comes: the network add-on's part, and the machine outside.
 
+use crate::cni::ipnet::IpNet;
+use crate::cni::netns::{LinkKind, NodeNetwork, mac};
+use crate::disk::Disk;
 use crate::engine::Hub;
-use crate::node::cni::ipnet::IpNet;
-use crate::node::cni::netns::{LinkKind, NodeNetwork, mac};
-use crate::node::disk::Disk;
-use crate::node::host::Host;
-use crate::node::netfilter::{Cidr, Protocol, Rule, Table, Target};
+use crate::host::Host;
+use crate::netfilter::{Cidr, Protocol, Rule, Table, Target};
 
 use super::fabric::{EXAMPLE, Mode, OUTSIDE, VXLAN_DEVICE};
 use super::sockets::{Listener, Speaks};

@@ -4,15 +4,29 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::RpcError;
-use crate::node::netfilter::{Payload, Protocol};
+use crate::engine::{ActorId, CallId, Message, RpcError};
+use crate::netfilter::{Payload, Protocol};
 
-use super::super::kernel::Inner;
-use super::super::messages::{Dial, Heard};
+use super::messages::{Dial, Heard};
 use super::probe::connect;
+use super::system::System;
+
+/// So long a process waits for a connection, and then for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl System {
+    /// A process sends something to a port of `localhost`, in a namespace that it has entered.
+    pub(super) fn dial(self: &Rc<Self>, call: CallId, from: ActorId, dial: Dial) {
+        let me = self.clone();
+        self.hub.spawn(self.actor, format!("{} on {}", dial.line(), self.name), async move {
+            let heard = run(&me, &dial, PATIENCE).await;
+            me.hub.reply(me.actor, from, call, "dial", heard.map(|heard| Rc::new(heard) as Rc<dyn Message>));
+        });
+    }
+}
 
 /// Connects, sends, and hears what is said to it. It waits no longer than `patience` for either.
-pub async fn run(kernel: &Rc<Inner>, dial: &Dial, patience: Duration) -> Result<Heard, RpcError> {
+async fn run(kernel: &Rc<System>, dial: &Dial, patience: Duration) -> Result<Heard, RpcError> {
     let failed = |why: &str| RpcError {
         code: "Unknown",
         message: format!("dial tcp4 {}:{}: {why}", Ipv4Addr::LOCALHOST, dial.port),
@@ -20,7 +34,7 @@ pub async fn run(kernel: &Rc<Inner>, dial: &Dial, patience: Duration) -> Result<
     let socket = kernel
         .open(&dial.namespace, Protocol::Tcp, Ipv4Addr::LOCALHOST, dial.port)
         .ok_or_else(|| failed("connect: network is unreachable"))?;
-    connect(kernel, &socket, Some(kernel.hub.now() + patience)).await.map_err(failed)?;
+    connect(kernel, &socket, Some(kernel.now() + patience)).await.map_err(failed)?;
     socket.send(Payload::Data(dial.data.clone()));
     let said = match socket.hear(patience).await.map(|packet| packet.payload) {
         Some(Payload::Data(text)) => Some(text),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use crate::engine::{ActorId, Hub, Memory};
-use crate::node::netfilter::Cidr;
+use crate::netfilter::Cidr;
 
 /// How packets get from a Pod of one node to a Pod of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Value, json};
 
 use crate::engine::Message;
-use crate::node::netfilter::Packet;
+use crate::netfilter::Packet;
 
 /// A packet about to arrive at a device: one event.
 #[derive(Clone, Debug, PartialEq, Eq)]

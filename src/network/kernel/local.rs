@@ -1,23 +1,19 @@
-//! What processes of a machine ask their kernel for: to listen at a port, and to connect to one.
+//! Processes of a machine that listen at a port, and what is said to them there.
 
 use std::any::Any;
 use std::rc::Rc;
-use std::time::Duration;
 
 use crate::engine::{ActorId, CallId, Message, RpcError};
-use crate::node::netfilter::{Packet, Payload, Protocol};
+use crate::netfilter::{Packet, Payload, Protocol};
 
-use super::super::messages::{Dial, Heard, Incoming, Listen, Listening};
-use super::super::programs;
-use super::super::sockets::{Listener, Speaks};
-use super::{FIRST_PORT, Inner};
+use super::messages::{Heard, Incoming, Listen, Listening};
+use super::sockets::{Listener, Speaks};
+use super::system::{FIRST_PORT, System};
 
-/// So long a process waits for a connection, and then for an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// `net.ipv4.ip_unprivileged_port_start`: ports below it are the administrator's.
 const FIRST_OF_USERS: u16 = 1024;
 
-impl Inner {
+impl System {
     /// A process begins to listen, for connections whose bytes it is told.
     pub(super) fn listen(&self, call: CallId, from: ActorId, wanted: &Listen) {
         let result = self.bind(from, wanted).map(|port| Rc::new(Listening(port)) as Rc<dyn Message>);
@@ -70,15 +66,6 @@ impl Inner {
             let any: Option<&dyn Any> = heard.as_deref().map(|message| message as &dyn Any);
             let said = any.and_then(|any| any.downcast_ref::<Heard>()).and_then(|heard| heard.0.clone());
             me.send(&namespace, packet.answer(said.map_or(Payload::Fin, Payload::Data)));
-        });
-    }
-
-    /// A process sends something to a port of `localhost`, in a namespace that it has entered.
-    pub(super) fn dial(self: &Rc<Self>, call: CallId, from: ActorId, dial: Dial) {
-        let me = self.clone();
-        self.hub.spawn(self.actor, format!("{} on {}", dial.line(), self.name), async move {
-            let heard = programs::dial::run(&me, &dial, PATIENCE).await;
-            me.hub.reply(me.actor, from, call, "dial", heard.map(|heard| Rc::new(heard) as Rc<dyn Message>));
         });
     }
 }

@@ -16,10 +16,12 @@
 //! - [`frame`]: a packet under way, as an event.
 //! - [`fabric`]: what lies between the machines: the switch, and the add-on's routes or tunnels.
 //! - [`addon`]: what stands on a machine before the first Pod comes.
-//! - [`kernel`]: the actor; clients' sockets, and what local processes ask of it. [`messages`]: what others ask of it.
-//! - [`sockets`]: who listens, on what, and `/etc/resolv.conf`.
-//! - [`dns`]: questions and answers. [`tls`]: who a server is.
-//! - `programs`: `curl`, `ping`, `nslookup`, `wget`, and the kubelet's probes.
+//! - [`actor`]: the kernel as an actor. [`messages`]: what others ask of it. [`system`]: what it does with what comes and goes.
+//! - [`socket`]: sockets of programs that ask; [`sockets`], `local`: who listens, on what, and `/etc/resolv.conf`.
+//! - [`dns`]: questions and answers. [`tls`]: who a server is. [`page`]: what servers say.
+//! - [`probe`], `dial`: connections that a kubelet and a container runtime want made.
+//!
+//! `curl`, `ping` and the like are programs, and no part of a kernel: it is told how they are run ([`RunProgram`]).
 //!
 //! Must hold: a packet is in one place at a time; every packet ends in a socket or with a reason; on the way between
 //! Pods no source address changes, unless a rule says so.
@@ -27,22 +29,32 @@
 //! Left out: IPv6; ARP as packets (who has an address is looked up, and three seconds pass if nobody does); ACKs and
 //! windows of TCP, and the second half of its ending; fragments, MTU; a machine's clock and the network's bandwidth.
 
-pub mod addon;
-pub mod dns;
+pub mod hop;
+
 pub mod fabric;
 pub mod frame;
-pub mod hop;
-pub mod kernel;
+
+pub mod actor;
 pub mod messages;
+pub mod system;
+
+mod dial;
+mod local;
+pub mod probe;
+pub mod socket;
 pub mod sockets;
+
+pub mod dns;
+pub mod page;
 pub mod tls;
 
-pub mod programs;
+pub mod addon;
 
 #[cfg(test)]
 mod tests;
 
+pub use actor::{KernelActor, RunProgram};
 pub use fabric::{Fabric, Mode};
-pub use kernel::KernelActor;
 pub use messages::{DnsQuery, DnsResponse, Execute, Executed, Userland};
-pub use programs::probe::{Probe, ProbeTarget, Probed};
+pub use probe::{Probe, ProbeTarget, Probed};
+pub use system::System;

@@ -13,15 +13,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::engine::Message;
-use crate::node::kubelet::backoff::go_duration;
-use crate::node::netfilter::{Payload, Protocol, Unreachable};
+use crate::netfilter::{Payload, Protocol, Unreachable};
 use crate::object::time::Instant;
+use crate::object::time::go_duration;
 
-use super::super::kernel::{Inner, Socket};
-use super::curl::SYN_TRIES;
-
-/// What a gRPC health check begins with, as far as anybody here reads it.
-pub(super) const HEALTH_CHECK: &str = "POST /grpc.health.v1.Health/Check";
+use super::page::HEALTH_CHECK;
+use super::socket::{SYN_TRIES, Socket};
+use super::system::System;
 
 /// How a probe reaches into a Pod, other than by running a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,8 +148,8 @@ const REDIAL_FACTOR: f64 = 1.6;
 const LATE: &str = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
 
 /// Runs a probe from the machine's own network.
-pub async fn run(kernel: &Rc<Inner>, probe: &Probe) -> Probed {
-    let deadline = probe.timeout.map(|timeout| kernel.hub.now() + timeout);
+pub async fn run(kernel: &Rc<System>, probe: &Probe) -> Probed {
+    let deadline = probe.timeout.map(|timeout| kernel.now() + timeout);
     let socket = match reach(kernel, probe, deadline).await {
         Ok(socket) => socket,
         Err(why) => return probe.unconnected(why),
@@ -168,13 +166,13 @@ pub async fn run(kernel: &Rc<Inner>, probe: &Probe) -> Probed {
         ProbeTarget::Grpc { .. } => format!("{HEALTH_CHECK} HTTP/2\r\n\r\n"),
     };
     socket.send(Payload::Data(request));
-    let answer = socket.hear(deadline.map(|deadline| deadline - kernel.hub.now())).await.map(|packet| packet.payload);
+    let answer = socket.hear(deadline.map(|deadline| deadline - kernel.now())).await.map(|packet| packet.payload);
     socket.send(Payload::Fin);
     judge(probe, answer)
 }
 
 /// The connection. A port that is closed is an answer, but not to gRPC, which tries again until the time is over (`WithBlock`).
-async fn reach(kernel: &Rc<Inner>, probe: &Probe, deadline: Option<Instant>) -> Result<Socket, &'static str> {
+async fn reach(kernel: &Rc<System>, probe: &Probe, deadline: Option<Instant>) -> Result<Socket, &'static str> {
     let mut pause = REDIAL_PAUSE;
     loop {
         let socket = kernel.open("", Protocol::Tcp, probe.address, probe.target.port());
@@ -192,7 +190,7 @@ async fn reach(kernel: &Rc<Inner>, probe: &Probe, deadline: Option<Instant>) -> 
 
 /// The handshake. A SYN is sent again after 1, 3, 7 … seconds, until the kernel gives up.
 pub(super) async fn connect(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     socket: &Socket,
     deadline: Option<Instant>,
 ) -> Result<(), &'static str> {
@@ -215,11 +213,11 @@ pub(super) async fn connect(
     Err(if is_over(kernel, deadline) { TIMEOUT } else { "connect: connection timed out" })
 }
 
-fn left(kernel: &Inner, deadline: Option<Instant>) -> Duration {
-    deadline.map_or(Duration::MAX, |deadline| deadline - kernel.hub.now())
+fn left(kernel: &System, deadline: Option<Instant>) -> Duration {
+    deadline.map_or(Duration::MAX, |deadline| deadline - kernel.now())
 }
 
-fn is_over(kernel: &Inner, deadline: Option<Instant>) -> bool {
+fn is_over(kernel: &System, deadline: Option<Instant>) -> bool {
     left(kernel, deadline).is_zero()
 }
 

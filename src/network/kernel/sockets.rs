@@ -14,9 +14,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use serde::Serialize;
+
 use crate::engine::ActorId;
-use crate::node::cri::DnsConfig;
-use crate::node::netfilter::{Protocol, Tuple};
+use crate::netfilter::{Protocol, Tuple};
 use crate::object::Shared;
 use crate::object::time::Instant;
 
@@ -57,6 +58,17 @@ pub struct Owner {
     pub pod: String,
     /// What its `/etc/resolv.conf` says.
     pub dns: Shared<DnsConfig>,
+}
+
+/// `DNSConfig`: what a Pod's `/etc/resolv.conf` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DnsConfig {
+    /// `nameserver`.
+    pub servers: Vec<String>,
+    /// `search`.
+    pub searches: Vec<String>,
+    /// `options`.
+    pub options: Vec<String>,
 }
 
 /// `/etc/resolv.conf`.

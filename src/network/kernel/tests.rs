@@ -7,12 +7,12 @@ use super::addon;
 use super::fabric::{Fabric, Mode, OUTSIDE};
 use super::frame::Frame;
 use super::hop::{Fate, Kernel};
+use crate::cni::ipnet::IpNet;
+use crate::cni::netns::{ALL, LinkKind, Namespace, Route, mac};
+use crate::disk::Disk;
 use crate::engine::{ActorId, Hub, Memory};
-use crate::node::cni::ipnet::IpNet;
-use crate::node::cni::netns::{ALL, LinkKind, Namespace, Route, mac};
-use crate::node::disk::Disk;
-use crate::node::host::Host;
-use crate::node::netfilter::{Change, Cidr, Packet, Payload, Protocol, Rule, Table, Target, Tuple};
+use crate::host::Host;
+use crate::netfilter::{Change, Cidr, Packet, Payload, Protocol, Rule, Table, Target, Tuple};
 use crate::object::random::Random;
 use crate::object::time::Instant;
 

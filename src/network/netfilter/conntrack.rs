@@ -11,22 +11,9 @@ use std::net::Ipv4Addr;
 use std::ops::Bound;
 use std::time::Duration;
 
-use super::packet::{Packet, Payload, Protocol, Tuple};
+use super::packet::{ConnectionId, Direction, Packet, Payload, Protocol, Tuple};
 use crate::object::random::Random;
 use crate::object::time::Instant;
-
-/// A connection's number within one kernel; never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ConnectionId(pub u64);
-
-/// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// As the first one did.
-    Original,
-    /// Back.
-    Reply,
-}
 
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

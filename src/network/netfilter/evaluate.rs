@@ -4,16 +4,34 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::Surroundings;
-use super::conntrack::{Conntrack, Direction};
-use super::packet::{Packet, Protocol};
+use super::conntrack::Conntrack;
+use super::packet::{Direction, Packet, Protocol};
 use super::rule::{AddressType, Invertible, Match, RejectWith, Rule, State, Target};
 use super::ruleset::{Chain, Hook, Ruleset, Table};
 use super::save::kernel_probability;
+use crate::object::random::Random;
 use crate::object::time::Instant;
 
 /// The lists of `-m recent`: when each source was noted last.
 pub type Recent = BTreeMap<String, BTreeMap<Ipv4Addr, Instant>>;
+
+/// What rules may ask about the host they are on.
+pub trait Host {
+    /// Whether an address is one of its own.
+    fn is_local(&self, address: Ipv4Addr) -> bool;
+    /// The address that MASQUERADE takes for packets that leave by an interface.
+    fn address_of(&self, interface: &str) -> Option<Ipv4Addr>;
+}
+
+/// What a hook needs beside the packet.
+pub struct Surroundings<'a> {
+    /// The host.
+    pub host: &'a dyn Host,
+    /// Chance.
+    pub random: &'a mut Random,
+    /// The time.
+    pub now: Instant,
+}
 
 /// How many chains deep a packet may be. Linux refuses rules that could go deeper when they are loaded.
 const DEPTH: usize = 16;

@@ -37,9 +37,6 @@
 
 use std::net::Ipv4Addr;
 
-use crate::object::random::Random;
-use crate::object::time::Instant;
-
 pub mod cidr;
 pub mod conntrack;
 pub mod evaluate;
@@ -52,9 +49,9 @@ mod save;
 mod tests;
 
 pub use cidr::Cidr;
-pub use conntrack::{Connection, ConnectionId, Conntrack, Direction};
-pub use evaluate::{Decision, Recent};
-pub use packet::{Packet, Payload, Protocol, Tuple, Unreachable};
+pub use conntrack::{Connection, Conntrack};
+pub use evaluate::{Decision, Host, Recent, Surroundings};
+pub use packet::{ConnectionId, Direction, Packet, Payload, Protocol, Tuple, Unreachable};
 pub use rule::{AddressType, Invertible, Match, RejectWith, Rule, State, Target};
 pub use ruleset::{Chain, Change, Hook, Ruleset, RulesetError, Table};
 
@@ -69,24 +66,6 @@ pub struct Netfilter {
     pub conntrack: Conntrack,
     /// The lists of `-m recent`.
     pub recent: Recent,
-}
-
-/// What rules may ask about the host they are on.
-pub trait Host {
-    /// Whether an address is one of its own.
-    fn is_local(&self, address: Ipv4Addr) -> bool;
-    /// The address that MASQUERADE takes for packets that leave by an interface.
-    fn address_of(&self, interface: &str) -> Option<Ipv4Addr>;
-}
-
-/// What a hook needs beside the packet.
-pub struct Surroundings<'a> {
-    /// The host.
-    pub host: &'a dyn Host,
-    /// Chance.
-    pub random: &'a mut Random,
-    /// The time.
-    pub now: Instant,
 }
 
 /// What becomes of a packet at a hook.

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use super::conntrack::{ConnectionId, Direction};
-
 /// The protocols that Services know, and the one that `ping` uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
@@ -191,6 +189,19 @@ pub struct Noted {
     pub connection: Option<(ConnectionId, Direction)>,
     /// It belongs to no connection that conntrack can make sense of.
     pub invalid: bool,
+}
+
+/// A connection's number within one kernel; never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionId(pub u64);
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// As the first one did.
+    Original,
+    /// Back.
+    Reply,
 }
 
 impl Packet {

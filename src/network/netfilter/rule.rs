@@ -3,7 +3,7 @@
 //! A rule is built as one writes it for iptables, in any order:
 //!
 //! ```
-//! # use kubestep_node::node::netfilter::{Protocol, Rule, Target};
+//! # use kubestep_network::netfilter::{Protocol, Rule, Target};
 //! let rule = Rule::jump("KUBE-SVC-ABC")
 //!     .comment("default/web cluster IP")
 //!     .protocol(Protocol::Tcp)

@@ -34,8 +34,8 @@ use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::informer::RELIST;
 use crate::client::{Informer, Informers};
 use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
-use crate::node::host::Host;
-use crate::node::install;
+use crate::host::Host;
+use crate::install;
 use crate::object::{Kind, Object};
 
 pub mod policies;

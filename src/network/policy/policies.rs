@@ -12,11 +12,11 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer};
 
 use crate::client::informer::Change;
-use crate::node::netfilter::{self, Cidr, Netfilter, Rule, RulesetError, State, Table};
-use crate::node::proxy::names::hash;
+use crate::netfilter::{self, Cidr, Netfilter, Rule, RulesetError, State, Table};
 use crate::object::pod::{address_of, assigned_node, has_ended};
 use crate::object::selector::selects;
 use crate::object::{Accessor, Key, Object, Pod};
+use crate::proxy::names::hash;
 
 use super::rules::{self, Direction};
 

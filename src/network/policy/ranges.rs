@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::node::netfilter::Cidr;
+use crate::netfilter::Cidr;
 
 /// The ranges that make up `range` without `holes`, in order. Whatever overlaps a hole is halved until each half lies
 /// in it or beside it.

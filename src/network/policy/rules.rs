@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::node::netfilter::{Cidr, Invertible, Match, Protocol, Rule, Target};
+use crate::netfilter::{Cidr, Invertible, Match, Protocol, Rule, Target};
 use crate::object::pod::container_port;
 use crate::object::{Key, Pod};
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use super::portal::{Backend, Choice, Location, Portal};
-use crate::node::netfilter::{Change, Cidr, Match, Netfilter, Protocol, Rule, RulesetError, State, Table, Target};
+use crate::netfilter::{Change, Cidr, Match, Netfilter, Protocol, Rule, RulesetError, State, Table, Target};
 
 /// Marks packets whose source is to become the node's.
 pub const MASQUERADE_MARK: u32 = 0x4000;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::node::netfilter::Protocol;
+use crate::netfilter::Protocol;
 use crate::object::sha256;
 
 /// Characters of a hash that an iptables chain's name takes.

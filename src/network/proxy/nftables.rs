@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 use super::iptables::MASQUERADE_MARK;
 use super::names::hash;
 use super::portal::{Backend, Choice, Location, Portal};
-use crate::node::netfilter::Cidr;
+use crate::netfilter::Cidr;
 
 /// Characters of a hash that a chain's name begins with; the rest says in plain text what it is.
 const HASH_LEN: usize = 8;

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
-use super::chooser::Chosen;
 use super::names::PortName;
-use crate::node::netfilter::{Cidr, Protocol};
+use crate::netfilter::{Cidr, Protocol};
 
 /// How long a client stays with its endpoint, unless the Service says otherwise.
 const AFFINITY_SECONDS: u32 = 10_800;
@@ -63,6 +62,27 @@ pub struct Backend {
     pub for_zones: Vec<String>,
     /// Nodes that are to use it.
     pub for_nodes: Vec<String>,
+}
+
+/// Which endpoints somebody else has chosen, in the order of their text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chosen {
+    /// Under the policy Cluster.
+    pub cluster: Vec<Backend>,
+    /// Under the policy Local.
+    pub local: Vec<Backend>,
+    /// Whether there is one anywhere.
+    pub any: bool,
+}
+
+impl Chosen {
+    /// The same, as the rules are written from it.
+    pub(super) fn choice(&self) -> Choice<'_> {
+        let mut reachable: Vec<&Backend> = self.cluster.iter().chain(&self.local).collect();
+        reachable.sort_by_key(ToString::to_string);
+        reachable.dedup_by_key(|backend| backend.to_string());
+        Choice { cluster: self.cluster.iter().collect(), local: self.local.iter().collect(), reachable, any: self.any }
+    }
 }
 
 /// Where a node is.

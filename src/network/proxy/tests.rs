@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::node::netfilter::{Packet, Payload, Protocol, Table, Tuple};
+use crate::netfilter::{Packet, Payload, Protocol, Table, Tuple};
 use crate::object::time::Instant;
 
 fn proxier() -> Proxier {
@@ -357,7 +357,7 @@ fn nftables_guards_a_load_balancer_before_it_translates() {
 /// A host that is asked nothing.
 struct Nowhere;
 
-impl crate::node::netfilter::Host for Nowhere {
+impl crate::netfilter::Host for Nowhere {
     fn is_local(&self, _: std::net::Ipv4Addr) -> bool {
         false
     }
@@ -369,7 +369,7 @@ impl crate::node::netfilter::Host for Nowhere {
 
 /// A first packet through the node.
 fn send(netfilter: &mut Netfilter, tuple: Tuple) {
-    use crate::node::netfilter::{Hook, Surroundings};
+    use crate::netfilter::{Hook, Surroundings};
     let mut random = crate::object::random::Random::new(0);
     let mut around = Surroundings { host: &Nowhere, random: &mut random, now: Instant(0) };
     let mut packet = Packet::new(tuple, Payload::Data(String::new()));

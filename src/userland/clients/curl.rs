@@ -9,15 +9,15 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::node::netfilter::{Payload, Protocol, Unreachable};
+use crate::network::netfilter::{Payload, Protocol, Unreachable};
 use crate::object::time::Instant;
 
-use super::super::kernel::{Inner, Socket};
-use super::super::tls::{self, Broken};
-use super::{Terminal, is_public, resolve};
+use super::resolve::{self, is_public};
+use super::terminal::Terminal;
+use crate::network::kernel::System;
+use crate::network::kernel::socket::{SYN_TRIES, Socket};
+use crate::network::kernel::tls::{self, Broken};
 
-/// Linux sends a SYN again after 1, 3, 7, 15, 31 and 63 seconds, and gives up after 127 (`tcp_syn_retries = 6`).
-pub(super) const SYN_TRIES: u32 = 7;
 /// Bytes are sent again after this long, doubled each time.
 const RESEND: Duration = Duration::from_millis(200);
 /// So often.
@@ -58,7 +58,7 @@ pub(super) const UNKNOWN_HOST: u8 = 6;
 /// curl's exit code, and what it says.
 pub(super) struct Failure(pub u8, pub String);
 
-pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
+pub(super) async fn run(kernel: &Rc<System>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
     let arguments = match arguments(words) {
         Ok(arguments) => arguments,
         Err(message) => {
@@ -89,7 +89,7 @@ pub(super) fn url<'a>(words: &[&'a str]) -> Option<&'a str> {
 /// A page, printed to `terminal`, for somebody else than curl, who does not care who the server is. Gives who answered, and
 /// the status: `200 OK`.
 pub(super) async fn get(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     url: &str,
     headers: Vec<String>,
@@ -102,7 +102,7 @@ pub(super) async fn get(
 
 /// A connection and nothing more, for somebody else than curl. Gives who took it.
 pub(super) async fn reach(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     host: &str,
     port: u16,
@@ -110,7 +110,7 @@ pub(super) async fn reach(
     terminal: &mut Terminal,
 ) -> Result<Ipv4Addr, Failure> {
     let url = Url { is_tls: false, host: host.to_owned(), port, path: String::new() };
-    let start = kernel.hub.now();
+    let start = kernel.now();
     let arguments = Arguments { connect_limit, ..Arguments::default() };
     let Some(addresses) = resolve::addresses(kernel, namespace, host).await else {
         terminal.unknown_host = Some(host.to_owned());
@@ -145,12 +145,12 @@ pub(super) fn host_and_port(url: &str) -> Result<(String, u16), Failure> {
 }
 
 async fn fetch(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     arguments: &Arguments,
     terminal: &mut Terminal,
 ) -> Result<(Ipv4Addr, String), Failure> {
-    let start = kernel.hub.now();
+    let start = kernel.now();
     let url = parse(&arguments.url)?;
     let addresses = resolve::addresses(kernel, namespace, &url.host).await;
     let Some(addresses) = addresses else {
@@ -174,7 +174,7 @@ async fn fetch(
 
 /// The handshake.
 async fn connect(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     url: &Url,
     address: Ipv4Addr,
@@ -183,7 +183,7 @@ async fn connect(
     terminal: &mut Terminal,
 ) -> Result<Socket, Failure> {
     let failed = |why: &str| {
-        let (host, port, ms) = (&url.host, url.port, (kernel.hub.now() - start).as_millis());
+        let (host, port, ms) = (&url.host, url.port, (kernel.now() - start).as_millis());
         Failure(7, format!("Failed to connect to {host} port {port} after {ms} ms: {why}"))
     };
     if arguments.verbose {
@@ -195,7 +195,7 @@ async fn connect(
         // What was dropped on the way out is sent again, as what was dropped on the way.
         socket.send(Payload::Syn);
         let patience = Duration::from_secs(1 << attempt);
-        let left = arguments.connect_deadline(start).map(|deadline| deadline - kernel.hub.now());
+        let left = arguments.connect_deadline(start).map(|deadline| deadline - kernel.now());
         match socket.hear(left.map_or(patience, |left| patience.min(left))).await.map(|packet| packet.payload) {
             Some(Payload::SynAck) => {
                 if arguments.verbose {
@@ -204,8 +204,8 @@ async fn connect(
                 return Ok(socket);
             }
             Some(answer) => return Err(failed(refusal(&answer))),
-            None if arguments.connect_deadline(start).is_some_and(|deadline| kernel.hub.now() >= deadline) => {
-                let ms = (kernel.hub.now() - start).as_millis();
+            None if arguments.connect_deadline(start).is_some_and(|deadline| kernel.now() >= deadline) => {
+                let ms = (kernel.now() - start).as_millis();
                 return Err(Failure(28, format!("Connection timed out after {ms} milliseconds")));
             }
             None => {}
@@ -226,7 +226,7 @@ fn refusal(answer: &Payload) -> &'static str {
 
 /// Request and answer. Gives the answer's status.
 async fn exchange(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     socket: &Socket,
     url: &Url,
     arguments: &Arguments,
@@ -298,7 +298,7 @@ fn broken(why: Broken, host: &str) -> Failure {
 
 /// Sends until something comes back.
 async fn ask(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     socket: &Socket,
     request: &str,
     arguments: &Arguments,
@@ -307,7 +307,7 @@ async fn ask(
     for attempt in 0..RESEND_TRIES {
         socket.send(Payload::Data(request.to_owned()));
         let patience = RESEND * 2_u32.saturating_pow(attempt).min(600);
-        let left = arguments.limit.map(|limit| (start + limit) - kernel.hub.now());
+        let left = arguments.limit.map(|limit| (start + limit) - kernel.now());
         if let Some(packet) = socket.hear(left.map_or(patience, |left| patience.min(left))).await {
             return match packet.payload {
                 Payload::Data(text) => Ok(text),
@@ -315,8 +315,8 @@ async fn ask(
                 _ => Err(Failure(52, "Empty reply from server".into())),
             };
         }
-        if arguments.limit.is_some_and(|limit| kernel.hub.now() >= start + limit) {
-            let ms = (kernel.hub.now() - start).as_millis();
+        if arguments.limit.is_some_and(|limit| kernel.now() >= start + limit) {
+            let ms = (kernel.now() - start).as_millis();
             return Err(Failure(28, format!("Operation timed out after {ms} milliseconds with 0 bytes received")));
         }
     }

@@ -5,10 +5,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::super::kernel::Inner;
-use super::{Terminal, curl};
+use super::curl;
+use super::terminal::Terminal;
+use crate::network::kernel::System;
 
-pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
+pub(super) async fn run(kernel: &Rc<System>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
     let (mut verbose, mut limit, mut operands) = (false, None, Vec::new());
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {

@@ -4,12 +4,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::node::netfilter::{Packet, Payload, Protocol, Unreachable};
+use crate::network::netfilter::{Packet, Payload, Protocol, Unreachable};
 use crate::object::time::Instant;
 
-use super::super::kernel::{Inner, Socket};
-use super::super::messages::Userland;
-use super::{Terminal, resolve};
+use super::resolve;
+use super::terminal::Terminal;
+use crate::network::kernel::System;
+use crate::network::kernel::messages::Userland;
+use crate::network::kernel::socket::Socket;
 
 /// How long it waits for an answer, and between two requests.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -29,7 +31,7 @@ struct Arguments<'a> {
 }
 
 pub(super) async fn run(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     words: &[&str],
     userland: Userland,
@@ -60,11 +62,11 @@ pub(super) async fn run(
     };
     let size = if is_busybox { ": 56 data bytes" } else { " 56(84) bytes of data." };
     terminal.print(&format!("PING {host} ({address}){size}\n"));
-    let start = kernel.hub.now();
+    let start = kernel.now();
     let until = arguments.deadline.map(|deadline| start + deadline);
     let mut tally = Tally { is_busybox, quiet: arguments.quiet, ..Tally::default() };
     for sequence in 1..=count {
-        let sent = kernel.hub.now();
+        let sent = kernel.now();
         if until.is_some_and(|until| sent >= until) {
             break;
         }
@@ -76,13 +78,13 @@ pub(super) async fn run(
         let limit = if sequence == count { arguments.linger } else { arguments.interval };
         let limit = until.map_or(limit, |until| limit.min(until - sent));
         let answer = answer_to(kernel, &socket, sequence, sent + limit, is_busybox).await;
-        let took = kernel.hub.now() - sent;
+        let took = kernel.now() - sent;
         tally.note(answer.as_ref(), sequence, took, terminal);
         if sequence < count {
-            kernel.hub.sleep(arguments.interval.saturating_sub(took)).await;
+            kernel.sleep(arguments.interval.saturating_sub(took)).await;
         }
     }
-    let total = (kernel.hub.now() - start).as_millis();
+    let total = (kernel.now() - start).as_millis();
     terminal.print(&tally.summary(host, total));
     u8::from(tally.times.is_empty())
 }
@@ -90,14 +92,14 @@ pub(super) async fn run(
 /// What comes for this request; answers to earlier ones that come late count too, but are not waited for. Busybox takes
 /// what says that something is wrong for nothing of its own, and waits on.
 async fn answer_to(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     socket: &Socket,
     sequence: u16,
     until: Instant,
     is_busybox: bool,
 ) -> Option<Packet> {
     loop {
-        let packet = socket.hear(until - kernel.hub.now()).await?;
+        let packet = socket.hear(until - kernel.now()).await?;
         match packet.payload {
             Payload::EchoReply(other) if other != sequence => {}
             Payload::EchoReply(_) => return Some(packet),

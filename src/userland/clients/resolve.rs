@@ -4,11 +4,11 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::node::netfilter::{Payload, Protocol};
+use crate::network::netfilter::{Payload, Protocol};
 
-use super::super::dns::{self, Answer, Code, Question, RecordType};
-use super::super::kernel::Inner;
-use super::super::sockets::Resolver;
+use crate::network::kernel::System;
+use crate::network::kernel::dns::{self, Answer, Code, Question, RecordType};
+use crate::network::kernel::sockets::Resolver;
 
 /// How long somebody waits for an answer.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ pub(super) enum Heard {
 }
 
 /// Finds a name's addresses: an address, `localhost`, or what DNS says.
-pub(super) async fn addresses(kernel: &Rc<Inner>, namespace: &str, name: &str) -> Option<Vec<Ipv4Addr>> {
+pub(super) async fn addresses(kernel: &Rc<System>, namespace: &str, name: &str) -> Option<Vec<Ipv4Addr>> {
     if let Ok(address) = name.parse() {
         return Some(vec![address]);
     }
@@ -45,7 +45,7 @@ pub(super) async fn addresses(kernel: &Rc<Inner>, namespace: &str, name: &str) -
 
 /// What DNS says, if it is asked so.
 pub(super) async fn addresses_by(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     resolver: &Resolver,
     name: &str,
@@ -66,13 +66,13 @@ pub(super) async fn addresses_by(
 }
 
 /// Asks one server one question.
-pub(super) async fn ask(kernel: &Rc<Inner>, namespace: &str, server: Ipv4Addr, question: &Question) -> Heard {
+pub(super) async fn ask(kernel: &Rc<System>, namespace: &str, server: Ipv4Addr, question: &Question) -> Heard {
     ask_patiently(kernel, namespace, server, question, OF_THE_LIBRARY).await
 }
 
 /// The same, waiting so long.
 pub(super) async fn ask_patiently(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     server: Ipv4Addr,
     question: &Question,
@@ -93,4 +93,12 @@ pub(super) async fn ask_patiently(
         }
     }
     Heard::Silence
+}
+
+/// Whether a name looks like one of the internet: it has a top-level domain that many names have, or a country's.
+pub fn is_public(host: &str) -> bool {
+    const TOP: &[&str] = &["com", "org", "net", "io", "dev", "edu", "gov", "info"];
+    host.trim_end_matches('.')
+        .rsplit_once('.')
+        .is_some_and(|(_, top)| TOP.contains(&top) || (top.len() == 2 && top.bytes().all(|c| c.is_ascii_lowercase())))
 }

@@ -5,8 +5,9 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::super::kernel::Inner;
-use super::{Terminal, curl};
+use super::curl;
+use super::terminal::Terminal;
+use crate::network::kernel::System;
 
 #[derive(Debug, Default)]
 struct Arguments<'a> {
@@ -19,7 +20,7 @@ struct Arguments<'a> {
     url: &'a str,
 }
 
-pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
+pub(super) async fn run(kernel: &Rc<System>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
     let arguments = match arguments(words) {
         Ok(arguments) => arguments,
         Err(message) => {
@@ -42,7 +43,7 @@ pub(super) fn url<'a>(words: &[&'a str]) -> Option<&'a str> {
 }
 
 async fn fetch(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     arguments: &Arguments<'_>,
     terminal: &mut Terminal,

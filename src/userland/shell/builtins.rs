@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
+use super::Program;
+use super::ops::Simple;
 use super::run::{Shell, Turn};
 use super::words::{Unsupported, is_name};
-use super::{Program, Simple};
-use crate::node::runtime::process;
 use crate::object::time::Instant;
 
 /// The builtins of a shell.
@@ -33,7 +33,7 @@ impl Shell {
         Ok(Builtin::Done(match words.as_slice() {
             ["true"] => self.did(0),
             ["false"] => self.did(1),
-            ["sleep", time] => match process::seconds(time) {
+            ["sleep", time] => match seconds(time) {
                 None if *time != "infinity" => return Ok(Builtin::No),
                 time => {
                     self.did(0);
@@ -176,4 +176,19 @@ fn until(now: Instant, end: u64, is_background: bool) -> Turn {
 
 pub(super) fn nanos(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// `3`, `0.5`, `2m`, `1h`; None for `infinity` and whatever is no time.
+pub fn seconds(text: &str) -> Option<std::time::Duration> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, &text[number.len()..]),
+        None => (text, "s"),
+    };
+    let scale = match unit {
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => 1.0,
+    };
+    std::time::Duration::try_from_secs_f64(number.parse::<f64>().ok()? * scale).ok()
 }

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use super::builtins::{Builtin, nanos};
-use super::expand::{Expansion, PATTERN_MAX};
-use super::run::{Command, Running, Scope, Shell, Sink, TEXT_MAX, Turn, Write};
+use super::builtins::{Builtin, nanos, seconds};
+use super::expand::Expansion;
+use super::limits::{PATTERN_MAX, TEXT_MAX};
+use super::ops::{Redirect, Simple};
+use super::run::{Command, Running, Scope, Shell, Sink, Turn, Write};
 use super::sums;
 use super::test::{Pattern, fits};
 use super::words::{Part, Stream, Unsupported, Word};
-use super::{Redirect, Simple};
-use crate::node::runtime::process;
 use crate::object::time::Instant;
 
 /// An array has no more elements than this.
@@ -97,7 +97,7 @@ impl Shell {
         if let (true, [name, time]) = (simple.is_job, words.as_slice())
             && name == "sleep"
         {
-            let end = process::seconds(time).map_or(u64::MAX, |time| now.0.saturating_add(nanos(time)));
+            let end = seconds(time).map_or(u64::MAX, |time| now.0.saturating_add(nanos(time)));
             self.jobs_end = self.jobs_end.max(Instant(end));
             return Ok(self.did(0));
         }

@@ -1,8 +1,8 @@
 //! Commands that have commands in them: groups, choices and loops.
 
+use super::ops::{Op, Simple};
 use super::parse::{Parser, mark};
 use super::words::{Token, Unsupported, Word, is_name};
-use super::{Op, Simple};
 
 impl Parser {
     pub(super) fn group(&mut self) -> Result<Vec<Op>, Unsupported> {

@@ -1,12 +1,10 @@
 //! What becomes of a word when its turn comes: variables, `$(…)` and `$((…))` are replaced, and what was not quoted is split.
 
-use super::run::{Shell, TEXT_MAX};
+use super::limits::{PATTERN_MAX, TEXT_MAX};
+use super::run::Shell;
 use super::sums;
 use super::test::{Pattern, fits};
 use super::words::{Change, Part, Unsupported, Word};
-
-/// A longer text is not compared with a pattern.
-pub const PATTERN_MAX: usize = 256;
 
 /// Replaces what is in words.
 pub struct Expansion<'a> {

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use super::Program;
+use super::ops::{Op, Simple};
 use super::parse::Parser;
 use super::run::{Frame, Shell, Sink, Turn, Write};
 use super::words::{Token, Unsupported, is_name};
-use super::{Op, Program, Simple};
 
 /// Functions call each other no deeper than this.
 const CALLS_MAX: usize = 200;

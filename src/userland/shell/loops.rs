@@ -1,7 +1,7 @@
 //! Loops and choices: where the shell goes on.
 
-use super::expand::PATTERN_MAX;
-use super::run::{Frame, Loop, ROUND_MIN, ROUNDS_MAX, Shell};
+use super::limits::{PATTERN_MAX, ROUND_MIN, ROUNDS_MAX};
+use super::run::{Frame, Loop, Shell};
 use super::test::fits;
 use super::words::{Unsupported, Word};
 use crate::object::time::Instant;

@@ -23,24 +23,21 @@ pub mod commands;
 mod compound;
 mod expand;
 mod functions;
+pub mod limits;
 mod loops;
+mod ops;
 mod parse;
 pub mod run;
 mod signals;
 mod sums;
-pub(super) mod test;
+pub mod test;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-use words::{Stream, Word};
-
-/// Scripts are nested no deeper than this.
-const DEPTH_MAX: usize = 24;
-
-/// A longer script is unsupported.
-const SCRIPT_MAX: usize = 256 * 1024;
+use ops::{Op, Simple};
+use words::Word;
 
 /// A script, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,86 +47,6 @@ pub struct Program {
     is_shell: bool,
     /// The shell ends when a command fails: `sh -e`.
     stops_on_error: bool,
-}
-
-/// What is done next. Lengths count operations from the next one on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Op {
-    /// Runs a command.
-    Simple(Simple),
-    /// Goes on after so many.
-    Skip(usize),
-    /// The same if the last command has ended well, or, with false, if it has not.
-    SkipIf(bool, usize),
-    /// `!`
-    Not,
-    /// A subshell begins, which is so long.
-    Enter { length: usize, output: Kept, reads: bool },
-    /// It ends.
-    Leave,
-    /// What comes before the next `Restore` reads what the subshell before it has printed.
-    Input,
-    /// The same is sent elsewhere.
-    Redirect { values: usize, redirects: Vec<Redirect> },
-    /// The end of that.
-    Restore,
-    /// A loop begins, which is so long.
-    Loop { length: usize },
-    /// The same of `for NAME in WORDS`.
-    For { name: String, values: usize, words: Vec<Word>, length: usize },
-    /// The next of a `for` loop's words, or its end.
-    Each,
-    /// The next round.
-    Again,
-    /// The end of a loop.
-    Done,
-    /// From now on this is the name of what follows, which is so long.
-    Function { name: String, length: usize },
-    /// The end of that: it goes on where it was called.
-    Return,
-    /// Goes on at the first arm that has a fitting pattern, or after so many.
-    Case { values: usize, word: Word, arms: Vec<(Vec<Word>, usize)>, otherwise: usize },
-    /// Nothing after this is understood.
-    Unsupported,
-}
-
-/// Where the output of a subshell goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
-    /// Where it goes anyway.
-    Not,
-    /// It is a value: `$(…)`.
-    Value,
-    /// The next command of a pipe reads it.
-    Pipe,
-}
-
-/// A simple command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Simple {
-    /// `NAME=VALUE` before it.
-    assignments: Vec<(String, Word)>,
-    /// `NAME=(VALUES)` before it.
-    arrays: Vec<(String, Vec<Word>)>,
-    words: Vec<Word>,
-    redirects: Vec<Redirect>,
-    /// How many `$(…)` its words have.
-    values: usize,
-    /// Somebody asks how it ends, so that `set -e` does not.
-    is_asked: bool,
-    /// It is in a loop that may have no end: nobody waits for it.
-    is_background: bool,
-    /// Between `[[` and `]]`.
-    is_test: bool,
-    /// Nobody waits for it, but `wait` does: `&`.
-    is_job: bool,
-}
-
-/// Something is sent elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Redirect {
-    Into { stream: Stream, append: bool, path: Word },
-    Like { stream: Stream, other: Stream },
 }
 
 impl Program {
@@ -188,12 +105,6 @@ impl Program {
     /// Whether it does nothing at all.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
-    }
-}
-
-impl Op {
-    fn argument(at: usize, value: &str) -> Op {
-        Op::Simple(Simple { assignments: vec![(at.to_string(), Word::quoted(value))], ..Simple::default() })
     }
 }
 

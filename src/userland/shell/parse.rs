@@ -1,7 +1,8 @@
 //! From tokens to operations, by descent: a list of commands, each an `if`, a loop, or words.
 
+use super::limits::{DEPTH_MAX, SCRIPT_MAX};
+use super::ops::{Kept, Op, Redirect, Simple};
 use super::words::{Part, Script, Token, Unsupported, Word, is_name, pieces};
-use super::{DEPTH_MAX, Kept, Op, Redirect, SCRIPT_MAX, Simple};
 
 /// The operations of a script. Whatever is not understood ends it: all before that statement is done.
 pub fn parse(script: &str) -> Vec<Op> {

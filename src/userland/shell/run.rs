@@ -4,27 +4,20 @@
 //! Between two of them it is plain data.
 //!
 //! Must hold: it always comes back. A script that does more than [`BUDGET`] at one moment, whose loop goes round more than
-//! [`ROUNDS_MAX`] times in a row in less than [`ROUND_MIN`] each, or that holds longer texts than [`TEXT_MAX`], is
+//! [`ROUNDS_MAX`](super::limits::ROUNDS_MAX) times in a row in less than [`ROUND_MIN`](super::limits::ROUND_MIN) each, or that holds longer texts than [`TEXT_MAX`], is
 //! unsupported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::Program;
 use super::expand::Expansion;
 use super::functions::{Call, Function};
+use super::limits::{BUDGET, TEXT_MAX};
+use super::ops::{Kept, Op, Redirect};
 use super::words::Unsupported;
-use super::{Kept, Op, Program, Redirect};
 use crate::object::time::Instant;
-
-/// So many operations at one moment, or so many pieces of 256 bytes.
-const BUDGET: usize = 20_000;
-/// A round of a loop that takes less is fast.
-pub(super) const ROUND_MIN: Duration = Duration::from_millis(100);
-/// So many fast rounds in a row.
-pub(super) const ROUNDS_MAX: usize = 1000;
-/// Bytes of one command, of what it prints, and of all variables together.
-pub(super) const TEXT_MAX: usize = 1 << 20;
 
 /// A shell in the middle of its program.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! What `$((…))` comes to.
 
-use super::DEPTH_MAX;
+use super::limits::DEPTH_MAX;
 
 /// Operators between two operands, and how tightly they hold them. Longer ones first.
 const OPERATORS: &[(&str, u8)] = &[

@@ -8,10 +8,13 @@ pub type Pattern = Vec<(char, bool)>;
 /// What there is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum There {
+    /// Nothing.
     Nothing,
+    /// A directory.
     Directory,
-    /// A file, with something in it or not.
+    /// A file.
     File {
+        /// Whether nothing is in it.
         empty: bool,
     },
 }

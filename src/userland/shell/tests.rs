@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::run::{Command, Shell, Sink, Turn, Write};
 use super::test::{There, holds};
 use super::{Program, of_shell};
-use crate::node::runtime::process::is_known;
 use crate::object::random::Random;
 use crate::object::time::Instant;
+use crate::programs::is_known;
 
 #[derive(Default)]
 struct World {

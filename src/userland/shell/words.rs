@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::DEPTH_MAX;
+use super::limits::DEPTH_MAX;
 
 /// What is not understood. The container then runs for ever, see [`super`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 
 use regex::Regex;
 
-use super::super::exec::Ran;
-use super::of_texts;
+use super::lines::of_texts;
+use crate::ran::Ran;
 
 /// Which lines are printed.
 enum Condition {

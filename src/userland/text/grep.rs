@@ -4,8 +4,8 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::super::exec::Ran;
-use super::{joined, of_texts};
+use super::lines::{extended, joined, of_texts};
+use crate::ran::Ran;
 
 /// What is asked for.
 #[derive(Default)]
@@ -85,7 +85,7 @@ impl<'a> Options<'a> {
         let pattern = match name {
             _ if name == "fgrep" || letters.contains('F') => regex::escape(pattern),
             _ if name == "egrep" || letters.contains('E') => pattern.to_owned(),
-            _ => super::extended(pattern),
+            _ => extended(pattern),
         };
         RegexBuilder::new(&pattern).case_insensitive(letters.contains('i')).size_limit(1 << 18).build().ok()
     }

@@ -3,12 +3,15 @@
 //! Left out: options that are not listed here, and of [`awk`] and [`sed`] what is no single line. In a container a command
 //! with any of them does well and prints nothing.
 
-use super::exec::Ran;
 use crate::object::base64 as encoding;
+use crate::ran::Ran;
 
 mod awk;
 mod grep;
+mod lines;
 mod sed;
+
+use lines::{joined, of_texts};
 
 /// The programs there are.
 pub const NAMES: &[&str] = &[
@@ -17,7 +20,7 @@ pub const NAMES: &[&str] = &[
 ];
 
 /// Runs one; `read` gives a file's text. None: it is not one of them.
-pub(super) fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+pub fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
     let (name, rest) = words.split_first()?;
     let (flags, operands): (Vec<&str>, Vec<&str>) =
         rest.iter().partition(|word| word.len() > 1 && word.starts_with('-'));
@@ -52,33 +55,6 @@ pub(super) fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<Str
         }),
         _ => None,
     }
-}
-
-/// What becomes of the texts of files together, or of the input.
-fn of_texts(
-    name: &str,
-    paths: &[&str],
-    input: &str,
-    read: &dyn Fn(&str) -> Option<String>,
-    change: impl FnOnce(&str) -> String,
-) -> Ran {
-    let mut ran = Ran::default();
-    let mut all = String::new();
-    for path in paths {
-        match if *path == "-" { Some(input.to_owned()) } else { read(path) } {
-            Some(text) => all += &text,
-            None => {
-                ran.errors += &format!("{name}: can't open '{path}': No such file or directory\n");
-                ran.code = 1;
-            }
-        }
-    }
-    ran.output = if paths.is_empty() { change(input) } else { change(&all) };
-    ran
-}
-
-fn joined<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
-    lines.into_iter().flat_map(|line| [line, "\n"]).collect()
 }
 
 fn sorted(text: &str, letters: &str) -> String {
@@ -157,24 +133,6 @@ fn counted(text: &str, letters: &str) -> String {
     let shown = counts.iter().filter(|(letter, _)| letters.is_empty() || letters.contains(*letter));
     let shown: Vec<String> = shown.map(|(_, count)| count.to_string()).collect();
     shown.join(" ")
-}
-
-/// A basic regular expression as an extended one: what has a backslash in the one has none in the other.
-fn extended(pattern: &str) -> String {
-    const TURNED: &str = "+?|(){}";
-    let mut all = String::new();
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some(c) if TURNED.contains(c) => all.push(c),
-                c => all.extend(['\\'].into_iter().chain(c)),
-            },
-            c if TURNED.contains(c) => all.extend(['\\', c]),
-            c => all.push(c),
-        }
-    }
-    all
 }
 
 /// `head -n 3`, `tail -3`, `tail -n +2`.

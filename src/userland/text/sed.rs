@@ -4,8 +4,8 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 
-use super::super::exec::Ran;
-use super::{extended, joined, of_texts};
+use super::lines::{extended, joined, of_texts};
+use crate::ran::Ran;
 
 /// To which lines the command is applied.
 enum Address {

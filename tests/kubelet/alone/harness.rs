@@ -13,9 +13,9 @@ use kubestep::apiserver::request::{
     Binding, Body, DeleteOptions, Options, Patch, Request, Response, StatusPatch, Subresource, User, Verb,
 };
 use kubestep::engine::{ActorId, Engine, What};
-use kubestep::node::disk::Disk;
-use kubestep::node::host::Host;
-use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
+use kubestep::kubelet::{Kubelet, Machine, NodeConfig, Rules};
+use kubestep::network::disk::Disk;
+use kubestep::network::host::Host;
 use kubestep::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use kubestep::object::{Kind, Object, Pod};
 

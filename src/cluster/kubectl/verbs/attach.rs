@@ -19,8 +19,8 @@ use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{flag, list, namespace_and_name, text};
 use crate::cluster::kubectl::terminal::{Then, place_of};
 use crate::engine::ActorId;
-use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::Attach;
+use crate::kubelet::cri::CriResponse;
+use crate::kubelet::server::Attach;
 use crate::object::Key;
 
 /// What is said before anything is shown, unless `--quiet`.

@@ -20,9 +20,9 @@ use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{at, int, list, namespace_and_name, text};
 use crate::cluster::kubectl::terminal::{Ending, Run, Then, place_of};
 use crate::engine::ActorId;
-use crate::node::cri::{CriResponse, Stream};
-use crate::node::runtime::script::reads_commands;
+use crate::kubelet::cri::{CriResponse, Stream};
 use crate::object::{Kind, Status};
+use crate::userland::shell::reads_commands;
 
 /// Mirrors `defaultPodAttachTimeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -11,7 +11,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::calls::Failure;
 use crate::engine::failing::REFUSED;
 use crate::engine::{ActorId, Message, RpcError};
-use crate::node::cri::CriResponse;
+use crate::kubelet::cri::CriResponse;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 

@@ -12,7 +12,7 @@ use super::exec::{container_of, refuse_completed, run_in};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
-use crate::node::runtime::tar::{self, Entry};
+use crate::kubelet::runtime::tar::{self, Entry};
 use crate::object::Kind;
 
 /// `[[NAMESPACE/]POD:]PATH`.

@@ -18,9 +18,9 @@ use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, dry_run_note, plain_options, timeout};
 use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::qualified_name;
-use crate::node::kubelet::backoff::go_duration;
 use crate::object::status::{Reason, aggregate};
 use crate::object::time::Instant;
+use crate::object::time::go_duration;
 use crate::object::{Kind, Status};
 
 mod filters;

@@ -15,12 +15,12 @@ use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{list, namespace_and_name, text};
 use crate::cluster::kubectl::terminal::{Then, place_of};
 use crate::engine::RpcError;
-use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::{Exec, Shell};
-use crate::node::runtime::exec::Ran;
-use crate::node::runtime::programs::HERE;
-use crate::node::runtime::script::reads_commands;
+use crate::kubelet::cri::CriResponse;
+use crate::kubelet::server::{Exec, Shell};
 use crate::object::Key;
+use crate::userland::Ran;
+use crate::userland::programs::HERE;
+use crate::userland::shell::reads_commands;
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";

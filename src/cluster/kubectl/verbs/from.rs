@@ -13,7 +13,7 @@ use super::exec::{finish, refuse_completed};
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{list, namespace_and_name, text};
-use crate::node::network::{Execute, Executed, Userland};
+use crate::network::kernel::{Execute, Executed, Userland};
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 

@@ -15,7 +15,7 @@ use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::{Failure, timeout};
 use crate::cluster::kubectl::print::fields::{flag, int, list, namespace_and_name, text};
-use crate::node::runtime::state::Log;
+use crate::kubelet::runtime::state::Log;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 

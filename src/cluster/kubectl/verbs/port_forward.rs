@@ -19,10 +19,10 @@ use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::forwards::Forward;
 use crate::cluster::kubectl::print::fields::{at, int, list, text};
-use crate::node::cri::CriResponse;
-use crate::node::kubelet::server::PortForward;
-use crate::node::network::fabric::OUTSIDE;
-use crate::node::network::messages::{Listen, Listening};
+use crate::kubelet::cri::CriResponse;
+use crate::kubelet::server::PortForward;
+use crate::network::kernel::fabric::OUTSIDE;
+use crate::network::kernel::messages::{Listen, Listening};
 use crate::object::{Key, Kind};
 
 const USAGE: &str = "TYPE/NAME and list of ports are required for port-forward";

@@ -7,7 +7,7 @@ use super::create::send;
 use crate::cluster::kubectl::Kubectl;
 use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
-use crate::node::kubelet::images::wrong_name;
+use crate::kubelet::images::wrong_name;
 use crate::object::{Kind, patch};
 
 /// `kubectl run`.

@@ -10,10 +10,10 @@ use crate::cluster::kubectl::args::Args;
 use crate::cluster::kubectl::calls::Failure;
 use crate::cluster::kubectl::print::fields::{namespace_and_name, text};
 use crate::cluster::kubectl::print::tabs;
-use crate::node::kubelet::backoff::go_duration;
 use crate::object::metrics::{Metrics, Usage};
 use crate::object::quantity::Amount;
 use crate::object::status::Reason;
+use crate::object::time::go_duration;
 use crate::object::{Kind, Status};
 
 /// A Pod that is older should have been measured. `metricsCreationDelay`.

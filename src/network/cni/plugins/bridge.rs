@@ -8,16 +8,16 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use crate::node::netfilter::{Cidr, Rule, Ruleset, Table, Target};
+use crate::netfilter::{Cidr, Rule, Ruleset, Table, Target};
 use crate::object::text::Text;
 
-use super::super::exec::{CniError, Command};
-use super::super::hash::sha512_hex;
-use super::super::ipnet::{IpNet, next};
-use super::super::netns::{ALL, Link, LinkKind, Namespace, Route as KernelRoute, mac};
-use super::super::result::{CniResult, Dns, Interface, IpConfig, Route};
+use super::frame::{Machine, Plugin, Run};
 use super::loopback::no_namespace;
-use super::{Machine, Plugin, Run};
+use crate::cni::exec::{CniError, Command};
+use crate::cni::hash::chain_name;
+use crate::cni::ipnet::{IpNet, next};
+use crate::cni::netns::{ALL, Link, LinkKind, Namespace, Route as KernelRoute, mac};
+use crate::cni::result::{CniResult, Dns, Interface, IpConfig, Route};
 
 /// The row of this plugin.
 pub(super) const PLUGIN: Plugin = Plugin { name: "bridge", since: "0.1.0", add, del, check, status: Some(status) };
@@ -240,7 +240,7 @@ fn ensure_address(machine: &mut Machine, config: &Config, address: IpNet) -> Res
 /// Packets from the container to anywhere outside its network leave with the node's address (`SetupIPMasq`).
 fn masquerade(machine: &mut Machine, config: &Config, id: &str, address: IpNet) -> Result<(), CniError> {
     let IpAddr::V4(own) = address.address else { return Ok(()) };
-    let (chain, comment) = (chain(&config.name, id, ""), comment(&config.name, id));
+    let (chain, comment) = (chain_name(&config.name, id, ""), comment(&config.name, id));
     let rules = &mut machine.network.root.netfilter.rules;
     let multicast = Cidr::new([224, 0, 0, 0].into(), 4);
     rules.make_chain(Table::Nat, &chain);
@@ -267,13 +267,6 @@ fn comment(network: &str, id: &str) -> Text {
     format!("name: {network:?} id: {id:?}").into()
 }
 
-/// A chain's name: 28 characters, the last of them from a hash (`pkg/utils`).
-pub(super) fn chain(network: &str, id: &str, prefix: &str) -> String {
-    let mut name = format!("CNI-{prefix}{}", sha512_hex(&format!("{network}{id}")));
-    name.truncate(28);
-    name
-}
-
 /// Undoes an ADD. What is not there any more is no error.
 fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     let config = Config::load(run)?;
@@ -296,7 +289,7 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
 }
 
 fn stop_masquerading(rules: &mut Ruleset, network: &str, id: &str, addresses: &[IpNet]) -> bool {
-    let (chain, comment) = (chain(network, id, ""), comment(network, id));
+    let (chain, comment) = (chain_name(network, id, ""), comment(network, id));
     for address in addresses {
         if let IpAddr::V4(own) = address.address {
             rules.delete_rule(Table::Nat, "POSTROUTING", &jump_for(own, &chain, comment.clone()));

@@ -7,11 +7,11 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use crate::node::netfilter::{Cidr, Rule, State, Table, Target};
+use crate::netfilter::{Cidr, Rule, State, Table, Target};
 
-use super::super::exec::CniError;
-use super::super::result::CniResult;
-use super::{Machine, Plugin, Run};
+use super::frame::{Machine, Plugin, Run};
+use crate::cni::exec::CniError;
+use crate::cni::result::CniResult;
 
 /// The row of this plugin.
 pub(super) const PLUGIN: Plugin = Plugin { name: "firewall", since: "0.4.0", add, del, check, status: None };
@@ -33,7 +33,7 @@ fn add(machine: &mut Machine, run: &Run) -> Result<CniResult, CniError> {
     rules.make_chain(Table::Filter, &admin);
     let jump = Rule::jump(FORWARD).comment("CNI firewall plugin rules");
     let first = Rule::jump(&admin).comment("CNI firewall plugin admin overrides");
-    let refused = |error: crate::node::netfilter::RulesetError| error.to_string();
+    let refused = |error: crate::netfilter::RulesetError| error.to_string();
     rules.insert(Table::Filter, "FORWARD", jump).map_err(refused)?;
     rules.insert(Table::Filter, FORWARD, first).map_err(refused)?;
     for rule in rules_for(&previous) {

@@ -1,8 +1,8 @@
 //! The loopback plugin: sets `lo` up in the container. Mirrors `plugins/main/loopback`.
 
-use super::super::exec::CniError;
-use super::super::result::{CniResult, Interface, IpConfig};
-use super::{Machine, Plugin, Run};
+use super::frame::{Machine, Plugin, Run};
+use crate::cni::exec::CniError;
+use crate::cni::result::{CniResult, Interface, IpConfig};
 
 /// The row of this plugin.
 pub(super) const PLUGIN: Plugin = Plugin { name: "loopback", since: "0.1.0", add, del, check, status: None };

@@ -11,23 +11,24 @@
 //!
 //! Must hold: a plugin prints a result or an error; a DEL that finds nothing to undo succeeds.
 
-use std::fmt::Arguments;
-
 use serde_json::{Value, json};
 
-use crate::node::disk::Disk;
-
-use super::config::parse_version;
-use super::exec::{CniError, Command, Environment};
-use super::libcni;
-use super::netns::NodeNetwork;
-use super::result::CniResult;
+use super::config::{VERSION, parse_version};
+use super::exec::{CniError, Command, Environment, find};
 
 mod bridge;
 mod firewall;
+mod frame;
 pub mod host_local;
 mod loopback;
 mod portmap;
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use frame::{Machine, Run};
+
+use frame::Plugin;
 
 /// Every version of the specification, oldest first.
 const VERSIONS: [&str; 7] = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"];
@@ -35,57 +36,13 @@ const VERSIONS: [&str; 7] = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0
 /// What every installation has in `/opt/cni/bin`.
 pub const NAMES: [&str; 5] = ["bridge", "firewall", "host-local", "loopback", "portmap"];
 
-/// A plugin: what it does for each command. GC is not among them: none of these plugins has it.
-struct Plugin {
-    name: &'static str,
-    /// The oldest version that it understands.
-    since: &'static str,
-    add: fn(&mut Machine, &Run) -> Result<CniResult, CniError>,
-    del: Silent,
-    check: Silent,
-    status: Option<Silent>,
-}
-
-/// A command that prints nothing.
-type Silent = fn(&mut Machine, &Run) -> Result<(), CniError>;
-
 const TABLE: [Plugin; 5] = [bridge::PLUGIN, firewall::PLUGIN, host_local::PLUGIN, loopback::PLUGIN, portmap::PLUGIN];
 
-/// What a plugin finds on the machine where it runs.
-pub struct Machine<'a> {
-    /// Its files.
-    pub disk: &'a Disk,
-    /// Its network.
-    pub network: &'a mut NodeNetwork,
-    /// Where random numbers come from.
-    pub random: &'a mut dyn FnMut() -> u64,
-    /// A line for each thing that the plugin does; None: nobody looks.
-    pub steps: Option<&'a mut Vec<String>>,
-    /// What gives addresses in the place of host-local's own search.
-    pub ipam: Option<&'a host_local::Ipam>,
-}
-
-/// The environment and standard input of one run, looked through.
-#[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
-    /// The environment.
-    pub environment: &'a Environment,
-    /// The configuration.
-    pub stdin: &'a Value,
-}
-
 impl Machine<'_> {
-    /// Notes a thing done.
-    pub fn did(&mut self, text: Arguments<'_>) {
-        if let Some(steps) = &mut self.steps {
-            steps.push(text.to_string());
-        }
-    }
-
     /// Runs another plugin with the same environment and standard input, as the bridge plugin does with its address
     /// plugin (`pkg/ipam`).
     pub fn delegate(&mut self, command: Command, plugin: &str, run: &Run) -> Result<Value, CniError> {
-        let program = libcni::find(self.disk, plugin, &run.environment.path)?;
+        let program = find(self.disk, plugin, &run.environment.path)?;
         self.did(format_args!("runs {program} with the same environment and standard input"));
         main(self, &program, &Environment { command, ..run.environment.clone() }, run.stdin)
     }
@@ -101,7 +58,7 @@ pub fn main(machine: &mut Machine, program: &str, environment: &Environment, std
     check_environment(environment)?;
     let versions: Vec<&str> = VERSIONS.into_iter().skip_while(|version| *version != plugin.since).collect();
     if environment.command == Command::Version {
-        return Ok(json!({"cniVersion": super::VERSION, "supportedVersions": versions}));
+        return Ok(json!({"cniVersion": VERSION, "supportedVersions": versions}));
     }
     let version = check_config(environment.command, stdin, &versions)?;
     let run = Run { environment, stdin };
@@ -193,37 +150,3 @@ fn check_config(command: Command, stdin: &Value, versions: &[&str]) -> Result<St
     }
     Ok(version.to_owned())
 }
-
-impl Run<'_> {
-    /// The configuration as a plugin's own type.
-    fn config<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
-        T::deserialize(self.stdin).map_err(|error| error.to_string())
-    }
-
-    /// The result of the plugins before, if there were any.
-    fn previous(&self) -> Result<Option<CniResult>, CniError> {
-        let previous = self.stdin.get("prevResult").map(CniResult::from_json).transpose();
-        previous.map_err(|error| format!("could not parse prevResult: {error}").into())
-    }
-
-    /// A variable in `CNI_ARGS`, whatever the case of its name (`LoadArgs`). Unknown ones must be allowed.
-    fn argument(&self, name: &str) -> Result<Option<&str>, CniError> {
-        let (mut found, mut unknown, mut ignore) = (None, Vec::new(), false);
-        for pair in self.environment.args.split(';').filter(|pair| !pair.is_empty()) {
-            match pair.split_once('=') {
-                None => return Err(format!("ARGS: invalid pair {pair:?}").into()),
-                Some((key, value)) if key.eq_ignore_ascii_case(name) => found = Some(value),
-                Some(("IgnoreUnknown", value)) => ignore = matches!(value, "1" | "true"),
-                Some(_) => unknown.push(format!("{pair:?}")),
-            }
-        }
-        if !ignore && !unknown.is_empty() {
-            return Err(format!("ARGS: unknown args [{}]", unknown.join(" ")).into());
-        }
-        Ok(found)
-    }
-}
-
-pub mod testing;
-#[cfg(test)]
-mod tests;

@@ -8,14 +8,13 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Deserialize;
 
-use crate::node::netfilter::{
-    Cidr, Conntrack, Invertible, Match, Protocol, Rule, Ruleset, RulesetError, Table, Target,
-};
+use crate::netfilter::{Cidr, Conntrack, Invertible, Match, Protocol, Rule, Ruleset, RulesetError, Table, Target};
 
-use super::super::exec::CniError;
-use super::super::ipnet::IpNet;
-use super::super::result::CniResult;
-use super::{Machine, Plugin, Run, bridge};
+use super::frame::{Machine, Plugin, Run};
+use crate::cni::exec::CniError;
+use crate::cni::hash::chain_name;
+use crate::cni::ipnet::IpNet;
+use crate::cni::result::CniResult;
 
 /// The row of this plugin.
 pub(super) const PLUGIN: Plugin = Plugin { name: "portmap", since: "0.1.0", add, del, check, status: None };
@@ -134,7 +133,7 @@ fn set_up(
     for hook in ["PREROUTING", "OUTPUT"] {
         rules.append(Table::Nat, hook, Rule::jump(DNAT).to_local())?;
     }
-    let chain = bridge::chain(&config.name, id, "DN-");
+    let chain = chain_name(&config.name, id, "DN-");
     rules.set_chain(Table::Nat, &chain, dnat_rules(config, own, forwards))?;
     for rule in entry_rules(&config.name, id, forwards) {
         rules.append(Table::Nat, DNAT, rule)?;
@@ -162,7 +161,7 @@ fn entry_rules(network: &str, id: &str, forwards: &[Forward]) -> Vec<Rule> {
         let entry = ports.entry(forward.protocol.as_str()).or_insert((forward.protocol, Vec::new()));
         entry.1.push(forward.host_port);
     }
-    let chain = bridge::chain(network, id, "DN-");
+    let chain = chain_name(network, id, "DN-");
     let comment = format!("dnat name: {network:?} id: {id:?}");
     let rule = |protocol: Protocol, ports: &[u16]| {
         let several = Match::DestinationPorts(Invertible::is(ports.to_vec()));
@@ -207,7 +206,7 @@ fn del(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     for rule in entry_rules(&config.name, id, &forwards) {
         gone |= rules.delete_rule(Table::Nat, DNAT, &rule);
     }
-    let chain = bridge::chain(&config.name, id, "DN-");
+    let chain = chain_name(&config.name, id, "DN-");
     rules.delete_chain(Table::Nat, &chain).map_err(|error| format!("could not teardown ipv4 dnat: {error}"))?;
     if gone {
         machine.did(format_args!("iptables: the container's forwarded ports are removed"));
@@ -221,7 +220,7 @@ fn check(machine: &mut Machine, run: &Run) -> Result<(), CniError> {
     let Some(own) = previous.address_of(&run.environment.ifname).filter(|_| !forwards.is_empty()) else {
         return Ok(());
     };
-    let chain = bridge::chain(&config.name, &run.environment.container_id, "DN-");
+    let chain = chain_name(&config.name, &run.environment.container_id, "DN-");
     let rules = &machine.network.root.netfilter.rules;
     let there = rules.chain(Table::Nat, &chain).map(|chain| &chain.rules);
     match dnat_rules(&config, own, &forwards).iter().find(|rule| there.is_none_or(|there| !there.contains(rule))) {

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::cni::config::PLUGINS;
+use crate::cni::exec::{CniError, Command, Environment};
+use crate::cni::netns::{Namespace, NodeNetwork};
+use crate::disk::Disk;
 use crate::engine::Hub;
-use crate::node::cni::exec::{CniError, Command, Environment};
-use crate::node::cni::netns::{Namespace, NodeNetwork};
-use crate::node::disk::Disk;
-use crate::node::host::{Host, PLUGINS};
+use crate::install;
 
 use super::{Machine, main};
 
@@ -24,7 +25,7 @@ pub struct Bench {
 impl Default for Bench {
     fn default() -> Bench {
         let network = NodeNetwork::new("172.18.0.10/16".parse().unwrap());
-        Bench { disk: Host::installed(&Hub::new(0), "node-1", "10.244.0.0/24"), network, steps: Vec::new(), drawn: 0 }
+        Bench { disk: install::disk(&Hub::new(0), "node-1", "10.244.0.0/24"), network, steps: Vec::new(), drawn: 0 }
     }
 }
 

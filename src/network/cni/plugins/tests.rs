@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::testing::{Bench, environment, network};
-use crate::node::cni::exec::Command;
-use crate::node::netfilter::{Packet, Payload, Protocol, Table, Tuple};
+use crate::cni::exec::Command;
+use crate::netfilter::{Packet, Payload, Protocol, Table, Tuple};
 use crate::object::time::Instant;
 
 fn ipam() -> Value {
@@ -224,7 +224,7 @@ fn rules_are_those_of_the_real_plugins() {
     // The digits are those of sha512("net" + "a").
     let rules = &bench.network.root.netfilter.rules;
     let saved = rules.save_table(Table::Nat) + &rules.save_table(Table::Filter);
-    let hash = crate::node::cni::hash::sha512_hex("neta");
+    let hash = crate::cni::hash::sha512_hex("neta");
     let (masquerade, dnat) = (format!("CNI-{}", &hash[..24]), format!("CNI-DN-{}", &hash[..21]));
     for line in [
         "-A POSTROUTING -m comment --comment \"CNI portfwd requiring masquerade\" -j CNI-HOSTPORT-MASQ".into(),

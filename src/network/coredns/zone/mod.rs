@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 
-use crate::node::network::dns::{Answer, Code, Question, Record, RecordType};
-use crate::node::network::fabric::EXAMPLE;
+use crate::kernel::dns::{Answer, Code, Question, Record, RecordType};
+use crate::kernel::fabric::EXAMPLE;
 
 /// The zone.
 pub const ZONE: &str = "cluster.local";

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::route::{first_address, is_local};
 use super::{Death, Kernel};
-use crate::node::cni::netns::{Links, Namespace};
-use crate::node::netfilter::{
+use crate::cni::netns::{Links, Namespace};
+use crate::netfilter::{
     self, Hook, Packet, Passed, Payload, Protocol, RejectWith, Surroundings, Table, Tuple, Unreachable, Verdict,
 };
 

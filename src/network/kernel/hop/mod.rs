@@ -16,9 +16,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use crate::cni::netns::{Link, LinkKind, NodeNetwork};
 use crate::engine::ActorId;
-use crate::node::cni::netns::{Link, LinkKind, NodeNetwork};
-use crate::node::netfilter::{Hook, Packet, Payload, Protocol, Tuple, Unreachable};
+use crate::netfilter::{Hook, Packet, Payload, Protocol, Tuple, Unreachable};
 use crate::object::random::Random;
 use crate::object::time::Instant;
 

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::Kernel;
-use crate::node::cni::netns::{Link, Links};
-use crate::node::netfilter::Packet;
-use crate::node::network::fabric::{Mode, VXLAN_DEVICE, Way};
+use crate::cni::netns::{Link, Links};
+use crate::kernel::fabric::{Mode, VXLAN_DEVICE, Way};
+use crate::netfilter::Packet;
 
 /// A route that was found.
 pub(super) struct Found {

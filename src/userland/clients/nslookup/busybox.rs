@@ -11,11 +11,11 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::super::super::dns::{Answer, Code, Question, RecordType};
-use super::super::super::kernel::Inner;
-use super::super::Terminal;
 use super::super::resolve::{self, Heard, ResolverOptions};
+use super::super::terminal::Terminal;
 use super::reverse;
+use crate::network::kernel::System;
+use crate::network::kernel::dns::{Answer, Code, Question, RecordType};
 
 /// All questions are given up after five seconds; halfway they are asked once more.
 const OPTIONS: ResolverOptions = ResolverOptions { timeout: Duration::from_millis(2_500), attempts: 2 };
@@ -29,7 +29,7 @@ optionally using a specified DNS server\n";
 const NOBODY: &str = ";; connection timed out; no servers could be reached\n\n";
 
 /// The one since 1.29.
-pub(in super::super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
+pub(in super::super) async fn run(kernel: &Rc<System>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
     let (options, rest) = words.split_at(words.iter().take_while(|word| word.starts_with('-')).count());
     let (&[name] | &[name, _]) = rest else {
         terminal.complain(USAGE);
@@ -90,14 +90,14 @@ fn questions(name: &str, kinds: Vec<RecordType>, searches: &[String]) -> Vec<Que
 
 /// Puts all questions to a server. None: it does not answer.
 async fn put(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     server: Ipv4Addr,
     questions: &[Question],
     debug: bool,
     terminal: &mut Terminal,
 ) -> Option<u8> {
-    let (mut exit, mut unanswered, begin) = (0, String::new(), kernel.hub.now());
+    let (mut exit, mut unanswered, begin) = (0, String::new(), kernel.now());
     for (n, question) in questions.iter().enumerate() {
         let answer = match resolve::ask_patiently(kernel, namespace, server, question, OPTIONS).await {
             Heard::Answer(answer) => answer,
@@ -115,7 +115,7 @@ async fn put(
             terminal.print(&format!("Server:\t\t{server}\nAddress:\t{server}:53\n\n"));
         }
         if debug {
-            let took = (kernel.hub.now() - begin).as_millis();
+            let took = (kernel.now() - begin).as_millis();
             terminal.print(&format!("Query #{n} completed in {took}ms:\n"));
         }
         match answer.code {
@@ -151,7 +151,7 @@ fn shown(answer: &Answer, debug: bool) -> String {
 
 /// The one up to 1.28.
 pub(in super::super) async fn run_old(
-    kernel: &Rc<Inner>,
+    kernel: &Rc<System>,
     namespace: &str,
     words: &[&str],
     terminal: &mut Terminal,
@@ -186,7 +186,7 @@ pub(in super::super) async fn run_old(
 }
 
 /// An address, and its name if the server knows one.
-async fn with_name(kernel: &Rc<Inner>, namespace: &str, server: Ipv4Addr, address: Ipv4Addr) -> String {
+async fn with_name(kernel: &Rc<System>, namespace: &str, server: Ipv4Addr, address: Ipv4Addr) -> String {
     let text = address.to_string();
     let question = Question { name: reverse(&text).unwrap_or_default(), kind: RecordType::Ptr };
     match resolve::ask(kernel, namespace, server, &question).await {
@@ -196,7 +196,7 @@ async fn with_name(kernel: &Rc<Inner>, namespace: &str, server: Ipv4Addr, addres
 }
 
 /// The address of the server that somebody names.
-async fn address_of(kernel: &Rc<Inner>, namespace: &str, server: &str, terminal: &mut Terminal) -> Option<Ipv4Addr> {
+async fn address_of(kernel: &Rc<System>, namespace: &str, server: &str, terminal: &mut Terminal) -> Option<Ipv4Addr> {
     let found = resolve::addresses(kernel, namespace, server).await.and_then(|all| all.first().copied());
     if found.is_none() {
         terminal.complain(&format!("nslookup: bad address '{server}'\n"));

@@ -5,10 +5,10 @@
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use super::super::dns::{Answer, Code, Question, RecordType};
-use super::super::kernel::Inner;
-use super::Terminal;
 use super::resolve::{Heard, ask};
+use super::terminal::Terminal;
+use crate::network::kernel::System;
+use crate::network::kernel::dns::{Answer, Code, Question, RecordType};
 
 pub(super) mod busybox;
 
@@ -20,7 +20,7 @@ struct Arguments<'a> {
     server: Option<Ipv4Addr>,
 }
 
-pub(super) async fn run(kernel: &Rc<Inner>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
+pub(super) async fn run(kernel: &Rc<System>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
     let arguments = match arguments(words) {
         Ok(arguments) => arguments,
         Err(message) => {

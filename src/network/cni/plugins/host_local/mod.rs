@@ -15,11 +15,11 @@ use std::net::IpAddr;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::config::parse_version;
-use super::super::exec::CniError;
-use super::super::ipnet::IpNet;
-use super::super::result::{CniResult, IpConfig, Route};
-use super::{Machine, Plugin, Run};
+use super::frame::{Machine, Plugin, Run};
+use crate::cni::config::parse_version;
+use crate::cni::exec::CniError;
+use crate::cni::ipnet::IpNet;
+use crate::cni::result::{CniResult, IpConfig, Route};
 
 pub mod ranges;
 pub mod store;

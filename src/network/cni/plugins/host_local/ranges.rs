@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use super::super::super::ipnet::{IpNet, before, next};
+use crate::cni::ipnet::{IpNet, before, next};
 
 /// Addresses of one subnet. What is None is filled in by [`RangeSet::complete`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use crate::node::disk::Disk;
+use crate::disk::Disk;
 
-use super::super::super::ipnet::IpNet;
 use super::ranges::RangeSet;
+use crate::cni::ipnet::IpNet;
 
 /// Where networks have their directories, unless the configuration says `dataDir`.
 const DATA_DIR: &str = "/var/lib/cni/networks";

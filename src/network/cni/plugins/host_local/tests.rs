@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
-use crate::node::cni::exec::Command;
-use crate::node::cni::plugins::testing::{Bench, network};
+use crate::cni::exec::Command;
+use crate::cni::plugins::testing::{Bench, network};
 
 /// Addresses given to so many containers, one after another.
 fn given(bench: &mut Bench, from: usize, count: usize, ipam: &Value) -> Vec<String> {

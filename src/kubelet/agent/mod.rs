@@ -10,7 +10,6 @@
 //! Simplified: the status is not computed while nothing on the node has changed; the timer then waits for the report
 //! that is due. The runtime is not asked every five seconds, but at the next tick when it may have news.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,105 +19,24 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
 
-use super::node_status::{self, Health};
-use super::params::{
-    LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, LEASE_TRIES, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD,
-    PRESSURE_TRANSITION_PERIOD, REGISTER_PAUSE, REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
-};
-use super::preemption::Killing;
-use super::shutdown::Waiting;
-use super::{LEASE, NODE_STATUS, RUNTIME_UP, Shared};
 use crate::apiserver::request::{Patch, StatusPatch};
 use crate::client::recorder::EventType;
-use crate::node::host::Shortage;
-use crate::object::node::{is_cordoned, pod_cidrs};
+use crate::network::host::Shortage;
+use crate::node_status;
+use crate::object::node::is_cordoned;
 use crate::object::time::Instant;
 use crate::object::{Key, Status};
+use crate::params::{
+    LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, LEASE_TRIES, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
+    REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
+};
+use crate::shared::Shared;
+use crate::timers::Timer;
 
 /// The namespace of all node leases.
 const LEASES: &str = "kube-node-lease";
 
-/// What the kubelet remembers about its node.
-#[derive(Clone, Debug, Default)]
-pub struct Agent {
-    /// The pod informer has been started.
-    pub following_pods: bool,
-    /// What files ask for has been read.
-    pub manifests_read: bool,
-    /// Containers of pods that are gone have been looked for.
-    pub orphans_looked_for: bool,
-    /// The volumes in use, as the node's status said last.
-    pub in_use: BTreeSet<String>,
-    /// The runtime's version.
-    runtime_version: String,
-    /// How well the machine is: of its network, what the runtime last said (`runtimeState`).
-    pub health: Health,
-    /// When it was last short of what it is or was short of (`nodeConditionsLastObservedAt`).
-    pressed: BTreeMap<Shortage, Instant>,
-    /// When the first of these conditions is over, as far as a timer is armed for that.
-    relief: Option<Instant>,
-    /// The eviction manager's next look is due some time.
-    pub looks_at_evictions: bool,
-    /// The machine goes down, and waits for pods to end.
-    pub shutdown: Option<Waiting>,
-    /// A pod is to end that makes room for another.
-    pub killing: Option<Killing>,
-    /// It was told that no more Pods may come.
-    cordoned: bool,
-    /// The node's ranges of addresses, as the status that was computed last found them (`runtimeState.podCIDR`).
-    pod_cidrs: Vec<String>,
-    /// By how many nanoseconds the machine's clock is fast; slow if negative.
-    skew: i64,
-    /// A timer for the next question to the runtime is armed.
-    asking: bool,
-    /// The lease as last written.
-    lease: Option<Arc<Lease>>,
-    /// When the node's status was last written.
-    reported: Instant,
-    /// When the next status is computed; timers for other times are void.
-    next_status: Instant,
-}
-
-impl Agent {
-    /// Whether the node has been given addresses that this kubelet has not heard of.
-    fn has_new_range(&self, node: &Node) -> bool {
-        let cidrs = pod_cidrs(node);
-        !cidrs.is_empty() && self.pod_cidrs != cidrs
-    }
-
-    /// Remembers the node's addresses, and says whether they are others. Then the status is written, though it says nothing
-    /// of them. Mirrors `updatePodCIDR`.
-    fn take_range(&mut self, node: &Node) -> bool {
-        let is_new = self.has_new_range(node);
-        if is_new {
-            self.pod_cidrs = pod_cidrs(node).to_vec();
-        }
-        is_new
-    }
-
-    /// The machine is short of something, or is not. A condition outlasts its cause (`nodeConditionsObservedSince`). Says
-    /// whether it has turned.
-    pub fn press(&mut self, what: Shortage, is_short: bool, now: Instant) -> bool {
-        if is_short {
-            self.pressed.insert(what, now);
-        }
-        let lasts = self.pressed.get(&what).is_some_and(|at| now < *at + PRESSURE_TRANSITION_PERIOD);
-        if !lasts {
-            self.pressed.remove(&what);
-        }
-        self.health.turn(what, lasts)
-    }
-
-    /// When the first condition that has no cause any more is over, unless a timer is armed for that already.
-    pub fn next_relief(&mut self, is_short: impl Fn(Shortage) -> bool, now: Instant) -> Option<Instant> {
-        self.relief = self.relief.filter(|at| *at > now);
-        let lasting = self.pressed.iter().filter(|(what, _)| !is_short(**what));
-        let first = lasting.map(|(_, at)| *at + PRESSURE_TRANSITION_PERIOD).min();
-        let new = first.filter(|_| self.relief.is_none());
-        self.relief = self.relief.or(new);
-        new
-    }
-}
+pub mod memory;
 
 impl Shared {
     /// Makes the Node, or takes over the one that is there; then lease and status begin.
@@ -153,7 +71,7 @@ impl Shared {
         self.report_status().await;
         // The first lease is part of joining; from then on renewals go on in the background.
         let _ = self.write_lease().await;
-        self.hub.wake_background(self.actor, LEASE, "", LEASE_RENEW_PERIOD);
+        self.wake_background(Timer::Lease, LEASE_RENEW_PERIOD);
         // The report right after the start; from then on the status is written when it changes.
         self.arm_node_status(NODE_STATUS_PERIOD);
         self.register_driver().await;
@@ -198,7 +116,7 @@ impl Shared {
         }
         let (now, period) = (self.hub.now(), RUNTIME_PERIOD.as_nanos() as u64);
         let since = (now - self.started.get()).as_nanos() as u64;
-        self.hub.wake(self.actor, RUNTIME_UP, "", Duration::from_nanos(period - since % period));
+        self.wake(Timer::RuntimeUp, Duration::from_nanos(period - since % period));
     }
 
     /// The tick at which the runtime is asked.
@@ -239,7 +157,7 @@ impl Shared {
     fn arm_node_status(&self, wait: Duration) {
         let at = self.hub.now() + wait;
         self.state.borrow_mut().agent.next_status = at;
-        self.hub.wake_background(self.actor, NODE_STATUS, at.0.to_string(), wait);
+        self.wake_background(Timer::NodeStatus { at }, wait);
     }
 
     /// The status is computed and, if need be, written.
@@ -306,7 +224,7 @@ impl Shared {
 
     /// Renews the lease, and sees to it that it is renewed again.
     pub(super) fn renew_lease(self: &Rc<Self>) {
-        self.hub.wake_background(self.actor, LEASE, "", LEASE_RENEW_PERIOD);
+        self.wake_background(Timer::Lease, LEASE_RENEW_PERIOD);
         let me = self.clone();
         let label = format!("kubelet {} lease", self.config.name);
         self.hub.spawn_background(self.actor, label, async move {
