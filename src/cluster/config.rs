@@ -13,7 +13,7 @@ use crate::client::Registration;
 use crate::controllers;
 use crate::engine::{Actor, ActorId, Hub};
 use crate::kubelet::{self, actions::Compute, restart::Restarts};
-use crate::network::cni::plugins::host_local::Ipam;
+use crate::network::cni::plugins::Ipam;
 use crate::network::kernel::Mode;
 use crate::network::proxy::chooser::Chooser;
 use crate::object::well_known::{REGION, ZONE};

@@ -6,12 +6,12 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::restart::{restarts_after, should_start};
-use super::restart_all::Reset;
-use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use crate::object::Pod;
 use crate::object::pod::is_sidecar;
 use crate::object::text::Text;
+use crate::restart::{restarts_after, should_start};
+use crate::restart_all::Reset;
+use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 
 /// The work of one sync, in the order in which it is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -255,9 +255,9 @@ fn wanted(spec: &PodSpec, runtime: &RuntimePod) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::runtime_pod::RuntimeContainer;
-    use super::super::testing::{container, exited, pod, running, sandboxed};
     use super::*;
+    use crate::runtime_pod::RuntimeContainer;
+    use crate::testing::{container, exited, pod, running, sandboxed};
 
     fn actions(pod: &Pod, runtime: &RuntimePod) -> Actions {
         compute(pod, runtime, &Failed { probe: &|_| None, started: &|_, _| true })
@@ -367,7 +367,7 @@ mod tests {
         pod.spec.as_mut().unwrap().containers[0].image = Some("nginx:1.28".into());
         let changed = one("Container web definition changed, will be restarted");
         assert_eq!(kills(&pod, both(), None), (changed, vec![0], vec![]), "whatever the policy");
-        let mut pod = super::super::testing::pod(&["other"]);
+        let mut pod = crate::testing::pod(&["other"]);
         let sidecar = Container { restart_policy: Some("Always".into()), ..container("proxy") };
         pod.spec.as_mut().unwrap().init_containers = Some(vec![sidecar]);
         let init = one("Init container proxy failed startup probe");

@@ -10,14 +10,14 @@
 
 use std::rc::Rc;
 
-use super::shared::Shared;
-use super::status::deadline::{MESSAGE, REASON, deadline};
-use super::timers::Timer;
-use super::worker::Stage;
 use crate::client::recorder::EventType;
 use crate::object::Pod;
 use crate::object::pod::status::PodStatus;
 use crate::object::time::Instant;
+use crate::shared::Shared;
+use crate::status::deadline::{MESSAGE, REASON, deadline};
+use crate::timers::Timer;
+use crate::worker::Stage;
 
 impl Shared {
     /// Sees to it that the pod is synced at the first tick after its time is over. A real kubelet asks this of every pod at

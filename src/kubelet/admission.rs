@@ -7,11 +7,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 
-use super::eviction::threshold;
-use super::node_status::Health;
-use super::pod_types::is_critical;
-use super::preemption::victims;
-use super::rejection::{Rejection, Shortfall};
+use crate::eviction::threshold;
+use crate::node_status::Health;
 use crate::object::host_port::HostPort;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
@@ -19,6 +16,9 @@ use crate::object::resources::{ResourceList, add, is_extended, pod_requests};
 use crate::object::selector::nodes::Required;
 use crate::object::taint::tolerates;
 use crate::object::{Pod, well_known};
+use crate::pod_types::is_critical;
+use crate::preemption::victims;
+use crate::rejection::{Rejection, Shortfall};
 
 /// The resources that are looked at before all others, in this order.
 const FIRST_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
@@ -165,11 +165,11 @@ fn tolerates_no_execute(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node_status::{Health, NodeConfig, initial};
-    use super::super::testing::pod;
     use super::*;
     use crate::network::host::Shortage;
+    use crate::node_status::{Health, NodeConfig, initial};
     use crate::object::time::Instant;
+    use crate::testing::pod;
     use k8s_openapi::api::core::v1::ResourceRequirements;
     use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::params::{BACK_OFF_INITIAL, BACK_OFF_MAX};
 use crate::object::time::Instant;
+use crate::params::{BACK_OFF_INITIAL, BACK_OFF_MAX};
 
 /// Delays by key.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,11 +9,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::object::text::Text;
-
-use super::params::GARBAGE_PERIOD;
-use super::runtime_pod::{RunState, RuntimePod};
-use super::shared::Shared;
-use super::timers::Timer;
+use crate::params::GARBAGE_PERIOD;
+use crate::runtime_pod::{RunState, RuntimePod};
+use crate::shared::Shared;
+use crate::timers::Timer;
 
 impl Shared {
     /// Removes what the runtime still keeps of a pod that is gone. A real kubelet does so within a minute

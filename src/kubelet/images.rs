@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::status::inputs::WaitingReason;
 use crate::object::time::go_duration;
+use crate::status::inputs::WaitingReason;
 
 /// What to do about an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +129,8 @@ fn millis(d: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::container;
     use super::*;
+    use crate::testing::container;
 
     #[test]
     fn the_policy_and_what_is_there_decide() {

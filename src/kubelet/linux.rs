@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::pod_types::is_critical;
 use crate::cri::LinuxContainerResources;
 use crate::object::Pod;
 use crate::object::pod::{is_sidecar, qos_class};
 use crate::object::quantity::Amount;
 use crate::object::resources::{pod_level, requests_of_containers};
+use crate::pod_types::is_critical;
 
 /// The least CPU quota that the kernel takes, in microseconds.
 const CPU_QUOTA_MIN: i64 = 1000;

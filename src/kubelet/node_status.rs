@@ -14,12 +14,12 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::dns::ClusterDns;
-use super::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
+use crate::dns::ClusterDns;
 use crate::network::host::Shortage;
 use crate::object::resources::is_extended;
 use crate::object::time::Instant;
 use crate::object::well_known::{ARCH, HOSTNAME, OS};
+use crate::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
 
 /// What a node is made of: the machine and the kubelet's flags.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,18 +11,18 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
 
-use super::eviction::threshold;
-use super::rejection::Rejection;
-use super::shared::{Shared, State};
-use super::status::manager::may_delete;
-use super::status::{conditions, phase};
-use super::worker::{Stage, Worker};
-use super::{admission, resize, shutdown, sysctl};
 use crate::client::informer::Change;
 use crate::client::recorder::EventType;
+use crate::eviction::threshold;
 use crate::object::pod::has_ended;
 use crate::object::pod::status::PodStatus;
 use crate::object::{Accessor, Key, Pod, Resource};
+use crate::rejection::Rejection;
+use crate::shared::{Shared, State};
+use crate::status::manager::may_delete;
+use crate::status::{conditions, phase};
+use crate::worker::{Stage, Worker};
+use crate::{admission, resize, shutdown, sysctl};
 
 impl Shared {
     /// Handles what one watch event, or the first list, has brought: removals first, new pods by age.

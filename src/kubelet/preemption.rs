@@ -20,19 +20,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::agent::memory::Killing;
-use super::ending::Ending;
-use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, KILL_TIMEOUT_MIN};
-use super::pod_types::is_critical;
-use super::rejection::{Rejection, Shortfall};
-use super::shared::Shared;
-use super::timers::Timer;
-use super::worker::Stage;
+use crate::agent::memory::Killing;
 use crate::client::recorder::EventType;
+use crate::ending::Ending;
 use crate::object::pod::qos_class;
 use crate::object::quantity::Amount;
 use crate::object::resources::pod_requests;
 use crate::object::{Key, Pod};
+use crate::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, KILL_TIMEOUT_MIN};
+use crate::pod_types::is_critical;
+use crate::rejection::{Rejection, Shortfall};
+use crate::shared::Shared;
+use crate::timers::Timer;
+use crate::worker::Stage;
 
 /// The reason of status and Event.
 const REASON: &str = "Preempting";

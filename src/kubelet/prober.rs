@@ -1,7 +1,7 @@
 //! The prober: timers, calls and consequences of probes.
 //!
 //! Mirrors `pkg/kubelet/prober`. Each probe of each container has a timer of its own; what a result means is decided in
-//! [`super::probes`]. A readiness result goes into the status at once, ahead of the next sync; a container that fails
+//! [`crate::probes`]. A readiness result goes into the status at once, ahead of the next sync; a container that fails
 //! its liveness or startup probe is restarted by the next sync.
 
 use std::rc::Rc;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Probe as Spec;
 
-use super::params::PROBE_TRIES;
-use super::probes::{Kind, Probe, Published, Step};
-use super::restart::{exit_code, restarts_after};
-use super::restart_all;
-use super::shared::{Shared, State};
-use super::start::field_path;
-use super::timers::Timer;
-use super::worker::ProbeSlot;
 use crate::client::recorder::EventType;
 use crate::object::Pod;
 use crate::object::pod::status::ContainerStatus;
 use crate::object::pod::{container, could_restart_all, is_final};
+use crate::params::PROBE_TRIES;
+use crate::probes::{Kind, Probe, Published, Step};
+use crate::restart::{exit_code, restarts_after};
+use crate::restart_all;
+use crate::shared::{Shared, State};
+use crate::start::field_path;
+use crate::timers::Timer;
+use crate::worker::ProbeSlot;
 
 impl Shared {
     /// `AddPod`: a worker for each probe that has none yet. Its first run finds no container; then its period begins.

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Probe as Spec};
 
-use super::params::RESTART_GRACE;
-use super::status::containers::runtime_id;
 use crate::object::pod::status::ContainerStatus;
 use crate::object::time::Instant;
+use crate::params::RESTART_GRACE;
+use crate::status::containers::runtime_id;
 
 /// Which of a container's three probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,9 +221,9 @@ pub fn is_adopted(status: &ContainerStatus, kubelet_began: Instant) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::status::containers::RUNTIME_SCHEME;
     use super::*;
     use crate::object::pod::status::{ContainerState, ContainerStateRunning};
+    use crate::status::containers::RUNTIME_SCHEME;
 
     fn spec(success: i32, failure: i32) -> Spec {
         Spec { success_threshold: Some(success), failure_threshold: Some(failure), ..Spec::default() }

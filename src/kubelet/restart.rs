@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::runtime_pod::{RunState, RuntimePod};
 use crate::object::Pod;
 use crate::object::pod::is_restarted;
 use crate::object::pod::status::ContainerStatus;
 use crate::object::text::Text;
+use crate::runtime_pod::{RunState, RuntimePod};
 
 /// A run of a container that has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Run {
 }
 
 /// Says how long after the end of its last run a container of a Pod is started again, with all its runs, in place of
-/// [`super::backoff`]; None: it is not.
+/// [`crate::backoff`]; None: it is not.
 pub type Restarts = dyn Fn(&Pod, &Container, &[Run]) -> Option<Duration>;
 
 /// Whether the next sync should start this container (again).
@@ -55,8 +55,8 @@ pub fn exit_code(status: &ContainerStatus) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{container, exited, pod, running};
     use super::*;
+    use crate::testing::{container, exited, pod, running};
 
     #[test]
     fn the_policy_decides() {

@@ -10,11 +10,11 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use super::restart::exit_code;
-use super::runtime_pod::{RunState, RuntimePod};
 use crate::object::pod::status::{ContainerStatus, PodStatus};
 use crate::object::pod::{containers, restarts_all};
 use crate::object::text::Text;
+use crate::restart::exit_code;
+use crate::runtime_pod::{RunState, RuntimePod};
 
 /// The condition: all containers are being started anew.
 pub const ALL_RESTARTING: &str = "AllContainersRestarting";
@@ -85,8 +85,8 @@ pub fn resets(spec: &PodSpec, runtime: &RuntimePod) -> Vec<Reset> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{exited, pod, running, sandboxed};
     use super::*;
+    use crate::testing::{exited, pod, running, sandboxed};
 
     /// A spec whose container `trigger` has the rule, for code 42.
     fn spec() -> PodSpec {

@@ -4,8 +4,8 @@
 
 use k8s_openapi::api::core::v1::{ContainerPort, HostAlias};
 
-use super::dns::{ClusterDns, resolver};
 use crate::cri::{PodSandboxConfig, PortMapping};
+use crate::dns::{ClusterDns, resolver};
 use crate::object::{Accessor, Pod};
 
 /// `generatePodSandboxConfig`.
@@ -96,8 +96,8 @@ fn hostname(pod: &Pod, node: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::pod;
     use super::*;
+    use crate::testing::pod;
 
     #[test]
     fn a_pod_calls_itself_by_its_name() {

@@ -8,10 +8,10 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::pod_types::pod_text;
-use super::shared::Shared;
 use crate::cri::{CriRequest, CriResponse, LinuxContainerSecurityContext};
 use crate::object::Pod;
+use crate::pod_types::pod_text;
+use crate::shared::Shared;
 
 /// The user that an image names. Neither a number nor a name: root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

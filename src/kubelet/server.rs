@@ -11,11 +11,11 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::shared::Shared;
 use crate::cri::{self, ContainerState, CriRequest, CriResponse, Interrupt, StreamEnded};
 use crate::engine::{ActorId, CallId, Message, RpcError, RpcResult};
 use crate::object::text::Text;
 use crate::object::{self, Key};
+use crate::shared::Shared;
 
 /// `POST /exec/NAMESPACE/POD/CONTAINER`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,16 +22,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::agent::memory::Waiting;
-use super::ending::Ending;
-use super::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, POWER_OFF_DELAY};
-use super::pod_types::is_critical;
-use super::rejection::Rejection;
-use super::shared::Shared;
-use super::timers::Timer;
-use super::worker::{Stage, Worker};
+use crate::agent::memory::Waiting;
+use crate::ending::Ending;
 use crate::engine::Message;
 use crate::object::Pod;
+use crate::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, POWER_OFF_DELAY};
+use crate::pod_types::is_critical;
+use crate::rejection::Rejection;
+use crate::shared::Shared;
+use crate::timers::Timer;
+use crate::worker::{Stage, Worker};
 
 /// How many seconds a machine waits for its kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ mod tests {
         for (own, at_most, seconds) in
             [(None, 20, 20), (None, 60, 30), (Some(5), 20, 5), (Some(90), 20, 20), (None, 0, 1)]
         {
-            let mut pod = super::super::testing::pod(&["web"]);
+            let mut pod = crate::testing::pod(&["web"]);
             pod.spec.as_mut().unwrap().termination_grace_period_seconds = own;
             assert_eq!(grace(&pod, at_most), seconds, "{own:?} of {at_most}");
         }

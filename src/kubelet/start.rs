@@ -10,19 +10,19 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value, json};
 
-use super::expansion;
-use super::images::{self, Plan};
-use super::pod_types::pod_text;
-use super::restart::{Run, exit_code};
-use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
-use super::security::verify_not_root;
-use super::shared::Shared;
-use super::status::inputs::WaitingReason;
 use crate::client::recorder::EventType;
 use crate::engine::{CallId, Message};
+use crate::expansion;
+use crate::images::{self, Plan};
 use crate::object::time::Instant;
 use crate::object::time::go_duration;
 use crate::object::{Accessor, Pod, ephemeral};
+use crate::pod_types::pod_text;
+use crate::restart::{Run, exit_code};
+use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+use crate::security::verify_not_root;
+use crate::shared::Shared;
+use crate::status::inputs::WaitingReason;
 
 /// Why a container was not started.
 #[derive(Clone, Debug)]

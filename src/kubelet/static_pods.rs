@@ -19,12 +19,6 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use super::params::SYNC_PERIOD;
-use super::pod_types::SOURCE;
-use super::shared::Shared;
-use super::status::phase::PENDING;
-use super::timers::Timer;
-use super::worker::Stage;
 use crate::apiserver::defaults::set_defaults;
 use crate::apiserver::request::DeleteOptions;
 use crate::apiserver::validation::validate_create;
@@ -32,6 +26,12 @@ use crate::client::informer::Change;
 use crate::object::pod::status::PodStatus;
 use crate::object::pod::{MIRROR, qos_class};
 use crate::object::{Accessor, Key, Kind, Object, Pod, Resource, sha256};
+use crate::params::SYNC_PERIOD;
+use crate::pod_types::SOURCE;
+use crate::shared::Shared;
+use crate::status::phase::PENDING;
+use crate::timers::Timer;
+use crate::worker::Stage;
 
 /// The directory (`staticPodPath`).
 pub const MANIFESTS: &str = "/etc/kubernetes/manifests";

@@ -6,15 +6,15 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::params::STATUS_SYNC_PERIOD;
-use super::shared::{Shared, State};
-use super::status::manager::{Write, may_delete};
-use super::status::merge::{gone, merge, says_as_much};
-use super::timers::Timer;
-use super::worker::Stage;
 use crate::apiserver::request::{DeleteOptions, Patch, StatusPatch};
 use crate::object::pod::status::PodStatus;
 use crate::object::{Pod, Status};
+use crate::params::STATUS_SYNC_PERIOD;
+use crate::shared::{Shared, State};
+use crate::status::manager::{Write, may_delete};
+use crate::status::merge::{gone, merge, says_as_much};
+use crate::timers::Timer;
+use crate::worker::Stage;
 
 impl Shared {
     /// Sets a pod's status and wakes the loop if it says anything new.

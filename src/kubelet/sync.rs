@@ -1,7 +1,7 @@
 //! One sync of a pod that should run.
 //!
 //! Mirrors `SyncPod` of `pkg/kubelet/kubelet.go` and of `kuberuntime_manager.go`: status, volumes, probes, then
-//! whatever [`super::actions`] finds to do. Nothing is carried over from one sync to the next but what the runtime and
+//! whatever [`crate::actions`] finds to do. Nothing is carried over from one sync to the next but what the runtime and
 //! the API server hold, so a sync that fails in the middle is simply made again.
 //!
 //! A pod that is deleted in the middle of a sync is stopped after it: of what its containers wait for, only the wait for
@@ -13,24 +13,24 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::actions::{self, Actions, Failed, Kill};
-use super::params::TRANSIENT_BACK_OFF;
-use super::probes::{Kind, is_adopted};
-use super::restart_all::Reset;
-use super::runtime_pod::{RuntimePod, RuntimeSandbox};
-use super::shared::Shared;
-use super::start::NotStarted;
-use super::status::containers::runtime_id;
-use super::status::inputs::{Inputs, Probed};
-use super::status::sizes::Sizes;
-use super::status::{self, conditions, deadline};
-use super::worker::{End, Stage, Worker};
-use super::{resize, restart_all};
+use crate::actions::{self, Actions, Failed, Kill};
 use crate::client::recorder::EventType;
 use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use crate::object::pod::{container, could_restart_all, is_final, is_ready};
 use crate::object::time::Instant;
 use crate::object::{Accessor, Pod, ephemeral};
+use crate::params::TRANSIENT_BACK_OFF;
+use crate::probes::{Kind, is_adopted};
+use crate::restart_all::Reset;
+use crate::runtime_pod::{RuntimePod, RuntimeSandbox};
+use crate::shared::Shared;
+use crate::start::NotStarted;
+use crate::status::containers::runtime_id;
+use crate::status::inputs::{Inputs, Probed};
+use crate::status::sizes::Sizes;
+use crate::status::{self, conditions, deadline};
+use crate::worker::{End, Stage, Worker};
+use crate::{resize, restart_all};
 
 /// One thing of a sync that has failed: when it may be tried again, if the error says so.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use crate::object::Pod;
 use crate::object::pod::status::PodStatus;
 use crate::object::time::Instant;
+use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 
 pub fn container(name: &str) -> Container {
     Container { name: name.into(), image: Some("nginx:1.27".into()), ..Container::default() }

@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn the_grace_period_is_what_was_asked_for_or_the_pods_own_and_only_shrinks() {
         let pod = |own: Option<i64>, asked: Option<i64>| {
-            let mut pod = super::super::testing::pod(&["web"]);
+            let mut pod = crate::testing::pod(&["web"]);
             pod.spec.as_mut().unwrap().termination_grace_period_seconds = own;
             pod.metadata.deletion_grace_period_seconds = asked;
             pod.metadata.deletion_timestamp = asked.map(|_| Instant(0).time());

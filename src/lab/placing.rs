@@ -27,7 +27,7 @@ use crate::kubelet::restart::{self as kubelet, Restarts};
 use crate::kubelet::runtime_pod::{RunState, RuntimePod};
 use crate::network::cni::exec::Command;
 use crate::network::cni::plugins::Run;
-use crate::network::cni::plugins::host_local::Ipam;
+use crate::network::cni::plugins::Ipam;
 use crate::network::cni::plugins::host_local::ranges::Range;
 use crate::network::proxy::chooser::Chooser;
 use crate::network::proxy::portal::{Backend, Chosen, Location, Portal};

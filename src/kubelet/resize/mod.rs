@@ -21,20 +21,20 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use serde_json::{Value, json};
 
-use super::actions::{Actions, Kill, Resized};
-use super::params::RESIZE_RETRY_PERIOD;
-use super::rejection::Rejection;
-use super::runtime_pod::{RunState, RuntimePod};
-use super::shared::{Shared, State};
-use super::status::conditions::{RESIZE_IN_PROGRESS, RESIZE_PENDING};
-use super::timers::Timer;
-use super::worker::{Stage, Worker};
+use crate::actions::{Actions, Kill, Resized};
 use crate::client::recorder::EventType;
 use crate::object::pod::status::PodCondition;
 use crate::object::pod::{container, qos_class};
 use crate::object::resources::{amounts, pod_requests};
 use crate::object::time::Instant;
 use crate::object::{Key, Pod};
+use crate::params::RESIZE_RETRY_PERIOD;
+use crate::rejection::Rejection;
+use crate::runtime_pod::{RunState, RuntimePod};
+use crate::shared::{Shared, State};
+use crate::status::conditions::{RESIZE_IN_PROGRESS, RESIZE_PENDING};
+use crate::timers::Timer;
+use crate::worker::{Stage, Worker};
 
 pub mod pending;
 mod size;
@@ -399,8 +399,8 @@ fn summary(pod: &Pod, generation: i64, error: Option<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{pod, running, sandboxed};
     use super::*;
+    use crate::testing::{pod, running, sandboxed};
 
     fn sized(cpu: &str, memory: &str, restarts: &str) -> Arc<Pod> {
         let mut pod = pod(&["web"]);
@@ -410,7 +410,7 @@ mod tests {
         Arc::new(pod)
     }
 
-    fn worker(containers: Vec<super::super::runtime_pod::RuntimeContainer>) -> Worker {
+    fn worker(containers: Vec<crate::runtime_pod::RuntimeContainer>) -> Worker {
         Worker::new(sized("1", "1Gi", "memory"), Rc::new(sandboxed(containers)))
     }
 

@@ -1,6 +1,6 @@
 //! What the runtime's handlers and its tasks share.
 
-use super::network::Networks;
+use super::networks::Networks;
 use super::state::State;
 use crate::cri;
 use crate::engine::{ActorId, Hub, Memory, Note, RpcError};

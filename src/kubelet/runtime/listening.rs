@@ -2,12 +2,11 @@
 //!
 //! What it listens on is guessed from its image, its words and its ports, see [`sockets::ports`].
 
+use super::containerd::Containerd;
+use super::networks::netns;
 use crate::cri::PodSandboxConfig;
 use crate::network::kernel::sockets::{self, Listener, Owner};
 use crate::network::netfilter::Protocol;
-
-use super::containerd::Containerd;
-use super::network::netns;
 
 impl Containerd {
     /// A sandbox's namespace is this Pod's from now on.

@@ -4,7 +4,7 @@
 //! and a pause container that runs in it. A container is made in a sandbox from an image that was pulled before,
 //! and started as a separate call. When a process ends, nobody is told: the kubelet finds it when it looks.
 //!
-//! - [`network`]: the network's configuration, and attaching sandboxes to it.
+//! - [`networks`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
 //! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
@@ -28,14 +28,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::cri::{self, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
+use crate::cri::{ContainerState, RuntimeCondition};
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
 use crate::network::cni::config::{DIRECTORY, PLUGINS};
 use crate::network::host::Host;
 use crate::object::text::Text;
 use crate::object::{Key, Shared};
-
-use crate::cri::{self, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
-use crate::cri::{ContainerState, RuntimeCondition};
 
 mod container;
 mod containerd;
@@ -43,7 +42,7 @@ pub mod exec;
 mod files;
 mod image;
 mod listening;
-pub mod network;
+pub mod networks;
 mod port_forward;
 pub mod process;
 pub mod programs;
@@ -56,7 +55,7 @@ mod typing;
 mod who;
 
 use containerd::{Containerd, no_container};
-use network::Networks;
+use networks::Networks;
 use process::SIGKILLED;
 use state::{Container, State};
 use timers::Timer;
@@ -367,7 +366,7 @@ impl Containerd {
             sandbox.ready = false;
         }
         if self.state.borrow().attached.contains(id) {
-            let done = self.networks.detach(id, &network::netns(id), &sandbox.config).await;
+            let done = self.networks.detach(id, &networks::netns(id), &sandbox.config).await;
             done.map_err(|error| {
                 cri::error("Unknown", format!("failed to destroy network for sandbox {id:?}: {error}"))
             })?;

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 use super::containerd::Containerd;
-use super::network::netns;
+use super::networks::netns;
 use crate::cri::{self, CriResponse};
 use crate::engine::RpcError;
 use crate::network::kernel::messages::{Dial, Heard};

@@ -5,7 +5,7 @@
 use super::containerd::Containerd;
 use super::exec::ExecContext;
 use super::files::full_name;
-use super::network::netns;
+use super::networks::netns;
 use super::state::State;
 use super::timers::Timer;
 use super::who;

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::process::Plan;
+use super::typing::Typing;
 use crate::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
 use crate::engine::{CallId, Memory, TimerId};
 use crate::network::disk::{Contents, Tree};
 use crate::object::Shared;
 use crate::object::text::Text;
 use crate::object::time::Instant;
-
-use super::process::Plan;
-use super::typing::Typing;
 use crate::userland::shell::run::Shell;
 
 /// How one image behaves, where a scenario says so.

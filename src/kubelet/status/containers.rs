@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::inputs::{Inputs, WaitingReason};
+use super::sizes::Size;
 use crate::object::pod::is_sidecar;
 use crate::object::pod::status::{
     ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
@@ -16,9 +18,6 @@ use crate::object::pod::status::{
 use crate::object::text::Text;
 use crate::object::time::Instant;
 use crate::object::{Pod, ephemeral};
-
-use super::inputs::{Inputs, WaitingReason};
-use super::sizes::Size;
 use crate::restart::{exit_code, should_start};
 use crate::restart_all;
 use crate::runtime_pod::{RunState, RuntimeContainer};

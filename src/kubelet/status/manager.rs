@@ -1,7 +1,7 @@
 //! Which statuses wait to be written: the plain data of the status manager.
 //!
 //! Mirrors `pkg/kubelet/status/status_manager.go`. Whoever computes a status sets it here; a status equal to the
-//! last is dropped, a different one gets a higher version. One loop (in [`super::super::status_loop`]) writes what
+//! last is dropped, a different one gets a higher version. One loop (in [`crate::status_loop`]) writes what
 //! is new, pod after pod, so several changes in quick succession become one PATCH. A status that could not be
 //! written stays pending and is tried with the next batch.
 

@@ -332,7 +332,7 @@ fn a_pod_deleted_before_it_ran_ends_as_failed_with_137() {
     let mut pod = pod(&["web"]);
     pod.metadata.deletion_timestamp = Some(Instant(0).time());
     pod.metadata.generation = Some(2);
-    let reasons = BTreeMap::from([("web".to_owned(), super::super::images::pull_failed("not found"))]);
+    let reasons = BTreeMap::from([("web".to_owned(), crate::images::pull_failed("not found"))]);
     let mut made = status(&pod, &RuntimePod::default(), &PodStatus::default(), &reasons, true);
     assert!(summary(&made).ends_with("waiting ContainerCreating ready=false"), "no reason once it is deleted");
     assert_eq!(made.phase.as_deref(), Some("Pending"));

@@ -9,7 +9,7 @@
 //! - [`sources`]: which objects a pod names; [`payload`], [`fields`]: the files made from them; [`variables`]: the
 //!   environment; [`service_links`]: those variables that tell of Services.
 //! - [`claims`]: what is behind a PersistentVolumeClaim; CSI.
-//! - [`host_path`]: where volumes are on the node's disk.
+//! - [`slots`]: what the kubelet remembers of them. [`host_path`]: where volumes are on the node's disk.
 //! - [`refresh`]: tokens are renewed, files follow their ConfigMap. [`grow`]: a file system follows its volume.
 //!
 //! Left out: sub-paths are paths within the volume, and so they do follow updates; image volumes; what a container
@@ -22,10 +22,6 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, FileKeySelector, Volume};
 
-use super::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
-use super::shared::Shared;
-use super::timers::Timer;
-use super::worker::{End, Stage};
 use crate::apiserver::watch::{WatchEvent, WatchId};
 use crate::client::recorder::EventType;
 use crate::client::{Informer, Selection};
@@ -34,6 +30,10 @@ use crate::object::pod::containers;
 use crate::object::pod::spec::PodVolume;
 use crate::object::volume::{awaits_node_expansion, claim_behind};
 use crate::object::{Accessor, Key, Kind, Object, Pod, Shared as Part, ephemeral};
+use crate::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
+use crate::shared::Shared;
+use crate::timers::Timer;
+use crate::worker::{End, Stage};
 
 mod claims;
 mod env_file;

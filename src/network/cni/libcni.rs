@@ -14,12 +14,11 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::engine::{ActorId, Hub};
-use crate::host::Host;
-
 use super::config::{NetworkList, PLUGINS, PluginConfig};
 use super::exec::{Command, Environment, PluginExit, PluginRun, find};
 use super::result::CniResult;
+use crate::engine::{ActorId, Hub};
+use crate::host::Host;
 
 /// Where results are kept.
 pub const RESULTS: &str = "/var/lib/cni/results";

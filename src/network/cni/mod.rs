@@ -38,7 +38,7 @@ pub mod plugins;
 pub mod result;
 
 use exec::{PluginExit, PluginRun};
-use plugins::host_local;
+use plugins::Ipam;
 
 /// The network plugins of one node: whatever is delivered here is a program to run.
 pub struct Plugins {
@@ -46,7 +46,7 @@ pub struct Plugins {
     hub: Hub,
     actor: ActorId,
     host: Rc<Host>,
-    ipam: Option<Rc<host_local::Ipam>>,
+    ipam: Option<Rc<Ipam>>,
 }
 
 impl Plugins {
@@ -56,7 +56,7 @@ impl Plugins {
     }
 
     /// The same, with another way to give addresses.
-    pub fn with_ipam(self, ipam: Option<Rc<host_local::Ipam>>) -> Plugins {
+    pub fn with_ipam(self, ipam: Option<Rc<Ipam>>) -> Plugins {
         Plugins { ipam, ..self }
     }
 

@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
+use super::ipnet::IpNet;
 use crate::netfilter::Netfilter;
 use crate::object::small_map::SmallMap;
-
-use super::ipnet::IpNet;
 
 /// All network namespaces of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

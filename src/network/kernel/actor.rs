@@ -5,15 +5,14 @@ use std::any::Any;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
-use crate::host::Host;
-use crate::netfilter::Protocol;
-
 use super::fabric::Fabric;
 use super::frame::Frame;
 use super::messages::{Close, Dial, Execute, Executed, Listen};
 use super::probe::{self, Probe};
 use super::system::{LATER, System, TIMEOUT};
+use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
+use crate::host::Host;
+use crate::netfilter::Protocol;
 
 /// How a program of the machine is run, in a network namespace: a kernel knows no program itself.
 pub type RunProgram = fn(Rc<System>, String, Execute) -> Pin<Box<dyn Future<Output = Executed>>>;

@@ -1,14 +1,13 @@
 //! What stands on a machine before the first Pod comes: the network add-on's part, and the machine outside.
 
+use super::fabric::{EXAMPLE, Mode, OUTSIDE, VXLAN_DEVICE};
+use super::sockets::{Listener, Speaks};
 use crate::cni::ipnet::IpNet;
 use crate::cni::netns::{LinkKind, NodeNetwork, mac};
 use crate::disk::Disk;
 use crate::engine::Hub;
 use crate::host::Host;
 use crate::netfilter::{Cidr, Protocol, Rule, Table, Target};
-
-use super::fabric::{EXAMPLE, Mode, OUTSIDE, VXLAN_DEVICE};
-use super::sockets::{Listener, Speaks};
 use crate::object::time::Instant;
 
 /// What the add-on does on a node as it joins: packets from Pod to Pod keep their source, and the overlay has its

@@ -4,12 +4,11 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::{ActorId, CallId, Message, RpcError};
-use crate::netfilter::{Payload, Protocol};
-
 use super::messages::{Dial, Heard};
 use super::probe::connect;
 use super::system::System;
+use crate::engine::{ActorId, CallId, Message, RpcError};
+use crate::netfilter::{Payload, Protocol};
 
 /// So long a process waits for a connection, and then for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -4,10 +4,9 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 
+use super::dns;
 use crate::engine::Message;
 use crate::object::text::shortened;
-
-use super::dns;
 
 /// A command to run on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

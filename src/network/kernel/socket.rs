@@ -6,9 +6,8 @@ use std::rc::Rc;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::netfilter::{Packet, Payload, Protocol, Tuple};
-
 use super::system::{Client, System, TIMEOUT};
+use crate::netfilter::{Packet, Payload, Protocol, Tuple};
 
 /// Linux sends a SYN again after 1, 3, 7, 15, 31 and 63 seconds, and gives up after 127 (`tcp_syn_retries = 6`).
 pub const SYN_TRIES: u32 = 7;

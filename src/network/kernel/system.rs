@@ -6,11 +6,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::{ActorId, CallId, Hub, Memory, Note};
-use crate::host::Host;
-use crate::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
-use crate::object::time::Instant;
-
 use super::dns;
 use super::fabric::Fabric;
 use super::frame::Frame;
@@ -18,6 +13,10 @@ use super::hop::{Death, Fate, Kernel};
 use super::messages::{DnsQuery, DnsResponse};
 use super::page::{is_health_check, page};
 use super::sockets::{Resolver, Speaks};
+use crate::engine::{ActorId, CallId, Hub, Memory, Note};
+use crate::host::Host;
+use crate::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
+use crate::object::time::Instant;
 
 /// Wake: whoever waits for an answer has waited long enough.
 pub const TIMEOUT: &str = "no answer in time";

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use super::policies::{Policies, network_address};
+use super::ranges;
 use crate::netfilter::{Cidr, Invertible, Match, Protocol, Rule, Target};
 use crate::object::pod::container_port;
 use crate::object::{Key, Pod};
-
-use super::policies::{Policies, network_address};
-use super::ranges;
 
 /// The longest comment that iptables takes.
 const COMMENT_MAX: usize = 255;

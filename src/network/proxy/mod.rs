@@ -3,7 +3,7 @@
 //! # How a change flows
 //!
 //! One runs on each node, and each watches all Services and EndpointSlices of the cluster, as any node may have a Pod that
-//! calls any Service. A change is only noted. A *sync* follows soon, but not within a second of the last one
+//! calls any Service. A change is only noted (`proxier`). A *sync* follows soon, but not within a second of the last one
 //! ([`runner`]), and writes all that was noted at once:
 //!
 //! 1. For each Service that changed: what is it now, and which of its endpoints does this node choose from ([`portal`])?

@@ -1,13 +1,18 @@
 //! Services and slices in, rules out.
 
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::netfilter::{Packet, Payload, Protocol, Table, Tuple};
+use crate::client::informer::Change;
+use crate::netfilter::{Netfilter, Packet, Payload, Protocol, Table, Tuple};
+use crate::object::Object;
 use crate::object::time::Instant;
 
 fn proxier() -> Proxier {
-    Proxier { here: Location { node: "node-1".into(), ..Location::default() }, ..Proxier::default() }
+    Proxier::new(Location { node: "node-1".into(), ..Location::default() })
 }
 
 fn object(kind: Kind, value: Value) -> Object {

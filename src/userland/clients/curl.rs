@@ -9,14 +9,13 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::network::netfilter::{Payload, Protocol, Unreachable};
-use crate::object::time::Instant;
-
 use super::resolve::{self, is_public};
 use super::terminal::Terminal;
 use crate::network::kernel::System;
 use crate::network::kernel::socket::{SYN_TRIES, Socket};
 use crate::network::kernel::tls::{self, Broken};
+use crate::network::netfilter::{Payload, Protocol, Unreachable};
+use crate::object::time::Instant;
 
 /// Bytes are sent again after this long, doubled each time.
 const RESEND: Duration = Duration::from_millis(200);

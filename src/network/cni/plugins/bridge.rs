@@ -8,9 +8,6 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use crate::netfilter::{Cidr, Rule, Ruleset, Table, Target};
-use crate::object::text::Text;
-
 use super::frame::{Machine, Plugin, Run};
 use super::loopback::no_namespace;
 use crate::cni::exec::{CniError, Command};
@@ -18,6 +15,8 @@ use crate::cni::hash::chain_name;
 use crate::cni::ipnet::{IpNet, next};
 use crate::cni::netns::{ALL, Link, LinkKind, Namespace, Route as KernelRoute, mac};
 use crate::cni::result::{CniResult, Dns, Interface, IpConfig, Route};
+use crate::netfilter::{Cidr, Rule, Ruleset, Table, Target};
+use crate::object::text::Text;
 
 /// The row of this plugin.
 pub(super) const PLUGIN: Plugin = Plugin { name: "bridge", since: "0.1.0", add, del, check, status: Some(status) };

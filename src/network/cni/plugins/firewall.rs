@@ -7,11 +7,10 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use crate::netfilter::{Cidr, Rule, State, Table, Target};
-
 use super::frame::{Machine, Plugin, Run};
 use crate::cni::exec::CniError;
 use crate::cni::result::CniResult;
+use crate::netfilter::{Cidr, Rule, State, Table, Target};
 
 /// The row of this plugin.
 pub(super) const PLUGIN: Plugin = Plugin { name: "firewall", since: "0.4.0", add, del, check, status: None };

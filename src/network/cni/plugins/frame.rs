@@ -1,15 +1,16 @@
 //! What a plugin is, and what it finds when it is run.
 
+use std::collections::BTreeMap;
 use std::fmt::Arguments;
+use std::net::IpAddr;
 
 use serde_json::Value;
 
+use super::host_local::ranges::Range;
 use crate::cni::exec::{CniError, Environment};
 use crate::cni::netns::NodeNetwork;
 use crate::cni::result::CniResult;
 use crate::disk::Disk;
-
-use super::host_local::Ipam;
 
 /// A plugin: what it does for each command. GC is not among them: none of these plugins has it.
 pub(super) struct Plugin {
@@ -24,6 +25,10 @@ pub(super) struct Plugin {
 
 /// A command that prints nothing.
 pub(super) type Silent = fn(&mut Machine, &Run) -> Result<(), CniError>;
+
+/// Another way to give and take addresses of one range, for the command and the container's interface of this run: what it
+/// remembers are the network's files, by name. Gives the address, if the command is ADD.
+pub type Ipam = dyn Fn(&Run, &Range, &mut BTreeMap<String, String>) -> Result<Option<IpAddr>, String>;
 
 /// What a plugin finds on the machine where it runs.
 pub struct Machine<'a> {

@@ -3,6 +3,7 @@
 //! Mirrors `pkg/skel` of libcni, the frame around every plugin: it looks at the environment, at the version of the
 //! configuration, and calls the command.
 //!
+//! - `frame`: what a plugin is, and what it finds when it is run.
 //! - [`bridge`]: a veth pair, one end in the container, the other on the node's bridge.
 //! - [`host_local`]: hands out addresses from files. The bridge plugin runs it.
 //! - [`loopback`]: sets `lo` up.
@@ -26,7 +27,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use frame::{Machine, Run};
+pub use frame::{Ipam, Machine, Run};
 
 use frame::Plugin;
 

@@ -8,13 +8,12 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Deserialize;
 
-use crate::netfilter::{Cidr, Conntrack, Invertible, Match, Protocol, Rule, Ruleset, RulesetError, Table, Target};
-
 use super::frame::{Machine, Plugin, Run};
 use crate::cni::exec::CniError;
 use crate::cni::hash::chain_name;
 use crate::cni::ipnet::IpNet;
 use crate::cni::result::CniResult;
+use crate::netfilter::{Cidr, Conntrack, Invertible, Match, Protocol, Rule, Ruleset, RulesetError, Table, Target};
 
 /// The row of this plugin.
 pub(super) const PLUGIN: Plugin = Plugin { name: "portmap", since: "0.1.0", add, del, check, status: None };

@@ -2,14 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::{Machine, main};
 use crate::cni::config::PLUGINS;
 use crate::cni::exec::{CniError, Command, Environment};
 use crate::cni::netns::{Namespace, NodeNetwork};
 use crate::disk::Disk;
 use crate::engine::Hub;
 use crate::install;
-
-use super::{Machine, main};
 
 /// A machine with all plugins installed.
 pub struct Bench {

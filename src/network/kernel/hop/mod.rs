@@ -16,15 +16,14 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use super::fabric::{Fabric, Mode, VXLAN_DEVICE, VXLAN_PORT};
+use super::frame::Frame;
+use super::sockets::Sockets;
 use crate::cni::netns::{Link, LinkKind, NodeNetwork};
 use crate::engine::ActorId;
 use crate::netfilter::{Hook, Packet, Payload, Protocol, Tuple, Unreachable};
 use crate::object::random::Random;
 use crate::object::time::Instant;
-
-use super::fabric::{Fabric, Mode, VXLAN_DEVICE, VXLAN_PORT};
-use super::frame::Frame;
-use super::sockets::Sockets;
 
 mod hook;
 mod route;

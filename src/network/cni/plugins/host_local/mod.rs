@@ -9,7 +9,6 @@
 //!
 //! Left out: name servers from a `resolv.conf`.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Deserialize;
@@ -48,10 +47,6 @@ struct Section {
     routes: Vec<Route>,
     data_dir: String,
 }
-
-/// Another way to give and take addresses of one range, for the command and the container's interface of this run: what it
-/// remembers are the network's files, by name. Gives the address, if the command is ADD.
-pub type Ipam = dyn Fn(&Run, &Range, &mut BTreeMap<String, String>) -> Result<Option<IpAddr>, String>;
 
 /// Asks what stands in for the search here, if there is such a thing. It knows networks with one range only.
 fn asked(machine: &mut Machine, run: &Run, config: &Config) -> Option<Result<Option<IpAddr>, String>> {

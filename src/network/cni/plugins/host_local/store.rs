@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use crate::disk::Disk;
-
 use super::ranges::RangeSet;
 use crate::cni::ipnet::IpNet;
+use crate::disk::Disk;
 
 /// Where networks have their directories, unless the configuration says `dataDir`.
 const DATA_DIR: &str = "/var/lib/cni/networks";
