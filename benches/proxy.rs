@@ -8,8 +8,8 @@ use std::time::Instant;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kubestep::client::informer::Change;
-use kubestep::node::netfilter::Netfilter;
-use kubestep::node::proxy::Proxier;
+use kubestep::network::netfilter::Netfilter;
+use kubestep::network::proxy::Proxier;
 use kubestep::object::Object;
 use serde_json::json;
 

@@ -8,7 +8,11 @@ pub use kubestep_controllers::controllers;
 
 pub use kubestep_scheduler::scheduler;
 
-pub use kubestep_node::node;
+pub use kubestep_network as network;
+
+pub use kubestep_userland as userland;
+
+pub use kubestep_kubelet as kubelet;
 
 pub use kubestep_kubectl as kubectl;
 

@@ -1,6 +1,7 @@
 //! The work queue. Mirrors `client-go/util/workqueue`: base queue, delaying queue and rate limiter.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -12,12 +13,34 @@ use super::limiter::TokenBucket;
 
 /// Wake: a worker should look into the queue named by the wake's key.
 pub const WORK: &str = "work";
-/// Wake: a delayed key of the queue is ready. The wake's key is `queue key`.
+/// Wake: a delayed key of a queue is ready. The wake's key is a [`Ready`].
 pub const READY: &str = "ready";
 
 /// The first failure waits this long, each further one twice as long.
 const BASE_DELAY: Duration = Duration::from_millis(5);
 const MAX_DELAY: Duration = Duration::from_secs(1000);
+
+/// Which delayed key is ready, and of which queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready<'a> {
+    /// The queue's name, which is one word.
+    pub queue: &'a str,
+    /// The key.
+    pub key: &'a str,
+}
+
+impl<'a> Ready<'a> {
+    /// What `Display` has written; None: that is something else.
+    pub fn read(wake: &'a str) -> Option<Ready<'a>> {
+        wake.split_once(' ').map(|(queue, key)| Ready { queue, key })
+    }
+}
+
+impl fmt::Display for Ready<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.queue, self.key)
+    }
+}
 
 /// A handle to a controller's queue of keys. Clones share it.
 #[derive(Clone)]
@@ -105,14 +128,14 @@ impl Queue {
             return self.add(key);
         }
         if self.delay(&key, delay) {
-            self.0.hub.wake(self.0.actor, READY, format!("{} {key}", self.0.name), delay);
+            self.0.hub.wake(self.0.actor, READY, self.ready_key(&key), delay);
         }
     }
 
     /// The same for a look round that is repeated for ever: it does not keep the cluster from being quiet.
     pub fn add_after_background(&self, key: Key, delay: Duration) {
         if self.delay(&key, delay) {
-            self.0.hub.wake_background(self.0.actor, READY, format!("{} {key}", self.0.name), delay);
+            self.0.hub.wake_background(self.0.actor, READY, self.ready_key(&key), delay);
         }
     }
 
@@ -202,6 +225,10 @@ impl Queue {
         }
     }
 
+    fn ready_key(&self, key: &Key) -> String {
+        Ready { queue: &self.0.name, key: key.as_str() }.to_string()
+    }
+
     fn note(&self, key: &Key, how: Queued) {
         self.0.hub.note(|| Note::Queue { queue: self.0.name.clone(), key: key.clone(), how });
     }
@@ -222,5 +249,12 @@ mod tests {
         assert_eq!(queue.take(), None, "a worker has it");
         queue.done(&web);
         assert_eq!((queue.take(), queue.take()), (Some(web), None), "it was added meanwhile, and is queued once");
+    }
+
+    #[test]
+    fn which_key_is_ready_is_read_as_it_was_written() {
+        let ready = Ready { queue: "garbage-collector", key: "default/web 6a1f" };
+        assert_eq!(ready.to_string(), "garbage-collector default/web 6a1f");
+        assert_eq!((Ready::read(&ready.to_string()), Ready::read("work")), (Some(ready), None));
     }
 }

@@ -7,7 +7,7 @@ use crate::engine::Memory;
 use crate::object::Key;
 
 use super::controller::{Controller, Error};
-use super::queue::Queue;
+use super::queue::{Queue, Ready};
 
 /// What looking at one listed object costs a worker, and how many it looks at for nothing. The recorded controller
 /// manager spends about this much on each Pod of a large ReplicaSet. While it does, changes pile up behind its key and
@@ -53,11 +53,9 @@ impl Workers {
         });
     }
 
-    /// A delayed key's time has come, as the key of a wake says: `queue key`.
-    pub fn ready(&self, wake: &str) {
-        if let Some((_, key)) = wake.split_once(' ') {
-            self.queue.ready(&Key::parse(key));
-        }
+    /// A delayed key's time has come.
+    pub fn ready(&self, ready: Ready<'_>) {
+        self.queue.ready(&Key::parse(ready.key));
     }
 }
 

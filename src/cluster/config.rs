@@ -12,10 +12,10 @@ use crate::apiserver::admission::elsewhere::PodPlugin;
 use crate::client::Registration;
 use crate::controllers;
 use crate::engine::{Actor, ActorId, Hub};
-use crate::node::cni::plugins::host_local::Ipam;
-use crate::node::kubelet::{self, actions::Compute, restart::Restarts};
-use crate::node::network::Mode;
-use crate::node::proxy::chooser::Chooser;
+use crate::kubelet::{self, actions::Compute, restart::Restarts};
+use crate::network::cni::plugins::Ipam;
+use crate::network::kernel::Mode;
+use crate::network::proxy::chooser::Chooser;
 use crate::object::well_known::{REGION, ZONE};
 use crate::scheduler::actor::KubeScheduler;
 use crate::scheduler::configuration::ProfileList;
@@ -218,7 +218,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::node::cni::ipnet::IpNet;
+    use crate::network::cni::ipnet::IpNet;
 
     #[test]
     fn five_thousand_nodes_have_addresses_of_their_own() {

@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::kinds::printers::fields::{list, namespace_and_name, text};
 use crate::kubectl::verbs::exec::{finish, refuse_completed};
 use crate::kubectl::{Failure, Kubectl};
-use crate::node::network::{Execute, Executed, Fabric, Userland};
+use crate::network::kernel::{Execute, Executed, Fabric, Userland};
+use crate::network::kernel::{Execute, Executed, Userland};
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 

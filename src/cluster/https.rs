@@ -18,10 +18,10 @@ use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
 use crate::client::Client;
 use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
 use crate::kinds::printers::View;
-use crate::node::network::messages::{Heard, Incoming};
-use crate::node::network::programs::reason;
-use crate::node::network::tls;
 use crate::object::well_known::API_SERVER_IP;
+use crate::network::kernel::messages::{Heard, Incoming};
+use crate::network::kernel::page::reason;
+use crate::network::kernel::tls;
 use crate::object::{Discovery, Kind, Status};
 use crate::wire::{Body, Connection, Request, Response, Transport, User, Verb};
 

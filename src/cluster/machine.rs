@@ -2,20 +2,20 @@
 
 use std::net::IpAddr;
 
-use crate::node::cni::ipnet::IpNet;
-use crate::node::cni::iproute;
-use crate::node::cni::netns::{NodeNetwork, Route};
-use crate::node::host::Host;
-use crate::node::network::Mode;
-use crate::node::network::fabric::VXLAN_DEVICE;
-use crate::node::proxy::KubeProxy;
-use crate::node::runtime::Runtime;
-use crate::node::shell;
+use crate::kubelet::runtime::Runtime;
+use crate::network::cni::ipnet::IpNet;
+use crate::network::cni::iproute;
+use crate::network::cni::netns::{NodeNetwork, Route};
+use crate::network::host::Host;
+use crate::network::kernel::Mode;
+use crate::network::kernel::fabric::VXLAN_DEVICE;
+use crate::network::proxy::KubeProxy;
+use crate::userland::admin;
 
 use super::Cluster;
 
 impl Cluster {
-    /// Runs a command on a node: what [`shell::run`] knows, `cp FILE PATH` for a file of the scenario, and `rm PATH`.
+    /// Runs a command on a node: what [`admin::run`] knows, `cp FILE PATH` for a file of the scenario, and `rm PATH`.
     /// `nft list ruleset` shows the rules that kube-proxy would write in its other mode. Gives what it prints, or an error.
     pub fn on_node(&mut self, node: &str, words: &[String]) -> Result<String, String> {
         let Some(host) = self.host(node) else {
@@ -38,7 +38,7 @@ impl Cluster {
             }
             ["ip", words @ ..] => iproute::ip(&self.network_of(&host), words),
             ["nft", "list", "ruleset"] => Ok(self.proxy_of(node).map(KubeProxy::nft_list).unwrap_or_default()),
-            words => shell::run(&host, words, self.engine.now()),
+            words => admin::run(&host, words, self.engine.now()),
         }
     }
 

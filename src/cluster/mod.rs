@@ -39,18 +39,20 @@ use crate::controllers::ControllerManager;
 use crate::engine::{self, ActorId, EventId, Hub, Memory, Step};
 use crate::kubectl::config::Config as Kubeconfig;
 use crate::kubectl::{self, Feeds, Kubectl};
-use crate::node::cni::Plugins;
-use crate::node::csi;
-use crate::node::csi::backend::Backend;
-use crate::node::csi::driver::{ControllerPlugin, NodePlugin};
-use crate::node::disk::Disk;
-use crate::node::host::Host;
-use crate::node::kubelet::{Kubelet, Machine, Rules};
-use crate::node::network::Fabric;
-use crate::node::policy::{self, PolicyAgent};
-use crate::node::proxy::KubeProxy;
-use crate::node::runtime::Runtime;
-use crate::node::runtime::state::{ImageScript, Journal};
+use crate::kubelet::runtime::state::{ImageScript, Journal};
+use crate::kubelet::csi;
+use crate::kubelet::csi::backend::Backend;
+use crate::kubelet::csi::driver::{ControllerPlugin, NodePlugin};
+use crate::kubelet::runtime::Runtime;
+use crate::kubelet::runtime::state::ImageScript;
+use crate::kubelet::{Kubelet, Machine, Rules};
+use crate::network::cni::Plugins;
+use crate::network::disk::Disk;
+use crate::network::host::Host;
+use crate::network::install;
+use crate::network::kernel::Fabric;
+use crate::network::policy::{self, PolicyAgent};
+use crate::network::proxy::KubeProxy;
 use crate::object::pod::assigned_node;
 use crate::object::reader::Reader;
 use crate::object::time::Instant;
@@ -408,7 +410,7 @@ impl Cluster {
 
     /// A node's disk, as it was left or as it is installed.
     fn disk_of(&self, node: &NodeConfig) -> Disk {
-        let installed = || Host::installed(self.engine.hub(), &node.name, &node.pod_subnet());
+        let installed = || install::disk(self.engine.hub(), &node.name, &node.pod_subnet());
         self.disks.borrow_mut().entry(node.name.clone()).or_insert_with(installed).clone()
     }
 

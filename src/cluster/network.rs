@@ -8,18 +8,19 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::node::coredns::{self, CoreDns};
-use crate::node::disk::Disk;
-use crate::node::host::Host;
-use crate::node::kubelet::dns::ClusterDns;
-use crate::node::netfilter::{Cidr, Protocol};
-use crate::node::network::fabric::{CONTROL_PLANE, OUTSIDE};
-use crate::node::network::sockets::{Listener, Speaks};
-use crate::node::network::{KernelActor, addon};
+use crate::kubelet::dns::ClusterDns;
+use crate::network::coredns::{self, CoreDns};
+use crate::network::disk::Disk;
+use crate::network::host::Host;
+use crate::network::kernel::fabric::{CONTROL_PLANE, OUTSIDE};
+use crate::network::kernel::sockets::{Listener, Speaks};
+use crate::network::kernel::{KernelActor, addon};
+use crate::network::netfilter::{Cidr, Protocol};
 
 use crate::engine::{Note, Step};
-use crate::node::cni::config;
+use crate::network::cni::config;
 use crate::object::Object;
+use crate::userland::clients;
 
 use super::https::{self, HttpsServer};
 use super::{Cluster, NodeConfig, kubectl};
@@ -39,7 +40,7 @@ impl Cluster {
     pub(super) fn add_outside(&mut self) {
         let (hub, id, fabric) = (self.engine.hub().clone(), self.engine.next_actor(), self.fabric.clone());
         let host = Rc::new(addon::outside(&hub));
-        let kernel = KernelActor::new(hub, id, "outside", false, host, fabric);
+        let kernel = KernelActor::new(hub, id, "outside", false, host, fabric, clients::run);
         self.engine.add(Rc::new(kernel));
         self.fabric.plug(OUTSIDE, id, "outside");
     }
@@ -50,7 +51,15 @@ impl Cluster {
         self.engine.add(Rc::new(HttpsServer::new(hub.clone(), server)));
         let host = Rc::new(Host::new(&hub, CONTROL_PLANE, Disk::new(&hub, https::MACHINE)));
         let id = self.engine.next_actor();
-        self.engine.add(Rc::new(KernelActor::new(hub, id, https::MACHINE, false, host.clone(), self.fabric.clone())));
+        self.engine.add(Rc::new(KernelActor::new(
+            hub,
+            id,
+            https::MACHINE,
+            false,
+            host.clone(),
+            self.fabric.clone(),
+            clients::run,
+        )));
         self.fabric.plug(CONTROL_PLANE, id, https::MACHINE);
         self.api_port = Some((host, server));
         self.tend_api_port();
@@ -85,7 +94,7 @@ impl Cluster {
             addon::tunnel(&mut host.network.borrow_mut(), range);
         }
         let (hub, id, fabric) = (self.engine.hub().clone(), self.engine.next_actor(), self.fabric.clone());
-        let kernel = KernelActor::new(hub, id, &node.name, true, host, fabric);
+        let kernel = KernelActor::new(hub, id, &node.name, true, host, fabric, clients::run);
         self.engine.add(Rc::new(kernel));
         self.fabric.plug(node.address(), id, &node.name);
     }

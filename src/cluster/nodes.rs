@@ -7,15 +7,15 @@ use std::rc::Rc;
 use crate::client::Client;
 use crate::engine::{ActorId, Message, RpcError};
 use crate::kubectl::nodes::{Ask, Log, Nodes, Ran, Shell, Soon, Told, Unreachable};
-use crate::node::cri::{CriResponse, Interrupt};
-use crate::node::kubelet::server;
-use crate::node::network::Fabric;
-use crate::node::network::fabric::OUTSIDE;
-use crate::node::network::messages::{Close, Listen, Listening};
-use crate::node::runtime::programs::HERE;
-use crate::node::runtime::script;
-use crate::node::runtime::state::Journal;
-use crate::node::runtime::terminal::CTRL_D;
+use crate::kubelet::cri::{CriResponse, Interrupt};
+use crate::kubelet::server;
+use crate::network::kernel::Fabric;
+use crate::network::kernel::fabric::OUTSIDE;
+use crate::network::kernel::messages::{Close, Listen, Listening};
+use crate::kubelet::runtime::programs::HERE;
+use crate::kubelet::runtime::script;
+use crate::kubelet::runtime::state::Journal;
+use crate::kubelet::runtime::terminal::CTRL_D;
 
 /// The machines' network, and the log files on them.
 pub(super) struct Machines {

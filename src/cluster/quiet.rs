@@ -20,8 +20,8 @@ use crate::apiserver::host::LEASE_EXPIRES;
 use crate::client::{leader, queue};
 use crate::engine::{Actor, Note, Pending, Step, What};
 use crate::kinds::registry;
-use crate::node::kubelet::{self, Kubelet};
-use crate::node::{network, proxy};
+use crate::kubelet::{Kubelet, timers};
+use crate::network::{kernel, proxy};
 use crate::object::Kind;
 
 use super::Cluster;
@@ -34,18 +34,18 @@ const SOON: Duration = Duration::from_secs(5);
 
 /// Timers that only say that all is as it was.
 const HEARTBEATS: &[&str] = &[
-    kubelet::LEASE,
-    kubelet::NODE_STATUS,
-    kubelet::REMOUNT,
+    timers::LEASE,
+    timers::NODE_STATUS,
+    timers::REMOUNT,
     leader::TRY,
     leader::DEADLINE,
     LEASE_EXPIRES,
-    network::kernel::TIMEOUT,
+    kernel::system::TIMEOUT,
     proxy::FULL_SYNC,
 ];
 
 /// Queues whose only delayed key is a look at all there is, which finds nothing as long as nothing else has changed.
-const LOOK_ROUND: &[&str] = &["node-lifecycle-controller ", "pod-garbage-collector "];
+const LOOK_ROUND: &[&str] = &["node-lifecycle-controller", "pod-garbage-collector"];
 
 impl Cluster {
     /// Whether nothing but background traffic is pending, and no command of the user's is still running.
@@ -114,7 +114,9 @@ impl Cluster {
 /// Whether an event says only that all is as it was.
 fn is_heartbeat(event: &Pending) -> bool {
     match &event.what {
-        What::Wake { what, key, .. } if *what == queue::READY => LOOK_ROUND.iter().any(|queue| key.starts_with(queue)),
+        What::Wake { what, key, .. } if *what == queue::READY => {
+            queue::Ready::read(key).is_some_and(|ready| LOOK_ROUND.contains(&ready.queue))
+        }
         What::Wake { what, .. } => event.background && HEARTBEATS.contains(what),
         // What is under way of a heartbeat or an Event, and the answer to it.
         What::Request { .. } | What::Response { .. } | What::Notification { .. } => event.background,

@@ -5,7 +5,7 @@ use super::user::UserActor;
 use crate::engine::ActorId;
 use crate::kubectl::left_open::{Ending, State};
 use crate::kubectl::terminal;
-use crate::node::runtime::terminal::CTRL_C;
+use crate::kubelet::runtime::terminal::CTRL_C;
 
 /// A shell that has the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,13 +16,13 @@ use serde_json::Value as Json;
 
 use crate::apiserver::host::webhook::{REVIEW, Review, Reviewed};
 use crate::engine::{Actor, ActorId, Delivery, Hub};
-use crate::node::network::Fabric;
 use crate::rules::cel::eval::Activation;
 use crate::rules::cel::failure::Budget;
 use crate::rules::cel::types::Type;
 use crate::rules::cel::{Program, Value};
 use crate::rules::expression::Environment;
 use crate::rules::webhook::{AdmissionResponse, Call};
+use crate::network::kernel::Fabric;
 
 /// A webhook in a scenario.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::client::informer::RELIST;
-use crate::client::queue::{READY, WORK};
+use crate::client::queue::{READY, Ready, WORK};
 use crate::client::{
     Change, Client, ControllerContext, Informer, Informers, Queue, Recorder, Registration, Selection, Workers,
 };
@@ -189,9 +189,9 @@ impl ControllerManager {
     }
 
     fn ready(&self, wake: &str) {
-        let name = wake.split(' ').next().unwrap_or_default();
-        if let Some(slot) = self.slot(name) {
-            slot.workers.ready(wake);
+        let Some(ready) = Ready::read(wake) else { return };
+        if let Some(slot) = self.slot(ready.queue) {
+            slot.workers.ready(ready);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::apiserver::host::Engine;
 use crate::apiserver::host::webhook::REVIEW;
 use crate::engine::{Note, Pending, Step, What};
-use crate::node::network::frame::Frame;
+use crate::network::kernel::frame::Frame;
 use crate::object::{Key, Object};
 use crate::wire::{Request, WatchEvent};
 

@@ -29,7 +29,9 @@ use kubestep_cluster::cluster;
 use kubestep_controllers::controllers;
 use kubestep_kubectl as kubectl;
 use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
-use kubestep_node::node;
+use kubestep_kubelet as kubelet;
+use kubestep_network as network;
+use kubestep_userland as userland;
 
 pub mod audit;
 pub mod breakpoint;

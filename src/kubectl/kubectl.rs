@@ -15,6 +15,8 @@ use crate::failure::Failure;
 use crate::feeds::{self, Feeds, Stream};
 use crate::left_open::{Forwards, Terminal};
 use crate::nodes::Nodes;
+use crate::kubelet::runtime::state::Journal;
+use crate::network::kernel::Fabric;
 use crate::object::Discovery;
 use crate::wire::{Request, WatchEvent, WatchId};
 use crate::workdir::Workdir;

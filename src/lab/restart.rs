@@ -210,7 +210,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::node::kubelet::backoff::Backoff;
+    use crate::kubelet::backoff::Backoff;
     use crate::object::time::Instant;
 
     #[test]

@@ -425,8 +425,8 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::kubelet::actions::{Failed, compute};
-    use crate::node::kubelet::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+    use crate::kubelet::actions::{Failed, compute};
+    use crate::kubelet::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {

@@ -66,6 +66,7 @@ pub mod selector;
 pub mod sha256;
 pub mod share;
 pub mod shared;
+pub mod small_map;
 pub mod status;
 pub mod taint;
 pub mod tar;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kubestep::cluster::{Cluster, Config};
-use kubestep::node::runtime::terminal::{CTRL_C, CTRL_D};
+use kubestep::kubelet::runtime::terminal::{CTRL_C, CTRL_D};
 
 /// What is said before anything is shown.
 const WELCOME: &str = "All commands and output from this session will be recorded in container logs, including credentials and \
@@ -174,7 +174,7 @@ fn a_shell_ends_with_what_it_is_in() {
         }
         let pod = kubestep::object::Key::new("default", "box");
         let node = me.0.engine.actors().find_map(|(_, actor)| {
-            let runtime = actor.as_any().downcast_ref::<kubestep::node::runtime::Runtime>()?;
+            let runtime = actor.as_any().downcast_ref::<kubestep::kubelet::runtime::Runtime>()?;
             let runs = runtime.with(|state| !state.containers.is_empty());
             runs.then(|| actor.name().trim_start_matches("containerd/").to_owned())
         });

@@ -6,8 +6,8 @@ use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::debugger::properties;
 use kubestep::engine::Note;
-use kubestep::node::netfilter::{Change, Table};
 use kubestep_tests::scenario;
+use kubestep::network::netfilter::{Change, Table};
 
 /// A server and clients on two nodes, in two Namespaces. The server listens on 80 and 8080.
 const WORLD: &str = "\

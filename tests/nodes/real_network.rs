@@ -12,15 +12,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use kubestep::engine::{ActorId, Hub};
-use kubestep::node::cni::ipnet::IpNet;
-use kubestep::node::cni::netns::{ALL, LinkKind, Namespace, Route, mac};
-use kubestep::node::disk::Disk;
-use kubestep::node::host::Host;
-use kubestep::node::netfilter::{Change, Cidr, Packet, Payload, Protocol, Rule, Table, Target, Tuple};
-use kubestep::node::network::addon;
-use kubestep::node::network::fabric::{Fabric, Mode, OUTSIDE, VXLAN_DEVICE};
-use kubestep::node::network::hop::{Fate, Kernel};
-use kubestep::node::network::sockets::{Listener, Owner, Speaks};
+use kubestep::network::cni::ipnet::IpNet;
+use kubestep::network::cni::netns::{ALL, LinkKind, Namespace, Route, mac};
+use kubestep::network::disk::Disk;
+use kubestep::network::host::Host;
+use kubestep::network::kernel::addon;
+use kubestep::network::kernel::fabric::{Fabric, Mode, OUTSIDE, VXLAN_DEVICE};
+use kubestep::network::kernel::hop::{Fate, Kernel};
+use kubestep::network::kernel::sockets::{Listener, Owner, Speaks};
+use kubestep::network::netfilter::{Change, Cidr, Packet, Payload, Protocol, Rule, Table, Target, Tuple};
 use kubestep::object::random::Random;
 use kubestep::object::time::Instant;
 use kubestep_tests::skip;
@@ -206,7 +206,7 @@ impl World {
 }
 
 fn told(payload: &Payload) -> String {
-    use kubestep::node::netfilter::Unreachable;
+    use kubestep::network::netfilter::Unreachable;
     match payload {
         Payload::Unreachable { code: Unreachable::Port, .. } => "refused".into(),
         Payload::Unreachable { .. } => "unreachable".into(),

@@ -11,10 +11,10 @@ use kubestep::bugs;
 use kubestep::cluster::Cluster;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::{Note, Queued};
-use kubestep::node::netfilter::{Table, Target};
-use kubestep::node::proxy::KubeProxy;
 use kubestep_tests::scenario;
 use kubestep_tests::skip;
+use kubestep::network::netfilter::{Table, Target};
+use kubestep::network::proxy::KubeProxy;
 use serde_json::{Value, json};
 
 const SCENARIOS: [&str; 3] = ["service", "readiness", "nodeport"];

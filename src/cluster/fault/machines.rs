@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use crate::engine::ActorId;
-use crate::node::host::Shortage;
-use crate::node::kubelet::Kubelet;
-use crate::node::kubelet::eviction::usage::EphemeralStorage;
-use crate::node::kubelet::shutdown::GracePeriods;
+use crate::network::host::Shortage;
+use crate::kubelet::Kubelet;
+use crate::kubelet::eviction::usage::EphemeralStorage;
+use crate::kubelet::shutdown::GracePeriods;
 use crate::object::Key;
 use crate::object::quantity::Amount;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::{APISERVER, ActorId};
-use crate::node::runtime::Runtime;
+use crate::kubelet::runtime::Runtime;
 use crate::object::Key;
 use crate::object::metrics::Load;
 

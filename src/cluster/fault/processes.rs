@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::apiserver::host::control::stop_server;
 use crate::engine::ActorId;
-use crate::node::kubelet::Machine;
+use crate::kubelet::Machine;
 
 use super::super::{Cluster, Program};
 use super::{Breaks, Fault, Row};

@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use crate::engine::EventId;
+use crate::kubelet::eviction::usage::EphemeralStorage;
+use crate::kubelet::shutdown::GracePeriods;
+use crate::network::host::Shortage;
 use crate::object::{Key, Kind};
 
 use super::Fault;

@@ -2,8 +2,8 @@
 
 use crate::client::Informer;
 use crate::controllers::{ControllerManager, apiextensions};
-use crate::node::kubelet::Kubelet;
-use crate::node::proxy::KubeProxy;
+use crate::kubelet::Kubelet;
+use crate::network::proxy::KubeProxy;
 use crate::object::glob::matches;
 use crate::object::nearest::nearest;
 use crate::object::{Key, Kind};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::NodeConfig;
-use crate::node::network::Mode;
-use crate::node::runtime::state::ImageScript;
+use crate::kubelet::runtime::state::ImageScript;
+use crate::network::kernel::Mode;
 
 /// How packets get from a Pod of one node to a Pod of another.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::super::fault::Fault;
 use crate::kubectl::{self, Kubectl};
-use crate::node::runtime::exec::Ran;
-use crate::node::runtime::programs;
+use crate::userland::Ran;
+use crate::userland::programs;
 
 /// What `timeout` ends with when it has ended a command.
 const TIMED_OUT: i32 = 124;

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use super::super::fault::{self, Fault};
 use super::command::Command;
-use crate::node::runtime::process;
-use crate::node::runtime::programs;
-use crate::node::runtime::script::Program;
-use crate::node::runtime::script::builtins::BUILTINS;
+use crate::userland::programs;
+use crate::userland::shell::Program;
+use crate::userland::shell::builtins::{BUILTINS, seconds};
 
 /// So long may a line last that sleeps. Every second of a cluster's has heartbeats in it: nobody waits for more of them.
 pub(super) const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -63,7 +62,7 @@ fn check_words(words: &[String]) -> Result<(), String> {
 }
 
 fn check_sleep(time: &str) -> Result<(), String> {
-    match process::seconds(time).ok_or_else(|| format!("{time:?} is not a number of seconds"))? {
+    match seconds(time).ok_or_else(|| format!("{time:?} is not a number of seconds"))? {
         long if long > SLEEP_MAX => Err(format!("sleep {time}: {TOO_LONG}")),
         _ => Ok(()),
     }

@@ -16,11 +16,11 @@ use super::fault::Fault;
 use super::from;
 use crate::engine::{CallId, Memory, Note, unless};
 use crate::kubectl::Kubectl;
-use crate::node::network::Fabric;
-use crate::node::runtime::exec::Ran;
-use crate::node::runtime::script::Program;
-use crate::node::runtime::script::run::{self, Shell, Sink, Turn, Write};
+use crate::network::kernel::Fabric;
 use crate::object::time::Instant;
+use crate::userland::Ran;
+use crate::userland::shell::Program;
+use crate::userland::shell::run::{self, Shell, Sink, Turn, Write};
 
 mod command;
 mod line;

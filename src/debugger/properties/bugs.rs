@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::apiserver::host::Engine;
 use crate::engine::{Note, Queued, Step, What};
-use crate::node::cri::ContainerState;
-use crate::node::netfilter::packet::{Payload, Unreachable};
-use crate::node::network::frame::Frame;
-use crate::node::runtime::Runtime;
+use crate::kubelet::cri::ContainerState;
+use crate::kubelet::runtime::Runtime;
+use crate::network::kernel::frame::Frame;
+use crate::network::netfilter::packet::{Payload, Unreachable};
 use crate::object::meta::controller_of;
 use crate::object::reader::Reader;
 use crate::object::status::Reason;

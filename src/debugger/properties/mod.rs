@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::apiserver::host::Engine;
 use crate::engine::{ActorId, Note, Step, What};
-use crate::node::cni::exec::{Command, PluginRun};
-use crate::node::runtime::Runtime;
+use crate::kubelet::runtime::Runtime;
+use crate::network::cni::exec::{Command, PluginRun};
 use crate::object::pod::{assigned_node, has_ended, is_final};
 use crate::object::{Kind, Object};
 use crate::wire::{WatchEvent, WatchId};

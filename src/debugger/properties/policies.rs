@@ -12,7 +12,7 @@ use super::services::host_of;
 use super::{Property, node_of, stored};
 use crate::apiserver::host::Engine;
 use crate::engine::Step;
-use crate::node::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
+use crate::network::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
 use crate::object::pod::{address_of, container_port, has_ended};
 use crate::object::reader::Reader;
 use crate::object::selector::selects;

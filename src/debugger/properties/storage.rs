@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Property, stored};
 use crate::apiserver::host::Engine;
 use crate::engine::{ActorId, Step, What};
-use crate::node::csi::CsiRequest;
 use crate::object::reader::Reader;
+use crate::kubelet::csi::CsiRequest;
 use crate::object::volume::{claim_uid, phase_of, volume_name};
 use crate::object::{Accessor, Kind, Object};
 

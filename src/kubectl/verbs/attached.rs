@@ -24,6 +24,8 @@ use crate::options::timeout;
 use crate::print::fields::{at, flag, int, list, namespace_and_name, text};
 use crate::wire::WatchEvent;
 use crate::wire::{Body, Subresource};
+use crate::kubelet::cri::{CriResponse, Stream};
+use crate::userland::shell::reads_commands;
 
 /// Mirrors `defaultPodAttachTimeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -13,6 +13,7 @@ use crate::args::Args;
 use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
+use crate::kubelet::runtime::tar::{self, Entry};
 use crate::object::Kind;
 use crate::object::tar::{self, Entry};
 use crate::usage::Usage;

@@ -15,10 +15,15 @@ use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::left_open::{Ending, Then, place_of};
 use crate::nodes::{Ask, Ran, Told};
+use crate::kubelet::cri::CriResponse;
+use crate::kubelet::server::{Exec, Shell};
 use crate::object::Key;
 use crate::print::fields::{list, namespace_and_name, text};
 use crate::usage::Usage;
 use crate::wire::{Body, Subresource};
+use crate::userland::Ran;
+use crate::userland::programs::HERE;
+use crate::userland::shell::reads_commands;
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";

@@ -15,6 +15,7 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::nodes::Log;
+use crate::kubelet::runtime::state::Log;
 use crate::object::status::Reason;
 use crate::object::{Kind, Status};
 use crate::options::timeout;

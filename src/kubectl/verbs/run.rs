@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::flags::WRITE;
 use crate::kubectl::Kubectl;
 use crate::object::image::wrong_name;
+use crate::kubelet::images::wrong_name;
 use crate::object::{Kind, patch};
 use crate::usage::Usage;
 

@@ -399,8 +399,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::node::cni::exec;
-    use crate::node::cni::plugins::testing::{Bench, environment, network};
+    use crate::network::cni::exec;
+    use crate::network::cni::plugins::testing::{Bench, environment, network};
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {

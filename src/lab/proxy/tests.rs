@@ -3,8 +3,8 @@ use std::sync::Arc;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use super::*;
-use crate::node::netfilter::Protocol;
-use crate::node::proxy::portal::{Location, portals};
+use crate::network::netfilter::Protocol;
+use crate::network::proxy::portal::{Location, portals};
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {

@@ -5,7 +5,7 @@
 
 use crate::debugger::{Advance, Choice, Goal};
 use crate::kubectl::left_open::State;
-use crate::node::runtime::terminal::{CTRL_C, CTRL_D};
+use crate::kubelet::runtime::terminal::{CTRL_C, CTRL_D};
 
 use super::super::complete::candidates;
 use super::super::typed::{ESCAPE, escaped};

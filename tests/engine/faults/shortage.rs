@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kubestep::debugger::{Goal, Session};
 use kubestep::engine::Note;
-use kubestep::node::host::Shortage;
+use kubestep::network::host::Shortage;
 use kubestep::object::Object;
 use kubestep::object::pod::has_ended;
 use kubestep_tests::scenario;

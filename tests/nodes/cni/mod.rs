@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use kubestep::cluster::{Cluster, Config, NodeConfig};
 use kubestep::engine::What;
-use kubestep::node::cni::config::NetworkList;
-use kubestep::node::cni::exec::{Command, PluginExit, PluginRun};
-use kubestep::node::cni::libcni::Libcni;
-use kubestep::node::cni::netns::Namespace;
-use kubestep::node::runtime::Runtime;
+use kubestep::kubelet::runtime::Runtime;
+use kubestep::network::cni::config::NetworkList;
+use kubestep::network::cni::exec::{Command, PluginExit, PluginRun};
+use kubestep::network::cni::libcni::Libcni;
+use kubestep::network::cni::netns::Namespace;
 use serde_json::{Value, json};
 
 const CONFIG: &str = "/etc/cni/net.d/10-kubestep.conflist";

@@ -3,8 +3,8 @@
 use kubestep::apiserver::host::Engine;
 use kubestep::cluster::{Cluster, Config};
 use kubestep::engine::{Step, What};
-use kubestep::node::runtime::Runtime;
 use kubestep::object::reader::Reader;
+use kubestep::kubelet::runtime::Runtime;
 use kubestep::object::{Key, Kind, Object, Pod, Resource};
 use kubestep::wire::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
 use kubestep_tests::scenario;

@@ -7,10 +7,10 @@ use std::rc::Rc;
 use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::host::{Engine, Host};
 use kubestep::engine::{ActorId, RpcError};
-use kubestep::node::cri::{ContainerConfig, CriRequest, CriResponse, PodSandboxConfig};
-use kubestep::node::disk::Disk;
-use kubestep::node::host::Host;
-use kubestep::node::runtime::Runtime;
+use kubestep::kubelet::cri::{ContainerConfig, CriRequest, CriResponse, PodSandboxConfig};
+use kubestep::kubelet::runtime::Runtime;
+use kubestep::network::disk::Disk;
+use kubestep::network::host::Host;
 
 /// A node with nothing but a runtime.
 struct Node {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kubestep::bugs;
 use kubestep::cluster::scenario::Scenario;
 use kubestep::engine::What;
-use kubestep::node::csi::CsiRequest;
+use kubestep::kubelet::csi::CsiRequest;
 use kubestep::object::Kind;
 use kubestep::object::reader::Reader;
 use kubestep::wire::{Body, DeleteOptions, Verb};

@@ -11,9 +11,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubestep::apiserver::ApiServer;
 use kubestep::apiserver::host::{Engine, Host};
 use kubestep::engine::{ActorId, What};
-use kubestep::node::disk::Disk;
-use kubestep::node::host::Host;
-use kubestep::node::kubelet::{Kubelet, Machine, NodeConfig, Rules};
+use kubestep::kubelet::{Kubelet, Machine, NodeConfig, Rules};
+use kubestep::network::disk::Disk;
+use kubestep::network::host::Host;
 use kubestep::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
 use kubestep::object::{Kind, Object, Pod};
 use kubestep::wire::{

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use kubestep::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
-use kubestep::node::cri::{
+use kubestep::kubelet::cri::{
     ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus, RelistWouldFind,
     RuntimeCondition, Stream, error,
 };

@@ -1,0 +1,58 @@
+//! Sockets: a container's process listens from its start to its end, in the network namespace of its sandbox.
+//!
+//! What it listens on is guessed from its image, its words and its ports, see [`sockets::ports`].
+
+use super::containerd::Containerd;
+use super::networks::netns;
+use crate::cri::PodSandboxConfig;
+use crate::network::kernel::sockets::{self, Listener, Owner};
+use crate::network::netfilter::Protocol;
+
+impl Containerd {
+    /// A sandbox's namespace is this Pod's from now on.
+    pub(super) fn own(&self, id: &str, config: &PodSandboxConfig) {
+        if config.host_network {
+            return;
+        }
+        let owner = Owner { pod: format!("{}/{}", config.namespace, config.name), dns: config.dns.clone() };
+        self.sockets(|sockets| sockets.owners.insert(netns(id), owner));
+    }
+
+    /// A sandbox's namespace is nobody's any more.
+    pub(super) fn disown(&self, id: &str, config: &PodSandboxConfig) {
+        if !config.host_network {
+            self.sockets(|sockets| sockets.forget(&netns(id)));
+        }
+    }
+
+    /// A container's process opens its sockets, once its script says that it does.
+    pub(super) fn listen(&self, id: &str) {
+        let state = self.state.borrow();
+        let Some(container) = state.containers.get(id) else { return };
+        let Some(sandbox) = state.sandboxes.get(&container.status.sandbox_id).map(|sandbox| &sandbox.config) else {
+            return;
+        };
+        let ready_after = state.script(&container.config.image).and_then(|script| script.ready_after);
+        let since = self.hub.now() + ready_after.unwrap_or_default();
+        let namespace = if sandbox.host_network { String::new() } else { netns(&container.status.sandbox_id) };
+        let config = &container.config;
+        let words: Vec<String> = config.command.iter().chain(&config.args).cloned().collect();
+        let protocol = |name: &str| Protocol::parse(name).unwrap_or(Protocol::Tcp);
+        let port = |(port, name): &(i32, String)| Some((u16::try_from(*port).ok()?, protocol(name)));
+        let declared: Vec<(u16, Protocol)> = config.ports.iter().filter_map(port).collect();
+        for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared) {
+            let name = format!("{}/{}", sandbox.namespace, sandbox.name);
+            let listener = Listener { container: id.to_owned(), name, speaks, since, address: None };
+            self.sockets(|sockets| sockets.listen(&namespace, protocol, port, listener));
+        }
+    }
+
+    /// A container's process is gone.
+    pub(super) fn hang_up(&self, id: &str) {
+        self.sockets(|sockets| sockets.close(id));
+    }
+
+    fn sockets<T>(&self, change: impl FnOnce(&mut sockets::Sockets) -> T) -> T {
+        change(&mut self.networks.host().sockets.borrow_mut())
+    }
+}

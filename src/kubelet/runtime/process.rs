@@ -1,0 +1,171 @@
+//! What runs inside a container: a process that ends, or does not, in virtual time.
+//!
+//! No program is run. An image without a command serves for ever and ends well when asked to, as nginx does. What a command
+//! does is found out as it runs, see [`super::running`]: of each program in it is known whether it is one that ends
+//! (`programs::ENDS`), and what those do that are simulated is done.
+//!
+//! Left out: what the others print, `perl` say, and that any of them may fail; the end of what takes longer than a hundred
+//! years.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::image;
+use crate::cri::ContainerConfig;
+use crate::userland::shell::{self, Program};
+
+/// What a process will do if nobody interferes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// When it ends by itself, and with what code; None: never, or that is not known yet.
+    pub ends: Option<(Duration, i32)>,
+    /// What it prints, and when.
+    pub prints: Vec<(Duration, String)>,
+    /// The commands that it runs.
+    pub program: Option<Rc<Program>>,
+    /// Whether it is a server from the beginning, which may listen.
+    pub serves: bool,
+    /// It ends because it takes more memory than it may.
+    pub out_of_memory: bool,
+    /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal. As process 1 of a container a
+    /// shell does.
+    pub on_sigterm: Option<(Duration, i32)>,
+}
+
+/// Exit code of a process that was killed by SIGKILL.
+pub(super) const SIGKILLED: i32 = 137;
+/// How long a server takes to end well.
+const SHUTDOWN: Duration = Duration::from_millis(150);
+
+/// What a container's process is told: where the image says what it runs, words alone are that one's arguments.
+fn words_of(config: &ContainerConfig) -> Vec<String> {
+    let words = [config.command.as_slice(), &config.args].concat();
+    let is_curls = |word: &String| word.starts_with('-') || word.contains("://");
+    match image::base_name(&config.image) == "curl" && config.command.is_empty() && words.first().is_some_and(is_curls)
+    {
+        true => [&["curl".to_owned()], words.as_slice()].concat(),
+        false => words,
+    }
+}
+
+/// How long it takes to fill all the memory there is.
+const FILLING: Duration = Duration::from_millis(500);
+
+/// Images that end at once when they are given nothing to do: a shell or an interpreter that finds its input at an end.
+const SHORT_LIVED: &[(&str, &str)] = &[
+    ("busybox", ""),
+    ("alpine", ""),
+    ("ubuntu", ""),
+    ("debian", ""),
+    ("bash", ""),
+    ("python", ""),
+    ("perl", ""),
+    ("node", ""),
+    ("hello-world", "Hello from Docker!"),
+];
+
+/// Programs that do what they read, and end with it.
+const SHELLS: &[&str] = &["ash", "bash", "node", "perl", "python", "python3", "sh"];
+
+/// What a container does. A shell whose input stays open waits for it.
+pub fn plan(config: &ContainerConfig) -> Plan {
+    match words_of(config).as_slice() {
+        [] if config.stdin && SHORT_LIVED.contains(&(image::base_name(&config.image), "")) => Plan::default(),
+        [shell] if config.stdin && SHELLS.contains(&shell::program(shell)) => Plan::default(),
+        words if config.stdin && shell::reads_commands(words) => Plan::default(),
+        [] => of_image(&config.image),
+        words if is_too_greedy(words, config.linux.memory_limit_in_bytes) => {
+            Plan { ends: Some((FILLING, SIGKILLED)), out_of_memory: true, ..Plan::default() }
+        }
+        words => Plan { program: Some(Program::of(words)), ..Plan::default() },
+    }
+}
+
+/// The shell that a container's process is, if it waits for somebody to type; None: it reads nothing, or it is not known what it
+/// does with it.
+pub fn reads(config: &ContainerConfig) -> Option<String> {
+    let words = words_of(config);
+    let of_image = || match image::base_name(&config.image) {
+        "busybox" | "alpine" => Some("sh"),
+        "ubuntu" | "debian" | "bash" => Some("bash"),
+        _ => None,
+    };
+    let shell = match words.as_slice() {
+        _ if !config.stdin => return None,
+        [] => of_image()?.to_owned(),
+        words => words.first().filter(|_| shell::reads_commands(words))?.clone(),
+    };
+    Some(shell)
+}
+
+/// Whether this is `stress`, and it is told to take more memory than its container may have. 0: as much as there is.
+fn is_too_greedy(words: &[String], limit: i64) -> bool {
+    if !matches!(words.first().map(|word| shell::program(word)), Some("stress" | "stress-ng")) {
+        return false;
+    }
+    let value = |flag: &str| {
+        let joined = words.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('='));
+        joined.or_else(|| words.iter().skip_while(|word| *word != flag).nth(1).map(String::as_str))
+    };
+    let bytes = |text: &str| {
+        let (number, unit) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
+        let scale: i64 = match unit.to_ascii_lowercase().as_str() {
+            "k" => 1 << 10,
+            "m" => 1 << 20,
+            "g" => 1 << 30,
+            _ => 1,
+        };
+        number.parse::<i64>().ok()?.checked_mul(scale)
+    };
+    let workers = value("--vm").or_else(|| value("-m")).and_then(|number| number.parse::<i64>().ok());
+    let each = value("--vm-bytes").and_then(bytes);
+    workers.zip(each).is_some_and(|(workers, each)| limit > 0 && workers.saturating_mul(each) > limit)
+}
+
+fn of_image(image: &str) -> Plan {
+    let name = image::base_name(image);
+    match SHORT_LIVED.iter().find(|(short, _)| *short == name) {
+        Some((_, "")) => Plan { ends: Some((Duration::ZERO, 0)), ..Plan::default() },
+        Some((_, says)) => {
+            let prints = vec![(Duration::ZERO, (*says).to_owned())];
+            Plan { ends: Some((Duration::ZERO, 0)), prints, ..Plan::default() }
+        }
+        None => Plan { serves: true, on_sigterm: Some((SHUTDOWN, 0)), ..Plan::default() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_runs_until_it_is_told_to_stop() {
+        let of = |image: &str, command: &[&str], stdin: bool| {
+            let command = command.iter().map(|word| (*word).to_owned()).collect();
+            plan(&ContainerConfig { image: image.to_owned(), command, stdin, ..ContainerConfig::default() })
+        };
+        let server = of("nginx:1.27", &[], false);
+        assert_eq!((server.ends, server.on_sigterm), (None, Some((SHUTDOWN, 0))));
+        assert_eq!(of("docker.io/library/busybox", &[], false).ends, Some((Duration::ZERO, 0)));
+        for waits in [of("busybox", &[], true), of("nginx", &["/bin/sh"], true)] {
+            assert_eq!(waits, Plan::default(), "a shell, process 1, waits and minds no SIGTERM");
+        }
+        assert!(of("busybox", &["sh", "-c", "exit 1"], true).program.is_some());
+    }
+
+    #[test]
+    fn stress_is_killed_where_it_takes_too_much() {
+        for (words, limit, killed) in [
+            ("stress --vm 1 --vm-bytes 250M --vm-hang 1", 100 << 20, true),
+            ("stress --vm 1 --vm-bytes 150M --vm-hang 1", 200 << 20, false),
+            ("/usr/bin/stress -m 2 --vm-bytes=60M", 100 << 20, true),
+            ("stress --vm 1 --vm-bytes 250M", 0, false),
+            ("stress -cpus 2", 100 << 20, false),
+        ] {
+            let mut config = ContainerConfig { image: "polinux/stress".to_owned(), ..ContainerConfig::default() };
+            config.command = words.split(' ').map(str::to_owned).collect();
+            config.linux.memory_limit_in_bytes = limit;
+            assert_eq!(plan(&config).out_of_memory, killed, "{words}");
+        }
+    }
+}

@@ -1,6 +1,0 @@
-//! The crate of [`node`]; floors below are named as if they stood in it.
-
-use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
-
-#[path = "mod.rs"]
-pub mod node;
