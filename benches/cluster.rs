@@ -11,16 +11,15 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use cluster::scenario::{Nodes, Scenario};
+use cluster::{Cluster, Config, NodeConfig};
+use debugger::explore::{Bound, Mode, Subject, explore, plan};
+use debugger::{Goal, Session, properties};
+use engine::{Step, What};
 use k8s_openapi::api::apps::v1::Deployment;
-use kubestep::bugs;
-use kubestep::cluster::scenario::{Nodes, Scenario};
-use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::debugger::explore::{Bound, Mode, Subject, explore, plan};
-use kubestep::debugger::{Goal, Session, properties};
-use kubestep::engine::{Step, What};
-use kubestep::object::{Kind, Object, Pod, Resource};
-use kubestep::wire::{Body, Patch, Request, StatusPatch, Verb};
+use object::{Kind, Object, Pod, Resource};
 use serde_json::{Value, json};
+use wire::{Body, Patch, Request, StatusPatch, Verb};
 
 /// A row's name, and what it runs with that name.
 type Row = (&'static str, fn(&str));

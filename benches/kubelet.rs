@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::host::{Engine, Host};
-use kubestep::client::Client;
-use kubestep::engine::{ActorId, Step, What};
-use kubestep::kubelet::runtime::Runtime;
-use kubestep::kubelet::{Kubelet, Machine, NodeConfig, Rules};
-use kubestep::network::cni::Plugins;
-use kubestep::network::host::Host;
-use kubestep::network::install;
-use kubestep::object::{Kind, Pod};
-use kubestep::wire::{Binding, Request, User};
+use apiserver::ApiServer;
+use apiserver::host::{Engine, Host};
+use client::Client;
+use engine::{ActorId, Step, What};
+use kubelet::runtime::Runtime;
+use kubelet::{Kubelet, Machine, NodeConfig, Rules};
+use network::cni::Plugins;
+use network::host::Host;
+use network::install;
+use object::{Kind, Pod};
 use serde_json::{Value, json};
+use wire::{Binding, Request, User};
 
 fn main() {
     let (nodes, pods) = (500, 10_000);

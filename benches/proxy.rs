@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use client::informer::Change;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kubestep::client::informer::Change;
-use kubestep::network::netfilter::Netfilter;
-use kubestep::network::proxy::Proxier;
-use kubestep::object::Object;
+use network::netfilter::Netfilter;
+use network::proxy::Proxier;
+use object::Object;
 use serde_json::json;
 
 fn main() {

@@ -9,15 +9,15 @@ use std::time::Instant;
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::Node;
 
-use kubestep::object::Pod;
-use kubestep::object::random::Random;
-use kubestep::scheduler::cache::Cache;
-use kubestep::scheduler::cycle::{Context, Outcome, schedule};
-use kubestep::scheduler::labels::Matcher;
-use kubestep::scheduler::nominator::Nominator;
-use kubestep::scheduler::pod_info::PodInfo;
-use kubestep::scheduler::preemption::Disruptions;
-use kubestep::scheduler::profile::Profile;
+use object::Pod;
+use object::random::Random;
+use scheduler::cache::Cache;
+use scheduler::cycle::{Context, Outcome, schedule};
+use scheduler::labels::Matcher;
+use scheduler::nominator::Nominator;
+use scheduler::pod_info::PodInfo;
+use scheduler::preemption::Disruptions;
+use scheduler::profile::Profile;
 
 const PLAIN: &str = "{containers: [{name: a, image: 'nginx:1.27', resources: {requests: {cpu: 10m, memory: 10Mi}}}]}";
 

@@ -1,9 +1,9 @@
 //! Aggregation: an API that another server answers. Here it is `metrics.k8s.io` alone: see [`super::metrics`].
 
-use crate::object::Status;
-use crate::object::metrics::{GROUP, Metrics};
-use crate::object::status::Reason;
-use crate::wire::{Response, Verb};
+use object::Status;
+use object::metrics::{GROUP, Metrics};
+use object::status::Reason;
+use wire::{Response, Verb};
 
 use super::metrics::Look;
 use super::{ApiServer, Handling, Outcome};

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::object::fields::{BuiltIn, Managed, Managers, Operation, Set, Write as FieldWrite, Writer};
-use crate::object::{Kind, Object, Status};
-use crate::rules::apiextensions::fields::Custom;
+use object::fields::{BuiltIn, Managed, Managers, Operation, Set, Write as FieldWrite, Writer};
+use object::{Kind, Object, Status};
+use rules::apiextensions::fields::Custom;
 
 use super::managed_fields::apply::Applying;
 use super::managed_fields::{self, Written, is_managed, replicas, shapes, writer};

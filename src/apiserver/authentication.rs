@@ -23,14 +23,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::object::status::Reason;
-use crate::object::time::Instant;
-use crate::object::token::{self, Bounds, Claims, ISSUER};
-use crate::object::{Accessor, Kind, Object, Status};
-use crate::wire::{Request, User};
+use object::status::Reason;
+use object::time::Instant;
+use object::token::{self, Bounds, Claims, ISSUER};
+use object::{Accessor, Kind, Object, Status};
+use wire::{Request, User};
 
 use super::authorization::quoted;
-use crate::object::reader::Reader;
+use object::reader::Reader;
 
 /// The user whom a request's token names; None: it has none.
 ///
@@ -171,8 +171,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::apiserver::admission::testing::Objects;
-    use crate::wire::Connection;
+    use crate::admission::testing::Objects;
+    use wire::Connection;
 
     /// A request that shows this.
     fn shows(token: Option<&str>) -> Request {

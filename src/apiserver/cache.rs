@@ -16,9 +16,9 @@
 //! at once for all servers, where real ones follow them with informers. A cache that is up to date knows so, where a real
 //! one asks etcd for its progress.
 
-use crate::object::Status;
-use crate::object::status::{Cause, Details, Reason};
-use crate::wire::Options;
+use object::Status;
+use object::status::{Cause, Details, Reason};
+use wire::Options;
 
 /// What a watch cache has come to that lags behind the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{ComponentCondition, ComponentStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::object::selector::{FieldSelector, Selector};
-use crate::object::status::Reason;
-use crate::object::{Kind, Object, Status};
-use crate::wire::{Response, Verb};
+use object::selector::{FieldSelector, Selector};
+use object::status::Reason;
+use object::{Kind, Object, Status};
+use wire::{Response, Verb};
 
 use super::{Handling, Outcome};
 

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::object::{base64, json};
+use object::{base64, json};
 
 /// The version that all tokens carry.
 const VERSION: &str = "meta.k8s.io/v1";

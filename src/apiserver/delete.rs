@@ -1,14 +1,13 @@
 //! DELETE, of one object or of many. Mirrors `endpoints/handlers/delete.go`. What it means for an object:
 //! [`super::pipeline`].
 
-use crate::kinds;
-use crate::object::{Kind, Object, Status};
-use crate::wire::{Body, DeleteOptions, Response};
+use object::{Kind, Object, Status};
+use wire::{Body, DeleteOptions, Response};
 
 use super::pipeline::write::{Done, Write};
 use super::waiting::waiting;
 use super::{ApiServer, Handling, Outcome};
-use crate::kinds::scheduling::priority_class::is_system_priority_class;
+use kinds::scheduling::priority_class::is_system_priority_class;
 
 impl ApiServer {
     pub(super) fn delete(&mut self, handling: &mut Handling) -> Outcome {

@@ -17,20 +17,20 @@ use std::sync::Arc;
 
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 
-use crate::object::budget::{self, DISRUPTION_TARGET, SYNC_FAILED};
-use crate::object::pod::status::PodCondition;
-use crate::object::pod::{has_ended, is_ready, phase};
-use crate::object::status::{Cause, Details, Reason};
-use crate::object::time::Instant;
-use crate::object::{Accessor, Kind, Object, Pod, Status};
-use crate::wire::{Body, DeleteOptions, Response};
+use object::budget::{self, DISRUPTION_TARGET, SYNC_FAILED};
+use object::pod::status::PodCondition;
+use object::pod::{has_ended, is_ready, phase};
+use object::status::{Cause, Details, Reason};
+use object::time::Instant;
+use object::{Accessor, Kind, Object, Pod, Status};
+use wire::{Body, DeleteOptions, Response};
 
 use super::managed_fields::Written;
 use super::pipeline::preconditions::check_options;
 use super::pipeline::write::Write;
 use super::subresources::set_condition;
 use super::{ApiServer, Handling, Outcome};
-use crate::object::reader::Reader;
+use object::reader::Reader;
 
 /// More evicted Pods that the controller has not seen go than this are not let pile up. `MaxDisruptedPodSize`.
 const DISRUPTED_PODS_MAX: usize = 2000;

@@ -1,14 +1,14 @@
 //! Fan-out: a change is offered to the watches of its kind, and each that is told of it is told in the version of the kind that
 //! it speaks, with or without who manages which fields.
 
-use crate::object::{Kind, Object};
-use crate::wire::{WatchEvent, WatchId};
+use object::{Kind, Object};
+use wire::{WatchEvent, WatchId};
 
 use super::ApiServer;
 
 impl ApiServer {
     /// Offers a change to the watches of its kind, and of every version of it.
-    pub(in crate::apiserver) fn tell_watchers(
+    pub(crate) fn tell_watchers(
         &self,
         old: Option<&Object>,
         new: &Object,

@@ -17,7 +17,7 @@
 
 use std::fmt;
 
-use crate::wire::{MASTERS, Request, Subresource};
+use wire::{MASTERS, Request, Subresource};
 
 use super::authorization::Attributes;
 
@@ -152,8 +152,8 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::object::Kind;
-    use crate::wire::{Body, User, Verb};
+    use object::Kind;
+    use wire::{Body, User, Verb};
 
     #[test]
     fn schemas_are_tried_in_order() {

@@ -3,19 +3,18 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::kinds;
-use crate::object::fields::History;
-use crate::object::time::Instant;
-use crate::object::{Kind, Object, Status};
 use crate::store::Change;
-use crate::wire::{Answer, Body, Impersonated, Request, Response, User, WatchEvent, WatchId};
+use object::fields::History;
+use object::time::Instant;
+use object::{Kind, Object, Status};
+use wire::{Answer, Body, Impersonated, Request, Response, User, WatchEvent, WatchId};
 
 use super::cache::{Cache, too_large};
 use super::defaults;
 use super::leases::Lease;
 use super::waiting::{Reviews, Waits};
-use crate::rules::apiextensions::Version;
-use crate::rules::webhook::Call;
+use rules::apiextensions::Version;
+use rules::webhook::Call;
 
 /// What handling one request came to.
 #[derive(Debug)]

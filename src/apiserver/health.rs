@@ -7,7 +7,7 @@
 //!
 //! Left out: what would fail. A server that runs here is ready, and so is its store.
 
-use crate::wire::Response;
+use wire::Response;
 
 use super::rest::options::Query;
 

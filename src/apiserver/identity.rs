@@ -13,9 +13,9 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use crate::object::time::Instant;
-use crate::object::{Kind, Status};
-use crate::wire::{Impersonated, Request, User};
+use object::time::Instant;
+use object::{Kind, Status};
+use wire::{Impersonated, Request, User};
 
 use super::{ApiServer, Handling, authentication};
 

@@ -26,13 +26,13 @@
 
 use std::rc::Rc;
 
-use crate::object::selector::names::check_subdomain;
-use crate::object::{Kind, Status};
-use crate::wire::{Impersonated, Impersonation, MASTERS, Request, User};
+use object::selector::names::check_subdomain;
+use object::{Kind, Status};
+use wire::{Impersonated, Impersonation, MASTERS, Request, User};
 
 use super::ApiServer;
 use super::authorization::{Attributes, forbidden};
-use crate::object::validation::names::check_dns_label;
+use object::validation::names::check_dns_label;
 
 /// The group of what is no core resource.
 const AUTHENTICATION: &str = "authentication.k8s.io";

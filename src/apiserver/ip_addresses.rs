@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::{IPAddress, IPAddressSpec, ParentReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::object::{Kind, Object, Status};
+use object::{Kind, Object, Status};
 
 use super::managed_fields::Written;
 use super::{ApiServer, Handling, registry};

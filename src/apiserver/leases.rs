@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
-use crate::object::Kind;
-use crate::object::time::Instant;
 use crate::store::{Change, LeaseId, Store};
-use crate::wire::{WatchEvent, WatchId};
+use object::Kind;
+use object::time::Instant;
+use wire::{WatchEvent, WatchId};
 
 /// So long an Event stays.
 const EVENT_TTL: Duration = Duration::from_secs(3600);

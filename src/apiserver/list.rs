@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::object::status::Reason;
-use crate::object::{Kind, Object, Status};
 use crate::store::Entry;
-use crate::wire::{Request, Response};
+use object::status::Reason;
+use object::{Kind, Object, Status};
+use wire::{Request, Response};
 
 use super::cache::{Cache, is_exact, parse_version, too_large};
 use super::watch::Watcher;

@@ -3,34 +3,29 @@
 
 use std::rc::Rc;
 
-use crate::object::Object;
-use crate::object::fields::history::Run;
-use crate::object::fields::{History, Managers, Operation};
-use crate::wire::{Response, WatchEvent, WatchId};
+use object::Object;
+use object::fields::history::Run;
+use object::fields::{History, Managers, Operation};
+use wire::{Response, WatchEvent, WatchId};
 
 use super::managed_fields::{Written, play, sent_managers, shapes, writer};
 use super::{ApiServer, Handling, registry};
 
 impl ApiServer {
     /// Who manages what of a stored version.
-    pub(in crate::apiserver) fn managers(&self, history: &History) -> Rc<Managers> {
+    pub(crate) fn managers(&self, history: &History) -> Rc<Managers> {
         history.managers(&|managers, run| play(&self.definitions, managers, run))
     }
 
     /// Who manages what of the version that is stored now.
-    pub(in crate::apiserver) fn managers_now(&self, object: &Object) -> Rc<Managers> {
+    pub(crate) fn managers_now(&self, object: &Object) -> Rc<Managers> {
         let key = registry::key(object.kind(), object.namespace(), object.name());
         self.store.get(&key).map_or_else(Rc::default, |entry| self.managers(&entry.history))
     }
 
     /// What an update says of who manages what, where it brings managedFields itself: they count if they make sense, and a
     /// list that is empty, or has one empty entry, takes away all of them. Mirrors `decodeLiveOrNew`.
-    pub(in crate::apiserver) fn written_by_update(
-        &self,
-        handling: &Handling,
-        old: &Object,
-        new: &mut Object,
-    ) -> Written {
+    pub(crate) fn written_by_update(&self, handling: &Handling, old: &Object, new: &mut Object) -> Written {
         let by = writer(handling.request, Operation::Update);
         if new.meta().managed_fields.is_none() {
             return Written::By(by, None);
@@ -43,7 +38,7 @@ impl ApiServer {
     }
 
     /// What a creation says of who manages what; to be asked before anybody changes what was sent.
-    pub(in crate::apiserver) fn written_by_create(&mut self, handling: &Handling, object: &mut Object) -> Written {
+    pub(crate) fn written_by_create(&mut self, handling: &Handling, object: &mut Object) -> Written {
         let by = writer(handling.request, Operation::Update);
         let entries = match object.meta().managed_fields {
             Some(_) => object.meta_mut().managed_fields.take().unwrap_or_default(),
@@ -64,7 +59,7 @@ impl ApiServer {
     }
 
     /// Puts the managedFields into the objects of an answer, for a client that wants to see them.
-    pub(in crate::apiserver) fn show_managers(&self, handling: &mut Handling, response: &mut Response) {
+    pub(crate) fn show_managers(&self, handling: &mut Handling, response: &mut Response) {
         if !handling.request.options.managed_fields {
             return;
         }
@@ -79,7 +74,7 @@ impl ApiServer {
     }
 
     /// The same for the events of watches that want to see them.
-    pub(in crate::apiserver) fn show_managers_in_events(&self, events: &mut [(WatchId, WatchEvent)]) {
+    pub(crate) fn show_managers_in_events(&self, events: &mut [(WatchId, WatchEvent)]) {
         for (id, event) in events {
             if let Some(object) = event.object_mut()
                 && self.watchers.shows_managers(*id)

@@ -14,13 +14,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::object::metrics::{Load, Metrics, Usage};
-use crate::object::pod::{assigned_node, is_ready, phase};
-use crate::object::selector::Selector;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Kind, Object, Pod, node};
+use object::metrics::{Load, Metrics, Usage};
+use object::pod::{assigned_node, is_ready, phase};
+use object::selector::Selector;
+use object::time::Instant;
+use object::{Accessor, Kind, Object, Pod, node};
 
-use crate::object::reader::Reader;
+use object::reader::Reader;
 
 /// How often the kubelets are asked. `--metric-resolution`.
 const RESOLUTION: Duration = Duration::from_secs(15);

@@ -17,9 +17,9 @@ use super::rest::options::Query;
 use super::rest::path::{Shape, served_subresource};
 use super::rest::{NOT_FOUND, TEXT};
 use super::{ApiServer, health, registry};
-use crate::object::discovery::group_rank;
-use crate::object::{Discovery, Kind, versions};
-use crate::wire::{Response, Subresource, Verb};
+use object::discovery::group_rank;
+use object::{Discovery, Kind, versions};
+use wire::{Response, Subresource, Verb};
 
 impl ApiServer {
     /// What stands there, or the 404.

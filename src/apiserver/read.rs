@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::object::selector::Selector;
-use crate::object::selector::fields::FieldSelector;
-use crate::object::status::Reason;
-use crate::object::{Kind, Object, Status};
 use crate::store::Change;
-use crate::wire::{Request, Response, Verb, WatchEvent, WatchId};
+use object::selector::Selector;
+use object::selector::fields::FieldSelector;
+use object::status::Reason;
+use object::{Kind, Object, Status};
+use wire::{Request, Response, Verb, WatchEvent, WatchId};
 
 use super::cache::{is_exact, parse_version};
 use super::watch::Watcher;

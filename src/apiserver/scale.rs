@@ -8,12 +8,12 @@
 use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec};
 use serde_json::{Value, json};
 
-use crate::object::patch;
-use crate::object::status::Cause;
-use crate::object::{Accessor, Kind, Object, Status};
-use crate::wire::{Body, Patch, Response, Verb};
+use object::patch;
+use object::status::Cause;
+use object::{Accessor, Kind, Object, Status};
+use wire::{Body, Patch, Response, Verb};
 
-use crate::rules::scale::{replicas, scale_of, set_replicas, to_json};
+use rules::scale::{replicas, scale_of, set_replicas, to_json};
 
 use super::decode::Patched;
 use super::pipeline::decoding::check_place;

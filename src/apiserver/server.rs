@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::object::random::Random;
-use crate::object::{Kind, Object, Status};
-use crate::rules::apiextensions::Definitions;
-use crate::rules::policy::Policies;
-use crate::rules::webhook::Webhooks;
 use crate::store::{Entry, Store};
-use crate::wire::WatchId;
+use object::random::Random;
+use object::{Kind, Object, Status};
+use rules::apiextensions::Definitions;
+use rules::policy::Policies;
+use rules::webhook::Webhooks;
+use wire::WatchId;
 
 use super::admission::elsewhere::PodPlugin;
 use super::admission::row::Row;

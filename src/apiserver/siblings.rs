@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::object::Object;
-use crate::object::meta::controller_of;
-use crate::object::pod::Spec;
+use object::Object;
+use object::meta::controller_of;
+use object::pod::Spec;
 
 use super::recent::Recent;
 
@@ -30,7 +30,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Kind;
+    use object::Kind;
 
     fn pod(owner: &str, image: &str, node: &str) -> Object {
         let owner =

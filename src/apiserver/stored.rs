@@ -1,9 +1,9 @@
 //! The store, as what admission and rules read objects from.
 
-use crate::kinds::registry::{key, list_prefix};
-use crate::object::reader::Reader;
-use crate::object::{Kind, Object};
 use crate::store::Store;
+use kinds::registry::{key, list_prefix};
+use object::reader::Reader;
+use object::{Kind, Object};
 
 impl Reader for Store {
     fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<Object> {

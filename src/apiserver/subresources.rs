@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{self as core};
 
-use crate::object::pod::assigned_node;
-use crate::object::pod::status::PodCondition;
-use crate::object::status::{Reason, aggregate};
-use crate::object::{Accessor, Kind, Object, Pod, Status};
-use crate::wire::{Binding, Body, Request, Response, Subresource, Verb};
+use object::pod::assigned_node;
+use object::pod::status::PodCondition;
+use object::status::{Reason, aggregate};
+use object::{Accessor, Kind, Object, Pod, Status};
+use wire::{Binding, Body, Request, Response, Subresource, Verb};
 
 use super::pipeline::decoding::place_in_namespace;
 use super::pipeline::preconditions::wrong_meta;

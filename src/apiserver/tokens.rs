@@ -6,14 +6,14 @@ use std::time::Duration;
 use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::object::status::Cause;
-use crate::object::token::{Bounds, Claims, ISSUER, Token};
-use crate::object::{Kind, Object, Status};
-use crate::wire::{Body, Issued, Response};
+use object::status::Cause;
+use object::token::{Bounds, Claims, ISSUER, Token};
+use object::{Kind, Object, Status};
+use wire::{Body, Issued, Response};
 
 use super::admission;
 use super::{ApiServer, Handling, Outcome};
-use crate::object::validation::field::{Path, Problems};
+use object::validation::field::{Path, Problems};
 
 /// The shortest and the longest life that may be asked for, in seconds.
 const SECONDS_MIN: i64 = 10 * 60;

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use serde_json::Value;
 
-use crate::kinds;
-use crate::object::patch;
-use crate::object::pod::status::{PodCondition, PodStatus};
-use crate::object::status::Reason;
-use crate::object::{Kind, Object, Pod, Shared, Status};
-use crate::wire::{Body, Patch, StatusPatch, Verb};
+use object::patch;
+use object::pod::status::{PodCondition, PodStatus};
+use object::status::Reason;
+use object::{Kind, Object, Pod, Shared, Status};
+use wire::{Body, Patch, StatusPatch, Verb};
 
 use super::decode::{Patched, decode_patched};
 use super::pipeline::decoding::addressed;

@@ -2,7 +2,7 @@
 //!
 //! Only the edges of the pipeline know of it. A request is turned into one of the version that is stored and worked with,
 //! what it carries is read in its own version and converted at once, and what is answered or told is converted back. See
-//! [`crate::object::versions`] for what becomes what.
+//! [`object::versions`] for what becomes what.
 //!
 //! Mirrors the codecs of `k8s.io/apimachinery/pkg/runtime/serializer/versioning`.
 //!
@@ -15,10 +15,10 @@ use k8s_openapi::api::events::v1 as events;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::object::json::Json;
-use crate::object::read::{self, Problem};
-use crate::object::{Kind, Object, versions};
-use crate::wire::{Body, Patch, Request, Response};
+use object::json::Json;
+use object::read::{self, Problem};
+use object::{Kind, Object, versions};
+use wire::{Body, Patch, Request, Response};
 
 /// The request as the pipeline works with it.
 pub(super) fn internal(request: &Request) -> Cow<'_, Request> {
@@ -73,10 +73,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::apiserver::ApiServer;
-    use crate::object::CustomKind;
-    use crate::object::time::Instant;
-    use crate::wire::{Subresource, User, Verb, WatchEvent, WatchId};
+    use crate::ApiServer;
+    use object::CustomKind;
+    use object::time::Instant;
+    use wire::{Subresource, User, Verb, WatchEvent, WatchId};
 
     fn thing(version: &str) -> Kind {
         Kind::Custom(CustomKind::new("example.com", version, "things", "Thing", false))

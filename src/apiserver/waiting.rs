@@ -4,11 +4,11 @@
 //! has changed anything, and says what it would ask ([`Waits`]); the server's host asks, and has it gone through again from
 //! the start with what was heard ([`Reviews`]).
 
-use crate::object::Status;
-use crate::object::random::Random;
-use crate::object::status::Reason;
-use crate::object::time::Instant;
-use crate::rules::webhook::{AdmissionResponse, Call};
+use object::Status;
+use object::random::Random;
+use object::status::Reason;
+use object::time::Instant;
+use rules::webhook::{AdmissionResponse, Call};
 
 /// What came of a call: an answer, or what a client says that has got none.
 pub type Said = Result<AdmissionResponse, String>;

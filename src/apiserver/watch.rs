@@ -10,11 +10,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::object::pod::assigned_node;
-use crate::object::selector::Selector;
-use crate::object::selector::fields::FieldSelector;
-use crate::object::{Kind, Object};
-use crate::wire::{WatchEvent, WatchId};
+use object::pod::assigned_node;
+use object::selector::Selector;
+use object::selector::fields::FieldSelector;
+use object::{Kind, Object};
+use wire::{WatchEvent, WatchId};
 
 /// What one watch asked for.
 #[derive(Clone, Debug)]

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow, ensure};
 
-use crate::book::build;
-use crate::book::mdbook::{Plugin, speak};
-use crate::book::serve::watch::{Built, Watch};
-use crate::book::serve::{self, Site, token};
-use crate::cli::course::{Arguments, Course, Question};
-use crate::lab::plug;
+use crate::build;
+use crate::mdbook::{Plugin, speak};
+use crate::serve::watch::{Built, Watch};
+use crate::serve::{self, Site, token};
+use kubestep::cli::course::{Arguments, Course, Question};
+use lab::plug;
 
 /// What the program does when it is asked for the course.
 pub const COURSE: Course = Course { book: command, preprocess };

@@ -120,8 +120,7 @@ impl Directives {
         match block.option("captions") {
             None => {}
             Some("tour") => {
-                let scenario =
-                    crate::cluster::scenario::Scenario::find(scenario).map_err(|error| block.mistake(error))?;
+                let scenario = cluster::scenario::Scenario::find(scenario).map_err(|error| block.mistake(error))?;
                 let places = scenario.tour.into_iter().filter(|place| !place.until.is_empty());
                 captions.extend(places.map(|place| (place.until, place.text)));
             }

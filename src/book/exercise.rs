@@ -3,7 +3,7 @@
 
 use super::block::{Block, Mistake};
 use super::html;
-use crate::lab::{Exercise, Judging, plug};
+use lab::{Exercise, Judging, plug};
 
 /// The block as HTML.
 pub fn render(block: &Block) -> Result<String, Mistake> {

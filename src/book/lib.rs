@@ -1,9 +1,29 @@
-//! The crate of [`book`]; floors below are named as if they stood in it.
+//! The course: an mdBook whose scenes, transcripts, code and diagrams are computed from this program when it is built.
 //!
-//! It is no part of the program that steps, runs and grades: what it is made of would have to be compiled before the first
-//! step. [`book::command::COURSE`] is what that program has of it, once it is asked for the course.
+//! A chapter is Markdown with directives: fenced blocks that say what is to be shown ([`mod@block`]; `book/README.md`
+//! tells writers how). A directive is carried out by running the thing: a scenario ([`scene`], [`svg`]), this program
+//! ([`transcript`]), a look into the source ([`code`]) or into the grader's table ([`exercise`]). Whatever no longer is
+//! as a chapter says fails the build, with the chapter's line. So the book cannot rot.
+//!
+//! [`build`] makes the whole book with mdBook as a library; [`mdbook`] does its part for a stock `mdbook build`.
+//! Both come to [`directives`]. [`command`] is `kubestep book`, and [`serve`] its server.
+//!
+//! Must hold:
+//! - The same sources give the same bytes. Kept by `the_same_chapters_give_the_same_bytes`.
+//! - Pages need no network and, but for stepping, no script. Kept by `the_course_builds_and_every_link_resolves` and
+//!   `a_page_is_whole_without_a_script_and_on_paper`.
 
-use kubestep::{cli, cluster, debugger, engine, lab, object};
-
-#[path = "mod.rs"]
-pub mod book;
+pub mod block;
+pub mod build;
+pub mod code;
+pub mod command;
+pub mod directives;
+pub mod exercise;
+pub mod html;
+pub mod mdbook;
+pub mod numbers;
+pub mod quiz;
+pub mod scene;
+pub mod serve;
+pub mod svg;
+pub mod transcript;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kubestep::cli::main(Some(&kubestep_book::book::command::COURSE))
+    kubestep::cli::main(Some(&kubestep_book::command::COURSE))
 }

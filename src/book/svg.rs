@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::html;
 use super::scene::{Scene, Step};
-use crate::object::text::shortened;
+use object::text::shortened;
 
 /// From one lifeline to the next.
 const GAP: usize = 64;

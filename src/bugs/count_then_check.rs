@@ -7,9 +7,9 @@
 
 use std::sync::LazyLock;
 
-use crate::client::Registration;
-use crate::cluster::Parts;
-use crate::object::Kind;
+use client::Registration;
+use cluster::Parts;
+use object::Kind;
 
 use super::replicas::{Guard, Replicas};
 use super::shipped_with;

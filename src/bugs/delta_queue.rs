@@ -18,11 +18,11 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
-use crate::client::Client;
-use crate::cluster::{Parts, Program};
-use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
-use crate::object::Kind;
-use crate::wire::{Body, Options, Patch, Request, User, Verb, WatchEvent, WatchId};
+use client::Client;
+use cluster::{Parts, Program};
+use engine::{Actor, ActorId, Delivery, Hub, Memory};
+use object::Kind;
+use wire::{Body, Options, Patch, Request, User, Verb, WatchEvent, WatchId};
 
 use super::FEW;
 

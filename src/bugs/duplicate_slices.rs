@@ -5,7 +5,7 @@
 //! then on some Pods are listed twice, and whatever one of the slices says of them may be old.
 //!
 //! Right: to remember which slices one has written and not to plan on a cache without them
-//! ([`crate::controllers::endpoint_slice::tracker`], pull requests #99345 and #100103). A name that follows from the
+//! ([`controllers::endpoint_slice::tracker`], pull requests #99345 and #100103). A name that follows from the
 //! Service's would do too: the second creation would be refused.
 
 use std::rc::Rc;
@@ -15,13 +15,13 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, Error, Lister, Queue, Registration};
-use crate::cluster::Parts;
-use crate::object::meta::controller_ref;
-use crate::object::pod::is_ready;
-use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Key, Kind, Object, Pod};
+use client::informer::Change;
+use client::{Client, Controller, Error, Lister, Queue, Registration};
+use cluster::Parts;
+use object::meta::controller_ref;
+use object::pod::is_ready;
+use object::well_known::SERVICE_NAME;
+use object::{Key, Kind, Object, Pod};
 
 use super::shipped_with;
 

@@ -12,12 +12,12 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::cluster::{Parts, Program};
-use crate::object::meta::has_finalizer;
-use crate::object::{Key, Kind, Object};
-use crate::wire::{DeleteOptions, Patch};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use cluster::{Parts, Program};
+use object::meta::has_finalizer;
+use object::{Key, Kind, Object};
+use wire::{DeleteOptions, Patch};
 
 use super::FEW;
 use super::records::{is_a, look, record};
@@ -25,7 +25,7 @@ use super::records::{is_a, look, record};
 const NAME: &str = "bucket-operator";
 const FINALIZER: &str = "buckets.example.com/clean-up";
 
-const fn row(new: crate::client::Make) -> Registration {
+const fn row(new: client::Make) -> Registration {
     Registration { watches: &[Kind::ConfigMap], ..Registration::new(NAME, new) }
 }
 

@@ -5,13 +5,13 @@
 //! and it creates everything a second time.
 //!
 //! Right, since Kubernetes 1.36: besides, to remember at which revision one has written, and not to work on a cache that
-//! has not come as far, however long that takes: [`crate::controllers::consistency`].
+//! has not come as far, however long that takes: [`controllers::consistency`].
 
 use std::sync::LazyLock;
 
-use crate::client::Registration;
-use crate::cluster::Parts;
-use crate::object::Kind;
+use client::Registration;
+use cluster::Parts;
+use object::Kind;
 
 use super::replicas::{Guard, Replicas};
 use super::shipped_with;

@@ -22,19 +22,19 @@
 //!
 //! Right: to look at the state, at the start and whenever anything changes: is the owner of this object there?
 //!
-//! The right part for both is the shipped collector, [`crate::controllers::garbage_collector`].
+//! The right part for both is the shipped collector, [`controllers::garbage_collector`].
 
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::cluster::Parts;
-use crate::object::meta::controller_of;
-use crate::object::{Key, Kind, Object, Pod};
-use crate::wire::DeleteOptions;
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use cluster::Parts;
+use object::meta::controller_of;
+use object::{Key, Kind, Object, Pod};
+use wire::DeleteOptions;
 
 use super::shipped_without;
 
@@ -42,7 +42,7 @@ const NAME: &str = "garbage-collector";
 
 static OTHERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_without("generic-garbage-collector"));
 
-const fn row(new: crate::client::Make) -> Registration {
+const fn row(new: client::Make) -> Registration {
     Registration { watches: &[Kind::ReplicaSet, Kind::Pod], ..Registration::new(NAME, new) }
 }
 

@@ -13,20 +13,20 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::cluster::Parts;
-use crate::controllers::ControllerManager;
-use crate::engine::Memory;
-use crate::object::pod::assigned_node;
-use crate::object::{Key, Kind, Object, Pod};
-use crate::wire::Binding;
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use cluster::Parts;
+use controllers::ControllerManager;
+use engine::Memory;
+use object::pod::assigned_node;
+use object::{Key, Kind, Object, Pod};
+use wire::Binding;
 
 use super::FEW;
 
 const NAME: &str = "kube-scheduler";
 
-const fn row(new: crate::client::Make) -> Registration {
+const fn row(new: client::Make) -> Registration {
     Registration { watches: &[Kind::Node, Kind::Pod], ..Registration::new(NAME, new) }
 }
 

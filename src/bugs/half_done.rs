@@ -16,17 +16,17 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::cluster::{Parts, Program};
-use crate::object::{Key, Kind, Object};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use cluster::{Parts, Program};
+use object::{Key, Kind, Object};
 
 use super::FEW;
 use super::records::{field, is_a, look, set};
 
 const NAME: &str = "database-operator";
 
-const fn row(new: crate::client::Make) -> Registration {
+const fn row(new: client::Make) -> Registration {
     Registration { watches: &[Kind::ConfigMap], ..Registration::new(NAME, new) }
 }
 

@@ -27,20 +27,16 @@
 
 use std::sync::LazyLock;
 
-use kubestep_cluster::cluster;
-use kubestep_controllers::controllers;
-use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
-
-use crate::client::Registration;
-use crate::cluster::scenario::Scenario;
-use crate::cluster::{Cluster, Parts};
+use client::Registration;
+use cluster::scenario::Scenario;
+use cluster::{Cluster, Parts};
 
 /// A program that runs controllers as an operator does, as the only one beside Kubernetes' own.
 macro_rules! operator {
     ($name:expr, $table:expr) => {
-        &[crate::cluster::Program {
+        &[cluster::Program {
             name: $name,
-            new: &|hub, id| std::rc::Rc::new(crate::controllers::ControllerManager::operator(hub, id, $name, $table)),
+            new: &|hub, id| std::rc::Rc::new(controllers::ControllerManager::operator(hub, id, $name, $table)),
         }]
     };
 }

@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
-use crate::client::{Client, Error};
-use crate::object::Key;
-use crate::wire::Patch;
+use client::{Client, Error};
+use object::Key;
+use wire::Patch;
 
 /// One field of a record.
 pub fn field<'a>(record: &'a ConfigMap, name: &str) -> Option<&'a str> {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue};
-use crate::controllers::expectations::Expectations;
-use crate::object::meta::{controller_of, controller_ref};
-use crate::object::pod::Spec;
-use crate::object::{Accessor, Key, Object, Pod};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue};
+use controllers::expectations::Expectations;
+use object::meta::{controller_of, controller_ref};
+use object::pod::Spec;
+use object::{Accessor, Key, Object, Pod};
 
 /// How it guards against acting on a cache that has not seen what it has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@
 //! it counts again, does not find what it has just created, and creates it again.
 //!
 //! Right: to write down before each creation that one is expected, and to do nothing for this object until the watch has
-//! shown it. That is what [`crate::controllers::expectations`] does for the shipped controller.
+//! shown it. That is what [`controllers::expectations`] does for the shipped controller.
 
 use std::sync::LazyLock;
 
-use crate::client::Registration;
-use crate::cluster::Parts;
-use crate::object::Kind;
+use client::Registration;
+use cluster::Parts;
+use object::Kind;
 
 use super::replicas::{Guard, Replicas};
 use super::shipped_with;

@@ -11,7 +11,7 @@
 //! `resourceVersion=0`, which means "whatever you have". With the feature WatchList, which the shipped parts have, an
 //! informer begins with a watch whose first state is as new as etcd's at the time of asking.
 
-use crate::cluster::Parts;
+use cluster::Parts;
 
 /// A cluster without WatchList.
 pub fn parts() -> Parts {

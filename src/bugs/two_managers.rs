@@ -13,11 +13,11 @@ use std::rc::Rc;
 use k8s_openapi::api::apps::v1::Deployment;
 use serde_json::json;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::cluster::Parts;
-use crate::object::{Key, Kind};
-use crate::wire::Patch;
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use cluster::Parts;
+use object::{Key, Kind};
+use wire::Patch;
 
 const NAME: &str = "autoscaler";
 

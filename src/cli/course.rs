@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, anyhow, ensure};
 
-use crate::lab::{building, shelf};
+use lab::{building, shelf};
 
 /// What can be said to `book`.
 #[derive(Debug, clap::Args)]

@@ -8,9 +8,9 @@ use std::process::Command;
 
 use anyhow::anyhow;
 
-use crate::lab::shelf;
-use crate::lab::twin::{self, Twin};
-use crate::stepper::palette;
+use lab::shelf;
+use lab::twin::{self, Twin};
+use stepper::palette;
 
 /// What the full screen and the transcripts of the course need.
 const COLUMNS: u16 = 80;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::stepper::Stepper;
-use crate::stepper::edit::{Edit, Edited};
+use stepper::Stepper;
+use stepper::edit::{Edit, Edited};
 
 /// The line to type instead of `edit` with these words, once the editor is left; or why nothing is to be done.
 pub fn instead(stepper: &mut Stepper, words: &[String]) -> Result<String, String> {

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::bugs;
-use crate::cluster::scenario::{Exploration, Scenario};
-use crate::debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
-use crate::debugger::{Session, describe, file};
-use crate::kubectl::workdir;
+use cluster::scenario::{Exploration, Scenario};
+use debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
+use debugger::{Session, describe, file};
+use kubectl::workdir;
 
-use crate::stepper::paths;
+use stepper::paths;
 
 use super::{ExploreArguments, journal};
 

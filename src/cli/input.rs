@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use console::{Term, measure_text_width};
 
-use crate::stepper::wrap::wrapped;
+use stepper::wrap::wrapped;
 
 use super::draft::{Draft, Typed};
 

@@ -10,8 +10,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::debugger::journal;
-use crate::stepper::{Stepper, outside};
+use debugger::journal;
+use stepper::{Stepper, outside};
 
 /// How a journal's name ends, and that of one which cannot be used.
 const ENDING: &str = "kubestep";

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::stepper::{Stepper, json};
+use stepper::{Stepper, json};
 
 use super::input::read_line;
 use super::signals::Signals;

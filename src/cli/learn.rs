@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 
-use crate::lab::twin::{self, Twin};
-use crate::lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, seal, shelf};
+use lab::twin::{self, Twin};
+use lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, seal, shelf};
 
 /// A verdict that takes longer is one that somebody waits for.
 const LONG: Duration = Duration::from_secs(3);

@@ -1,6 +1,6 @@
 //! The terminal: the program's commands, and the faces of a session.
 //!
-//! - [`step`]: `kubestep step`; what can be typed in a session is [`crate::stepper`]'s. Its faces: [`prompt`], [`json`], [`tui`];
+//! - [`step`]: `kubestep step`; what can be typed in a session is [`stepper`]'s. Its faces: [`prompt`], [`json`], [`tui`];
 //!   what they have around them: [`terminal`], [`sources`].
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
@@ -17,13 +17,13 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::cluster::scenario::{Nodes, Scenario};
-use crate::debugger::source;
-use crate::kubectl::manifest::{self, Manifests, Reading};
-use crate::kubectl::workdir::{self, Workdir};
-use crate::lab::plug;
-use crate::object::{Discovery, Kind};
-use crate::stepper::palette;
+use cluster::scenario::{Nodes, Scenario};
+use debugger::source;
+use kubectl::manifest::{self, Manifests, Reading};
+use kubectl::workdir::{self, Workdir};
+use lab::plug;
+use object::{Discovery, Kind};
+use stepper::palette;
 
 pub mod course;
 pub mod doctor;

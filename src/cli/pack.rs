@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, anyhow, ensure};
 
-use crate::lab::{TABLE, progress, shelf};
+use lab::{TABLE, progress, shelf};
 
 /// Makes cargo take all crates from the folder beside it and never ask the network.
 const CONFIG: &str = "\

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
-use crate::lab::progress::{self, Export};
-use crate::lab::{TABLE, shelf};
+use lab::progress::{self, Export};
+use lab::{TABLE, shelf};
 
 /// What to do with it.
 #[derive(Debug, clap::Args)]

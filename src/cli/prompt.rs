@@ -2,11 +2,11 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::debugger::quiz::Quiz;
-use crate::stepper::edit::SENT;
-use crate::stepper::lines::text;
-use crate::stepper::wrap::wrapped;
-use crate::stepper::{Stepper, Typed, What, palette, shell};
+use debugger::quiz::Quiz;
+use stepper::edit::SENT;
+use stepper::lines::text;
+use stepper::wrap::wrapped;
+use stepper::{Stepper, Typed, What, palette, shell};
 
 use super::editor;
 use super::input::Lines;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use super::learn;
-use crate::lab::{Exercise, TABLE, shelf, twin};
+use lab::{Exercise, TABLE, shelf, twin};
 
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(300);

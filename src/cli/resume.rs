@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::cluster::scenario::Scenario;
-use crate::debugger::file::Source;
-use crate::debugger::journal as journal_text;
-use crate::stepper::{Stepper, Typed, lines, palette};
+use cluster::scenario::Scenario;
+use debugger::file::Source;
+use debugger::journal as journal_text;
+use stepper::{Stepper, Typed, lines, palette};
 
 use super::journal::{self, Left};
 use super::{menu, terminal};

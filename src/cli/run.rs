@@ -8,11 +8,10 @@ use anyhow::Context;
 use indicatif::ProgressBar;
 use serde_json::Value;
 
-use crate::bugs;
-use crate::cluster::Cluster;
-use crate::cluster::quiet::NOTICED;
-use crate::debugger::record::{self, Record};
-use crate::engine::Step;
+use cluster::Cluster;
+use cluster::quiet::NOTICED;
+use debugger::record::{self, Record};
+use engine::Step;
 
 use super::Source;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::debugger::source::Sources;
+use debugger::source::Sources;
 
 /// Where the program was started, or else where it was built.
 pub struct Disk;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
-use crate::cluster::scenario::Scenario;
-use crate::debugger::file::File;
-use crate::debugger::quiz::Quiz;
-use crate::debugger::{Session, StopAt, tour};
-use crate::kubectl::workdir;
-use crate::stepper::{Stepper, lines, palette, wrap};
+use cluster::scenario::Scenario;
+use debugger::file::File;
+use debugger::quiz::Quiz;
+use debugger::{Session, StopAt, tour};
+use kubectl::workdir;
+use stepper::{Stepper, lines, palette, wrap};
 
 use super::{NAMES, StepArguments, journal, json, menu, prompt, resume, terminal, tui};
 

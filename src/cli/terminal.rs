@@ -5,14 +5,14 @@ use std::path::Path;
 
 use console::Term;
 
-use crate::cluster::scenario::Scenario;
-use crate::cluster::workdir;
-use crate::debugger::Session;
-use crate::debugger::file::File;
-use crate::lab::plug;
-use crate::stepper::Stepper;
-use crate::stepper::commands::keep::is_session;
-use crate::stepper::outside::Outside;
+use cluster::scenario::Scenario;
+use debugger::Session;
+use debugger::file::File;
+use kubectl::workdir;
+use lab::plug;
+use stepper::Stepper;
+use stepper::commands::keep::is_session;
+use stepper::outside::Outside;
 
 /// The terminal, or a pipe in its place.
 struct Terminal;

@@ -2,7 +2,7 @@
 
 use indicatif::ProgressBar;
 
-use crate::stepper::outside::{Progress, Watch};
+use stepper::outside::{Progress, Watch};
 
 use super::signals::Signals;
 

@@ -12,13 +12,13 @@ use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::core::v1::Namespace;
 use serde_json::Value;
 
-use crate::engine::call::{HubCall, Sleep};
-use crate::engine::{ActorId, Hub, Memory, Place};
-use crate::object::metrics::Metrics;
-use crate::object::time::Instant;
-use crate::object::token::Token;
-use crate::object::{Kind, Object, Pod, Resource, Status};
-use crate::wire::{Answer, Binding, Body, DeleteOptions, Error, Patch, Request, Response, Subresource, User, Verb};
+use engine::call::{HubCall, Sleep};
+use engine::{ActorId, Hub, Memory, Place};
+use object::metrics::Metrics;
+use object::time::Instant;
+use object::token::Token;
+use object::{Kind, Object, Pod, Resource, Status};
+use wire::{Answer, Binding, Body, DeleteOptions, Error, Patch, Request, Response, Subresource, User, Verb};
 
 use super::limiter::TokenBucket;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// The reflector's first wait after an error. `defaultBackoffInit`.
 const BACKOFF: Duration = Duration::from_millis(800);

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::rc::Rc;
 
-use crate::engine::{LocalBoxFuture, Memory};
-use crate::object::{Key, Kind, Object, Resource, Status};
-use crate::wire;
+use engine::{LocalBoxFuture, Memory};
+use object::{Key, Kind, Object, Resource, Status};
 
 use super::api::Client;
 use super::informer::{Change, Follower, Informer, Lister};

@@ -13,9 +13,9 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::object::event::Event;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Shared};
+use object::event::Event;
+use object::time::Instant;
+use object::{Accessor, Shared};
 
 /// Tokens of the spam filter for one object.
 const SPAM_BURST: u32 = 25;

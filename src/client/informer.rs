@@ -10,10 +10,10 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::engine::{ActorId, Hub, Memory, Note};
-use crate::object::status::Reason;
-use crate::object::{Key, Kind, Object, Resource};
-use crate::wire::{Body, Options, Request, User, Verb, WatchEvent, WatchId};
+use engine::{ActorId, Hub, Memory, Note};
+use object::status::Reason;
+use object::{Key, Kind, Object, Resource};
+use wire::{Body, Options, Request, User, Verb, WatchEvent, WatchId};
 
 use super::backoff::Backoff;
 

@@ -3,9 +3,9 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
-use crate::engine::{ActorId, Hub};
-use crate::object::{Kind, Object, Resource};
-use crate::wire::{User, WatchEvent, WatchId};
+use engine::{ActorId, Hub};
+use object::{Kind, Object, Resource};
+use wire::{User, WatchEvent, WatchId};
 
 use super::informer::{Change, Informer, Lister, Selection};
 

@@ -26,9 +26,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::api::Client;
 use super::recorder::{EventType, Recorder};
-use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
-use crate::object::time::Instant;
-use crate::wire::{Error, User};
+use engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
+use object::time::Instant;
+use wire::{Error, User};
 
 /// The namespace of the leases.
 pub const NAMESPACE: &str = "kube-system";

@@ -21,10 +21,6 @@
 //! Left out: handlers of one informer run in one step, in the order of registration (in Go each has a goroutine of
 //! its own); watches do not time out by themselves; a reflector waits no longer by chance.
 
-use kubestep_engine as engine;
-use kubestep_object as object;
-use kubestep_wire as wire;
-
 pub mod api;
 mod backoff;
 pub mod controller;

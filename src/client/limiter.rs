@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// A token bucket. Mirrors `flowcontrol.NewTokenBucketRateLimiter`.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::{ActorId, Hub, Memory, Note, Queued};
-use crate::object::Key;
-use crate::object::time::Instant;
+use engine::{ActorId, Hub, Memory, Note, Queued};
+use object::Key;
+use object::time::Instant;
 
 use super::limiter::TokenBucket;
 

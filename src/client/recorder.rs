@@ -12,11 +12,11 @@ use k8s_openapi::api::core::v1::{EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
-use crate::engine::Memory;
-use crate::object::event::{Event, Reporter};
-use crate::object::template::fnv32a;
-use crate::object::{Resource, Shared};
-use crate::wire::{Error, Patch};
+use engine::Memory;
+use object::event::{Event, Reporter};
+use object::template::fnv32a;
+use object::{Resource, Shared};
+use wire::{Error, Patch};
 
 use super::api::Client;
 use super::correlator::Correlator;

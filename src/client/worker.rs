@@ -3,8 +3,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::Memory;
-use crate::object::Key;
+use engine::Memory;
+use object::Key;
 
 use super::controller::{Controller, Error};
 use super::queue::{Queue, Ready};

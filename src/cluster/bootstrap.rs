@@ -9,11 +9,11 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use crate::apiserver::host::Engine;
-use crate::controllers::TABLE;
-use crate::object::well_known::{API_SERVER_IP, KUBERNETES, SERVICE_NAME};
-use crate::object::{Kind, Object};
-use crate::wire::{Body, Patch, Request, Subresource, User, Verb};
+use apiserver::host::Engine;
+use controllers::TABLE;
+use object::well_known::{API_SERVER_IP, KUBERNETES, SERVICE_NAME};
+use object::{Kind, Object};
+use wire::{Body, Patch, Request, Subresource, User, Verb};
 
 /// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
 /// RBAC bootstrap policy.
@@ -49,7 +49,7 @@ fn bootstrap_objects() -> Vec<Object> {
         classes.map(|(name, value)| PriorityClass { metadata: named(name), value: Some(value), ..Default::default() });
     let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
     objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
-    objects.extend_from_slice(crate::apiserver::authorization::bootstrap::objects());
+    objects.extend_from_slice(apiserver::authorization::bootstrap::objects());
     objects
 }
 
@@ -120,7 +120,7 @@ fn decode(kind: Kind, object: Value) -> Object {
 mod tests {
     use serde_json::json;
 
-    use crate::cluster::{Cluster, Config};
+    use crate::{Cluster, Config};
 
     #[test]
     fn the_range_of_services_is_ready_with_its_second_version() {

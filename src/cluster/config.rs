@@ -8,20 +8,19 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::apiserver::admission::elsewhere::PodPlugin;
-use crate::client::Registration;
-use crate::controllers;
-use crate::engine::{Actor, ActorId, Hub};
-use crate::kubelet::{self, actions::Compute, restart::Restarts};
-use crate::network::cni::plugins::Ipam;
-use crate::network::kernel::Mode;
-use crate::network::proxy::chooser::Chooser;
-use crate::object::well_known::{REGION, ZONE};
-use crate::scheduler::actor::KubeScheduler;
-use crate::scheduler::configuration::ProfileList;
-use crate::scheduler::profile::Profile;
+use apiserver::admission::elsewhere::PodPlugin;
+use client::Registration;
+use engine::{Actor, ActorId, Hub};
+use kubelet::{self, actions::Compute, restart::Restarts};
+use network::cni::plugins::Ipam;
+use network::kernel::Mode;
+use network::proxy::chooser::Chooser;
+use object::well_known::{REGION, ZONE};
+use scheduler::actor::KubeScheduler;
+use scheduler::configuration::ProfileList;
+use scheduler::profile::Profile;
 
-use super::network;
+use super::addons;
 
 /// What a cluster is made of.
 #[derive(Clone, Debug)]
@@ -178,7 +177,7 @@ impl NodeConfig {
     pub(super) fn for_kubelet(&self, dns: bool) -> kubelet::NodeConfig {
         let mut config = kubelet::NodeConfig::new(&self.name, &self.address().to_string());
         config.labels.clone_from(&self.labels);
-        config.cluster_dns = dns.then(network::cluster_dns);
+        config.cluster_dns = dns.then(addons::cluster_dns);
         for (name, value) in [
             ("cpu", self.cpu.to_string()),
             ("memory", format!("{}Gi", self.memory_gi)),
@@ -218,7 +217,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::network::cni::ipnet::IpNet;
+    use network::cni::ipnet::IpNet;
 
     #[test]
     fn five_thousand_nodes_have_addresses_of_their_own() {

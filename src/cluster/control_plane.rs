@@ -6,12 +6,12 @@
 
 use std::rc::Rc;
 
-use crate::apiserver::host::failing::{Failing, Failure};
-use crate::client::leader::{self, Candidate, Elected, UPDATES_UNTIL_LOST};
-use crate::controllers::ControllerManager;
-use crate::engine::Actor;
-use crate::object::reader::Reader;
-use crate::object::{Kind, Object};
+use apiserver::host::failing::{Failing, Failure};
+use client::leader::{self, Candidate, Elected, UPDATES_UNTIL_LOST};
+use controllers::ControllerManager;
+use engine::Actor;
+use object::reader::Reader;
+use object::{Kind, Object};
 
 use super::Cluster;
 use super::fault::Fault;

@@ -9,13 +9,12 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::kinds::printers::fields::{list, namespace_and_name, text};
-use crate::kubectl::verbs::exec::{finish, refuse_completed};
-use crate::kubectl::{Failure, Kubectl};
-use crate::network::kernel::{Execute, Executed, Fabric, Userland};
-use crate::network::kernel::{Execute, Executed, Userland};
-use crate::object::status::Reason;
-use crate::object::{Kind, Status};
+use kinds::printers::fields::{list, namespace_and_name, text};
+use kubectl::verbs::exec::{finish, refuse_completed};
+use kubectl::{Failure, Kubectl};
+use network::kernel::{Execute, Executed, Fabric, Userland};
+use object::status::Reason;
+use object::{Kind, Status};
 
 /// The machine outside the cluster.
 const OUTSIDE: &str = "outside";

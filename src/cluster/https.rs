@@ -13,17 +13,17 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use crate::apiserver::rest::headers::impersonation;
-use crate::apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
-use crate::client::Client;
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
-use crate::kinds::printers::View;
-use crate::object::well_known::API_SERVER_IP;
-use crate::network::kernel::messages::{Heard, Incoming};
-use crate::network::kernel::page::reason;
-use crate::network::kernel::tls;
-use crate::object::{Discovery, Kind, Status};
-use crate::wire::{Body, Connection, Request, Response, Transport, User, Verb};
+use apiserver::rest::headers::impersonation;
+use apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
+use client::Client;
+use engine::{Actor, ActorId, CallId, Delivery, Hub};
+use kinds::printers::View;
+use network::kernel::messages::{Heard, Incoming};
+use network::kernel::page::reason;
+use network::kernel::tls;
+use object::well_known::API_SERVER_IP;
+use object::{Discovery, Kind, Status};
+use wire::{Body, Connection, Request, Response, Transport, User, Verb};
 
 /// The port of the API server on its machine.
 pub const PORT: u16 = 6443;

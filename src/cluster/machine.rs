@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 
-use crate::kubelet::runtime::Runtime;
-use crate::network::cni::ipnet::IpNet;
-use crate::network::cni::iproute;
-use crate::network::cni::netns::{NodeNetwork, Route};
-use crate::network::host::Host;
-use crate::network::kernel::Mode;
-use crate::network::kernel::fabric::VXLAN_DEVICE;
-use crate::network::proxy::KubeProxy;
-use crate::userland::admin;
+use kubelet::runtime::Runtime;
+use network::cni::ipnet::IpNet;
+use network::cni::iproute;
+use network::cni::netns::{NodeNetwork, Route};
+use network::host::Host;
+use network::kernel::Mode;
+use network::kernel::fabric::VXLAN_DEVICE;
+use network::proxy::KubeProxy;
+use userland::admin;
 
 use super::Cluster;
 

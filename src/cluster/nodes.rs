@@ -4,18 +4,18 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use crate::client::Client;
-use crate::engine::{ActorId, Message, RpcError};
-use crate::kubectl::nodes::{Ask, Log, Nodes, Ran, Shell, Soon, Told, Unreachable};
-use crate::kubelet::cri::{CriResponse, Interrupt};
-use crate::kubelet::server;
-use crate::network::kernel::Fabric;
-use crate::network::kernel::fabric::OUTSIDE;
-use crate::network::kernel::messages::{Close, Listen, Listening};
-use crate::kubelet::runtime::programs::HERE;
-use crate::kubelet::runtime::script;
-use crate::kubelet::runtime::state::Journal;
-use crate::kubelet::runtime::terminal::CTRL_D;
+use client::Client;
+use engine::{ActorId, Message, RpcError};
+use kubectl::nodes::{Ask, Log, Nodes, Ran, Shell, Soon, Told, Unreachable};
+use kubelet::cri::{CriResponse, Interrupt};
+use kubelet::runtime::state::Journal;
+use kubelet::runtime::terminal::CTRL_D;
+use kubelet::server;
+use network::kernel::Fabric;
+use network::kernel::fabric::OUTSIDE;
+use network::kernel::messages::{Close, Listen, Listening};
+use userland::programs::HERE;
+use userland::shell as script;
 
 /// The machines' network, and the log files on them.
 pub(super) struct Machines {

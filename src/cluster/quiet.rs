@@ -16,13 +16,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::apiserver::host::LEASE_EXPIRES;
-use crate::client::{leader, queue};
-use crate::engine::{Actor, Note, Pending, Step, What};
-use crate::kinds::registry;
-use crate::kubelet::{Kubelet, timers};
-use crate::network::{kernel, proxy};
-use crate::object::Kind;
+use apiserver::host::LEASE_EXPIRES;
+use client::{leader, queue};
+use engine::{Actor, Note, Pending, Step, What};
+use kinds::registry;
+use kubelet::{Kubelet, timers};
+use network::{kernel, proxy};
+use object::Kind;
 
 use super::Cluster;
 

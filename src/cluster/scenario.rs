@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 
 use super::webhook::{self, Webhook};
 use super::{NodeConfig, Parts};
-use crate::kubectl::workdir;
-use crate::object::nearest::nearest;
-use crate::scheduler::configuration::ProfileList;
+use kubectl::workdir;
+use object::nearest::nearest;
+use scheduler::configuration::ProfileList;
 
 mod exploration;
 mod nodes;

@@ -1,11 +1,11 @@
-//! The shell that somebody at the keyboard types into, if there is one: see [`crate::kubectl::terminal`].
+//! The shell that somebody at the keyboard types into, if there is one: see [`kubectl::terminal`].
 
 use super::Cluster;
 use super::user::UserActor;
-use crate::engine::ActorId;
-use crate::kubectl::left_open::{Ending, State};
-use crate::kubectl::terminal;
-use crate::kubelet::runtime::terminal::CTRL_C;
+use engine::ActorId;
+use kubectl::left_open::{Ending, State};
+use kubectl::terminal;
+use kubelet::runtime::terminal::CTRL_C;
 
 /// A shell that has the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]

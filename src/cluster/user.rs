@@ -3,16 +3,15 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
-use crate::kubectl::feeds::{self, Feeds};
-use crate::kubectl::left_open::Ending;
-use crate::kubectl::{Kubectl, forwards, terminal};
-use crate::network::kernel::messages::{Heard, Incoming};
-use crate::kubelet::cri::StreamEnded;
-use crate::network::kernel::messages::Incoming;
-use crate::object::Status;
-use crate::object::status::Reason;
-use crate::wire::{WatchEvent, WatchId};
+use engine::{Actor, ActorId, CallId, Delivery, Hub, Memory, Message};
+use kubectl::feeds::{self, Feeds};
+use kubectl::left_open::Ending;
+use kubectl::{Kubectl, forwards, terminal};
+use kubelet::cri::StreamEnded;
+use network::kernel::messages::{Heard, Incoming};
+use object::Status;
+use object::status::Reason;
+use wire::{WatchEvent, WatchId};
 
 use super::timeline::{self, Runner};
 

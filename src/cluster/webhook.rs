@@ -14,15 +14,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::apiserver::host::webhook::{REVIEW, Review, Reviewed};
-use crate::engine::{Actor, ActorId, Delivery, Hub};
-use crate::rules::cel::eval::Activation;
-use crate::rules::cel::failure::Budget;
-use crate::rules::cel::types::Type;
-use crate::rules::cel::{Program, Value};
-use crate::rules::expression::Environment;
-use crate::rules::webhook::{AdmissionResponse, Call};
-use crate::network::kernel::Fabric;
+use apiserver::host::webhook::{REVIEW, Review, Reviewed};
+use engine::{Actor, ActorId, Delivery, Hub};
+use network::kernel::Fabric;
+use rules::cel::eval::Activation;
+use rules::cel::failure::Budget;
+use rules::cel::types::Type;
+use rules::cel::{Program, Value};
+use rules::expression::Environment;
+use rules::webhook::{AdmissionResponse, Call};
 
 /// A webhook in a scenario.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

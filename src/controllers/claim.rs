@@ -10,12 +10,12 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use crate::client::{Client, Error};
-use crate::object::meta::{controller_of, controller_ref};
-use crate::object::selector::Selector;
-use crate::object::status::Reason;
-use crate::object::{Accessor, Key, Resource, status};
-use crate::wire::Patch;
+use client::{Client, Error};
+use object::meta::{controller_of, controller_ref};
+use object::selector::Selector;
+use object::status::Reason;
+use object::{Accessor, Key, Resource, status};
+use wire::Patch;
 
 /// Claims objects for one owner during one sync.
 pub struct Claimer<'a, O> {

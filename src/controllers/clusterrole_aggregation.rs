@@ -17,8 +17,8 @@ use std::sync::Arc;
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use serde_json::json;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::{Key, Kind, Object, selector};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::{Key, Kind, Object, selector};
 
 /// The row of the clusterrole-aggregation controller.
 pub const REGISTRATION: Registration = Registration {

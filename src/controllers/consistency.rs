@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::Error;
-use crate::engine::{Hub, Memory};
-use crate::object::{Key, Kind};
+use client::Error;
+use engine::{Hub, Memory};
+use object::{Key, Kind};
 
 /// The newest revisions that one controller wrote, by parent and kind.
 #[derive(Clone, Debug)]

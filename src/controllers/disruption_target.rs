@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::object::Pod;
-use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::pod::status::PodCondition;
-use crate::object::time::Instant;
-use crate::wire::Patch;
+use object::Pod;
+use object::budget::DISRUPTION_TARGET;
+use object::pod::status::PodCondition;
+use object::time::Instant;
+use wire::Patch;
 
 /// Why a Pod is about to be ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

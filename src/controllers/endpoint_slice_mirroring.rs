@@ -12,12 +12,12 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{self as core, EndpointAddress, EndpointSubset, Endpoints, Service};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::object::meta::{controller_of, controller_ref};
-use crate::object::well_known::{LAST_APPLIED, SERVICE_NAME};
-use crate::object::{Accessor, Key, Kind, Object};
-use crate::wire::DeleteOptions;
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use object::meta::{controller_of, controller_ref};
+use object::well_known::{LAST_APPLIED, SERVICE_NAME};
+use object::{Accessor, Key, Kind, Object};
+use wire::DeleteOptions;
 
 use super::endpoint_slice::pack::{Labels, Plan, identity};
 use super::endpoint_slice::tracker::Tracker;

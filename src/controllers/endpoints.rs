@@ -17,12 +17,12 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::engine::Memory;
-use crate::object::pod::{address_of, assigned_node, is_ready};
-use crate::object::{Key, Kind, Object, Pod};
-use crate::wire::{self, DeleteOptions};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::pod::{address_of, assigned_node, is_ready};
+use object::{Key, Kind, Object, Pod};
+use wire::{self, DeleteOptions};
 
 use super::service_pods::{
     HEADLESS, ServicePods, TriggerTimes, annotate, can_be_endpoint, find_port, has_ip, hostname_of,

@@ -12,12 +12,10 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
-};
-use crate::object::meta::controller_ref;
-use crate::object::volume::{claim_behind, made_for};
-use crate::object::{Accessor, Key, Kind, Object, Pod};
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use object::meta::controller_ref;
+use object::volume::{claim_behind, made_for};
+use object::{Accessor, Key, Kind, Object, Pod};
 
 use super::volumes::{PODS_BY_CLAIM, claims_of};
 

@@ -13,9 +13,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::engine::{Hub, Memory};
-use crate::object::Key;
-use crate::object::time::Instant;
+use engine::{Hub, Memory};
+use object::Key;
+use object::time::Instant;
 
 /// After so long an event that did not come is not waited for any more.
 const TIMEOUT: Duration = Duration::from_secs(5 * 60);

@@ -15,9 +15,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use serde_json::{Value, json};
 
-use crate::object::meta::controller_ref;
-use crate::object::template::safe_encode;
-use crate::object::{Accessor, Resource, read};
+use object::meta::controller_ref;
+use object::template::safe_encode;
+use object::{Accessor, Resource, read};
 
 /// The hash of the template that a Pod is from.
 pub const REVISION_HASH: &str = "controller-revision-hash";

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::client::informer::RELIST;
-use crate::client::queue::{READY, Ready, WORK};
-use crate::client::{
+use client::informer::RELIST;
+use client::queue::{READY, Ready, WORK};
+use client::{
     Change, Client, ControllerContext, Informer, Informers, Queue, Recorder, Registration, Selection, Workers,
 };
-use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
-use crate::object::{Discovery, Kind, Object};
-use crate::wire::{User, WatchEvent, WatchId};
+use engine::{Actor, ActorId, Delivery, Hub, Memory};
+use object::{Discovery, Kind, Object};
+use wire::{User, WatchEvent, WatchId};
 
 use super::apiextensions;
 

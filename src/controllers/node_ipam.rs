@@ -14,13 +14,11 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use serde_json::json;
 
-use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
-};
-use crate::engine::Memory;
-use crate::object::node::pod_cidrs;
-use crate::object::{Key, Kind, Object};
-use crate::wire::Patch;
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::node::pod_cidrs;
+use object::{Key, Kind, Object};
+use wire::Patch;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Node, Taint};
 use serde_json::{Value, json};
 
-use crate::client::{Client, Error};
-use crate::object::node::taints_of;
-use crate::object::pod::assigned_node;
-use crate::object::well_known::OUT_OF_SERVICE;
-use crate::object::{Accessor, Object, Status};
-use crate::wire::Patch;
+use client::{Client, Error};
+use object::node::taints_of;
+use object::pod::assigned_node;
+use object::well_known::OUT_OF_SERVICE;
+use object::{Accessor, Object, Status};
+use wire::Patch;
 
 /// The name of the index of Pods by their node, which the controllers of nodes share.
 pub const BY_NODE: &str = "spec.nodeName";

@@ -33,13 +33,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
-use crate::engine::Memory;
-use crate::object::node::is_ready;
-use crate::object::pod::{assigned_node, has_ended, phase};
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod};
-use crate::wire::{self, DeleteOptions};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration, join_all};
+use engine::Memory;
+use object::node::is_ready;
+use object::pod::{assigned_node, has_ended, phase};
+use object::time::Instant;
+use object::{Key, Kind, Object, Pod};
+use wire::{self, DeleteOptions};
 
 use super::disruption_target::{self, Disruption};
 use super::node_taints::{self, BY_NODE, is_out_of_service};
@@ -210,7 +210,7 @@ impl PodGc {
 }
 
 /// Whether the Pod counts as terminated here: also with a phase that nobody knows. Mirrors `isPodTerminated`; it is
-/// wider than [`crate::object::pod::has_ended`].
+/// wider than [`object::pod::has_ended`].
 fn is_terminated(pod: &Pod) -> bool {
     !matches!(phase(pod), "Pending" | "Running" | "Unknown")
 }

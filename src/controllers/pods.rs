@@ -1,6 +1,6 @@
 //! Pods, as their controllers see them: which count, which are available, and making them from a template.
 //!
-//! Mirrors `pkg/controller/controller_utils.go`; what a Pod's status says is in [`crate::object::pod`].
+//! Mirrors `pkg/controller/controller_utils.go`; what a Pod's status says is in [`object::pod`].
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -10,13 +10,13 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use crate::client::{Client, Error, EventType, Lister, Recorder, join_all};
-use crate::object::meta::controller_of;
-use crate::object::pod::Spec;
-use crate::object::pod::{has_ended, is_ready, ready_condition};
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key, Object, Pod, Resource};
-use crate::wire::DeleteOptions;
+use client::{Client, Error, EventType, Lister, Recorder, join_all};
+use object::meta::controller_of;
+use object::pod::Spec;
+use object::pod::{has_ended, is_ready, ready_condition};
+use object::time::Instant;
+use object::{Accessor, Key, Object, Pod, Resource};
+use wire::DeleteOptions;
 
 /// The index that finds children by their controller. Its values are [`owned_by`] and [`orphans_of`].
 pub const BY_CONTROLLER: &str = "controller";

@@ -31,14 +31,14 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaStatus, Service};
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Informer, Lister, Queue, Registration};
-use crate::engine::Memory;
-use crate::object::pod::status::ContainerStatus;
-use crate::object::quantity::Amount;
-use crate::object::quota::{self, count_name, hard, is_counted, matching, used};
-use crate::object::resources::{ResourceList, add, amounts, quantities};
-use crate::object::time::Instant;
-use crate::object::{Accessor, Discovery, Key, Kind, Object, Pod};
+use client::{Change, Client, Controller, ControllerContext, Error, Informer, Lister, Queue, Registration};
+use engine::Memory;
+use object::pod::status::ContainerStatus;
+use object::quantity::Amount;
+use object::quota::{self, count_name, hard, is_counted, matching, used};
+use object::resources::{ResourceList, add, amounts, quantities};
+use object::time::Instant;
+use object::{Accessor, Discovery, Key, Kind, Object, Pod};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

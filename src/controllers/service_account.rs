@@ -6,9 +6,9 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::{Key, Kind};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::{Key, Kind};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

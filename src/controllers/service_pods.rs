@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ObjectReference, Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::client::informer::Change;
-use crate::client::{ControllerContext, Lister};
-use crate::engine::{Hub, Memory};
-use crate::object::pod::{address_of, container_port, has_ended, is_ready, ready_condition};
-use crate::object::selector::{Operator, Selector};
-use crate::object::{Accessor, Key, Object, Pod};
+use client::informer::Change;
+use client::{ControllerContext, Lister};
+use engine::{Hub, Memory};
+use object::pod::{address_of, container_port, has_ended, is_ready, ready_condition};
+use object::selector::{Operator, Selector};
+use object::{Accessor, Key, Object, Pod};
 
 /// When the change happened that an object now reflects. Set when it is known, taken away when it is not.
 pub const LAST_CHANGE: &str = "endpoints.kubernetes.io/last-change-trigger-time";
@@ -254,13 +254,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Kind;
+    use object::Kind;
 
     fn pod(more: serde_json::Value) -> Arc<Pod> {
         let pod = json!({"metadata": {"name": "a", "namespace": "n", "labels": {"app": "web"}},
             "spec": {"containers": [{"name": "c", "ports": [{"name": "http", "containerPort": 8080}]}]},
             "status": {"podIP": "10.244.0.2", "podIPs": [{"ip": "10.244.0.2"}]}});
-        match Kind::Pod.decode(crate::object::patch::merge(pod, &more)).unwrap() {
+        match Kind::Pod.decode(object::patch::merge(pod, &more)).unwrap() {
             Object::Pod(pod) => pod,
             _ => unreachable!("a Pod was decoded"),
         }

@@ -12,16 +12,15 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::Memory;
-use crate::object::meta::has_finalizer;
-use crate::object::pod::assigned_node;
-use crate::object::time::Instant;
-use crate::object::volume::phase_of_volume;
-use crate::object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
-use crate::object::{Accessor, Key, Kind, Object, Pod};
-use crate::wire;
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use engine::Memory;
+use object::meta::has_finalizer;
+use object::pod::assigned_node;
+use object::time::Instant;
+use object::volume::phase_of_volume;
+use object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
+use object::{Accessor, Key, Kind, Object, Pod};
 
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};
 

@@ -28,16 +28,14 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, ObjectReference, Taint, Toleration};
 
-use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
-};
-use crate::engine::Memory;
-use crate::object::node::taints_of;
-use crate::object::pod::assigned_node;
-use crate::object::taint::tolerates;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod};
-use crate::wire::{self, DeleteOptions};
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::node::taints_of;
+use object::pod::assigned_node;
+use object::taint::tolerates;
+use object::time::Instant;
+use object::{Key, Kind, Object, Pod};
+use wire::{self, DeleteOptions};
 
 use super::disruption_target::{self, Disruption};
 use super::node_taints::{self, BY_NODE};

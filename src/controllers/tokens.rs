@@ -21,13 +21,13 @@ use std::time::Duration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::Memory;
-use crate::object::token::{self, Bounds, Claims};
-use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
-use crate::object::{Accessor, Key, Kind, Object};
-use crate::wire::{self, DeleteOptions};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use engine::Memory;
+use object::token::{self, Bounds, Claims};
+use object::well_known::SERVICE_ACCOUNT_TOKEN;
+use object::{Accessor, Key, Kind, Object};
+use wire::{self, DeleteOptions};
 
 use super::root_ca::CERTIFICATE;
 

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::engine::Memory;
-use crate::object::{Key, Kind, Object};
-use crate::wire::Patch;
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use engine::Memory;
+use object::{Key, Kind, Object};
+use wire::Patch;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
-use crate::wire::{DeleteOptions, Propagation};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::time::Instant;
+use object::{Key, Kind, Object};
+use wire::{DeleteOptions, Propagation};
 
 use super::job::conditions::{COMPLETE, FAILED, holding};
 

@@ -4,16 +4,16 @@
 //! A policy is looked at once in each generation; an empty `typeChecking` says that nothing was found. It applies the status
 //! by server-side apply, and so says that it is its own.
 //!
-//! Mirrors `pkg/controller/validatingadmissionpolicystatus`. What is found: [`crate::rules::type_checking`].
+//! Mirrors `pkg/controller/validatingadmissionpolicystatus`. What is found: [`rules::type_checking`].
 
 use std::rc::Rc;
 
 use k8s_openapi::api::admissionregistration::v1::{TypeChecking, ValidatingAdmissionPolicy};
 use serde_json::json;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::{Key, Kind};
-use crate::rules::type_checking;
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::{Key, Kind};
+use rules::type_checking;
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

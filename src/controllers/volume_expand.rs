@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::object::volume::{awaits_node_expansion, granted, is_promised_to, phase_of, requested, volume_name};
-use crate::object::{Key, Kind, Object};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use object::volume::{awaits_node_expansion, granted, is_promised_to, phase_of, requested, volume_name};
+use object::{Key, Kind, Object};
 
 /// The row of this controller.
 pub const REGISTRATION: Registration = Registration {

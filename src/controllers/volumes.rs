@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
-use crate::client::Lister;
-use crate::engine::{Hub, Memory};
-use crate::object::pod::has_ended;
-use crate::object::pod::status::ContainerState;
-use crate::object::volume::{UsedClaim, claims_behind, made_for};
-use crate::object::{Key, Object, Pod, Resource};
+use client::Lister;
+use engine::{Hub, Memory};
+use object::pod::has_ended;
+use object::pod::status::ContainerState;
+use object::volume::{UsedClaim, claims_behind, made_for};
+use object::{Key, Object, Pod, Resource};
 
 /// The index of Pods by the claims they use: `namespace/claim`.
 pub const PODS_BY_CLAIM: &str = "pods by claim";

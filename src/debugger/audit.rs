@@ -12,13 +12,13 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::host::Engine;
-use crate::apiserver::rest::uri;
-use crate::engine::{Note, Step, What};
-use crate::object::random::Random;
-use crate::object::well_known::API_SERVER_IP;
-use crate::object::{Kind, Object, Status};
-use crate::wire::{Body, Error, Request, Subresource, User, Verb};
+use apiserver::host::Engine;
+use apiserver::rest::uri;
+use engine::{Note, Step, What};
+use object::random::Random;
+use object::well_known::API_SERVER_IP;
+use object::{Kind, Object, Status};
+use wire::{Body, Error, Request, Subresource, User, Verb};
 
 /// Where people sit: the gateway of the nodes' network.
 const PERSON_IP: &str = "172.18.0.1";
@@ -124,7 +124,7 @@ fn source(engine: &Engine, request: &Request) -> String {
         }
         _ => None,
     };
-    let stored = engine.server.api.store.get(&crate::kinds::registry::key(Kind::Node, "", node));
+    let stored = engine.server.api.store.get(&kinds::registry::key(Kind::Node, "", node));
     stored.and_then(|entry| address(&entry.value)).unwrap_or_else(|| API_SERVER_IP.into())
 }
 
@@ -220,14 +220,14 @@ fn sent(body: &Body) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::scenario::Scenario;
+    use cluster::scenario::Scenario;
 
     fn log(scenario: &str) -> Vec<Value> {
         of(&Scenario::find(scenario).expect("it is shipped"))
     }
 
     fn of(scenario: &Scenario) -> Vec<Value> {
-        let mut cluster = crate::bugs::cluster(scenario);
+        let mut cluster = bugs::cluster(scenario);
         let mut log = Vec::new();
         while !cluster.is_quiet() {
             let Some(step) = cluster.step() else { break };

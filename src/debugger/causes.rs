@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Step, StepId, What};
+use engine::{Step, StepId, What};
 
 use super::{Choice, Session};
 

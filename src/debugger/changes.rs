@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Note, Step, StepId, What};
-use crate::object::{Key, Object};
+use engine::{Note, Step, StepId, What};
+use object::{Key, Object};
 
 use super::Session;
 use super::diff::{self, FieldChange};
@@ -86,7 +86,7 @@ pub fn history(session: &Session, target: &Target) -> Vec<Revision> {
     let store = &session.cluster.engine.server.api.store;
     let mut revisions = BTreeMap::new();
     for change in store.changes_after(store.compacted()).into_iter().flatten().filter(|change| *change.key == *key) {
-        let value = |entry: &Option<crate::store::Entry>| entry.as_ref().map(|entry| entry.value.clone());
+        let value = |entry: &Option<apiserver::store::Entry>| entry.as_ref().map(|entry| entry.value.clone());
         let changed = Changed { old: value(&change.old), new: value(&change.new) };
         let revision = Revision { number: change.revision, step: None, by: String::new(), changed };
         revisions.insert(change.revision, revision);

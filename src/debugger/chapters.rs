@@ -1,7 +1,6 @@
 //! The chapters of the book, `book/src`, as far as a session points to them.
 
-use crate::kinds;
-use crate::object::Kind;
+use object::Kind;
 
 /// A chapter.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::cluster::fault::text::{event_id, seconds};
-use crate::cluster::fault::{self, Fault};
-use crate::cluster::timeline;
-use crate::engine::{EventId, Step};
+use cluster::fault::text::{event_id, seconds};
+use cluster::fault::{self, Fault};
+use cluster::timeline;
+use engine::{EventId, Step};
 
 use super::Session;
 

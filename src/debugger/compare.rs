@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::engine::Step;
-use crate::object::{Kind, Object};
+use engine::Step;
+use object::{Kind, Object};
 
 use super::Session;
 use super::changes::Changed;

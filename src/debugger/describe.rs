@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::apiserver::host::Engine;
-use crate::apiserver::host::webhook::REVIEW;
-use crate::engine::{Note, Pending, Step, What};
-use crate::network::kernel::frame::Frame;
-use crate::object::{Key, Object};
-use crate::wire::{Request, WatchEvent};
+use apiserver::host::Engine;
+use apiserver::host::webhook::REVIEW;
+use engine::{Note, Pending, Step, What};
+use network::kernel::frame::Frame;
+use object::{Key, Object};
+use wire::{Request, WatchEvent};
 
 /// An event's parts, for faces to lay out.
 #[derive(Clone, Debug, PartialEq, Eq)]

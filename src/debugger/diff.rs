@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::object::Object;
+use object::Object;
 
 /// One field that differs. Items of lists go by their name or type where they have one.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,7 +1,7 @@
 //! Runs in numbers: after each step a digest of everything up to it. Where two runs part, their digests differ from then
 //! on.
 
-use crate::engine::{Note, Step};
+use engine::{Note, Step};
 
 use super::facts::Class;
 

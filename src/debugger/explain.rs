@@ -1,11 +1,11 @@
 //! Fields in a few words: what they mean, and who writes them.
 //!
-//! The words are those that `kubectl explain` prints too ([`crate::object::explain`]). What a session adds: who writes a
+//! The words are those that `kubectl explain` prints too ([`object::explain`]). What a session adds: who writes a
 //! field, even if only what is around it says so, and paths that go into lists and maps.
 
-use crate::kinds::registry;
-use crate::object::explain::{self, Explanation, Field};
-use crate::object::{Discovery, Kind, Object};
+use kinds::registry;
+use object::explain::{self, Explanation, Field};
+use object::{Discovery, Kind, Object};
 
 use super::Session;
 

@@ -7,11 +7,11 @@ use std::cell::OnceCell;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::host::Engine;
-use crate::cluster::fault::{About, Fault};
-use crate::engine::{Note, Step, Table, What};
-use crate::object::{Kind, Object};
-use crate::wire::{Body, Request, Response};
+use apiserver::host::Engine;
+use cluster::fault::{About, Fault};
+use engine::{Note, Step, Table, What};
+use object::{Kind, Object};
+use wire::{Body, Request, Response};
 
 use super::changes;
 use super::expression::Root;

@@ -8,8 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::scenario::Scenario;
-use crate::kubectl::workdir::{Reading, Readings};
+use cluster::scenario::Scenario;
+use kubectl::workdir::{Reading, Readings};
 
 use super::Session;
 use super::choice::Choice;

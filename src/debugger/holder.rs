@@ -1,8 +1,8 @@
 //! Who is meant when caches or queues are asked for: a component, or one controller of a component.
 
-use crate::cluster::fault::whose::{listed, short_for};
-use crate::controllers::ControllerManager;
-use crate::object::Kind;
+use cluster::fault::whose::{listed, short_for};
+use controllers::ControllerManager;
+use object::Kind;
 
 use super::Session;
 use super::inspect::{informers, process};
@@ -73,7 +73,7 @@ fn all(session: &Session) -> Vec<Holder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::scenario::Scenario;
+    use cluster::scenario::Scenario;
 
     #[test]
     fn a_holder_is_found_by_a_part_of_its_name() {

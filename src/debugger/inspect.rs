@@ -1,9 +1,9 @@
 //! What components believe: their caches and queues, and how far these are behind the store.
 
-use crate::client::{Informer, Queue};
-use crate::controllers::ControllerManager;
-use crate::engine::What;
-use crate::object::{Key, Kind};
+use client::{Informer, Queue};
+use controllers::ControllerManager;
+use engine::What;
+use object::{Key, Kind};
 
 use super::Session;
 use super::target::Target;

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::kubectl::workdir::{Reading, Readings};
+use kubectl::workdir::{Reading, Readings};
 
 use super::Session;
 use super::file::File;
@@ -112,7 +112,7 @@ pub fn read(text: &str) -> Result<File, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::scenario::Scenario;
+    use cluster::scenario::Scenario;
 
     fn journal() -> String {
         let session = Session::of(Scenario::find("pod").unwrap());

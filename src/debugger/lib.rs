@@ -24,15 +24,6 @@
 //! - The same commands on the same scenario give the same stops. Kept by `transcripts_hold` and
 //!   `stops_of_the_past_are_those_of_the_way_there`.
 
-use kubestep_bugs as bugs;
-use kubestep_cluster::cluster;
-use kubestep_controllers::controllers;
-use kubestep_kubectl as kubectl;
-use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
-use kubestep_kubelet as kubelet;
-use kubestep_network as network;
-use kubestep_userland as userland;
-
 pub mod audit;
 pub mod breakpoint;
 pub mod causes;

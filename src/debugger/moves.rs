@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::cluster::Cluster;
-use crate::engine::{ActorId, EventId, Note, Step, What};
-use crate::object::time::Instant;
+use cluster::Cluster;
+use engine::{ActorId, EventId, Note, Step, What};
+use object::time::Instant;
 
 use super::breakpoint::Breakpoints;
 use super::describe;

@@ -1,7 +1,7 @@
 //! What comes of a cluster in which nothing is left to do.
 //!
 //! A Lease that is renewed no more makes a node NotReady, a probe that fails takes a Pod out of its Services. Whether
-//! anything of that kind may come is told by [`crate::cluster::quiet`]. If so, the session lets the cluster run on for a
+//! anything of that kind may come is told by [`cluster::quiet`]. If so, the session lets the cluster run on for a
 //! while, sees what comes, and returns. For a session, quiet is a cluster in which
 //!
 //! - nothing but background traffic is pending, and no command or choice is under way, and
@@ -10,9 +10,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::engine::{Step, StepId};
-use crate::object::time::Instant;
-use crate::object::{Kind, Object};
+use engine::{Step, StepId};
+use object::time::Instant;
+use object::{Kind, Object};
 
 use super::Session;
 use super::changes::stored;
@@ -20,7 +20,7 @@ use super::diff;
 use super::moves::MOST;
 
 /// So far ahead a move looks that waits for nothing in particular. A node that is silent is given up sooner.
-pub const SOON: Duration = crate::cluster::quiet::NOTICED;
+pub const SOON: Duration = cluster::quiet::NOTICED;
 
 impl Session {
     /// Whether nothing is in flight but background traffic, and no choice is to be made again here.

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::engine::{Note, Step, What};
-use crate::object::random::Random;
+use engine::{Note, Step, What};
+use object::random::Random;
 
 use super::inspect;
 use super::{Advance, Session, StopAt, describe};

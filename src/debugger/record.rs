@@ -6,12 +6,12 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::host::Engine;
-use crate::engine::{Note, Step, What};
-use crate::object::patch::diff_strategic;
-use crate::object::time::Instant;
-use crate::object::{Kind, Object};
-use crate::wire::{Binding, Body, DeleteOptions, Patch, Request, StatusPatch, Subresource, name_in};
+use apiserver::host::Engine;
+use engine::{Note, Step, What};
+use object::patch::diff_strategic;
+use object::time::Instant;
+use object::{Kind, Object};
+use wire::{Binding, Body, DeleteOptions, Patch, Request, StatusPatch, Subresource, name_in};
 
 use super::{audit, describe};
 
@@ -304,7 +304,7 @@ fn delete_options(options: &DeleteOptions) -> Value {
 pub fn state(engine: &Engine, namespace: &str) -> Value {
     let mut items = Vec::new();
     for kind in Kind::CATEGORY_ALL {
-        let prefix = crate::kinds::registry::list_prefix(*kind, namespace);
+        let prefix = kinds::registry::list_prefix(*kind, namespace);
         items.extend(engine.server.api.store.prefix(&prefix).map(|(_, entry)| entry.value.printed()));
     }
     json!({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"resourceVersion": ""}})

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::cluster::Cluster;
-use crate::cluster::scenario::Scenario;
-use crate::engine::{Note, Step, StepId};
-use crate::object::time::Instant;
+use cluster::Cluster;
+use cluster::scenario::Scenario;
+use engine::{Note, Step, StepId};
+use object::time::Instant;
 
 use super::breakpoint::{Breakpoints, Context, Hit};
 use super::digest::Digests;
@@ -57,7 +57,7 @@ pub struct Session {
 impl Session {
     /// A session over a scenario's cluster, before the first step.
     pub fn of(scenario: Scenario) -> Session {
-        let cluster = crate::bugs::cluster(&scenario);
+        let cluster = bugs::cluster(&scenario);
         let origin = cluster.engine.now();
         let mut past = Past::default();
         past.keep(0, || cluster.save());

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::engine::Place;
+use engine::Place;
 
 /// A few lines of a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]

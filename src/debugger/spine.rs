@@ -1,8 +1,8 @@
 //! The spine of the course: the stages between `kubectl apply` and a reachable Pod, and where a step stands among them.
 
-use crate::apiserver::host::Engine;
-use crate::engine::{Step, StepId};
-use crate::object::{Kind, Object};
+use apiserver::host::Engine;
+use engine::{Step, StepId};
+use object::{Kind, Object};
 
 use super::Session;
 use super::chapters::{CHAPTERS, Chapter};
@@ -164,7 +164,7 @@ pub fn progress(session: &Session) -> Progress {
 mod tests {
     use super::*;
     use crate::Choice;
-    use crate::cluster::scenario::Scenario;
+    use cluster::scenario::Scenario;
 
     #[test]
     fn what_breaks_a_component_is_typed_and_not_its_work() {

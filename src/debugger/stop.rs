@@ -6,10 +6,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::apiserver::host::Engine;
-use crate::engine::{Note, Pending, Queued, Step, Table, Task, What};
-use crate::object::Object;
-use crate::object::time::Instant;
+use apiserver::host::Engine;
+use engine::{Note, Pending, Queued, Step, Table, Task, What};
+use object::Object;
+use object::time::Instant;
 
 use super::Session;
 use super::changes::stored;

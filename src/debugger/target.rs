@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::cluster::fault::whose::listed;
-use crate::engine::Note;
-use crate::kinds::registry;
-use crate::object::{Key, Kind};
+use cluster::fault::whose::listed;
+use engine::Note;
+use kinds::registry;
+use object::{Key, Kind};
 
 use super::Session;
 use super::expression::matches_glob;

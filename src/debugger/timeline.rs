@@ -1,7 +1,7 @@
 //! Who told whom what, as rows of a sequence diagram.
 
-use crate::apiserver::host::Engine;
-use crate::engine::{Note, Step, StepId, What};
+use apiserver::host::Engine;
+use engine::{Note, Step, StepId, What};
 
 use super::Session;
 use super::describe;

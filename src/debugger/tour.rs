@@ -1,6 +1,6 @@
 //! A scenario's narration, stop by stop.
 
-use crate::cluster::scenario::TourStop;
+use cluster::scenario::TourStop;
 
 use super::breakpoint::Breakpoints;
 use super::moves::Goal;

@@ -10,9 +10,9 @@
 
 use std::time::Duration;
 
-use crate::cluster::Saved;
-use crate::engine::Step;
-use crate::kubectl::workdir::Readings;
+use cluster::Saved;
+use engine::Step;
+use kubectl::workdir::Readings;
 
 use super::choice::Choice;
 use super::describe;
@@ -247,7 +247,7 @@ impl Session {
             }
             // In a large cluster some task may have been in flight at every moment so far.
             None => {
-                self.cluster = crate::bugs::cluster(self.scenario());
+                self.cluster = bugs::cluster(self.scenario());
                 0
             }
         };

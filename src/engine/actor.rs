@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::wire::{WatchEvent, WatchId};
+use wire::{WatchEvent, WatchId};
 
 use super::event::{ActorId, CallId, Message};
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::wire::{Answer, Request};
+use wire::{Answer, Request};
 
 use super::event::{APISERVER, ActorId, CallId, Message, ReplyTo, RpcError, What};
 use super::hub::{Hub, Waiting};

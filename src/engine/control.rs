@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use super::event::{ActorId, EventId, Pending, ReplyTo, What};
 use super::{Engine, Server, Step};
-use crate::object::Kind;
-use crate::object::glob::matches;
-use crate::object::time::Instant;
-use crate::wire::{Transport, WatchEvent, WatchId};
+use object::Kind;
+use object::glob::matches;
+use object::time::Instant;
+use wire::{Transport, WatchEvent, WatchId};
 
 /// Which events are held back. Names of components are globs.
 #[derive(Clone, Debug, PartialEq, Eq)]

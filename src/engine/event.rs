@@ -7,8 +7,8 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::object::time::Instant;
-use crate::wire::{Answer, Request, WatchEvent, WatchId};
+use object::time::Instant;
+use wire::{Answer, Request, WatchEvent, WatchId};
 
 /// An actor: the API server is 0, the others follow in the order in which they were added. Of several API servers, the
 /// first is 0, and etcd comes after the last.

@@ -16,9 +16,9 @@ use super::event::{ActorId, CallId, Message, ReplyTo, StepId, TimerId, What};
 use super::memory::{Memories, Memory, Remembers};
 use super::place::Place;
 use super::trace::Note;
-use crate::object::random::Random;
-use crate::object::time::Instant;
-use crate::wire::{Answer, Request, WatchId};
+use object::random::Random;
+use object::time::Instant;
+use wire::{Answer, Request, WatchId};
 
 /// A future of one component. It need not be sent anywhere: the engine has one thread.
 pub type LocalBoxFuture<T> = Pin<Box<dyn Future<Output = T>>>;

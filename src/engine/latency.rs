@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::event::What;
-use crate::object::random::Random;
+use object::random::Random;
 
 /// The virtual length of each hop.
 #[derive(Clone, Debug)]

@@ -36,11 +36,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep_object as object;
-use kubestep_wire as wire;
-
-use crate::object::time::Instant;
-use crate::wire::WatchId;
+use object::time::Instant;
+use wire::WatchId;
 
 pub mod actor;
 pub mod call;

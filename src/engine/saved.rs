@@ -8,8 +8,8 @@ use super::event::{EventId, Pending, TimerId};
 use super::hub::SavedHub;
 use super::latency::Latency;
 use super::{Actor, Engine, Server, Stream};
-use crate::object::time::Instant;
-use crate::wire::WatchId;
+use object::time::Instant;
+use wire::WatchId;
 
 /// All that the engine knows at a moment at which no task is in flight.
 #[derive(Clone)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::Engine;
 use super::event::{ActorId, CallId, EventId, Pending, StepId, What};
 use super::hub::Outgoing;
-use crate::object::time::Instant;
-use crate::wire::{Answer, Error, Transport, WatchEvent, WatchId};
+use object::time::Instant;
+use wire::{Answer, Error, Transport, WatchEvent, WatchId};
 
 /// What answers requests and tells watches.
 pub trait Server: Clone {

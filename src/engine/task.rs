@@ -12,7 +12,7 @@ use super::event::{ActorId, CallId};
 use super::place::Place;
 use super::trace::Note;
 use super::{Engine, LocalBoxFuture, Server};
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// A task of the executor: one reconcile, pod sync or command in flight.
 pub struct Task {

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::event::{ActorId, EventId, Pending, StepId};
 use super::place::Place;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
-use crate::wire::{Error, Impersonated, User};
+use object::time::Instant;
+use object::{Key, Kind, Object};
+use wire::{Error, Impersonated, User};
 
 /// One delivery and what came of it.
 #[derive(Debug)]

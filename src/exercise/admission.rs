@@ -5,9 +5,9 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::object::patch::diff_merge;
-use crate::object::pod::containers;
 use crate::process;
+use object::patch::diff_merge;
+use object::pod::containers;
 
 /// What the API server looks at beside the Pod.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

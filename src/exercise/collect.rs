@@ -3,8 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 
-use crate::object::Kind;
 use crate::process;
+use object::Kind;
 
 /// An object of the cluster, without what the collector does not look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

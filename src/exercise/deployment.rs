@@ -7,10 +7,10 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use crate::kube::{Action, Context, Error};
-use crate::object::template;
 use crate::process;
+use object::template;
 
-pub use crate::object::template::TEMPLATE_HASH;
+pub use object::template::TEMPLATE_HASH;
 
 /// The hash of a template, as names and the label [`TEMPLATE_HASH`] carry it.
 pub fn template_hash(template: &PodTemplateSpec) -> String {

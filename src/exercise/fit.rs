@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::{Deserialize, Serialize};
 
-use crate::object::quantity::Amount;
 use crate::process;
+use object::quantity::Amount;
 
 /// Thousandths of a CPU: `1500m` and `1.5` are 1500. For learners, who need not write a parser of quantities.
 pub fn milli_cpu(quantity: &Quantity) -> i64 {

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
 use serde::{Deserialize, Serialize};
 
-use crate::object::taint;
 use crate::process;
+use object::taint;
 
 /// What the control plane makes of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ use std::task::{self, Poll, Waker};
 use serde_json::Value;
 
 use crate::kube::{Action, Client, Context, Error, Link, Resource, typed};
-use crate::object::{Kind, Object};
 use crate::wire::{Ask, Say};
+use object::{Kind, Object};
 
 /// Reads the caches of the controller.
 pub type Read = Rc<dyn Fn(Kind) -> Vec<Object>>;

@@ -21,9 +21,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::object::{Kind, Object};
 use crate::wire;
 pub use crate::wire::Status;
+use object::{Kind, Object};
 
 /// What a controller calls objects by: the types of `k8s-openapi`.
 pub trait Resource:

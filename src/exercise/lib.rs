@@ -7,8 +7,6 @@
 //!   controller's code.
 //! - [`reading`]: examples of how all this is used.
 
-use kubestep_machinery::object;
-
 pub mod host;
 pub mod kube;
 pub mod process;

@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 
 use crate::host::{Host, Read, remember_panics};
 use crate::kube::{Action, Context, Error, Resource};
-use crate::object::{Key, Kind, Object};
 use crate::wire::{Ask, Item, Receiver, Say};
+use object::{Key, Kind, Object};
 
 /// What a line begins with that is an answer.
 pub const ANSWER: &str = "answer: ";

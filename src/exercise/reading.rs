@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use crate::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams};
-use crate::object::Accessor;
+use object::Accessor;
 
 /// The value of one of the Pod's labels, if it has that label.
 pub fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
@@ -113,8 +113,8 @@ mod tests {
 
     use super::*;
     use crate::host::Host;
-    use crate::object::{Kind, Object};
     use crate::wire::{Answer, Ask, Say};
+    use object::{Kind, Object};
 
     fn pod(text: serde_json::Value) -> Pod {
         serde_json::from_value(text).expect("it is a Pod")

@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::{Deserialize, Serialize};
 
-use crate::object::Accessor;
 use crate::process;
+use object::Accessor;
 
 /// What can be asked about one ConfigMap.
 pub trait Api {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::object::{Key, Kind, Object, json, read};
+use object::{Key, Kind, Object, json, read};
 
 /// What the process is told. `O` is an object: itself where both are one process, otherwise what is sent of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Where objects live in the store. Mirrors `pkg/registry` and `storage/etcd3`.
 
-use crate::kinds::facts;
-use crate::object::Kind;
+use crate::facts;
+use object::Kind;
 
 /// The etcd path of a kind: `/registry/pods/`, `/registry/minions/` …
 pub fn prefix(kind: Kind) -> &'static str {

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, Column, NAME};
-use crate::object::selector::names::check_subdomain;
-use crate::object::time::Instant;
-use crate::object::validation::field::Problems;
-use crate::object::{Kind, Object, Resource};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, Column, NAME};
+use object::selector::names::check_subdomain;
+use object::time::Instant;
+use object::validation::field::Problems;
+use object::{Kind, Object, Resource};
 
 /// What the server knows of a kind, beside its names.
 pub struct Row<T> {
@@ -116,9 +116,9 @@ pub struct Status<T> {
 /// The [`Status`] of a kind whose fields are called `spec` and `status`.
 macro_rules! spec_and_status {
     () => {
-        Some($crate::kinds::row::Status {
-            keep_status: |new, old| $crate::kinds::row::keep(new, |object| &mut object.status, &old.status),
-            keep_spec: |new, old| $crate::kinds::row::keep(new, |object| &mut object.spec, &old.spec),
+        Some($crate::row::Status {
+            keep_status: |new, old| $crate::row::keep(new, |object| &mut object.status, &old.status),
+            keep_spec: |new, old| $crate::row::keep(new, |object| &mut object.spec, &old.spec),
         })
     };
 }

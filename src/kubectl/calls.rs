@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::feeds::Stream;
-use crate::kinds::printers::fields::namespace_and_name;
 use crate::kubectl::Kubectl;
-use crate::object::status::Reason;
-use crate::object::{Discovery, Kind, Object, patch};
 use crate::options::{Query, write_options};
 use crate::targets::{Target, are_built_in, targets};
-use crate::wire::{Answer, Body, DeleteOptions, Options, Patch, Request, Response, Subresource, User, Verb};
+use kinds::printers::fields::namespace_and_name;
+use object::status::Reason;
+use object::{Discovery, Kind, Object, patch};
+use wire::{Answer, Body, DeleteOptions, Options, Patch, Request, Response, Subresource, User, Verb};
 
 /// A list, and the revision that a watch goes on from.
 pub struct Listed {

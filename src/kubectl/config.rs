@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::object::well_known::API_SERVER_IP;
+use object::well_known::API_SERVER_IP;
 
 /// The only cluster.
 pub const CLUSTER: &str = "kubernetes";

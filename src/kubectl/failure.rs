@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::manifest::ManifestError;
-use crate::object::Status;
-use crate::object::status::{Details, Reason};
-use crate::object::well_known::API_SERVER_IP;
-use crate::wire::{self, Transport};
+use object::Status;
+use object::status::{Details, Reason};
+use object::well_known::API_SERVER_IP;
+use wire::{self, Transport};
 
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::client::Client;
-use crate::engine::{CallId, Memory};
-use crate::object::status::Reason;
-use crate::wire::Request;
-use crate::wire::{WatchEvent, WatchId};
+use client::Client;
+use engine::{CallId, Memory};
+use object::status::Reason;
+use wire::Request;
+use wire::{WatchEvent, WatchId};
 
 /// The user's open watches. The user's actor puts events in, commands take them out.
 pub type Feeds = Memory<BTreeMap<WatchId, Feed>>;

@@ -11,10 +11,10 @@
 //! Left out: IPv6; a Ctrl-C: it goes on until its Pod is gone. A kubelet that ends is noticed at the next connection, too, and
 //! an API server that does is not noticed: it is not in the middle here. Of klog's lines the head with time and process.
 
-use crate::engine::RpcError;
 use crate::kubectl::Kubectl;
 use crate::nodes::{Ask, Told};
 use crate::verbs::connect::dial;
+use engine::RpcError;
 
 /// What is answered to somebody who has connected to a port; None: the connection is closed. Mirrors `handleConnection`.
 pub async fn handle(port: u16, data: String, cx: &Kubectl) -> Option<String> {

@@ -8,18 +8,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::args::Args;
-use crate::client::Client;
 use crate::config::Config;
-use crate::engine::Memory;
 use crate::failure::Failure;
 use crate::feeds::{self, Feeds, Stream};
 use crate::left_open::{Forwards, Terminal};
 use crate::nodes::Nodes;
-use crate::kubelet::runtime::state::Journal;
-use crate::network::kernel::Fabric;
-use crate::object::Discovery;
-use crate::wire::{Request, WatchEvent, WatchId};
 use crate::workdir::Workdir;
+use client::Client;
+use engine::Memory;
+use object::Discovery;
+use wire::Request;
 
 /// What commands print, as they go. Cloning shares it.
 pub type Output = Memory<String>;

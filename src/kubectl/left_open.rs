@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::args::Args;
-use crate::client::Client;
-use crate::engine::{ActorId, CallId, Memory};
 use crate::failure::Failure;
-use crate::object::text::Text;
+use client::Client;
+use engine::{ActorId, CallId, Memory};
+use object::text::Text;
 
 /// Forwarded ports, by the port of the user's machine.
 pub type Forwards = Memory<BTreeMap<u16, Forward>>;

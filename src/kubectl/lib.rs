@@ -22,8 +22,6 @@
 //! `get` asks for objects and makes the table itself, out of the API server's own cells, where the real one asks for a
 //! table.
 
-use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
-
 pub mod workdir;
 
 pub mod manifest;

@@ -8,11 +8,11 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::pin::Pin;
 
-use crate::client::Client;
-use crate::engine::{ActorId, RpcError};
-use crate::object::Key;
-use crate::object::text::Text;
-use crate::object::time::Instant;
+use client::Client;
+use engine::{ActorId, RpcError};
+use object::Key;
+use object::text::Text;
+use object::time::Instant;
 
 /// What comes back later.
 pub type Soon<T> = Pin<Box<dyn Future<Output = T>>>;

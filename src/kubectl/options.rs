@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::kinds::printers::duration;
 use crate::print::output::{FORMATS, no_printer};
-use crate::wire::{FieldValidation, Options};
+use kinds::printers::duration;
+use wire::{FieldValidation, Options};
 
 /// How a write is sent.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ use crate::flags::wants_value;
 use crate::kubectl::Kubectl;
 use crate::print::tabs;
 use crate::verbs::{LEFT_OUT, TABLE, raw};
-use crate::wire::Impersonation;
+use wire::Impersonation;
 
 /// How long a kubectl process takes from its start to its first request.
 const STARTUP: Duration = Duration::from_millis(100);

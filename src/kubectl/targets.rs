@@ -1,7 +1,7 @@
 //! What a command is about, as its words say it: `TYPE/NAME …`, `TYPE NAME …` or `TYPE,TYPE`.
 
 use crate::failure::Failure;
-use crate::object::{Discovery, Kind};
+use object::{Discovery, Kind};
 
 /// What a command is about: a kind, and a name unless it is all of the kind.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::kinds::printers::fields::text;
 use crate::kubectl::Kubectl;
-use crate::object::go_types::Ordered;
 use crate::options::dry_run_note;
 use crate::print::kyaml;
 use crate::print::names::qualified_name;
 use crate::print::output::{Output, json_text, print};
+use kinds::printers::fields::text;
+use object::go_types::Ordered;
 
 impl Kubectl {
     /// What `-o` and `--template` ask for. A template may be in a file; columns in a file are a line of titles and one of

@@ -10,12 +10,12 @@
 //! API server once it stands, so it outlives it; one to a machine that is cut off the power breaks at once, where a real kubectl
 //! notices it later.
 
-use crate::engine::{ActorId, unless};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::left_open::{Ending, State, Then};
 use crate::nodes::{Ask, Shell, Told};
 use crate::verbs::{attached, exec};
+use engine::{ActorId, unless};
 
 /// Types a line, or a key, into the shell, which waits. Returns kubectl's exit code, if the shell has ended with that.
 pub async fn type_line(text: String, cx: &Kubectl) -> Option<u8> {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Hub, Memory};
+use engine::{Hub, Memory};
 
 /// A file larger than this is refused unread. etcd takes 1.5 MiB an object, so this is plenty.
 pub const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -325,7 +325,7 @@ fn name_from(path: &Path, place: &Path) -> String {
 
 /// Bytes that are no text, in a file that is one.
 mod as_base64 {
-    use crate::object::base64;
+    use object::base64;
     use serde::{Deserialize, Deserializer, Serializer, de};
 
     pub fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {

@@ -6,12 +6,12 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use crate::object::Pod;
-use crate::object::pod::is_sidecar;
-use crate::object::text::Text;
 use crate::restart::{restarts_after, should_start};
 use crate::restart_all::Reset;
 use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
+use object::Pod;
+use object::pod::is_sidecar;
+use object::text::Text;
 
 /// The work of one sync, in the order in which it is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,14 +10,14 @@
 
 use std::rc::Rc;
 
-use crate::client::recorder::EventType;
-use crate::object::Pod;
-use crate::object::pod::status::PodStatus;
-use crate::object::time::Instant;
 use crate::shared::Shared;
 use crate::status::deadline::{MESSAGE, REASON, deadline};
 use crate::timers::Timer;
 use crate::worker::Stage;
+use client::recorder::EventType;
+use object::Pod;
+use object::pod::status::PodStatus;
+use object::time::Instant;
 
 impl Shared {
     /// Sees to it that the pod is synced at the first tick after its time is over. A real kubelet asks this of every pod at

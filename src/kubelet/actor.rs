@@ -4,24 +4,24 @@ use std::any::Any;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::wire::User;
-use crate::wire::{WatchEvent, WatchId};
-use crate::client::informer::RELIST;
-use crate::client::{Client, Informer, Recorder, Selection};
 use crate::cri::ConditionsMayDiffer;
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message};
 use crate::eviction::usage::EphemeralStorage;
-use crate::network::disk::Disk;
-use crate::network::host::{Host, Shortage};
 use crate::node_status::NodeConfig;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Last};
 use crate::params;
 use crate::shared::{Rules, Shared, State};
 use crate::shutdown::GracePeriods;
 use crate::static_pods::MANIFESTS;
 use crate::timers::Timer;
 use crate::worker::Stage;
+use client::informer::RELIST;
+use client::{Client, Informer, Recorder, Selection};
+use engine::{Actor, ActorId, CallId, Delivery, Hub, Message};
+use network::disk::Disk;
+use network::host::{Host, Shortage};
+use object::time::Instant;
+use object::{Key, Kind, Last};
+use wire::User;
+use wire::{WatchEvent, WatchId};
 
 /// The kubelet of one node.
 pub struct Kubelet {

@@ -9,16 +9,16 @@ use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 
 use crate::eviction::threshold;
 use crate::node_status::Health;
-use crate::object::host_port::HostPort;
-use crate::object::pod::qos_class;
-use crate::object::quantity::Amount;
-use crate::object::resources::{ResourceList, add, is_extended, pod_requests};
-use crate::object::selector::nodes::Required;
-use crate::object::taint::tolerates;
-use crate::object::{Pod, well_known};
 use crate::pod_types::is_critical;
 use crate::preemption::victims;
 use crate::rejection::{Rejection, Shortfall};
+use object::host_port::HostPort;
+use object::pod::qos_class;
+use object::quantity::Amount;
+use object::resources::{ResourceList, add, is_extended, pod_requests};
+use object::selector::nodes::Required;
+use object::taint::tolerates;
+use object::{Pod, well_known};
 
 /// The resources that are looked at before all others, in this order.
 const FIRST_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
@@ -166,12 +166,12 @@ fn tolerates_no_execute(node: &Node, spec: &PodSpec) -> Result<(), Rejection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::host::Shortage;
     use crate::node_status::{Health, NodeConfig, initial};
-    use crate::object::time::Instant;
     use crate::testing::pod;
     use k8s_openapi::api::core::v1::ResourceRequirements;
     use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+    use network::host::Shortage;
+    use object::time::Instant;
 
     fn asking(cpu: &str) -> Pod {
         let mut pod = pod(&["web"]);

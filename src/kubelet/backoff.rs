@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::object::time::Instant;
 use crate::params::{BACK_OFF_INITIAL, BACK_OFF_MAX};
+use object::time::Instant;
 
 /// Delays by key.
 #[derive(Clone, Debug, Default, PartialEq)]

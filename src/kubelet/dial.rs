@@ -12,11 +12,11 @@ use k8s_openapi::api::core::v1::Probe;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::cri::{self, CriRequest, CriResponse};
-use crate::engine::RpcError;
-use crate::object::time::go_duration;
-use crate::network::kernel::{self, ProbeTarget, Probed};
-use crate::object::{Accessor, Pod, pod};
 use crate::shared::Shared;
+use engine::RpcError;
+use network::kernel::{self, ProbeTarget, Probed};
+use object::time::go_duration;
+use object::{Accessor, Pod, pod};
 
 impl Shared {
     /// Whether the probe succeeded, and what came back; the error says why it could not be made.

@@ -10,7 +10,7 @@
 use k8s_openapi::api::core::v1::PodDNSConfig;
 
 use crate::cri::DnsConfig;
-use crate::object::{Accessor, Pod};
+use object::{Accessor, Pod};
 
 /// Limits of the resolver in libc, which what a Pod asks for may pass when the cluster's own is added to it.
 const SERVERS_MAX: usize = 3;

@@ -3,10 +3,10 @@
 //! From that moment its status says why, whatever its containers come to. Mirrors `killPodNow` and the status functions that
 //! its callers hand over.
 
-use crate::object::Pod;
-use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::pod::status::{PodCondition, PodStatus};
 use crate::status::phase;
+use object::Pod;
+use object::budget::DISRUPTION_TARGET;
+use object::pod::status::{PodCondition, PodStatus};
 
 /// Why the kubelet ends a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::object::text::Text;
 use crate::params::GARBAGE_PERIOD;
 use crate::runtime_pod::{RunState, RuntimePod};
 use crate::shared::Shared;
 use crate::timers::Timer;
+use object::text::Text;
 
 impl Shared {
     /// Removes what the runtime still keeps of a pod that is gone. A real kubelet does so within a minute

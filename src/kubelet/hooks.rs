@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ExecAction, LifecycleHandler, Probe};
 
-use crate::object::Pod;
 use crate::pod_types::pod_text;
 use crate::shared::Shared;
+use object::Pod;
 
 /// What a hook came to that has not failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

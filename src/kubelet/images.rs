@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
 
-use crate::object::time::go_duration;
 use crate::status::inputs::WaitingReason;
+use object::time::go_duration;
 
 /// What to do about an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -41,10 +41,6 @@
 //! ConfigMaps stay open when the last pod that needs them is gone. A relist that would find nothing is not made; see
 //! [`pleg`].
 
-use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
-use kubestep_network as network;
-use kubestep_userland as userland;
-
 pub mod cri;
 pub mod runtime;
 

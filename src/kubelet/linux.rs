@@ -9,11 +9,11 @@ use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::cri::LinuxContainerResources;
-use crate::object::Pod;
-use crate::object::pod::{is_sidecar, qos_class};
-use crate::object::quantity::Amount;
-use crate::object::resources::{pod_level, requests_of_containers};
 use crate::pod_types::is_critical;
+use object::Pod;
+use object::pod::{is_sidecar, qos_class};
+use object::quantity::Amount;
+use object::resources::{pod_level, requests_of_containers};
 
 /// The least CPU quota that the kernel takes, in microseconds.
 const CPU_QUOTA_MIN: i64 = 1000;
@@ -90,7 +90,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::object::pod::containers;
+    use object::pod::containers;
 
     const GIB: i64 = 1 << 30;
 

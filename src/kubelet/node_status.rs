@@ -15,11 +15,11 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::dns::ClusterDns;
-use crate::network::host::Shortage;
-use crate::object::resources::is_extended;
-use crate::object::time::Instant;
-use crate::object::well_known::{ARCH, HOSTNAME, OS};
 use crate::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
+use network::host::Shortage;
+use object::resources::is_extended;
+use object::time::Instant;
+use object::well_known::{ARCH, HOSTNAME, OS};
 
 /// What a node is made of: the machine and the kubelet's flags.
 #[derive(Clone, Debug, PartialEq)]
@@ -282,7 +282,7 @@ pub fn changed(old: &NodeStatus, new: &NodeStatus) -> bool {
 /// The machine the recordings ran on: a fake cAdvisor says so. The runtime gives its own version.
 fn system_info(runtime_version: &str) -> NodeSystemInfo {
     NodeSystemInfo {
-        kernel_version: crate::network::host::KERNEL.into(),
+        kernel_version: network::host::KERNEL.into(),
         os_image: "Debian GNU/Linux 7 (wheezy)".into(),
         container_runtime_version: format!("containerd://{runtime_version}"),
         kubelet_version: KUBELET_VERSION.into(),

@@ -1,6 +1,6 @@
 //! What sort of pod one is, and what it is called. Mirrors `pkg/kubelet/types` and `pkg/kubelet/util/format`.
 
-use crate::object::Pod;
+use object::Pod;
 
 /// Where a pod is from: `file`.
 pub(crate) const SOURCE: &str = "kubernetes.io/config.source";

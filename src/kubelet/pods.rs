@@ -11,18 +11,18 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::client::informer::Change;
-use crate::client::recorder::EventType;
 use crate::eviction::threshold;
-use crate::object::pod::has_ended;
-use crate::object::pod::status::PodStatus;
-use crate::object::{Accessor, Key, Pod, Resource};
 use crate::rejection::Rejection;
 use crate::shared::{Shared, State};
 use crate::status::manager::may_delete;
 use crate::status::{conditions, phase};
 use crate::worker::{Stage, Worker};
 use crate::{admission, resize, shutdown, sysctl};
+use client::informer::Change;
+use client::recorder::EventType;
+use object::pod::has_ended;
+use object::pod::status::PodStatus;
+use object::{Accessor, Key, Pod, Resource};
 
 impl Shared {
     /// Handles what one watch event, or the first list, has brought: removals first, new pods by age.

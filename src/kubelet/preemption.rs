@@ -21,18 +21,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::memory::Killing;
-use crate::client::recorder::EventType;
 use crate::ending::Ending;
-use crate::object::pod::qos_class;
-use crate::object::quantity::Amount;
-use crate::object::resources::pod_requests;
-use crate::object::{Key, Pod};
 use crate::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, KILL_TIMEOUT_MIN};
 use crate::pod_types::is_critical;
 use crate::rejection::{Rejection, Shortfall};
 use crate::shared::Shared;
 use crate::timers::Timer;
 use crate::worker::Stage;
+use client::recorder::EventType;
+use object::pod::qos_class;
+use object::quantity::Amount;
+use object::resources::pod_requests;
+use object::{Key, Pod};
 
 /// The reason of status and Event.
 const REASON: &str = "Preempting";

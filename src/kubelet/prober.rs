@@ -9,10 +9,6 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Probe as Spec;
 
-use crate::client::recorder::EventType;
-use crate::object::Pod;
-use crate::object::pod::status::ContainerStatus;
-use crate::object::pod::{container, could_restart_all, is_final};
 use crate::params::PROBE_TRIES;
 use crate::probes::{Kind, Probe, Published, Step};
 use crate::restart::{exit_code, restarts_after};
@@ -21,6 +17,10 @@ use crate::shared::{Shared, State};
 use crate::start::field_path;
 use crate::timers::Timer;
 use crate::worker::ProbeSlot;
+use client::recorder::EventType;
+use object::Pod;
+use object::pod::status::ContainerStatus;
+use object::pod::{container, could_restart_all, is_final};
 
 impl Shared {
     /// `AddPod`: a worker for each probe that has none yet. Its first run finds no container; then its period begins.

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Probe as Spec};
 
-use crate::object::pod::status::ContainerStatus;
-use crate::object::time::Instant;
 use crate::params::RESTART_GRACE;
 use crate::status::containers::runtime_id;
+use object::pod::status::ContainerStatus;
+use object::time::Instant;
 
 /// Which of a container's three probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -222,8 +222,8 @@ pub fn is_adopted(status: &ContainerStatus, kubelet_began: Instant) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::pod::status::{ContainerState, ContainerStateRunning};
     use crate::status::containers::RUNTIME_SCHEME;
+    use object::pod::status::{ContainerState, ContainerStateRunning};
 
     fn spec(success: i32, failure: i32) -> Spec {
         Spec { success_threshold: Some(success), failure_threshold: Some(failure), ..Spec::default() }

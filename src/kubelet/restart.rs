@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
 
-use crate::object::Pod;
-use crate::object::pod::is_restarted;
-use crate::object::pod::status::ContainerStatus;
-use crate::object::text::Text;
 use crate::runtime_pod::{RunState, RuntimePod};
+use object::Pod;
+use object::pod::is_restarted;
+use object::pod::status::ContainerStatus;
+use object::text::Text;
 
 /// A run of a container that has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn nothing_starts_in_a_pod_that_is_being_deleted() {
         let mut pod = pod(&["web"]);
-        pod.metadata.deletion_timestamp = Some(crate::object::time::Instant(0).time());
+        pod.metadata.deletion_timestamp = Some(object::time::Instant(0).time());
         assert!(!should_start(&pod, &container("web"), &RuntimePod::default()));
     }
 }

@@ -10,11 +10,11 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-use crate::object::pod::status::{ContainerStatus, PodStatus};
-use crate::object::pod::{containers, restarts_all};
-use crate::object::text::Text;
 use crate::restart::exit_code;
 use crate::runtime_pod::{RunState, RuntimePod};
+use object::pod::status::{ContainerStatus, PodStatus};
+use object::pod::{containers, restarts_all};
+use object::text::Text;
 
 /// The condition: all containers are being started anew.
 pub const ALL_RESTARTING: &str = "AllContainersRestarting";

@@ -10,18 +10,13 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, ResourceRequirements, VolumeMount};
 use k8s_openapi::api::node::v1::RuntimeClass;
 
-use crate::client::recorder::EventType;
 use crate::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, LinuxContainerResources,
     PodSandboxStatus, RuntimeCondition,
 };
 use crate::dns;
-use crate::engine::RpcError;
 use crate::expansion;
 use crate::linux;
-use crate::object::quantity::Amount;
-use crate::object::text::Text;
-use crate::object::{self, Accessor, Pod, Shared as Part};
 use crate::pleg::records::{Record, Seen};
 use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use crate::sandbox_config::sandbox_config;
@@ -29,6 +24,11 @@ use crate::security;
 use crate::shared::Shared;
 use crate::volumes::slots::Slot;
 use crate::volumes::sources::volumes_of;
+use client::recorder::EventType;
+use engine::RpcError;
+use object::quantity::Amount;
+use object::text::Text;
+use object::{self, Accessor, Pod, Shared as Part};
 
 /// A command that was run in a container.
 pub(super) struct Ran {

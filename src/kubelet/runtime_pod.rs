@@ -6,8 +6,8 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-use crate::object::text::Text;
-use crate::object::time::Instant;
+use object::text::Text;
+use object::time::Instant;
 
 /// A pod's sandboxes and containers, dead ones included, each newest first.
 #[derive(Clone, Debug, Default, PartialEq)]

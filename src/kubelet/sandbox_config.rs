@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{ContainerPort, HostAlias};
 
 use crate::cri::{PodSandboxConfig, PortMapping};
 use crate::dns::{ClusterDns, resolver};
-use crate::object::{Accessor, Pod};
+use object::{Accessor, Pod};
 
 /// `generatePodSandboxConfig`.
 pub(super) fn sandbox_config(

@@ -9,9 +9,9 @@
 use k8s_openapi::api::core::v1::Container;
 
 use crate::cri::{CriRequest, CriResponse, LinuxContainerSecurityContext};
-use crate::object::Pod;
 use crate::pod_types::pod_text;
 use crate::shared::Shared;
+use object::Pod;
 
 /// The user that an image names. Neither a number nor a name: root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::cri::{self, ContainerState, CriRequest, CriResponse, Interrupt, StreamEnded};
-use crate::engine::{ActorId, CallId, Message, RpcError, RpcResult};
-use crate::object::text::Text;
-use crate::object::{self, Key};
 use crate::shared::Shared;
+use engine::{ActorId, CallId, Message, RpcError, RpcResult};
+use object::text::Text;
+use object::{self, Key};
 
 /// `POST /exec/NAMESPACE/POD/CONTAINER`.
 #[derive(Clone, Debug, PartialEq, Eq)]

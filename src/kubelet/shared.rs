@@ -9,17 +9,9 @@ use k8s_openapi::api::core::v1::{Node, Service};
 
 use crate::actions;
 use crate::agent::memory::Agent;
-use crate::wire::User;
 use crate::backoff::Backoff;
-use crate::client::informer::Change;
-use crate::client::{Client, Informer, Lister, Recorder};
 use crate::cri::DnsConfig;
-use crate::engine::{ActorId, CallId, Hub, Memory};
-use crate::network::disk::Disk;
-use crate::network::host::Host;
 use crate::node_status::NodeConfig;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Last, Pod};
 use crate::pleg::records::Pleg;
 use crate::restart;
 use crate::status::manager::StatusManager;
@@ -27,6 +19,14 @@ use crate::status::sizes::Sizes;
 use crate::timers::Timer;
 use crate::volumes::slots::Device;
 use crate::worker::Worker;
+use client::informer::Change;
+use client::{Client, Informer, Lister, Recorder};
+use engine::{ActorId, CallId, Hub, Memory};
+use network::disk::Disk;
+use network::host::Host;
+use object::time::Instant;
+use object::{Key, Kind, Last, Pod};
+use wire::User;
 
 /// Rules that a kubelet may have in the place of its own.
 #[derive(Default)]

@@ -24,14 +24,14 @@ use std::time::Duration;
 
 use crate::agent::memory::Waiting;
 use crate::ending::Ending;
-use crate::engine::Message;
-use crate::object::Pod;
 use crate::params::{GRACE_SECONDS, GRACE_SECONDS_MIN, POWER_OFF_DELAY};
 use crate::pod_types::is_critical;
 use crate::rejection::Rejection;
 use crate::shared::Shared;
 use crate::timers::Timer;
 use crate::worker::{Stage, Worker};
+use engine::Message;
+use object::Pod;
 
 /// How many seconds a machine waits for its kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

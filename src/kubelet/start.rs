@@ -10,19 +10,19 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Value, json};
 
-use crate::client::recorder::EventType;
-use crate::engine::{CallId, Message};
-use crate::object::time::{Instant, go_duration};
-use crate::object::{Accessor, Pod, ephemeral, image};
 use crate::expansion;
 use crate::images::{self, Plan};
-use crate::object::time::go_duration;
 use crate::pod_types::pod_text;
 use crate::restart::{Run, exit_code};
 use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 use crate::security::verify_not_root;
 use crate::shared::Shared;
 use crate::status::inputs::WaitingReason;
+use client::recorder::EventType;
+use engine::{CallId, Message};
+use object::time::Instant;
+use object::time::go_duration;
+use object::{Accessor, Pod, ephemeral, image};
 
 /// Why a container was not started.
 #[derive(Clone, Debug)]

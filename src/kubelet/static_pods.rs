@@ -21,19 +21,19 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use crate::client::informer::Change;
-use crate::kinds::defaults::set_defaults;
-use crate::kinds::validation::validate_create;
-use crate::object::pod::status::PodStatus;
-use crate::object::pod::{MIRROR, qos_class};
-use crate::object::{Accessor, Key, Kind, Object, Pod, Resource, sha256};
-use crate::wire::DeleteOptions;
 use crate::params::SYNC_PERIOD;
 use crate::pod_types::SOURCE;
 use crate::shared::Shared;
 use crate::status::phase::PENDING;
 use crate::timers::Timer;
 use crate::worker::Stage;
+use client::informer::Change;
+use kinds::defaults::set_defaults;
+use kinds::validation::validate_create;
+use object::pod::status::PodStatus;
+use object::pod::{MIRROR, qos_class};
+use object::{Accessor, Key, Kind, Object, Pod, Resource, sha256};
+use wire::DeleteOptions;
 
 /// The directory (`staticPodPath`).
 pub const MANIFESTS: &str = "/etc/kubernetes/manifests";

@@ -6,15 +6,15 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::object::Pod;
-use crate::object::pod::status::PodStatus;
-use crate::wire::{self, DeleteOptions, Patch, StatusPatch};
 use crate::params::STATUS_SYNC_PERIOD;
 use crate::shared::{Shared, State};
 use crate::status::manager::{Write, may_delete};
 use crate::status::merge::{gone, merge, says_as_much};
 use crate::timers::Timer;
 use crate::worker::Stage;
+use object::Pod;
+use object::pod::status::PodStatus;
+use wire::{self, DeleteOptions, Patch, StatusPatch};
 
 impl Shared {
     /// Sets a pod's status and wakes the loop if it says anything new.

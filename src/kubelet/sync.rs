@@ -14,11 +14,6 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Container;
 
 use crate::actions::{self, Actions, Failed, Kill};
-use crate::client::recorder::EventType;
-use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
-use crate::object::pod::{container, could_restart_all, is_final, is_ready};
-use crate::object::time::Instant;
-use crate::object::{Accessor, Pod, ephemeral};
 use crate::params::TRANSIENT_BACK_OFF;
 use crate::probes::{Kind, is_adopted};
 use crate::restart_all::Reset;
@@ -31,6 +26,11 @@ use crate::status::sizes::Sizes;
 use crate::status::{self, conditions, deadline};
 use crate::worker::{End, Stage, Worker};
 use crate::{resize, restart_all};
+use client::recorder::EventType;
+use object::pod::status::{ContainerStatus, PodCondition, PodStatus};
+use object::pod::{container, could_restart_all, is_final, is_ready};
+use object::time::Instant;
+use object::{Accessor, Pod, ephemeral};
 
 /// One thing of a sync that has failed: when it may be tried again, if the error says so.
 #[derive(Clone, Copy, Debug)]

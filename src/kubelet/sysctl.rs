@@ -3,8 +3,8 @@
 //! A parameter is safe if the kernel keeps one for each namespace, and if it does no harm to the node. All others a kubelet
 //! refuses unless `--allowed-unsafe-sysctls` names them, which no kubelet here has. Mirrors `pkg/kubelet/sysctl`.
 
-use crate::object::Pod;
 use crate::rejection::Rejection;
+use object::Pod;
 
 /// Safe, each namespace of the network has its own.
 const OF_NETWORK: [&str; 11] = [

@@ -8,20 +8,20 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::client::join_all;
-use crate::client::recorder::EventType;
-use crate::engine::RpcError;
 use crate::hooks::Hook;
-use crate::object::pod::{container, is_sidecar};
-use crate::object::text::Text;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Pod};
 use crate::params::{GRACE_SECONDS, STOP_SECONDS_MIN};
 use crate::probes::Kind;
 use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use crate::shared::Shared;
 use crate::start::field_path;
 use crate::worker::End;
+use client::join_all;
+use client::recorder::EventType;
+use engine::RpcError;
+use object::pod::{container, is_sidecar};
+use object::text::Text;
+use object::time::Instant;
+use object::{Accessor, Pod};
 
 impl Shared {
     /// `SyncTerminatingPod`: everything that runs is stopped. What cannot be is told in an Event, which no other sync does.

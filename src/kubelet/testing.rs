@@ -3,10 +3,10 @@
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::object::Pod;
-use crate::object::pod::status::PodStatus;
-use crate::object::time::Instant;
 use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+use object::Pod;
+use object::pod::status::PodStatus;
+use object::time::Instant;
 
 pub fn container(name: &str) -> Container {
     Container { name: name.into(), image: Some("nginx:1.27".into()), ..Container::default() }

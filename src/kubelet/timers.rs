@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use crate::object::time::Instant;
 use crate::probes::Kind;
+use object::time::Instant;
 
 /// Renew the node's lease.
 pub const LEASE: &str = "node lease";

@@ -7,15 +7,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::ending::Ending;
-use crate::object::pod::is_final;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Pod};
 use crate::params::{GRACE_SECONDS, GRACE_SECONDS_MIN};
 use crate::probes::{Kind, Probe};
 use crate::resize::pending::Resize;
 use crate::runtime_pod::RuntimePod;
 use crate::status::inputs::Reasons;
 use crate::volumes::slots::PodVolumes;
+use object::pod::is_final;
+use object::time::Instant;
+use object::{Accessor, Pod};
 
 /// Where a pod is in its life on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,12 +8,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::ending::Ending;
-use crate::object::Pod;
-use crate::object::time::Instant;
 use crate::params::{BACK_OFF_PERIOD, CARRIED_BACK_OFF_MAX, RELIST_PERIOD};
 use crate::shared::Shared;
 use crate::timers::Timer;
 use crate::worker::{End, Stage, Worker};
+use object::Pod;
+use object::time::Instant;
 
 impl Shared {
     /// Marks a pod for a sync, and starts it if it can start now.

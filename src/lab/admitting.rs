@@ -7,11 +7,11 @@ use k8s_openapi::api::core::v1::{Pod, PodSpec};
 
 use super::admission::Admission;
 use super::oracle::Oracle;
-use crate::apiserver::admission::elsewhere::{PodPlugin, Refused};
-use crate::cluster::Parts;
-use crate::exercise::admission::{Admitted, Case, Cluster};
-use crate::object::reader::Reader;
-use crate::object::{Kind, Object, Pod as SharedPod};
+use apiserver::admission::elsewhere::{PodPlugin, Refused};
+use cluster::Parts;
+use exercise::admission::{Admitted, Case, Cluster};
+use object::reader::Reader;
+use object::{Kind, Object, Pod as SharedPod};
 
 /// A cluster whose API server asks `admit` about each new Pod.
 pub(super) fn with_admission(program: &Path) -> Parts {

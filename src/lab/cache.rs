@@ -10,7 +10,7 @@ use super::making::{drawn, longer};
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
-use crate::exercise::cache::{Cache, Event, Item, Outcome, Told};
+use exercise::cache::{Cache, Event, Item, Outcome, Told};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "03_cache",
@@ -301,6 +301,6 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Caching>("cache");
+        crate::function::check::<Caching>("cache");
     }
 }

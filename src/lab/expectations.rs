@@ -13,12 +13,12 @@ use super::mistake::{Mistake, mistaken_hosts};
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::{Plan, scenario};
 use super::{Exercise, Judging};
-use crate::controllers::pods::is_active;
-use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
-use crate::object::meta::controller_of;
-use crate::object::pod::{has_ended, is_ready, phase};
-use crate::object::{Accessor, Kind, Pod};
+use controllers::pods::is_active;
+use exercise::host::{Host, Read};
+use exercise::kube::{Action, Api, Context, DeleteParams, Error, PostParams};
+use object::meta::controller_of;
+use object::pod::{has_ended, is_ready, phase};
+use object::{Accessor, Kind, Pod};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "07_expectations",
@@ -324,6 +324,6 @@ const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
 mod tests {
     #[test]
     fn the_rule_passes_and_every_known_mistake_has_its_program() {
-        crate::lab::reconcile::check("expectations", &super::PLAN);
+        crate::reconcile::check("expectations", &super::PLAN);
     }
 }

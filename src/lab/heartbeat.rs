@@ -12,12 +12,12 @@ use super::making::{TIME, read};
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
-use crate::controllers::node_lifecycle::health::GRACE;
-use crate::exercise::heartbeat::{Case, Fate, Look, tolerates};
-use crate::kubectl::print::describe::taint_text;
-use crate::object::Accessor;
-use crate::object::node::{is_cordoned, taints_of};
-use crate::object::well_known::{NOT_READY, UNREACHABLE};
+use controllers::node_lifecycle::health::GRACE;
+use exercise::heartbeat::{Case, Fate, Look, tolerates};
+use kubectl::print::describe::taint_text;
+use object::Accessor;
+use object::node::{is_cordoned, taints_of};
+use object::well_known::{NOT_READY, UNREACHABLE};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "18_heartbeat",
@@ -405,13 +405,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::controllers::node_lifecycle::health::NodeHealth;
-    use crate::controllers::taint_eviction::{Bears, bears};
-    use crate::object::time::Instant;
+    use controllers::node_lifecycle::health::NodeHealth;
+    use controllers::taint_eviction::{Bears, bears};
+    use object::time::Instant;
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Looking>("heartbeat");
+        crate::function::check::<Looking>("heartbeat");
     }
 
     #[test]

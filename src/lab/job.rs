@@ -11,8 +11,8 @@ use super::making::{TIME, longer, read};
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
-use crate::controllers::job::TRACKING;
-use crate::exercise::job::{Case, End, Step};
+use controllers::job::TRACKING;
+use exercise::job::{Case, End, Step};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "19_job",
@@ -375,11 +375,11 @@ fn phase(pod: &Pod) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::job::manage::wanted;
+    use controllers::job::manage::wanted;
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Running>("job");
+        crate::function::check::<Running>("job");
     }
 
     #[test]

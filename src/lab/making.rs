@@ -7,11 +7,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::controllers::pods::pod_from_template;
-use crate::exercise::kube::{Api, Context, Error, ListParams, Resource};
-use crate::object::Pod;
-use crate::object::meta::controller_ref;
-use crate::object::read::from_value;
+use controllers::pods::pod_from_template;
+use exercise::kube::{Api, Context, Error, ListParams, Resource};
+use object::Pod;
+use object::meta::controller_ref;
+use object::read::from_value;
 
 /// When something was deleted, or began: which time it is does not matter.
 pub(super) const TIME: &str = "2026-01-01T00:00:00Z";

@@ -32,7 +32,7 @@ pub struct Known {
 /// A table of mistakes: `name: "sentence" => { what is replaced in RULE }`, in several ways where the sentence says all of them.
 macro_rules! mistakes {
     ($($name:ident: $says:literal => $({ $($wrong:tt)* })|+;)*) => {
-        &[$($($crate::lab::mistake::Mistake {
+        &[$($($crate::mistake::Mistake {
             name: stringify!($name),
             says: $says,
             does: Rule { $($wrong)*, ..RULE },
@@ -43,7 +43,7 @@ macro_rules! mistakes {
 /// The same of a controller: each is what the module's `host` makes of the rule.
 macro_rules! mistaken_hosts {
     ($($name:ident: $says:literal => $({ $($wrong:tt)* })|+;)*) => {
-        &[$($($crate::lab::mistake::Mistake {
+        &[$($($crate::mistake::Mistake {
             name: stringify!($name),
             says: $says,
             does: |read| host(read, Rule { $($wrong)*, ..RULE }),

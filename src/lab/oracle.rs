@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::function::Function;
 use super::process::{self, Running};
-use crate::exercise::process::ANSWER;
+use exercise::process::ANSWER;
 
 /// So long may one answer take.
 const SECONDS: Duration = Duration::from_secs(2);

@@ -71,7 +71,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
-    use crate::lab::pipe;
+    use crate::pipe;
 
     /// A program that answers after so many seconds.
     fn answering_after(seconds: &str) -> Child {

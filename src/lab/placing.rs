@@ -17,22 +17,22 @@ use super::oracle::Oracle;
 use super::proxy::Proxy;
 use super::restart::Restarting;
 use super::sync::Syncing;
-use crate::cluster::Parts;
-use crate::exercise::cni;
-use crate::exercise::proxy::{self, From, Visit};
-use crate::exercise::restart::{self, Restart};
-use crate::exercise::sync::{self, Sandbox, Seen, State};
-use crate::kubelet::actions::{self, Actions, Compute, Failed};
-use crate::kubelet::restart::{self as kubelet, Restarts};
-use crate::kubelet::runtime_pod::{RunState, RuntimePod};
-use crate::network::cni::exec::Command;
-use crate::network::cni::plugins::Run;
-use crate::network::cni::plugins::Ipam;
-use crate::network::cni::plugins::host_local::ranges::Range;
-use crate::network::proxy::chooser::Chooser;
-use crate::network::proxy::portal::{Backend, Chosen, Location, Portal};
-use crate::object::Pod as SharedPod;
-use crate::object::pod::containers;
+use cluster::Parts;
+use exercise::cni;
+use exercise::proxy::{self, From, Visit};
+use exercise::restart::{self, Restart};
+use exercise::sync::{self, Sandbox, Seen, State};
+use kubelet::actions::{self, Actions, Compute, Failed};
+use kubelet::restart::{Restarts, Run as Ended};
+use kubelet::runtime_pod::{RunState, RuntimePod};
+use network::cni::exec::Command;
+use network::cni::plugins::Ipam;
+use network::cni::plugins::Run;
+use network::cni::plugins::host_local::ranges::Range;
+use network::proxy::chooser::Chooser;
+use network::proxy::portal::{Backend, Chosen, Location, Portal};
+use object::Pod as SharedPod;
+use object::pod::containers;
 
 /// A cluster whose kubelets ask `sync` what to do to a Pod, if it is one of those that the exercise knows.
 pub(super) fn with_sync(program: &Path) -> Parts {
@@ -135,8 +135,8 @@ pub(super) fn with_restart(program: &Path) -> Parts {
     let program = program.to_owned();
     let restarts = Box::leak(Box::new(move || -> Rc<Restarts> {
         let oracle = Oracle::new(&program);
-        Rc::new(move |pod: &SharedPod, container: &Container, runs: &[kubelet::Run]| {
-            let run = |run: &kubelet::Run| restart::Run { exit_code: run.exit_code, seconds: seconds_begun(run.time) };
+        Rc::new(move |pod: &SharedPod, container: &Container, runs: &[Ended]| {
+            let run = |run: &Ended| restart::Run { exit_code: run.exit_code, seconds: seconds_begun(run.time) };
             let case =
                 restart::Case { policy: policy(pod, container).to_owned(), runs: runs.iter().map(run).collect() };
             match oracle.ask::<Restarting>(&case) {

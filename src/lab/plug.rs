@@ -5,8 +5,8 @@ use std::path::Path;
 use super::building::Program;
 use super::reconcile::partner::Process;
 use super::{Exercise, Judging, TABLE, Verdict, building, shelf};
-use crate::cluster::Parts;
-use crate::cluster::scenario::{Plugged, Scenario};
+use cluster::Parts;
+use cluster::scenario::{Plugged, Scenario};
 
 /// Puts the learner's solution of the exercise that the scenario names, if it names one, into the scenario's cluster.
 ///
@@ -126,8 +126,8 @@ fn instead(exercise: &Exercise) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debugger::breakpoint::Breakpoints;
-    use crate::debugger::{Advance, Goal, Session};
+    use debugger::breakpoint::Breakpoints;
+    use debugger::{Advance, Goal, Session};
 
     /// Of each function it is said where its like is seen; and a run comes to that place.
     #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::object::text::shortened;
+use object::text::shortened;
 
 /// So many lines are shown, the last ones.
 const LINES: usize = 8;

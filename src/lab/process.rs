@@ -16,7 +16,7 @@ use super::reconcile::partner::Process;
 use super::reconcile::trial;
 use super::twin::{self, Twin};
 use super::{Exercise, Failure, Judging, Verdict, progress, seal, shelf};
-use crate::exercise::process::ANSWER;
+use exercise::process::ANSWER;
 
 /// So long may one answer take, and twice that all of them together but for what there is for each.
 const SECONDS: Duration = Duration::from_secs(4);

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::{Exercise, TABLE, Verdict, seal, shelf};
-use crate::object::sha256;
+use object::sha256;
 
 /// What is remembered, by the names of exercises.
 pub type Progress = BTreeMap<String, Record>;

@@ -12,7 +12,7 @@ use super::making::drawn;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
-use crate::exercise::queue::{Call, Said, WorkQueue, say};
+use exercise::queue::{Call, Said, WorkQueue, say};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "04_queue",
@@ -377,13 +377,13 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::queue::Queue;
-    use crate::engine::{ActorId, Hub};
-    use crate::object::Key;
+    use client::queue::Queue;
+    use engine::{ActorId, Hub};
+    use object::Key;
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Queueing>("queue");
+        crate::function::check::<Queueing>("queue");
     }
 
     /// The queue that our controllers have.

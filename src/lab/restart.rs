@@ -5,7 +5,7 @@ use super::function::Function;
 use super::making::longer;
 use super::mistake::{Mistake, mistakes};
 use super::{Exercise, Judging, placing, words};
-use crate::exercise::restart::{Case, Restart, Run};
+use exercise::restart::{Case, Restart, Run};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "13_restart",
@@ -210,12 +210,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::kubelet::backoff::Backoff;
-    use crate::object::time::Instant;
+    use kubelet::backoff::Backoff;
+    use object::time::Instant;
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Restarting>("restart");
+        crate::function::check::<Restarting>("restart");
     }
 
     #[test]

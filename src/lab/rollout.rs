@@ -9,8 +9,8 @@ use super::function::Function;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, controlling, words};
-use crate::controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
-use crate::exercise::rollout::{Rollout, Set, Sizes};
+use controllers::deployment::arithmetic::{max_scaled_down, new_replicas};
+use exercise::rollout::{Rollout, Set, Sizes};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "09_rollout",
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Rolling>("rollout");
+        crate::function::check::<Rolling>("rollout");
     }
 
     /// The first three states of a Deployment of 3 with one Pod of surge, as a recorded rollout goes through them.

@@ -9,18 +9,18 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use super::fit::Fit;
 use super::oracle::Oracle;
 use super::score::Scoring;
-use crate::cluster::Parts;
-use crate::engine::Actor;
-use crate::exercise::fit;
-use crate::exercise::score::{self, Candidate, Share, Wanted};
-use crate::scheduler::KubeScheduler;
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Code, Filter, Hint, Plugin, PreFilter, PreScore, Rejection, Score, Verdict};
-use crate::scheduler::node_info::{NodeId, NodeInfo};
-use crate::scheduler::plugins::taint_toleration::REASON;
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::profile::{Entry, Profile};
-use crate::scheduler::snapshot::Snapshot;
+use cluster::Parts;
+use engine::Actor;
+use exercise::fit;
+use exercise::score::{self, Candidate, Share, Wanted};
+use scheduler::KubeScheduler;
+use scheduler::events::{ClusterEvent, EventKind};
+use scheduler::framework::{Code, Filter, Hint, Plugin, PreFilter, PreScore, Rejection, Score, Verdict};
+use scheduler::node_info::{NodeId, NodeInfo};
+use scheduler::plugins::taint_toleration::REASON;
+use scheduler::pod_info::PodInfo;
+use scheduler::profile::{Entry, Profile};
+use scheduler::snapshot::Snapshot;
 
 /// A cluster whose scheduler asks `why_not` whether a Pod fits.
 pub(super) fn with_fit(program: &Path) -> Parts {

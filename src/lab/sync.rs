@@ -16,7 +16,7 @@ use super::making::read;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing, words};
-use crate::exercise::sync::{Actions, Case, Sandbox, Seen, State};
+use exercise::sync::{Actions, Case, Sandbox, Seen, State};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "12_sync",
@@ -425,12 +425,12 @@ const MISTAKES: &[Mistake<Rule>] = mistakes! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kubelet::actions::{Failed, compute};
-    use crate::kubelet::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
+    use kubelet::actions::{Failed, compute};
+    use kubelet::runtime_pod::{RunState, RuntimeContainer, RuntimePod, RuntimeSandbox};
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Syncing>("sync");
+        crate::function::check::<Syncing>("sync");
     }
 
     #[test]

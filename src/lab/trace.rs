@@ -12,15 +12,14 @@ use std::sync::LazyLock;
 use super::function::Function;
 use super::mistake::Mistake;
 use super::{Exercise, Judging};
-use crate::apiserver::host::Engine;
-use crate::bugs;
-use crate::cluster::scenario::Scenario;
-use crate::debugger::facts::Facts;
-use crate::engine::{Note, Step, What};
-use crate::exercise::trace::{Answer, Answers, QUESTIONS, TOGETHER, Who};
-use crate::object::pod::{address_of, is_ready};
-use crate::object::{Kind, Object, Pod};
-use crate::wire::Verb;
+use apiserver::host::Engine;
+use cluster::scenario::Scenario;
+use debugger::facts::Facts;
+use engine::{Note, Step, What};
+use exercise::trace::{Answer, Answers, QUESTIONS, TOGETHER, Who};
+use object::pod::{address_of, is_ready};
+use object::{Kind, Object, Pod};
+use wire::Verb;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "00_trace",
@@ -301,9 +300,9 @@ fn has_no_node(object: &Object) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debugger::breakpoint::Breakpoints;
-    use crate::debugger::{Advance, Goal, Session};
-    use crate::lab::function;
+    use crate::function;
+    use debugger::breakpoint::Breakpoints;
+    use debugger::{Advance, Goal, Session};
 
     /// Not `function::check`, which asks for hundreds of questions: here there are as many as one can think about.
     #[test]

@@ -14,7 +14,7 @@ use super::making::longer;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, words};
-use crate::exercise::update::{Api, Case, Meanwhile, Outcome, Refused, converse};
+use exercise::update::{Api, Case, Meanwhile, Outcome, Refused, converse};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "02_update",
@@ -325,6 +325,6 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Updating>("update");
+        crate::function::check::<Updating>("update");
     }
 }

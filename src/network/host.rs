@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use crate::cni::ipnet::IpNet;
 use crate::cni::netns::NodeNetwork;
 use crate::disk::Disk;
-use crate::engine::{Hub, Memory};
 use crate::kernel::sockets::Sockets;
+use engine::{Hub, Memory};
 
 /// The release of the machines' kernel: that of the machine the recordings ran on, as a fake cAdvisor says it.
 pub const KERNEL: &str = "3.16.0-0.bpo.4-amd64";

@@ -9,9 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::cni::config::{self, PLUGINS};
 use crate::cni::plugins::NAMES;
 use crate::disk::Disk;
-use crate::engine::Hub;
-use crate::object::Object;
-use crate::object::well_known::RBAC;
+use engine::Hub;
+use object::Object;
+use object::well_known::RBAC;
 
 /// A machine's disk: network plugins, and a configuration that gives Pods addresses of `subnet`.
 pub fn disk(hub: &Hub, hostname: &str, subnet: &str) -> Disk {

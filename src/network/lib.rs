@@ -21,8 +21,6 @@
 //!
 //! Left out: IPv6; network add-ons other than a bridge with routes or a VXLAN overlay; what each room says of itself.
 
-use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
-
 pub mod disk;
 pub mod host;
 pub mod netfilter;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::object::patch;
+use object::patch;
 
 const KNOWN: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
 

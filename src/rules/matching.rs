@@ -6,8 +6,8 @@
 
 use k8s_openapi::api::admissionregistration::v1::{MatchResources, NamedRuleWithOperations};
 
-use crate::object::selector::selects;
-use crate::object::{Kind, Object};
+use object::selector::selects;
+use object::{Kind, Object};
 
 use super::question::Question;
 use super::scale;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use crate::object::reader::Reader;
-use crate::object::{Kind, Object};
-use crate::wire::{Request, Subresource, Verb};
+use object::reader::Reader;
+use object::{Kind, Object};
+use wire::{Request, Subresource, Verb};
 
 use super::apiextensions::Definitions;
 use super::cel::Value;

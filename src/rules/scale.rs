@@ -10,10 +10,10 @@ use std::sync::Arc;
 use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
 use serde_json::Value;
 
-use crate::object::meta::scale_metadata;
-use crate::object::selector::{Selector, format_label_selector};
-use crate::object::{Object, Status};
-use crate::wire::{Request, Subresource};
+use object::meta::scale_metadata;
+use object::selector::{Selector, format_label_selector};
+use object::{Object, Status};
+use wire::{Request, Subresource};
 
 use super::apiextensions::Version;
 use super::apiextensions::scale as custom;

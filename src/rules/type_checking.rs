@@ -20,8 +20,8 @@ use k8s_openapi::api::admissionregistration::v1::{
     ExpressionWarning, NamedRuleWithOperations, ParamKind, ValidatingAdmissionPolicy, ValidatingAdmissionPolicySpec,
 };
 
-use crate::object::Kind;
-use crate::object::explain::built_in;
+use object::Kind;
+use object::explain::built_in;
 
 use super::apiextensions::rules::model::escape;
 use super::cel::types::Type;

@@ -9,11 +9,11 @@ use super::profile::Profile;
 use super::table;
 use super::timers::{BACKOFF, CYCLE, UNSCHEDULABLE};
 use super::volume_writes::DEADLINE;
-use crate::client::informer::RELIST;
-use crate::client::{Client, Informer, Informers, Selection};
-use crate::engine::{Actor, ActorId, Delivery, Hub, Table};
-use crate::object::{Key, Kind};
-use crate::wire::{User, WatchEvent, WatchId};
+use client::informer::RELIST;
+use client::{Client, Informer, Informers, Selection};
+use engine::{Actor, ActorId, Delivery, Hub, Table};
+use object::{Key, Kind};
+use wire::{User, WatchEvent, WatchId};
 
 /// Requests a second that each of the scheduler's two clients may send, and how many at once: one for Pods, one for
 /// Events. The defaults of `clientConnection.qps` and `.burst`.

@@ -19,12 +19,12 @@ use super::storage::Plan;
 use super::table;
 use super::timers::Timers;
 use super::volume_writes::Waiting;
-use crate::client::{Client, EventType, Lister, Recorder};
-use crate::engine::{Memory, Note};
-use crate::object::pod::assigned_node;
-use crate::object::pod::status::PodCondition;
-use crate::object::{Key, Pod};
-use crate::wire::Binding;
+use client::{Client, EventType, Lister, Recorder};
+use engine::{Memory, Note};
+use object::pod::assigned_node;
+use object::pod::status::PodCondition;
+use object::{Key, Pod};
+use wire::Binding;
 
 use super::evict::{DEFAULT_PREEMPTION, DefaultPreemption, Preempting};
 

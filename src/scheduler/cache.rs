@@ -13,8 +13,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::pod_info::PodInfo;
 use super::resources::Quantities;
 use super::snapshot::Snapshot;
-use crate::object::pod::assigned_node;
-use crate::object::{Key, Pod, Shared};
+use object::pod::assigned_node;
+use object::{Key, Pod, Shared};
 
 /// The scheduler's own book-keeping over its informers.
 #[derive(Clone, Debug, Default)]

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
-use crate::object::patch::diff::diff_strategic;
-use crate::object::pod::status::{PodCondition, PodStatus};
-use crate::object::status::Reason;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Pod};
-use crate::wire::{Error, Patch, Transport};
+use client::Client;
+use object::patch::diff::diff_strategic;
+use object::pod::status::{PodCondition, PodStatus};
+use object::status::Reason;
+use object::time::Instant;
+use object::{Key, Kind, Pod};
+use wire::{Error, Patch, Transport};
 
 /// `retry.DefaultBackoff`: what the server was in no state to write is sent again after these.
 const BACKOFF: [Duration; 3] = [Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(250)];
@@ -88,8 +88,8 @@ fn part(status: &PodStatus) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Status;
-    use crate::scheduler::testing::pod;
+    use crate::testing::pod;
+    use object::Status;
 
     fn unschedulable(message: &str) -> PodCondition {
         PodCondition {

@@ -13,7 +13,7 @@ use super::pod_info::PodInfo;
 use super::preemption::{Disruptions, Preemption, preempt};
 use super::profile::Profile;
 use super::snapshot::Snapshot;
-use crate::object::random::Random;
+use object::random::Random;
 
 /// Clusters smaller than this are searched whole. `minFeasibleNodesToFind`.
 const MIN_FEASIBLE_NODES_TO_FIND: usize = 100;

@@ -10,10 +10,10 @@ use k8s_openapi::api::core::v1::{Node, Toleration};
 
 use super::cache::asks_the_same;
 use super::resources::{Quantities, pod_requests};
-use crate::client::Change;
-use crate::object::pod::{assigned_node, nominated_node};
-use crate::object::quantity::Amount;
-use crate::object::{Key, Kind, Object, Pod};
+use client::Change;
+use object::pod::{assigned_node, nominated_node};
+use object::quantity::Amount;
+use object::{Key, Kind, Object, Pod};
 
 /// A kind of change. The real scheduler pairs a resource with an action; these are the pairs that occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -297,7 +297,7 @@ fn condition_statuses(node: &Node) -> BTreeMap<&str, &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::testing::{node, pod};
+    use crate::testing::{node, pod};
 
     #[test]
     fn a_node_update_is_told_by_what_changed() {

@@ -17,12 +17,12 @@ use super::events::{ClusterEvent, EventKind};
 use super::framework::{Hint, Plugin, Point, Rejection, Verdict};
 use super::pod_info::PodInfo;
 use super::snapshot::Snapshot;
-use crate::client::{EventType, Lister, join_all};
-use crate::engine::Memory;
-use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::pod::status::PodCondition;
-use crate::object::{Key, Pod};
-use crate::wire::{DeleteOptions, Error};
+use client::{EventType, Lister, join_all};
+use engine::Memory;
+use object::budget::DISRUPTION_TARGET;
+use object::pod::status::PodCondition;
+use object::{Key, Pod};
+use wire::{DeleteOptions, Error};
 
 /// The name of the plugin that makes room.
 pub(super) const DEFAULT_PREEMPTION: &str = "DefaultPreemption";

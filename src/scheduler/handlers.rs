@@ -11,11 +11,11 @@ use super::attempt::{Scheduler, State, is_unassigned};
 use super::events::{ClusterEvent, node_changes, pod_changes};
 use super::labels::Matcher;
 use super::pod_info::PodInfo;
-use crate::client::Change;
-use crate::engine::{Note, Queued};
-use crate::object::pod::nominated_node;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key, Kind, Object, Pod};
+use client::Change;
+use engine::{Note, Queued};
+use object::pod::nominated_node;
+use object::time::Instant;
+use object::{Accessor, Key, Kind, Object, Pod};
 
 impl Scheduler {
     /// Takes one notification.

@@ -1,11 +1,11 @@
 //! The selector of a topology spread constraint or an affinity term, put together from several sources.
 
-use crate::object::selector::Selector;
+use object::selector::Selector;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 /// Labels as objects carry them.
-pub use crate::object::selector::Labels;
+pub use object::selector::Labels;
 
 /// Selectors that must all match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

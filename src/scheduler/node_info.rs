@@ -11,8 +11,8 @@ use k8s_openapi::api::core::v1::{Node, Taint};
 use super::labels::Labels;
 use super::pod_info::PodInfo;
 use super::resources::Resources;
-use crate::object::host_port::HostPort;
-use crate::object::node::taints_of;
+use object::host_port::HostPort;
+use object::node::taints_of;
 
 /// A node's place in the snapshot's table; free places are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pod_info::PodInfo;
-use crate::object::{Key, Pod};
+use object::{Key, Pod};
 
 /// Nominated pods by node and by pod.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +60,7 @@ impl Nominator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::testing::{info, labelled, pod};
+    use crate::testing::{info, labelled, pod};
 
     #[test]
     fn a_nominated_pod_is_known_as_it_is_now() {

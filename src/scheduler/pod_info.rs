@@ -9,9 +9,9 @@ use k8s_openapi::api::core::v1::{PodAffinityTerm, WeightedPodAffinityTerm};
 
 use super::labels::{Labels, Matcher};
 use super::resources::{Resources, non_zero_requests, pod_requests};
-use crate::object::host_port::HostPort;
-use crate::object::pod::{Spec, nominated_node};
-use crate::object::{Accessor, Key, Pod};
+use object::host_port::HostPort;
+use object::pod::{Spec, nominated_node};
+use object::{Accessor, Key, Pod};
 
 /// A pod and what follows from its spec.
 #[derive(Clone, Debug)]

@@ -20,10 +20,10 @@ use super::framework::{Code, Point, Rejection};
 use super::labels::Matcher;
 use super::node_info::{NodeId, NodeInfo};
 use super::pod_info::PodInfo;
-use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::budget::disruptions_allowed;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key, Pod};
+use object::budget::DISRUPTION_TARGET;
+use object::budget::disruptions_allowed;
+use object::time::Instant;
+use object::{Accessor, Key, Pod};
 
 /// `minCandidateNodesPercentage` of the nodes are looked at, …
 const MIN_CANDIDATE_NODES_PERCENTAGE: usize = 10;

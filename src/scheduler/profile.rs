@@ -13,7 +13,7 @@ use super::framework::{Hint, Plugin, Point};
 use super::plugins::default_plugins;
 use super::pod_info::PodInfo;
 use super::snapshot::Snapshot;
-use crate::object::Pod;
+use object::Pod;
 
 /// The profile of pods that do not say otherwise. `DefaultSchedulerName`.
 pub const DEFAULT_SCHEDULER_NAME: &str = "default-scheduler";

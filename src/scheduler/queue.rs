@@ -20,8 +20,8 @@ use super::events::{ClusterEvent, pod_changes};
 use super::pod_info::PodInfo;
 use super::profile::Profiles;
 use super::snapshot::Snapshot;
-use crate::object::time::Instant;
-use crate::object::{Key, Pod};
+use object::time::Instant;
+use object::{Key, Pod};
 
 mod queued_pod;
 

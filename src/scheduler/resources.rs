@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::object::Pod;
-use crate::object::pod::is_sidecar;
-use crate::object::pod::status::ContainerStatus;
-use crate::object::quantity::Amount;
-use crate::object::resources::is_pod_level;
+use object::Pod;
+use object::pod::is_sidecar;
+use object::pod::status::ContainerStatus;
+use object::quantity::Amount;
+use object::resources::is_pod_level;
 
 /// What a container without a CPU request counts as in scores: 100 m. `DefaultMilliCPURequest`.
 const DEFAULT_MILLI_CPU_REQUEST: i64 = 100;
@@ -208,7 +208,7 @@ fn container_status<'a>(pod: &'a Pod, name: &str) -> Option<&'a ContainerStatus>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::testing::pod;
+    use crate::testing::pod;
 
     #[test]
     fn requests_of_containers_init_containers_and_sidecars() {

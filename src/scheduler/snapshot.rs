@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Service};
 
-use crate::object::Accessor;
-use crate::object::well_known::{REGION, ZONE};
+use object::Accessor;
+use object::well_known::{REGION, ZONE};
 
 use super::classes::PodClasses;
 use super::labels::{Labels, Matcher};

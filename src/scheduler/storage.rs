@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 
 use super::pod_info::PodInfo;
-use crate::object::volume::{SELECTED_NODE, capacity, claim_uid, claims_behind, class_of, class_of_volume};
-use crate::object::{Key, Object};
+use object::volume::{SELECTED_NODE, capacity, claim_uid, claims_behind, class_of, class_of_volume};
+use object::{Key, Object};
 
 /// Claims, volumes, classes and the limits of nodes.
 #[derive(Clone, Debug, Default)]

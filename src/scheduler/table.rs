@@ -5,10 +5,10 @@ use super::node_info::NodeId;
 use super::profile::{DEFAULT_SCHEDULER_NAME, Profile};
 use super::queue::{QueuedPod, SchedulingQueue};
 use super::snapshot::Snapshot;
-use crate::engine::Table;
-use crate::object::Key;
-use crate::object::quantity::Amount;
-use crate::object::time::Instant;
+use engine::Table;
+use object::Key;
+use object::quantity::Amount;
+use object::time::Instant;
 
 /// A decision. One row a node: those that passed with their weighted scores, best first, then those that did not, with the
 /// plugin that said no and its reason.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::pod_info::PodInfo;
 use super::snapshot::Snapshot;
-use crate::object::Pod;
+use object::Pod;
 
 /// A pod in namespace `default` from its spec in YAML; no spec means one container that asks for nothing.
 pub fn pod(name: &str, spec: &str) -> Pod {

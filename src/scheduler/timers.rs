@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::queue::SchedulingQueue;
-use crate::engine::{ActorId, Hub, Memory};
-use crate::object::time::Instant;
+use engine::{ActorId, Hub, Memory};
+use object::time::Instant;
 
 /// Wake: the next cycle.
 pub(super) const CYCLE: &str = "scheduling cycle";

@@ -21,10 +21,10 @@ use super::node_info::NodeId;
 use super::plugins::volume_binding;
 use super::pod_info::PodInfo;
 use super::storage::Plan;
-use crate::engine::{CallId, Memory};
-use crate::object::Key;
-use crate::object::volume::{SELECTED_NODE, is_bound, promised_to};
-use crate::wire::Error;
+use engine::{CallId, Memory};
+use object::Key;
+use object::volume::{SELECTED_NODE, is_bound, promised_to};
+use wire::Error;
 
 /// Wake: a pod's claims have had their time. The key is the pod's.
 pub(super) const DEADLINE: &str = "volumes not bound in time";

@@ -2,9 +2,9 @@
 //!
 //! Names are asked of the store by prefix, and only when Tab is pressed: a large cluster costs no more than a small one.
 
-use crate::debugger::Session;
-use crate::kinds::registry;
-use crate::object::{Kind, explain};
+use debugger::Session;
+use kinds::registry;
+use object::{Kind, explain};
 
 use super::commands;
 
@@ -78,7 +78,7 @@ fn objects(session: &Session, kind: Kind, prefix: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::scenario::Scenario;
+    use cluster::scenario::Scenario;
 
     #[test]
     fn words_are_completed() {

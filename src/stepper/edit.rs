@@ -11,8 +11,8 @@
 
 use serde_json::{Value, json};
 
-use crate::object::Kind;
-use crate::object::patch::{diff_merge, diff_strategic};
+use object::Kind;
+use object::patch::{diff_merge, diff_strategic};
 
 use super::Stepper;
 

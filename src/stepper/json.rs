@@ -5,8 +5,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::debugger::Stop;
-use crate::debugger::quiz::Question;
+use debugger::Stop;
+use debugger::quiz::Question;
 
 use super::commands::Reply;
 use super::told::told;

@@ -14,16 +14,6 @@
 //! Deliberately absent: a terminal, a file system, a thread, a clock, a process. So the crate compiles to WebAssembly, and a
 //! page can be a face. Whether texts are coloured the face says too (`console::set_colors_enabled`).
 
-use kubestep_cluster::cluster;
-use kubestep_controllers::controllers;
-use kubestep_debugger as debugger;
-use kubestep_kubectl as kubectl;
-use kubestep_machinery::{apiserver, client, engine, kinds, object, rules, store, wire};
-use kubestep_kubelet as kubelet;
-use kubestep_network as network;
-use kubestep_userland as userland;
-use kubestep_scheduler::scheduler;
-
 pub mod commands;
 pub mod complete;
 pub mod edit;

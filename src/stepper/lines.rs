@@ -2,7 +2,7 @@
 
 use console::strip_ansi_codes;
 
-use crate::debugger::quiz::Question;
+use debugger::quiz::Question;
 
 use super::commands::Answer;
 use super::palette;

@@ -1,7 +1,7 @@
 //! What a session needs of the world around it: its face has it, a terminal or a page.
 
-use crate::cluster::scenario::Scenario;
-use crate::object::time::Instant;
+use cluster::scenario::Scenario;
+use object::time::Instant;
 
 /// The world around a session. Where it has nothing of the kind, what is here says so.
 pub trait Outside {

@@ -8,8 +8,8 @@
 
 use console::{measure_text_width, truncate_str};
 
-use crate::debugger::timeline::Row;
-use crate::engine::StepId;
+use debugger::timeline::Row;
+use engine::StepId;
 
 use super::palette;
 

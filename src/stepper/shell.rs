@@ -6,8 +6,7 @@
 //!
 //! A pipe behind what only looks is no such line: that is answered at once, see [`commands::cluster`].
 
-use crate::cluster::timeline;
-use crate::kubectl;
+use ::cluster::timeline;
 
 use super::commands::{self, Group, cluster};
 

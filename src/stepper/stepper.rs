@@ -1,12 +1,12 @@
 //! A session that takes lines, and writes down as it goes what was typed and where it led.
 
-use crate::debugger::file::{File, Source};
-use crate::debugger::journal::{self as text, Came};
-use crate::debugger::quiz::Quiz;
-use crate::debugger::tour::Tour;
-use crate::debugger::{Session, StopAt};
-use crate::kubectl::workdir::Readings;
-use crate::object::time::Instant;
+use debugger::file::{File, Source};
+use debugger::journal::{self as text, Came};
+use debugger::quiz::Quiz;
+use debugger::tour::Tour;
+use debugger::{Session, StopAt};
+use kubectl::workdir::Readings;
+use object::time::Instant;
 
 use super::Typed;
 use super::commands::{self, Answer, Reply};

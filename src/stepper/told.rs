@@ -5,14 +5,14 @@
 
 use serde_json::{Value, json};
 
-use crate::debugger::changes::{self, Changed};
-use crate::debugger::inspect;
-use crate::debugger::spine::{self, STAGES};
-use crate::debugger::stop::{self, How};
-use crate::debugger::target::{self, Target};
-use crate::debugger::{Session, causes, chapters, describe, explain, timeline};
-use crate::engine::{Pending, Step};
-use crate::object::explain::Field;
+use debugger::changes::{self, Changed};
+use debugger::inspect;
+use debugger::spine::{self, STAGES};
+use debugger::stop::{self, How};
+use debugger::target::{self, Target};
+use debugger::{Session, causes, chapters, describe, explain, timeline};
+use engine::{Pending, Step};
+use object::explain::Field;
 
 use super::commands::held::{self, Queues};
 use super::commands::{Line, ask, back};
@@ -157,9 +157,9 @@ fn pending(session: &Session, all: bool) -> Value {
 
 fn cache(session: &Session, line: &Line) -> Told {
     let (holder, only) = held::cached(session, line)?;
-    let cache = |informer: &crate::client::Informer| {
+    let cache = |informer: &client::Informer| {
         let cache = informer.cache().borrow();
-        let object = |(key, object): (&crate::object::Key, &crate::object::Object)| json!({"object": Target { kind: informer.kind(), key: key.clone() }.to_string(), "revision": object.revision()});
+        let object = |(key, object): (&object::Key, &object::Object)| json!({"object": Target { kind: informer.kind(), key: key.clone() }.to_string(), "revision": object.revision()});
         let objects: Vec<Value> = cache.objects().iter().map(object).collect();
         json!({"kind": informer.kind().to_string(), "revision": cache.revision(), "objects": objects})
     };
@@ -168,9 +168,9 @@ fn cache(session: &Session, line: &Line) -> Told {
 }
 
 fn queue(session: &Session, line: &Line) -> Told {
-    let one = |queue: &&crate::client::Queue| {
+    let one = |queue: &&client::Queue| {
         queue.with(|state| {
-            let later = |(key, at): (&crate::object::Key, &crate::object::time::Instant)| {
+            let later = |(key, at): (&object::Key, &object::time::Instant)| {
                 json!({"key": key.to_string(), "t_ns": session.time(*at).0})
             };
             json!({
@@ -191,17 +191,17 @@ fn queue(session: &Session, line: &Line) -> Told {
 
 fn breakpoints(session: &Session) -> Value {
     let list = session.breakpoints.list().iter();
-    let one = |b: &crate::debugger::breakpoint::Breakpoint| json!({"number": b.number, "text": b.text, "enabled": b.enabled, "once": b.once, "hits": b.hits, "ignore": b.ignore});
+    let one = |b: &debugger::breakpoint::Breakpoint| json!({"number": b.number, "text": b.text, "enabled": b.enabled, "once": b.once, "hits": b.hits, "ignore": b.ignore});
     json!({"topic": "breakpoints", "breakpoints": list.map(one).collect::<Vec<_>>()})
 }
 
 fn choices(session: &Session) -> Value {
-    let one = |chosen: &crate::debugger::Chosen| json!({"after": chosen.after, "choice": chosen.choice.to_string()});
+    let one = |chosen: &debugger::Chosen| json!({"after": chosen.after, "choice": chosen.choice.to_string()});
     json!({"topic": "choices", "choices": session.choices().iter().map(one).collect::<Vec<_>>()})
 }
 
 fn branches(session: &Session) -> Value {
-    let last = |choices: &[crate::debugger::Chosen]| choices.last().map(|chosen| chosen.choice.to_string());
+    let last = |choices: &[debugger::Chosen]| choices.last().map(|chosen| chosen.choice.to_string());
     let mut branches: Vec<Value> = (1..)
         .zip(session.branches())
         .map(|(number, branch)| json!({"number": number, "steps": branch.steps, "choice": last(&branch.choices)}))
@@ -217,8 +217,7 @@ fn compare(stepper: &mut Stepper, line: &Line) -> Told {
         let choices = parting.choices.each_ref().map(|chosen| chosen.as_ref().map(|chosen| chosen.choice.to_string()));
         json!({"step": parting.step, "sides": parting.sides, "choices": choices})
     });
-    let end =
-        |end: &crate::debugger::compare::End| json!({"steps": end.steps, "quiet": end.quiet, "broken": end.broken});
+    let end = |end: &debugger::compare::End| json!({"steps": end.steps, "quiet": end.quiet, "broken": end.broken});
     let objects: Vec<Value> = compared.objects.iter().map(changed).collect();
     Ok(
         json!({"topic": "compare", "parting": parting, "ends": compared.ends.iter().map(end).collect::<Vec<_>>(), "objects": objects}),

@@ -1,7 +1,5 @@
 //! A line as it was typed: what it is, read once. Everything after goes by this value.
 
-use crate::kubectl;
-
 use super::commands::{self, Command, Group, Line};
 use super::{Stepper, paths, shell};
 

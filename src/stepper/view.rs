@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use console::{Style, measure_text_width, truncate_str};
 use serde_json::Value;
 
-use crate::debugger::diff::FieldChange;
-use crate::debugger::stop::{Change, Event, Fact, How, InFlight, Stop, Why};
-use crate::debugger::{Session, causes, describe, source};
-use crate::engine::{Pending, Step, Table};
-use crate::object::time::Instant;
+use debugger::diff::FieldChange;
+use debugger::stop::{Change, Event, Fact, How, InFlight, Stop, Why};
+use debugger::{Session, causes, describe, source};
+use engine::{Pending, Step, Table};
+use object::time::Instant;
 
 use super::palette;
 use super::wrap::hanging;
@@ -411,8 +411,8 @@ fn short(value: Option<&Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::scenario::Scenario;
-    use crate::debugger::StopAt;
+    use cluster::scenario::Scenario;
+    use debugger::StopAt;
 
     #[test]
     fn a_stop_fits_the_terminal_and_begins_as_it_does_in_full() {

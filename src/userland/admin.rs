@@ -1,10 +1,10 @@
 //! Commands of an admin who is logged in to a node and looks around: `cat`, `ls`, `ip`, `bridge`, `iptables-save`,
 //! `conntrack`.
 
-use crate::network::cni::iproute;
-use crate::network::host::Host;
-use crate::network::netfilter::{Protocol, Table};
-use crate::object::time::Instant;
+use network::cni::iproute;
+use network::host::Host;
+use network::netfilter::{Protocol, Table};
+use object::time::Instant;
 
 /// How commands are written.
 pub const USAGE: &str = "cat PATH, ls PATH, ip addr|route|link|netns, ip -n NAME addr|route|link, bridge link|fdb, iptables-save [-t TABLE], \
@@ -53,12 +53,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::engine::Hub;
-    use crate::network::cni::config::PLUGINS;
-    use crate::network::cni::exec::{Command, Environment};
-    use crate::network::cni::plugins::{Machine, main};
-    use crate::network::install;
-    use crate::network::netfilter::{Hook, Packet, Payload, Surroundings, Tuple};
+    use engine::Hub;
+    use network::cni::config::PLUGINS;
+    use network::cni::exec::{Command, Environment};
+    use network::cni::plugins::{Machine, main};
+    use network::install;
+    use network::netfilter::{Hook, Packet, Payload, Surroundings, Tuple};
 
     fn host() -> Host {
         let hub = Hub::new(0);
@@ -189,7 +189,7 @@ mod tests {
 
     struct Nobody;
 
-    impl crate::network::netfilter::Host for Nobody {
+    impl network::netfilter::Host for Nobody {
         fn is_local(&self, _: std::net::Ipv4Addr) -> bool {
             false
         }

@@ -20,11 +20,6 @@
 //!
 //! Left out: real programs, options that a room does not list, interpreters such as `python`.
 
-#[cfg(test)]
-use kubestep_machinery::engine;
-use kubestep_machinery::object;
-use kubestep_network as network;
-
 pub mod ran;
 
 pub mod text;

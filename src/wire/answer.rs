@@ -1,7 +1,7 @@
 //! What a request is answered.
 
-use crate::object::Object;
-use crate::object::metrics::Metrics;
+use object::Object;
+use object::metrics::Metrics;
 
 use crate::{Error, Issued};
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::object::Status;
-use crate::object::status::Reason;
+use object::Status;
+use object::status::Reason;
 
 /// Why a call came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

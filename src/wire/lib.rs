@@ -9,8 +9,6 @@
 //! - [`answer`]: what the server answers; [`error`]: why a call came to nothing; [`token`]: a token that it has issued.
 //! - [`watch`]: what a watch is told, event by event.
 
-use kubestep_object as object;
-
 pub mod answer;
 pub mod connection;
 pub mod error;

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::NodeStatus;
 use serde_json::Value;
 
-use crate::object::pod::status::PodStatus;
-use crate::object::{Shared, Status};
+use object::pod::status::PodStatus;
+use object::{Shared, Status};
 
 /// A change to an object. Values are the patch documents.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::object::metrics;
-use crate::object::{Kind, Object};
+use object::metrics;
+use object::{Kind, Object};
 
 use crate::{Connection, DeleteOptions, Options, Patch, Subresource, User, Verb};
 

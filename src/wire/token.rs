@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::authentication::v1::TokenRequest;
 
-use crate::object::token::Token;
+use object::token::Token;
 
 /// A token that was asked for.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! What a watch is told.
 
 use crate::Error;
-use crate::object::{Kind, Object};
+use object::{Kind, Object};
 
 /// One open watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,7 @@
 //! The API server's port: programs in Pods ask by the Service `kubernetes`, show the token of their service account, and are
 //! told what RBAC says.
 
-use kubestep::debugger::record::Record;
+use debugger::record::Record;
 use kubestep_tests::scenario;
 
 /// A Pod with curl, whose account may list Pods; then these lines. Returns what they printed, and the record.

@@ -1,11 +1,10 @@
 //! The horizontal pod autoscaler: what it does in time, what it says when it cannot, and what is refused.
 
-use kubestep::bugs;
-use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::{Note, Step};
-use kubestep::object::{Kind, Object};
+use cluster::Cluster;
+use cluster::scenario::Scenario;
+use engine::{Note, Step};
 use kubestep_tests::scenario;
+use object::{Kind, Object};
 
 /// Runs a scenario to its end. Gives what was printed, and every number of replicas that the Deployment `web` was asked for,
 /// with the second at which it was.

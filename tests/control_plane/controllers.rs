@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use apiserver::host::Engine;
+use cluster::{Cluster, Config};
+use engine::{Note, Step, What};
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use kubestep::apiserver::host::Engine;
-use kubestep::cluster::{Cluster, Config};
-use kubestep::engine::{Note, Step, What};
-use kubestep::object::event::Event;
-use kubestep::object::{Object, Pod, Resource};
-use kubestep::wire::{Binding, Body, DeleteOptions, Patch, Verb};
+use object::event::Event;
+use object::{Object, Pod, Resource};
 use serde_json::{Value, json};
+use wire::{Binding, Body, DeleteOptions, Patch, Verb};
 
 use crate::world;
 use crate::world::{Observer, answered, resource};

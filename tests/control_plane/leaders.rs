@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::properties::named;
-use kubestep::debugger::{Goal, Session};
-use kubestep::object::Object;
+use cluster::scenario::Scenario;
+use debugger::properties::named;
+use debugger::{Goal, Session};
 use kubestep_tests::seeds::seeds;
+use object::Object;
 
 fn session(seed: u64) -> Session {
     Session::of(Scenario { seed, ..Scenario::find("leader-change").expect("the scenario is shipped") })

@@ -9,25 +9,24 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 
-use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::authorization::bootstrap;
-use kubestep::apiserver::host::failing::{Failing, Failure};
-use kubestep::apiserver::host::{Engine, Host};
-use kubestep::bugs;
-use kubestep::client::Client;
-use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::{Actor, ActorId, Delivery, Note, Pending, What};
-use kubestep::object::event::Event;
-use kubestep::object::pod::status::PodStatus;
-use kubestep::object::reader::Reader;
-use kubestep::object::{Kind, Pod, Resource};
-use kubestep::scheduler::KubeScheduler;
-use kubestep::scheduler::framework::{Plugin, PreFilter};
-use kubestep::scheduler::pod_info::PodInfo;
-use kubestep::scheduler::profile::{Entry, Profile};
-use kubestep::scheduler::snapshot::Snapshot;
-use kubestep::wire::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
+use apiserver::ApiServer;
+use apiserver::authorization::bootstrap;
+use apiserver::host::failing::{Failing, Failure};
+use apiserver::host::{Engine, Host};
+use client::Client;
+use cluster::Cluster;
+use cluster::scenario::Scenario;
+use engine::{Actor, ActorId, Delivery, Note, Pending, What};
+use object::event::Event;
+use object::pod::status::PodStatus;
+use object::reader::Reader;
+use object::{Kind, Pod, Resource};
+use scheduler::KubeScheduler;
+use scheduler::framework::{Plugin, PreFilter};
+use scheduler::pod_info::PodInfo;
+use scheduler::profile::{Entry, Profile};
+use scheduler::snapshot::Snapshot;
+use wire::{Binding, Body, DeleteOptions, Patch, Request, Subresource, User, Verb};
 
 const PLAIN: &str = "{containers: [{name: a, image: x}]}";
 
@@ -72,7 +71,7 @@ struct World {
     client: Client,
     /// What the scheduler sent, and the table of its last decision.
     sent: Vec<String>,
-    table: Option<kubestep::engine::Table>,
+    table: Option<engine::Table>,
 }
 
 impl World {
@@ -220,7 +219,7 @@ fn line(request: &Request) -> String {
             format!("event again, {} times", value["count"])
         }
         Body::Patch(Patch::Strategic(value)) => format!("{verb} {} {}", request.name, without_times(value.clone())),
-        Body::Object(kubestep::object::Object::Event(event)) => {
+        Body::Object(object::Object::Event(event)) => {
             let text = |field: &Option<std::sync::Arc<str>>| field.as_deref().unwrap_or_default().to_owned();
             format!("event {}: {}", text(&event.reason), text(&event.message))
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::properties::named;
-use kubestep::debugger::{Goal, Session};
-use kubestep::engine::{ActorId, Pending, What};
-use kubestep::object::random::Random;
-use kubestep::object::{Key, Kind};
+use cluster::scenario::Scenario;
+use debugger::properties::named;
+use debugger::{Goal, Session};
+use engine::{ActorId, Pending, What};
 use kubestep_tests::seeds::seeds;
+use object::random::Random;
+use object::{Key, Kind};
 
 /// A Deployment with so many API servers; `old`: informers begin with a list as old as it may be.
 fn deployment(seed: u64, api_servers: u16, old: bool) -> Session {

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use kubestep::apiserver::host::control::stop_server;
-use kubestep::bugs;
-use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::{APISERVER, Pending, What};
-use kubestep::object::Kind;
-use kubestep::object::reader::Reader;
+use apiserver::host::control::stop_server;
+use cluster::Cluster;
+use cluster::scenario::Scenario;
+use engine::{APISERVER, Pending, What};
+use object::Kind;
+use object::reader::Reader;
 
 /// The shipped walk's cluster up to where gate is asked about every Pod, and then these lines.
 fn cluster(seed: u64, lines: &[&str]) -> Cluster {

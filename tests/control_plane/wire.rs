@@ -7,14 +7,14 @@
 
 use std::rc::Rc;
 
-use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::rest::{self, HttpRequest};
-use kubestep::kinds::printers::View;
-use kubestep::object::Discovery;
-use kubestep::object::random::Random;
-use kubestep::object::time::Instant;
-use kubestep::wire::{User, Verb, WatchId};
+use apiserver::ApiServer;
+use apiserver::rest::{self, HttpRequest};
+use kinds::printers::View;
+use object::Discovery;
+use object::random::Random;
+use object::time::Instant;
 use serde_json::Value;
+use wire::{User, Verb, WatchId};
 
 const REQUESTS: &str = include_str!("../reference/22/requests.jsonl");
 

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use kubestep::lab::TABLE;
 use kubestep_book::book::scene::{self, Ask};
+use lab::TABLE;
 use serde_json::{Value, json};
 
 use crate::project::{Scratch, built, from_root, program, project};

@@ -71,8 +71,8 @@ mkdir -p target/debug && cp 'PROGRAM' target/debug/exercise-06-replicaset
 /// Gives a project the exercise `replicaset`, with this in its file.
 #[cfg(unix)]
 pub fn with_exercise(project: &Scratch, text: &str) {
-    use kubestep::lab::building::{self, Program};
-    use kubestep::lab::{Exercise, TABLE, shelf};
+    use lab::building::{self, Program};
+    use lab::{Exercise, TABLE, shelf};
     use std::os::unix::fs::PermissionsExt;
 
     let root = Path::new(ROOT);

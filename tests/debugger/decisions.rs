@@ -1,9 +1,9 @@
 //! What a session's user decides and breaks: it happens, it is repeated, and the cluster comes through it.
 
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::{Advance, Goal, Session, file};
-use kubestep::engine::What;
-use kubestep::object::Object;
+use cluster::scenario::Scenario;
+use debugger::{Advance, Goal, Session, file};
+use engine::What;
+use object::Object;
 
 fn session() -> Session {
     Session::of(Scenario::find("deployment").expect("the scenario is shipped"))
@@ -88,7 +88,7 @@ fn a_held_watch_says_nothing_until_it_is_released() {
     session.act("hold kube-scheduler pods").expect("it watches Pods");
     session.go(&mut Goal::Time(session.cluster.engine.now() + std::time::Duration::from_secs(5)), 10_000);
     let engine = &session.cluster.engine;
-    let bound = |step: &kubestep::engine::Step| matches!(&step.event.what, What::Request { request, .. } if request.line().contains("pods/binding"));
+    let bound = |step: &engine::Step| matches!(&step.event.what, What::Request { request, .. } if request.line().contains("pods/binding"));
     assert!(engine.held().count() >= 2 && !session.history().iter().any(bound), "no Pod can be scheduled");
     session.act("release kube-scheduler pods").expect("it is held");
     settle(&mut session);

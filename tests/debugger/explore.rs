@@ -1,12 +1,11 @@
 //! The explorer finds what a wrong part does in rare orders and after rare faults only, and finds nothing where nothing is
 //! wrong.
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::explore::fault::{FaultKind, Where};
-use kubestep::debugger::explore::{Bound, Mode, Report, Search, Subject, explore, explore_here, plan, resume};
-use kubestep::debugger::file;
-use kubestep::debugger::properties::own::Stated;
+use cluster::scenario::Scenario;
+use debugger::explore::fault::{FaultKind, Where};
+use debugger::explore::{Bound, Mode, Report, Search, Subject, explore, explore_here, plan, resume};
+use debugger::file;
+use debugger::properties::own::Stated;
 
 fn scenario(name: &str) -> Scenario {
     Scenario::find(name).expect("it is shipped")

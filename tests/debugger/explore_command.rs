@@ -152,10 +152,10 @@ fn a_learners_controller_is_explored_in_its_trials() {
 /// A shelf on which a learner's ReplicaSet controller is written and built already: `cargo` only hands the program over.
 #[cfg(unix)]
 fn written(name: &str, program: &str) -> PathBuf {
-    use kubestep::lab::{Exercise, shelf};
+    use lab::{Exercise, shelf};
     use std::os::unix::fs::PermissionsExt;
     let (root, folder) = (root(), folder(name));
-    for exercise in kubestep::lab::TABLE {
+    for exercise in lab::TABLE {
         let stub = shelf::stub(root, exercise).expect("each has its stub");
         let place = folder.join("exercises").join(exercise.folder).join("stub.rs");
         shelf::write(&place, &stub).expect("there is room");
@@ -178,8 +178,8 @@ fn written(name: &str, program: &str) -> PathBuf {
 #[cfg(unix)]
 #[test]
 fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
-    use kubestep::lab::Exercise;
-    use kubestep::lab::building::{self, Program};
+    use lab::Exercise;
+    use lab::building::{self, Program};
     let root = root();
     let solution = Exercise::find("replicaset").expect("it is one");
     let solution = building::build(root, Program::Solution(solution)).expect("it compiles");

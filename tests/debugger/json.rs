@@ -108,7 +108,7 @@ fn type_of(value: &Value) -> &'static str {
 #[test]
 fn every_line_fits_the_schema() {
     let schema = schema();
-    let names = kubestep::stepper::commands::names().filter(|name| !["quit", "q", "exit", "save"].contains(name));
+    let names = stepper::commands::names().filter(|name| !["quit", "q", "exit", "save"].contains(name));
     let all: String = names.map(|name| format!("{name}\n")).collect();
     let session =
         format!("\nstep 3\nstepi 40\nbreak pod\nrun\nrun\n{all}why\nx\ngoto 60\ncrash kube-scheduler\nrun\nshow 5\n");

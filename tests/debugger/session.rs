@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use cluster::scenario::Scenario;
+use debugger::breakpoint::Breakpoints;
+use debugger::moves::Reaction;
+use debugger::stop::{Change, Stop};
+use debugger::{Advance, Goal, Session, StopAt, causes, describe, file, source};
+use engine::{Note, Step, What};
 use kubestep::cli::sources::Disk;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::breakpoint::Breakpoints;
-use kubestep::debugger::moves::Reaction;
-use kubestep::debugger::stop::{Change, Stop};
-use kubestep::debugger::{Advance, Goal, Session, StopAt, causes, describe, file, source};
-use kubestep::engine::{Note, Step, What};
-use kubestep::wire::Subresource;
 use kubestep_tests::project::from_root;
 use kubestep_tests::scenario;
+use wire::Subresource;
 
 fn session(scenario: &str) -> Session {
     source::provide(&Disk);

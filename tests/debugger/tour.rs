@@ -1,9 +1,9 @@
 //! Narration and questions: what is told happens, and what is asked has an answer.
 
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::quiz::Quiz;
-use kubestep::debugger::{Goal, Session, StopAt, tour};
-use kubestep::stepper::Stepper;
+use cluster::scenario::Scenario;
+use debugger::quiz::Quiz;
+use debugger::{Goal, Session, StopAt, tour};
+use stepper::Stepper;
 
 fn stepper(scenario: &str, seed: u64) -> Stepper {
     let mut scenario = Scenario::find(scenario).expect("it is shipped");

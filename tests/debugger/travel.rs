@@ -3,9 +3,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use kubestep::cluster::scenario::{Nodes, Scenario};
-use kubestep::debugger::{Choice, Goal, Session, StopAt, file};
-use kubestep::object::random::Random;
+use cluster::scenario::{Nodes, Scenario};
+use debugger::{Choice, Goal, Session, StopAt, file};
+use object::random::Random;
 
 fn session(scenario: &Scenario) -> Session {
     Session::of(scenario.clone())

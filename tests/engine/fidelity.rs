@@ -12,9 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::record::Record;
+use cluster::scenario::Scenario;
+use debugger::record::Record;
 use kubestep_tests::project::from_root;
 use serde_json::{Value, json};
 

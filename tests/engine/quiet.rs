@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::scenario::{Nodes, Scenario};
-use kubestep::debugger::{Goal, Session};
+use cluster::scenario::{Nodes, Scenario};
+use debugger::{Goal, Session};
 use kubestep_tests::scenario;
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use kubestep::lab::building::{self, Program};
-use kubestep::lab::{Exercise, shelf, twin};
 use kubestep_tests::project::{command, root};
 use kubestep_tests::pty::Terminal;
+use lab::building::{self, Program};
+use lab::{Exercise, shelf, twin};
 
 /// Another exercise takes long, and its program is none.
 const CARGO: &str = "#!/bin/sh
@@ -33,7 +33,7 @@ impl Class {
         let root = root();
         let class = Class(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
         let _ = fs::remove_dir_all(&class.0);
-        for exercise in kubestep::lab::TABLE {
+        for exercise in lab::TABLE {
             shelf::write(&class.0.join("exercises").join(exercise.folder).join("stub.rs"), &stub(exercise)).unwrap();
             let solution = shelf::read(&shelf::solution(root, exercise)).unwrap();
             shelf::write(&shelf::solution(&class.0, exercise), &solution).unwrap();
@@ -96,7 +96,7 @@ fn what_was_done_in_an_older_version_is_kept() {
         let package = fs::read_to_string(package).unwrap();
         // By name: cargo does not look for programs in what an older version has left behind.
         assert!(package.contains("autobins = false"));
-        for exercise in kubestep::lab::TABLE {
+        for exercise in lab::TABLE {
             assert!(package.contains(&format!("path = \"{}/src/main.rs\"", exercise.folder)), "{}", exercise.folder);
         }
     }

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::{Plugged, Scenario};
-use kubestep::debugger::record::Record;
-use kubestep::lab::building::Program;
-use kubestep::lab::mistake::Known;
-use kubestep::lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
+use cluster::scenario::{Plugged, Scenario};
+use debugger::record::Record;
 use kubestep_tests::project::{command, root};
 use kubestep_tests::skip;
 use kubestep_tests::wrong::MUTANTS;
+use lab::building::Program;
+use lab::mistake::Known;
+use lab::{Exercise, Failure, Judging, TABLE, Verdict, building, process, report, shelf, twin};
 
 /// A wrong solution, and the name of the mistake that it makes.
 #[derive(serde::Deserialize)]
@@ -77,7 +76,7 @@ fn its_solution_passes(name: &str) {
         above.to_owned()
     };
     let stub = shelf::stub(root(), exercise).unwrap();
-    assert!(stub.contains("kubestep_exercise::not_started()"));
+    assert!(stub.contains("exercise::not_started()"));
     let solution = shelf::read(&shelf::solution(root(), exercise)).unwrap();
     assert_eq!(above(stub), above(solution));
 }

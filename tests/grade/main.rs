@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use kubestep::lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
+use lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
 
 fn main() -> ExitCode {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));

@@ -1,7 +1,7 @@
 //! A scenario, and lines that are typed when it is over.
 
-use kubestep::cluster::Cluster;
-use kubestep::engine::What;
+use cluster::Cluster;
+use engine::What;
 use kubestep_tests::scenario;
 
 /// A cluster, and whoever types.

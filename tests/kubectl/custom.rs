@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use kubestep::cluster::{Cluster, Config};
+use cluster::{Cluster, Config};
 use serde_json::{Value, json};
 
 use crate::shell::Shell;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::Cluster;
-use kubestep::object::reader::Reader;
-use kubestep::object::{Kind, Object};
+use cluster::Cluster;
 use kubestep_tests::scenario;
+use object::reader::Reader;
+use object::{Kind, Object};
 use serde_json::{Value, json};
 
 const SCENE: &str = "

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::cluster::Cluster;
-use kubestep::engine::What;
+use cluster::Cluster;
+use engine::What;
 use kubestep_tests::scenario;
 
 use crate::shell::Shell;

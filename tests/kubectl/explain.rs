@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use kubestep::object::Kind;
-use kubestep::object::explain::explain;
+use object::Kind;
+use object::explain::explain;
 use serde_json::json;
 
 use crate::shell::Shell;
@@ -104,7 +104,7 @@ fn fields_have_their_values() {
 fn fields_have_their_types() {
     let fields = |kind: Kind, path: &[&str]| {
         let explained = explain(kind, None, path).expect("it is there");
-        let field = |field: &kubestep::object::explain::Field| {
+        let field = |field: &object::explain::Field| {
             format!("{} {}{}", field.name, field.type_name, if field.required { " required" } else { "" })
         };
         explained.fields.iter().map(field).collect::<Vec<_>>().join(", ")

@@ -1,6 +1,6 @@
 //! Lines of a timeline are a shell's: what is typed around kubectl does what it does on one's own machine.
 
-use kubestep::cluster::{Cluster, Config};
+use cluster::{Cluster, Config};
 
 /// Lines one after another in one cluster, each with what it prints.
 fn check(lines: &[(&str, &str)]) {

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::engine::{Note, Step, What};
-use kubestep::kubectl;
-use kubestep::object::Kind;
-use kubestep::wire::{Body, FieldValidation, Verb};
+use cluster::{Cluster, Config, NodeConfig};
+use engine::{Note, Step, What};
+use object::Kind;
+use wire::{Body, FieldValidation, Verb};
 
 /// A shell.
 pub struct Shell {

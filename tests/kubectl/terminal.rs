@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::{Cluster, Config};
-use kubestep::kubelet::runtime::terminal::{CTRL_C, CTRL_D};
+use cluster::{Cluster, Config};
+use kubelet::runtime::terminal::{CTRL_C, CTRL_D};
 
 /// What is said before anything is shown.
 const WELCOME: &str = "All commands and output from this session will be recorded in container logs, including credentials and \
@@ -172,9 +172,9 @@ fn a_shell_ends_with_what_it_is_in() {
             me.0.type_into_shell("sleep 1000").expect("it waits");
             me.0.settle(Duration::from_secs(5));
         }
-        let pod = kubestep::object::Key::new("default", "box");
+        let pod = object::Key::new("default", "box");
         let node = me.0.engine.actors().find_map(|(_, actor)| {
-            let runtime = actor.as_any().downcast_ref::<kubestep::kubelet::runtime::Runtime>()?;
+            let runtime = actor.as_any().downcast_ref::<kubelet::runtime::Runtime>()?;
             let runs = runtime.with(|state| !state.containers.is_empty());
             runs.then(|| actor.name().trim_start_matches("containerd/").to_owned())
         });

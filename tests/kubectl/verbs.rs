@@ -408,7 +408,7 @@ fn nothing_that_is_typed_brings_it_down() {
         "--sort-by=.[", "--grace-period=-1", "--port=99999", "service", "clusterip", "--tcp=1:2:3", "configmap", "--from-literal=a",
     ];
     let mut shell = Shell::new(Path::new("."), "typed");
-    let mut random = kubestep::object::random::Random::new(7);
+    let mut random = object::random::Random::new(7);
     for _ in 0..1_500 {
         let words: Vec<&str> = (0..random.below(6)).map(|_| WORDS[random.below(WORDS.len() as u64) as usize]).collect();
         shell.line(&format!("kubectl {}", words.join(" ")));

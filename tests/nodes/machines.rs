@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use apiserver::host::Engine;
+use cluster::{Cluster, Config, NodeConfig};
+use engine::{Step, What};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, ServiceAccount};
-use kubestep::apiserver::host::Engine;
-use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::engine::{Step, What};
-use kubestep::object::{Object, Pod, Resource};
-use kubestep::wire::{Body, DeleteOptions, Error, Patch};
+use object::{Object, Pod, Resource};
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Error, Patch};
 
 use crate::world;
 use crate::world::{Observer, answered, resource};

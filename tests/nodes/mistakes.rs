@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::Cluster;
-use kubestep::debugger::properties;
-use kubestep::engine::What;
+use cluster::Cluster;
+use debugger::properties;
+use engine::What;
 use kubestep_tests::scenario;
 
 /// Runs a timeline to its end, `meddle` after every step, and gives what was printed; or what a property found.

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
-use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::{Note, What};
-use kubestep::object::Kind;
-use kubestep::object::reader::Reader;
+use cluster::Cluster;
+use cluster::scenario::Scenario;
+use engine::{Note, What};
 use kubestep_tests::scenario;
+use object::Kind;
+use object::reader::Reader;
 
 /// Two Pods that take no notice of being asked to go.
 const WEB: &str = include_str!("../scenes/web.yaml");

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
-use kubestep::cluster::Cluster;
-use kubestep::debugger::properties;
-use kubestep::engine::Note;
+use cluster::Cluster;
+use debugger::properties;
+use engine::Note;
 use kubestep_tests::scenario;
-use kubestep::network::netfilter::{Change, Table};
+use network::netfilter::{Change, Table};
 
 /// A server and clients on two nodes, in two Namespaces. The server listens on 80 and 8080.
 const WORLD: &str = "\

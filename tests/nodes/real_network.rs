@@ -11,19 +11,19 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use kubestep::engine::{ActorId, Hub};
-use kubestep::network::cni::ipnet::IpNet;
-use kubestep::network::cni::netns::{ALL, LinkKind, Namespace, Route, mac};
-use kubestep::network::disk::Disk;
-use kubestep::network::host::Host;
-use kubestep::network::kernel::addon;
-use kubestep::network::kernel::fabric::{Fabric, Mode, OUTSIDE, VXLAN_DEVICE};
-use kubestep::network::kernel::hop::{Fate, Kernel};
-use kubestep::network::kernel::sockets::{Listener, Owner, Speaks};
-use kubestep::network::netfilter::{Change, Cidr, Packet, Payload, Protocol, Rule, Table, Target, Tuple};
-use kubestep::object::random::Random;
-use kubestep::object::time::Instant;
+use engine::{ActorId, Hub};
 use kubestep_tests::skip;
+use network::cni::ipnet::IpNet;
+use network::cni::netns::{ALL, LinkKind, Namespace, Route, mac};
+use network::disk::Disk;
+use network::host::Host;
+use network::kernel::addon;
+use network::kernel::fabric::{Fabric, Mode, OUTSIDE, VXLAN_DEVICE};
+use network::kernel::hop::{Fate, Kernel};
+use network::kernel::sockets::{Listener, Owner, Speaks};
+use network::netfilter::{Change, Cidr, Packet, Payload, Protocol, Rule, Table, Target, Tuple};
+use object::random::Random;
+use object::time::Instant;
 
 /// The port that every Pod serves.
 const PORT: u16 = 8080;
@@ -206,7 +206,7 @@ impl World {
 }
 
 fn told(payload: &Payload) -> String {
-    use kubestep::network::netfilter::Unreachable;
+    use network::netfilter::Unreachable;
     match payload {
         Payload::Unreachable { code: Unreachable::Port, .. } => "refused".into(),
         Payload::Unreachable { .. } => "unreachable".into(),

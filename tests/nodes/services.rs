@@ -7,14 +7,13 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use kubestep::bugs;
-use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::{Note, Queued};
+use cluster::Cluster;
+use cluster::scenario::Scenario;
+use engine::{Note, Queued};
 use kubestep_tests::scenario;
 use kubestep_tests::skip;
-use kubestep::network::netfilter::{Table, Target};
-use kubestep::network::proxy::KubeProxy;
+use network::netfilter::{Table, Target};
+use network::proxy::KubeProxy;
 use serde_json::{Value, json};
 
 const SCENARIOS: [&str; 3] = ["service", "readiness", "nodeport"];

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use kubestep::bugs;
-use kubestep::cluster::Cluster;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::properties;
-use kubestep::engine::Step;
+use cluster::Cluster;
+use cluster::scenario::Scenario;
+use debugger::properties;
+use engine::Step;
 
 /// The scenario that is written so.
 pub fn parsed(text: &str) -> Scenario {

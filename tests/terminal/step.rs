@@ -340,7 +340,7 @@ fn every_command_takes_nonsense() {
         "pod.status[",
         "if if print print do do",
     ];
-    let names = kubestep::stepper::commands::names().filter(|name| !["quit", "q", "exit", "save"].contains(name));
+    let names = stepper::commands::names().filter(|name| !["quit", "q", "exit", "save"].contains(name));
     let lines = names.flat_map(|name| NONSENSE.iter().map(move |nonsense| format!("{name} {nonsense}\n")));
     let output = run(&["step", "pod"], &lines.collect::<String>());
     let error = String::from_utf8_lossy(&output.stderr);

@@ -5,17 +5,17 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+use cluster::scenario::Scenario;
+use debugger::Session;
 use kubestep::cli::tui::app::{App, Pane, Target};
 use kubestep::cli::tui::draw::draw;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::Session;
-use kubestep::object::random::Random;
-use kubestep::stepper::{Stepper, commands, lines};
 use kubestep_tests::project::{command, program};
 use kubestep_tests::skip;
+use object::random::Random;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use stepper::{Stepper, commands, lines};
 
 fn stepper() -> Stepper {
     // Who runs this at a terminal would get colours.

@@ -1,9 +1,8 @@
 //! Every scenario once, to its end, with all properties watching.
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::properties;
-use kubestep::debugger::properties::own::{self, Stated};
+use cluster::scenario::Scenario;
+use debugger::properties;
+use debugger::properties::own::{self, Stated};
 
 use crate::threads;
 

@@ -10,8 +10,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
+use cluster::scenario::Scenario;
 
 use crate::numbers::{with_revisions, without_source_line};
 

@@ -6,13 +6,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::apiserver::host::Engine;
-use kubestep::client::Client;
-use kubestep::cluster::Cluster;
-use kubestep::engine::{Note, Step, What};
-use kubestep::object::{Kind, Object};
-use kubestep::wire::{Body, Request, Verb};
+use apiserver::host::Engine;
+use client::Client;
+use cluster::Cluster;
+use engine::{Note, Step, What};
+use object::{Kind, Object};
 use serde_json::Value;
+use wire::{Body, Request, Verb};
 
 /// A cluster, and what was seen of its steps.
 pub struct World<O> {

@@ -1,9 +1,9 @@
 //! What plugins see, what they are, and how they refuse. Mirrors `k8s.io/apiserver/pkg/admission/interfaces.go`.
 
-use crate::object::random::Random;
-use crate::object::reader::Reader;
-use crate::object::{Object, Status};
-use crate::wire::Request;
+use object::random::Random;
+use object::reader::Reader;
+use object::{Object, Status};
+use wire::Request;
 
 /// What a plugin sees.
 pub struct Attributes<'a> {

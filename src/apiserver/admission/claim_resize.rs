@@ -1,8 +1,8 @@
 //! PersistentVolumeClaimResize: a claim may only grow if its class says that its volumes can. Mirrors
 //! `plugin/pkg/admission/storage/persistentvolume/resize`.
 
-use crate::object::volume::{class_of, phase_of, requested};
-use crate::object::{Kind, Object, Status};
+use object::volume::{class_of, phase_of, requested};
+use object::{Kind, Object, Status};
 
 use super::{Attributes, forbidden};
 
@@ -34,8 +34,8 @@ mod tests {
 
     use super::super::testing::{Objects, object, request};
     use super::*;
-    use crate::object::random::Random;
-    use crate::wire::{User, Verb};
+    use object::random::Random;
+    use wire::{User, Verb};
 
     #[test]
     fn a_claim_grows_if_its_class_can() {

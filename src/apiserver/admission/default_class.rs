@@ -7,12 +7,12 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::object::volume::has_class;
-use crate::object::well_known::DEFAULT_STORAGE_CLASS;
-use crate::object::{Kind, Object, Status};
+use object::volume::has_class;
+use object::well_known::DEFAULT_STORAGE_CLASS;
+use object::{Kind, Object, Status};
 
 use super::Attributes;
-use crate::object::reader::Reader;
+use object::reader::Reader;
 
 /// Marks the default class of Ingresses.
 const IS_DEFAULT_INGRESS: &str = "ingressclass.kubernetes.io/is-default-class";

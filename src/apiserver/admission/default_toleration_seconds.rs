@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Toleration;
 
-use crate::object::well_known::{NOT_READY, UNREACHABLE};
-use crate::object::{Object, Status};
+use object::well_known::{NOT_READY, UNREACHABLE};
+use object::{Object, Status};
 
 use super::Attributes;
 

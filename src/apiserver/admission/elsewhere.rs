@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::object::reader::Reader;
-use crate::object::{Object, Pod, Status};
+use object::reader::Reader;
+use object::{Object, Pod, Status};
 
 use super::attributes::{Attributes, forbidden};
 

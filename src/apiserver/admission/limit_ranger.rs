@@ -11,11 +11,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Container, LimitRange, LimitRangeItem};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::object::quantity::Amount;
-use crate::object::resources::{ResourceList, amounts, pod_limits, pod_requests};
-use crate::object::status::aggregate;
-use crate::object::{Kind, Object, Pod, Status};
-use crate::wire::Subresource;
+use object::quantity::Amount;
+use object::resources::{ResourceList, amounts, pod_limits, pod_requests};
+use object::status::aggregate;
+use object::{Kind, Object, Pod, Status};
+use wire::Subresource;
 
 use super::{Attributes, forbidden};
 
@@ -230,8 +230,8 @@ mod tests {
 
     use super::super::testing::{Objects, create, object, request};
     use super::*;
-    use crate::object::random::Random;
-    use crate::wire::{User, Verb};
+    use object::random::Random;
+    use wire::{User, Verb};
 
     fn range(limit: Value) -> Objects {
         Objects::parse(&[json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "r", "namespace": "n"},

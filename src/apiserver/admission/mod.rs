@@ -24,10 +24,10 @@
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
 
-use crate::object::Status;
-use crate::object::reader::Reader;
+use object::Status;
+use object::reader::Reader;
 
-use crate::wire::{Binding, Request};
+use wire::{Binding, Request};
 
 mod attributes;
 pub mod claim_resize;

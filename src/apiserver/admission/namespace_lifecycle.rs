@@ -1,8 +1,8 @@
 //! NamespaceLifecycle: nothing lives in a namespace that is not there, nothing is born in one that is going, and three
 //! namespaces stay. Mirrors `k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle`.
 
-use crate::object::status::{Cause, Details, NAMESPACE_TERMINATING};
-use crate::object::{Kind, Object, Status};
+use object::status::{Cause, Details, NAMESPACE_TERMINATING};
+use object::{Kind, Object, Status};
 
 use super::{Attributes, forbidden};
 
@@ -56,8 +56,8 @@ mod tests {
 
     use super::super::testing::{Objects, create, object, request};
     use super::*;
-    use crate::object::random::Random;
-    use crate::wire::{User, Verb};
+    use object::random::Random;
+    use wire::{User, Verb};
 
     #[test]
     fn the_namespace_must_be_there_and_alive() {

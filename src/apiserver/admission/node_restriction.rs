@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::apiserver::authorization::node::{NODE_LEASES, node_of};
-use crate::object::node::taints_of;
-use crate::object::pod::{MIRROR, assigned_node};
-use crate::object::well_known::{ARCH, HOSTNAME, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
-use crate::object::{Accessor, Kind, Object, Pod, Status};
-use crate::wire::{Body, Request, Subresource};
+use crate::authorization::node::{NODE_LEASES, node_of};
+use object::node::taints_of;
+use object::pod::{MIRROR, assigned_node};
+use object::well_known::{ARCH, HOSTNAME, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
+use object::{Accessor, Kind, Object, Pod, Status};
+use wire::{Body, Request, Subresource};
 
 use super::{Attributes, forbidden};
-use crate::object::reader::Reader;
+use object::reader::Reader;
 
 /// Labels that a kubelet may set about itself, besides those outside of kubernetes.io and k8s.io.
 /// Mirrors `kubeletapis.KubeletLabels`.
@@ -196,8 +196,8 @@ mod tests {
 
     use super::super::testing::{Objects, object, request};
     use super::*;
-    use crate::object::random::Random;
-    use crate::wire::{User, Verb};
+    use object::random::Random;
+    use wire::{User, Verb};
 
     fn pod(node: &str, annotations: Value, labels: Value) -> Object {
         object(json!({"apiVersion": "v1", "kind": "Pod",

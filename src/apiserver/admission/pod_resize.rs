@@ -3,13 +3,13 @@
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::object::pod::assigned_node;
-use crate::object::quantity::Amount;
-use crate::object::resources::pod_requests;
-use crate::object::status::Cause;
-use crate::object::well_known::OS;
-use crate::object::{Accessor, Kind, Object, Pod, Status};
-use crate::wire::Subresource;
+use object::pod::assigned_node;
+use object::quantity::Amount;
+use object::resources::pod_requests;
+use object::status::Cause;
+use object::well_known::OS;
+use object::{Accessor, Kind, Object, Pod, Status};
+use wire::Subresource;
 
 use super::{Attributes, forbidden};
 
@@ -67,8 +67,8 @@ mod tests {
 
     use super::super::testing::{Objects, object, request};
     use super::*;
-    use crate::object::random::Random;
-    use crate::wire::{User, Verb};
+    use object::random::Random;
+    use wire::{User, Verb};
 
     #[test]
     fn a_pod_stays_smaller_than_its_node() {

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::object::pod::assigned_node;
-use crate::object::well_known::{REGION, ZONE};
-use crate::object::{Kind, Object, Status};
-use crate::wire::Binding;
+use object::pod::assigned_node;
+use object::well_known::{REGION, ZONE};
+use object::{Kind, Object, Status};
+use wire::Binding;
 
 use super::Attributes;
-use crate::object::reader::Reader;
+use object::reader::Reader;
 
 const COPIED: [&str; 2] = [ZONE, REGION];
 

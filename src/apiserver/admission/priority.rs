@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::PodSpec;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 
-use crate::object::{Accessor, Kind, Object, Pod, Status};
+use object::{Accessor, Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
 

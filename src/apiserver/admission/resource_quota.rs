@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ResourceQuota;
 
-use crate::object::quantity::Amount;
-use crate::object::quota::{self, hard, matching, shown, used};
-use crate::object::resources::{ResourceList, add, quantities};
-use crate::object::time::Instant;
-use crate::object::{Accessor, Object};
-use crate::wire::Subresource;
+use object::quantity::Amount;
+use object::quota::{self, hard, matching, shown, used};
+use object::resources::{ResourceList, add, quantities};
+use object::time::Instant;
+use object::{Accessor, Object};
+use wire::Subresource;
 
 /// Whether the change can cost anything: a new object, one of the kinds that can grow, or a Pod that comes under other
 /// quotas. Of the parts of an object it is a Pod's size, and the status of a claim, whose volume may be given more than it

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::object::pod::MIRROR;
-use crate::object::{Object, Pod, Status};
-use crate::wire::Request;
+use object::pod::MIRROR;
+use object::{Object, Pod, Status};
+use wire::Request;
 
 use super::attributes::{Attributes, Mutate};
 use super::elsewhere::{PodPlugin, ask};

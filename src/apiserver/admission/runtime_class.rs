@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{PodSpec, Toleration};
 use k8s_openapi::api::node::v1::{RuntimeClass, Scheduling};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::object::resources::amounts;
-use crate::object::{Kind, Object, Pod, Status};
+use object::resources::amounts;
+use object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
 

@@ -13,10 +13,10 @@ use k8s_openapi::api::core::v1::{
     VolumeProjection,
 };
 
-use crate::object::pod::spec::TOKEN_VOLUME_PREFIX;
-use crate::object::pod::{MIRROR, containers};
-use crate::object::random::Random;
-use crate::object::{Kind, Object, Pod, Status};
+use object::pod::spec::TOKEN_VOLUME_PREFIX;
+use object::pod::{MIRROR, containers};
+use object::random::Random;
+use object::{Kind, Object, Pod, Status};
 
 use super::{Attributes, forbidden};
 

@@ -1,9 +1,9 @@
 //! StorageObjectInUseProtection: volumes and claims are born with a finalizer, which the protection controllers take
 //! away when nobody uses them. Mirrors `plugin/pkg/admission/storage/storageobjectinuseprotection`.
 
-use crate::object::meta::has_finalizer;
-use crate::object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
-use crate::object::{Object, Status};
+use object::meta::has_finalizer;
+use object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
+use object::{Object, Status};
 
 use super::Attributes;
 

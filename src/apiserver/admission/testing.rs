@@ -5,10 +5,10 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{Attributes, Mutate};
-use crate::object::random::Random;
-use crate::object::reader::Reader;
-use crate::object::{Kind, Object, Status};
-use crate::wire::{Body, Options, Request, Subresource, User, Verb};
+use object::random::Random;
+use object::reader::Reader;
+use object::{Kind, Object, Status};
+use wire::{Body, Options, Request, Subresource, User, Verb};
 
 /// Objects to read, in a list.
 #[derive(Default)]

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::object::{Kind, metrics};
-use crate::wire::{Body, Request, Subresource, User, Verb};
+use object::{Kind, metrics};
+use wire::{Body, Request, Subresource, User, Verb};
 
 /// A request as rules see it. Mirrors `authorizer.Attributes`.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ use k8s_openapi::api::rbac::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
-use crate::object::Object;
-use crate::object::well_known::RBAC;
+use object::Object;
+use object::well_known::RBAC;
 
 /// Verbs, API groups and resources, each separated by commas; the core group is empty.
 type Rule = (&'static str, &'static str, &'static str);

@@ -9,9 +9,9 @@
 
 use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef};
 
-use crate::object::reader::Reader;
-use crate::object::{Kind, Object, Status};
-use crate::wire::Request;
+use object::reader::Reader;
+use object::{Kind, Object, Status};
+use wire::Request;
 
 use super::rbac::matches_resource;
 use super::{Attributes, Authorizer, quoted};

@@ -32,11 +32,11 @@ use std::rc::Rc;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-use crate::object::status::Reason;
-use crate::object::{Kind, Object, Status};
-use crate::wire::{MASTERS, Request, User};
+use object::status::Reason;
+use object::{Kind, Object, Status};
+use wire::{MASTERS, Request, User};
 
-use crate::object::reader::Reader;
+use object::reader::Reader;
 
 mod attributes;
 pub mod bootstrap;

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Volume};
 
-use crate::object::pod::{assigned_node, containers};
-use crate::object::reader::Reader;
-use crate::object::volume::claims_behind;
-use crate::object::{Accessor, Kind, Object, Pod};
-use crate::wire::{Request, Subresource, User, Verb};
+use object::pod::{assigned_node, containers};
+use object::reader::Reader;
+use object::volume::claims_behind;
+use object::{Accessor, Kind, Object, Pod};
+use wire::{Request, Subresource, User, Verb};
 
 use super::attributes::{Attributes, exact_term};
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 
-use crate::object::Object;
-use crate::object::status::aggregate;
-use crate::wire::User;
+use object::Object;
+use object::status::aggregate;
+use wire::User;
 
 use super::Attributes;
 

@@ -5,9 +5,9 @@ use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, RoleBinding};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::apiserver::admission::testing::Objects;
-use crate::object::{Pod, versions};
-use crate::wire::{Body, Options, Subresource, Verb};
+use crate::admission::testing::Objects;
+use object::{Pod, versions};
+use wire::{Body, Options, Subresource, Verb};
 
 /// An authorizer that has seen the bootstrap policy and `more`.
 fn authorizer(more: &[Object]) -> Authorizer {

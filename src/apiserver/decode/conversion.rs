@@ -3,8 +3,8 @@
 //! Mirrors the errors of `runtime.DefaultUnstructuredConverter` of `k8s.io/apimachinery`, which reads what a strategic merge
 //! patch has made. What is told in them is less than what JSON's errors tell: no field.
 
-use crate::object::go_types::{GoType, resolve};
-use crate::object::read::Error;
+use object::go_types::{GoType, resolve};
+use object::read::Error;
 
 /// The converter's words for an error of the JSON reader; other errors are the same in both.
 pub(super) fn error(why: &Error) -> String {

@@ -16,15 +16,15 @@ use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, LabelSelector};
 use serde_json::Value;
 
-use crate::object::json::{self, Json};
-use crate::object::patch::go_text;
-use crate::object::read::{self, Problem};
-use crate::object::status::{Cause, Details, Reason};
-use crate::object::{Kind, Object, Status};
-use crate::wire::FieldValidation;
+use object::json::{self, Json};
+use object::patch::go_text;
+use object::read::{self, Problem};
+use object::status::{Cause, Details, Reason};
+use object::{Kind, Object, Status};
+use wire::FieldValidation;
 
 use super::versions;
-use crate::rules::apiextensions::{self, Version};
+use rules::apiextensions::{self, Version};
 
 mod conversion;
 

@@ -3,11 +3,11 @@
 use super::servers::{followed_by, forget_server, list_anew, watches_at};
 use super::webhook::give_up_parked;
 use super::{Engine, Host};
-use crate::engine::{ActorId, Pending, ReplyTo, What};
-use crate::object::glob::matches;
-use crate::object::status::Reason;
-use crate::object::{Kind, Status};
-use crate::wire::{Request, Transport, WatchId};
+use engine::{ActorId, Pending, ReplyTo, What};
+use object::glob::matches;
+use object::status::Reason;
+use object::{Kind, Status};
+use wire::{Request, Transport, WatchId};
 
 /// The next list of a component's informer shows the past: the API server's watch cache lags behind.
 #[derive(Clone, Debug, PartialEq, Eq)]

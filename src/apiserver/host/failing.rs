@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use super::serve::answered;
 use super::{Engine, Host};
-use crate::apiserver::registry;
-use crate::engine::{Note, Outgoing, Pending, ReplyTo, What};
-use crate::object::glob::matches;
-use crate::object::status::Reason;
-use crate::object::{Kind, Status};
-use crate::wire::{Answer, Body, Error, Request, Transport, WatchEvent};
+use crate::registry;
+use engine::{Note, Outgoing, Pending, ReplyTo, What};
+use object::glob::matches;
+use object::status::Reason;
+use object::{Kind, Status};
+use wire::{Answer, Body, Error, Request, Transport, WatchEvent};
 
 /// How a call is to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

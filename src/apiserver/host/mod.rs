@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::ApiServer;
-use crate::engine::{self, ActorId, Pending, Server, What};
-use crate::wire::WatchId;
+use engine::{self, ActorId, Pending, Server, What};
+use wire::WatchId;
 
 pub mod control;
 pub mod failing;

@@ -8,12 +8,12 @@ use super::control::stale_revision;
 use super::failing::{Failing, failing, note_conflict, refuse};
 use super::servers::{Waits, etcd_tells, look_into_cache};
 use super::webhook::{park, unpark};
-use crate::apiserver::cache::Cache;
-use crate::apiserver::leases::Lease;
-use crate::engine::{Note, Outgoing, Pending, ReplyTo, Stream, What};
-use crate::object::Kind;
+use crate::cache::Cache;
+use crate::leases::Lease;
 use crate::store::Change;
-use crate::wire::{Answer, Request, Response, WatchEvent, WatchId};
+use engine::{Note, Outgoing, Pending, ReplyTo, Stream, What};
+use object::Kind;
+use wire::{Answer, Request, Response, WatchEvent, WatchId};
 
 /// The timer of etcd's that says that a lease is over; its key is the lease's number.
 pub const LEASE_EXPIRES: &str = "etcd lease expires";

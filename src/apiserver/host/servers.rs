@@ -1,7 +1,7 @@
 //! API servers beside one another: one etcd, and a watch cache each.
 //!
 //! A cluster that is to outlive a machine has several API servers. All write to the same etcd. Each follows it with a watch
-//! for every kind, and answers from what that has brought: see [`crate::apiserver::cache`]. What is written through one of
+//! for every kind, and answers from what that has brought: see [`crate::cache`]. What is written through one of
 //! them becomes a message from etcd to each, and when that has arrived the server tells those who watch there. So their
 //! clients may see different states at the same time, and one who goes from one server to another may see an older state
 //! than before.
@@ -24,13 +24,13 @@ use std::time::Duration;
 
 use super::serve::notify;
 use super::{Engine, Host};
-use crate::apiserver::cache::Cache;
-use crate::engine::{APISERVER, ActorId, EventId, Note, Pending, Stream};
-use crate::object::status::Reason;
-use crate::object::time::Instant;
-use crate::object::{Kind, Status};
+use crate::cache::Cache;
 use crate::store::Change;
-use crate::wire::{Request, WatchEvent, WatchId};
+use engine::{APISERVER, ActorId, EventId, Note, Pending, Stream};
+use object::status::Reason;
+use object::time::Instant;
+use object::{Kind, Status};
+use wire::{Request, WatchEvent, WatchId};
 
 /// So long a request waits for a watch cache. Mirrors `blockTimeout` of `storage/cacher`.
 const FRESH: Duration = Duration::from_secs(3);

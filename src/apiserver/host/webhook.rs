@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 
 use super::failing::Failing;
 use super::{Engine, Host};
-use crate::apiserver::waiting::{Reviews, Said, Waits};
-use crate::engine::{ActorId, CallId, Message, Note, Outgoing, Pending, ReplyTo, RpcError, What};
-use crate::object::time::Instant;
-use crate::rules::webhook::{AdmissionResponse, Call};
-use crate::wire::Request;
+use crate::waiting::{Reviews, Said, Waits};
+use engine::{ActorId, CallId, Message, Note, Outgoing, Pending, ReplyTo, RpcError, What};
+use object::time::Instant;
+use rules::webhook::{AdmissionResponse, Call};
+use wire::Request;
 
 /// What questions to webhooks and their answers are called.
 pub const REVIEW: &str = "AdmissionReview";

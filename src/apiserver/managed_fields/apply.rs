@@ -5,13 +5,13 @@
 
 use serde_json::{Value, json};
 
-use crate::apiserver::Handling;
-use crate::apiserver::decode::{Patched, decode_patched};
-use crate::object::fields::compare::{compare, set_of};
-use crate::object::fields::{Managers, Operation, Refused, Schema, Set, Write, Writer};
-use crate::object::status::{Cause, Details, Reason};
-use crate::object::well_known::LAST_APPLIED;
-use crate::object::{Kind, Object, Status};
+use crate::Handling;
+use crate::decode::{Patched, decode_patched};
+use object::fields::compare::{compare, set_of};
+use object::fields::{Managers, Operation, Refused, Schema, Set, Write, Writer};
+use object::status::{Cause, Details, Reason};
+use object::well_known::LAST_APPLIED;
+use object::{Kind, Object, Status};
 
 use super::{Written, shapes, typed, writer};
 
@@ -19,7 +19,7 @@ use super::{Written, shapes, typed, writer};
 const KUBECTL: &str = "kubectl";
 
 /// One configuration on its way into an object.
-pub(in crate::apiserver) struct Applying<'a, 'h, 'r, S> {
+pub(crate) struct Applying<'a, 'h, 'r, S> {
     pub handling: &'h mut Handling<'r>,
     pub schema: &'a S,
     pub managers: &'a Managers,

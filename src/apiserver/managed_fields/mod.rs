@@ -21,16 +21,16 @@ use std::rc::Rc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::Value;
 
-use crate::object::fields::history::{Before, Run};
-use crate::object::fields::{BuiltIn, History, Managers, Operation, Set, Step, Write, Writer};
-use crate::object::time::Instant;
-use crate::object::{Kind, Object};
 use crate::store::Entry;
-use crate::wire::Request;
+use object::fields::history::{Before, Run};
+use object::fields::{BuiltIn, History, Managers, Operation, Set, Step, Write, Writer};
+use object::time::Instant;
+use object::{Kind, Object};
+use wire::Request;
 
 use super::recent::Recent;
-use crate::rules::apiextensions::Definitions;
-use crate::rules::apiextensions::fields::Custom;
+use rules::apiextensions::Definitions;
+use rules::apiextensions::fields::Custom;
 
 pub(super) mod apply;
 pub mod shapes;
@@ -62,7 +62,7 @@ impl Written {
 }
 
 /// In whose name a request writes.
-pub(in crate::apiserver) fn writer(request: &Request, operation: Operation) -> Writer {
+pub(crate) fn writer(request: &Request, operation: Operation) -> Writer {
     let manager = match request.options.field_manager.as_str() {
         "" => request.user.program().to_owned().into(),
         named => Cow::Owned(named.to_owned()),
@@ -88,7 +88,7 @@ impl Writers {
 }
 
 /// The history of an object after a write of it.
-pub(in crate::apiserver) fn after(
+pub(crate) fn after(
     definitions: &Definitions,
     writers: &mut Writers,
     old: Option<&Entry>,
@@ -111,7 +111,7 @@ pub(in crate::apiserver) fn after(
 }
 
 /// What a row of writes makes of who manages what.
-pub(in crate::apiserver) fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
+pub(crate) fn play(definitions: &Definitions, managers: &Managers, run: &Run) -> Managers {
     // Of what nobody manages nobody takes anything by an update. Mirrors `skipNonAppliedManager`.
     if managers.is_empty() && run.old.is_some() {
         return Managers::default();
@@ -130,17 +130,17 @@ pub(in crate::apiserver) fn play(definitions: &Definitions, managers: &Managers,
 }
 
 /// Where the objects of a kind have their replicas.
-pub(in crate::apiserver) fn replicas(definitions: &Definitions, kind: Kind) -> Vec<Step> {
+pub(crate) fn replicas(definitions: &Definitions, kind: Kind) -> Vec<Step> {
     let scale = definitions.of(kind).and_then(|version| version.scale.as_ref());
     let path = scale.map_or("spec.replicas", |scale| scale.spec_replicas_path.trim_start_matches('.'));
     path.split('.').map(Step::field).collect()
 }
 
-pub(in crate::apiserver) fn is_managed(managers: &Managers, path: &[Step]) -> bool {
+pub(crate) fn is_managed(managers: &Managers, path: &[Step]) -> bool {
     managers.0.iter().any(|managed| managed.fields.has_path(path))
 }
 
-pub(in crate::apiserver) fn update(
+pub(crate) fn update(
     definitions: &Definitions,
     managers: &Managers,
     kind: Kind,
@@ -156,7 +156,7 @@ pub(in crate::apiserver) fn update(
 }
 
 /// The managers that somebody sent; none if they are no word on it. Mirrors `isResetManagedFields`.
-pub(in crate::apiserver) fn sent_managers(entries: &[ManagedFieldsEntry]) -> Option<Managers> {
+pub(crate) fn sent_managers(entries: &[ManagedFieldsEntry]) -> Option<Managers> {
     match entries {
         [] => Some(Managers::default()),
         [only] if *only == ManagedFieldsEntry::default() => Some(Managers::default()),

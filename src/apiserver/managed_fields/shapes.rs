@@ -3,9 +3,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
-use crate::object::fields::{Set, Writer};
-use crate::object::time::Instant;
-use crate::object::{Kind, Object, go_types};
+use object::fields::{Set, Writer};
+use object::time::Instant;
+use object::{Kind, Object, go_types};
 
 /// What a write to an endpoint does not change, whatever was sent. Mirrors the strategies' `GetResetFields`.
 pub fn reset_fields(kind: Kind, subresource: &str, has_status: bool) -> Set {

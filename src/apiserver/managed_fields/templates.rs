@@ -4,9 +4,9 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use crate::object::fields::{BuiltIn, Managers, Operation, Set, Write, Writer};
-use crate::object::meta::controller_of;
-use crate::object::{Kind, Object, Pod};
+use object::fields::{BuiltIn, Managers, Operation, Set, Write, Writer};
+use object::meta::controller_of;
+use object::{Kind, Object, Pod};
 
 use super::super::recent::Recent;
 use super::shapes;

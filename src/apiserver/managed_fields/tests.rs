@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::ApiServer;
-use crate::apiserver::rest::{HttpRequest, call, respond, watch_line};
-use crate::kinds::printers::View;
-use crate::object::Discovery;
-use crate::object::time::Instant;
-use crate::wire::{User, Verb, WatchId};
+use crate::ApiServer;
+use crate::rest::{HttpRequest, call, respond, watch_line};
+use kinds::printers::View;
+use object::Discovery;
+use object::time::Instant;
+use wire::{User, Verb, WatchId};
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 const WEB: &str = "/apis/apps/v1/namespaces/default/deployments/web";

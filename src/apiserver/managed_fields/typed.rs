@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
-use crate::apiserver::decode;
-use crate::object::Kind;
-use crate::object::fields::Schema;
-use crate::object::fields::schema::step_to;
-use crate::object::go_types::{self, GoType, resolve, untyped};
-use crate::object::patch::go_text;
-use crate::object::validation::field::below;
-use crate::rules::apiextensions::Version;
+use crate::decode;
+use object::Kind;
+use object::fields::Schema;
+use object::fields::schema::step_to;
+use object::go_types::{self, GoType, resolve, untyped};
+use object::patch::go_text;
+use object::validation::field::below;
+use rules::apiextensions::Version;
 
 /// Whether the kind has all fields of a configuration, and of these types; if not, what is wrong, a line each.
 pub fn check<S: Schema>(schema: &S, (kind, custom): (Kind, Option<&Version>), config: &Value) -> Result<(), String> {

@@ -5,18 +5,18 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use crate::apiserver::managed_fields::Written;
-use crate::apiserver::{ApiServer, Handling, decode};
-use crate::object::{Object, Status};
-use crate::rules::apiextensions::{self, Version};
-use crate::rules::scale::{replicas, set_replicas};
-use crate::wire::{Body, FieldValidation};
+use crate::managed_fields::Written;
+use crate::{ApiServer, Handling, decode};
+use object::{Object, Status};
+use rules::apiextensions::{self, Version};
+use rules::scale::{replicas, set_replicas};
+use wire::{Body, FieldValidation};
 
 use super::write::{Create, Write};
 
 impl ApiServer {
     /// The object that came with the request, typed.
-    pub(in crate::apiserver) fn incoming(&self, handling: &mut Handling) -> Result<Object, Status> {
+    pub(crate) fn incoming(&self, handling: &mut Handling) -> Result<Object, Status> {
         let request = handling.request;
         match &request.body {
             Body::Object(object) => match &handling.custom {
@@ -46,7 +46,7 @@ impl Write {
 }
 
 /// The new state, if it is for where the URL says.
-pub(in crate::apiserver) fn addressed(handling: &mut Handling, mut new: Object) -> Result<Object, Status> {
+pub(crate) fn addressed(handling: &mut Handling, mut new: Object) -> Result<Object, Status> {
     place_in_namespace(&mut new, &handling.request.namespace)?;
     check_name(&new, &handling.request.name)?;
     dedup_owner_references(handling, &mut new, "");
@@ -64,7 +64,7 @@ fn wipe_system_metadata(object: &mut Object) -> bool {
 }
 
 /// Mirrors `rest.WipeObjectMetaSystemFields`.
-pub(in crate::apiserver) fn clear_system_metadata(object: &mut Object) {
+pub(crate) fn clear_system_metadata(object: &mut Object) {
     let meta = object.meta();
     let clean = meta.uid.is_none()
         && meta.creation_timestamp.is_none()
@@ -82,7 +82,7 @@ pub(in crate::apiserver) fn clear_system_metadata(object: &mut Object) {
 }
 
 /// The URL's namespace wins where the object names none. Mirrors `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
-pub(in crate::apiserver) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result<(), Status> {
+pub(crate) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result<(), Status> {
     if !object.kind().info().namespaced {
         if object.meta().namespace.is_some() && !object.kind().is_kept() {
             object.meta_mut().namespace = None;
@@ -100,12 +100,12 @@ pub(in crate::apiserver) fn place_in_namespace(object: &mut Object, namespace: &
 const OTHER_NAMESPACE: &str = "the namespace of the provided object does not match the namespace sent on the request";
 
 /// Whether an object has the name in the URL.
-pub(in crate::apiserver) fn check_name(new: &Object, name: &str) -> Result<(), Status> {
+pub(crate) fn check_name(new: &Object, name: &str) -> Result<(), Status> {
     check_place(new.meta(), name, "")
 }
 
 /// Whether an object is for where the URL says. Mirrors `checkName`.
-pub(in crate::apiserver) fn check_place(sent: &ObjectMeta, name: &str, namespace: &str) -> Result<(), Status> {
+pub(crate) fn check_place(sent: &ObjectMeta, name: &str, namespace: &str) -> Result<(), Status> {
     let said = sent.name.as_deref().unwrap_or_default();
     if said.is_empty() {
         let text = format!("the name of the object ({name} based on URL) was undeterminable: name must be provided");
@@ -123,11 +123,11 @@ pub(in crate::apiserver) fn check_place(sent: &ObjectMeta, name: &str, namespace
 }
 
 /// When duplicate owners came to be, if the client has not sent them.
-pub(in crate::apiserver) const AFTER_ADMISSION: &str = " after mutating admission happens";
+pub(crate) const AFTER_ADMISSION: &str = " after mutating admission happens";
 
 /// An owner that is named twice in the same words counts once, and the client is told. Mirrors
 /// `dedupOwnerReferencesAndAddWarning`; `when` is said of those that admission has brought.
-pub(in crate::apiserver) fn dedup_owner_references(handling: &mut Handling, object: &mut Object, when: &str) {
+pub(crate) fn dedup_owner_references(handling: &mut Handling, object: &mut Object, when: &str) {
     let owners = object.meta().owner_references.as_deref().unwrap_or_default();
     let again = |i: usize| owners[..i].contains(&owners[i]);
     let doubled: Vec<&str> = (0..owners.len()).filter(|i| again(*i)).map(|i| owners[i].uid.as_str()).collect();

@@ -1,7 +1,7 @@
 //! Defaulting: what the sender left out, by fixed rules that do not depend on the cluster; and who manages what was sent.
 
-use crate::apiserver::{ApiServer, Handling};
-use crate::object::Object;
+use crate::{ApiServer, Handling};
+use object::Object;
 
 use super::write::{Create, Update, Write};
 

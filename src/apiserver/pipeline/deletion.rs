@@ -5,13 +5,12 @@
 
 use std::time::Duration;
 
-use crate::apiserver::strategy;
-use crate::kinds;
-use crate::object::pod::{assigned_node, has_ended};
-use crate::object::time::Instant;
-use crate::object::well_known::{FOREGROUND, ORPHAN};
-use crate::object::{Kind, Object};
-use crate::wire::{DeleteOptions, Propagation};
+use crate::strategy;
+use object::pod::{assigned_node, has_ended};
+use object::time::Instant;
+use object::well_known::{FOREGROUND, ORPHAN};
+use object::{Kind, Object};
+use wire::{DeleteOptions, Propagation};
 
 /// What is to be done with an object that is to go.
 #[derive(Clone)]

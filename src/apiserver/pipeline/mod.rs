@@ -11,7 +11,7 @@
 //! | defaulting | fills in what was left out; notes who manages what | [`defaulting`] |
 //! | preconditions | uid and resourceVersion, where the sender names them | [`preconditions`] |
 //! | mutating admission | plugins, [`policies`] and [`webhooks`] that may change the object; [`rounds`] | [`mutating_admission`] |
-//! | escalation | nobody grants what they do not have | [`crate::apiserver::authorization`] |
+//! | escalation | nobody grants what they do not have | [`crate::authorization`] |
 //! | strategy | what the server sets and keeps; [`deletion`]: what a delete means | [`strategy`] |
 //! | validation | what is wrong with the object | [`validation`] |
 //! | validating admission | plugins, policies and webhooks that may refuse; quotas are charged | [`validating_admission`] |
@@ -23,17 +23,17 @@
 //! Mirrors `k8s.io/apiserver/pkg/server/config.go` (`DefaultBuildHandlerChain`), `endpoints/handlers` and
 //! `registry/generic/registry/store.go`.
 
-use crate::object::status::Reason;
-use crate::object::time::Instant;
-use crate::object::{Kind, Status};
-use crate::wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
+use object::status::Reason;
+use object::time::Instant;
+use object::{Kind, Status};
+use wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
 
 use super::cache::Cache;
 use super::handling::{Handled, Handling, Outcome};
 use super::server::ApiServer;
 use super::waiting::Reviews;
 use super::{flow_control, versions};
-use crate::object::random::Random;
+use object::random::Random;
 use preconditions::check_preconditions;
 use transaction::Committed;
 use validation::validate;

@@ -6,9 +6,9 @@
 //!
 //! Mirrors `pkg/admission/reinvocation.go` of apiserver, and the `reinvocationcontext.go` of policies and of webhooks.
 
-use crate::apiserver::admission::{Attributes, DELETING, MUTATING, forbidden, plugin_names};
-use crate::apiserver::{ApiServer, Handling};
-use crate::object::{Object, Pod, Status};
+use crate::admission::{Attributes, DELETING, MUTATING, forbidden, plugin_names};
+use crate::{ApiServer, Handling};
+use object::{Object, Pod, Status};
 
 use super::decoding::{AFTER_ADMISSION, dedup_owner_references};
 use super::rounds::Rounds;
@@ -41,7 +41,7 @@ impl ApiServer {
 
     /// The row, and its second round. `came`: a new Pod as it came, if a plugin from elsewhere admits it. Mirrors
     /// `reinvoker.Admit`.
-    pub(in crate::apiserver) fn mutate(
+    pub(crate) fn mutate(
         &mut self,
         handling: &mut Handling,
         old: Option<&Object>,

@@ -8,22 +8,22 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::apiserver::Handling;
-use crate::apiserver::decode;
-use crate::apiserver::managed_fields::typed;
-use crate::object::fields::compare::set_of;
-use crate::object::fields::merge::merge;
-use crate::object::fields::{BuiltIn, List, Schema};
-use crate::object::{Kind, Object, Status, patch};
-use crate::rules::apiextensions::fields::Custom;
-use crate::rules::cel::eval::Activation;
-use crate::rules::json_patch::{self, Rejected};
-use crate::rules::policy::compiled::Patch;
-use crate::rules::policy::patch::Change;
-use crate::rules::scale;
+use crate::Handling;
+use crate::decode;
+use crate::managed_fields::typed;
+use object::fields::compare::set_of;
+use object::fields::merge::merge;
+use object::fields::{BuiltIn, List, Schema};
+use object::{Kind, Object, Status, patch};
+use rules::apiextensions::fields::Custom;
+use rules::cel::eval::Activation;
+use rules::json_patch::{self, Rejected};
+use rules::policy::compiled::Patch;
+use rules::policy::patch::Change;
+use rules::scale;
 
 use super::decoding::scaled;
-use crate::wire::FieldValidation;
+use wire::FieldValidation;
 
 /// Why a change cannot be made.
 pub enum Broken {

@@ -4,19 +4,19 @@
 //!   with them ([`super::mutating_admission`]).
 //! - A ValidatingAdmissionPolicy stands behind all other plugins that only look, and before the charge of quotas, which writes.
 //!
-//! What a policy says of a request: [`crate::rules::policy`].
+//! What a policy says of a request: [`rules::policy`].
 //!
 //! Mirrors the dispatchers of `pkg/admission/plugin/policy` of apiserver.
 
 use serde_json::json;
 
-use crate::apiserver::admission::forbidden;
-use crate::apiserver::{ApiServer, Handling};
-use crate::object::status::{Cause, Reason};
-use crate::object::{Object, Status};
-use crate::rules::policy::mutating::{Failure, Invocation};
-use crate::rules::policy::validating::{Bound, Notes, Objection};
-use crate::rules::question::Question;
+use crate::admission::forbidden;
+use crate::{ApiServer, Handling};
+use object::status::{Cause, Reason};
+use object::{Object, Status};
+use rules::policy::mutating::{Failure, Invocation};
+use rules::policy::validating::{Bound, Notes, Objection};
+use rules::question::Question;
 
 use super::patched_by_policy::{Broken, patched};
 use super::rounds::Rounds;
@@ -31,7 +31,7 @@ const FAILURE: &str = "validation.policy.admission.k8s.io/validation_failure";
 
 impl ApiServer {
     /// Asks the policies about a request that would make `new` of `old`.
-    pub(in crate::apiserver) fn ask_policies(
+    pub(crate) fn ask_policies(
         &mut self,
         handling: &mut Handling,
         old: Option<&Object>,

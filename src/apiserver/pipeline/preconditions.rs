@@ -1,10 +1,9 @@
 //! Preconditions: is what is stored still what the sender means?
 
-use crate::apiserver::registry;
-use crate::kinds;
-use crate::object::status::{Cause, Reason};
-use crate::object::{Object, Status};
-use crate::wire::{DeleteOptions, Verb};
+use crate::registry;
+use object::status::{Cause, Reason};
+use object::{Object, Status};
+use wire::{DeleteOptions, Verb};
 
 use super::deletion::is_pending;
 use super::write::{Create, Delete, Done, Update, Write};
@@ -51,7 +50,7 @@ fn check_version(verb: Verb, old: &Object, new: &Object) -> Result<(), Status> {
 }
 
 /// uid and resourceVersion, where the request says which it means.
-pub(in crate::apiserver) fn check_options(object: &Object, options: &DeleteOptions) -> Result<(), Status> {
+pub(crate) fn check_options(object: &Object, options: &DeleteOptions) -> Result<(), Status> {
     let meta = object.meta();
     let checks = [
         ("UID", &options.uid, &meta.uid, "deleted and then recreated"),
@@ -74,12 +73,12 @@ pub(in crate::apiserver) fn check_options(object: &Object, options: &DeleteOptio
 }
 
 /// Why a write for another uid than the stored object's is refused.
-pub(in crate::apiserver) fn wrong_uid(there: &Object, uid: &str) -> String {
+pub(crate) fn wrong_uid(there: &Object, uid: &str) -> String {
     wrong_meta(there, "UID", uid)
 }
 
 /// Why a write for another uid or version than the stored object's is refused. Mirrors `storage.NewInvalidObjError`.
-pub(in crate::apiserver) fn wrong_meta(there: &Object, what: &str, wanted: &str) -> String {
+pub(crate) fn wrong_meta(there: &Object, what: &str, wanted: &str) -> String {
     let key = registry::key(there.kind(), there.namespace(), there.name());
     let meta = there.meta();
     let stored = if what == "UID" { &meta.uid } else { &meta.resource_version };

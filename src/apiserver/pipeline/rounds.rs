@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::object::Object;
+use object::Object;
 
 /// What is remembered of one request between the two rounds.
 #[derive(Default)]

@@ -1,11 +1,11 @@
 //! The kind's strategy: what only the server knows is filled in, and what the sender may not change stays as it is.
 //!
 //! Mirrors `rest.BeforeCreate` and `rest.BeforeUpdate`, and `NameGenerator` of `k8s.io/apiserver`. What each kind has of its
-//! own is in [`crate::apiserver::strategy`].
+//! own is in [`crate::strategy`].
 
-use crate::apiserver::{ApiServer, Handling, strategy};
-use crate::object::{Accessor, Object, Status};
-use crate::wire::Subresource;
+use crate::{ApiServer, Handling, strategy};
+use object::{Accessor, Object, Status};
+use wire::Subresource;
 
 use super::deletion::Deletion;
 use super::write::{Create, Delete, Update, Write};

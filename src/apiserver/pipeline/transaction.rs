@@ -2,12 +2,12 @@
 //!
 //! Mirrors `registry/generic/registry/store.go` and `storage/etcd3/store.go`.
 
-use crate::apiserver::leases::Expired;
-use crate::apiserver::managed_fields::{self, Written};
-use crate::apiserver::{ApiServer, Handling, registry, strategy};
-use crate::object::status::Reason;
-use crate::object::{Kind, Object, Status};
+use crate::leases::Expired;
+use crate::managed_fields::{self, Written};
 use crate::store::{Change, Entry, LeaseId};
+use crate::{ApiServer, Handling, registry, strategy};
+use object::status::Reason;
+use object::{Kind, Object, Status};
 
 use super::deletion::Deletion;
 use super::write::{Create, Delete, Done, Update, Write};
@@ -129,17 +129,12 @@ impl ApiServer {
     }
 
     /// Stores what the server itself makes of an object: nobody manages that.
-    pub(in crate::apiserver) fn put(
-        &mut self,
-        handling: &mut Handling,
-        expected: u64,
-        object: Object,
-    ) -> Result<Object, Status> {
+    pub(crate) fn put(&mut self, handling: &mut Handling, expected: u64, object: Object) -> Result<Object, Status> {
         self.put_written(handling, expected, object, Written::ByNobody)
     }
 
     /// Stores `object` if its key is still at `expected`, and tells the watchers.
-    pub(in crate::apiserver) fn put_written(
+    pub(crate) fn put_written(
         &mut self,
         handling: &mut Handling,
         expected: u64,
@@ -176,11 +171,7 @@ impl ApiServer {
 
     /// Removes what is stored as `object`, and tells the watchers. Returns the last state, with the revision of the
     /// deletion.
-    pub(in crate::apiserver) fn remove(
-        &mut self,
-        handling: &mut Handling,
-        mut object: Object,
-    ) -> Result<Object, Status> {
+    pub(crate) fn remove(&mut self, handling: &mut Handling, mut object: Object) -> Result<Object, Status> {
         let key = registry::key(object.kind(), object.namespace(), object.name());
         if handling.request.options.dry_run {
             return Ok(object);

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::apiserver::admission::{self, Attributes, Plugin, plugin_names, resource_quota};
-use crate::apiserver::managed_fields::Written;
-use crate::apiserver::{ApiServer, Handling, authorization};
-use crate::object::reader::Reader;
-use crate::object::{Kind, Object, Status};
-use crate::wire::{Request, Verb};
+use crate::admission::{self, Attributes, Plugin, plugin_names, resource_quota};
+use crate::managed_fields::Written;
+use crate::{ApiServer, Handling, authorization};
+use object::reader::Reader;
+use object::{Kind, Object, Status};
+use wire::{Request, Verb};
 
 use super::write::Write;
 

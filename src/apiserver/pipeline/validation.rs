@@ -1,10 +1,10 @@
 //! Validation: what is wrong with what would be stored, and what is right and yet hardly meant. What each kind must be is in
-//! [`crate::apiserver::validation`], what its sender is warned of in [`crate::apiserver::warnings`].
+//! [`crate::validation`], what its sender is warned of in [`crate::warnings`].
 
-use crate::apiserver::{Handling, validation, warnings};
-use crate::object::status::Cause;
-use crate::object::{Object, Status};
-use crate::wire::Subresource;
+use crate::{Handling, validation, warnings};
+use object::status::Cause;
+use object::{Object, Status};
+use wire::Subresource;
 
 use super::write::{Create, Update, Write};
 

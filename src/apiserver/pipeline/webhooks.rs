@@ -7,25 +7,25 @@
 //!
 //! An answer counts for exactly what was asked: if something else has changed the object meanwhile, the webhook is asked
 //! again, as a real server does when it tries a patch again. Uids and names that a request draws while it waits come from a
-//! generator of its own, and are the same each time. How it waits: [`crate::apiserver::waiting`].
+//! generator of its own, and are the same each time. How it waits: [`crate::waiting`].
 //!
 //! Must hold: a request that waits has changed nothing; configurations are never themselves put to webhooks, so that a user
 //! who has locked everybody out can undo it; a webhook is asked no more often than a real server would.
 //!
 //! Mirrors `pkg/admission/plugin/webhook/{mutating,validating}` of apiserver.
 
-use crate::apiserver::admission::forbidden;
-use crate::apiserver::decode::{Patched, decode_patched};
-use crate::apiserver::waiting::waiting;
-use crate::apiserver::{ApiServer, Handling};
-use crate::object::{Object, Status};
-use crate::rules::question::Question;
-use crate::rules::webhook::hook::Hook;
-use crate::rules::webhook::{AdmissionResponse, Call};
-use crate::rules::{json_patch, scale};
+use crate::admission::forbidden;
+use crate::decode::{Patched, decode_patched};
+use crate::waiting::waiting;
+use crate::{ApiServer, Handling};
+use object::{Object, Status};
+use rules::question::Question;
+use rules::webhook::hook::Hook;
+use rules::webhook::{AdmissionResponse, Call};
+use rules::{json_patch, scale};
 
 use super::decoding::scaled;
-use crate::wire::FieldValidation;
+use wire::FieldValidation;
 
 use super::rounds::Rounds;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::apiserver::managed_fields::Written;
-use crate::object::{Object, Pod};
-use crate::wire::{DeleteOptions, Response};
+use crate::managed_fields::Written;
+use object::{Object, Pod};
+use wire::{DeleteOptions, Response};
 
 use super::deletion::Deletion;
 

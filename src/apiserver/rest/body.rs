@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::message::{HttpRequest, with_empty_details};
 use super::options::{self, Query, cause, invalid_options};
 use super::path::Shape;
-use crate::apiserver::decode;
-use crate::apiserver::subresources::binding_of;
-use crate::object::json::{self, Json};
-use crate::object::patch::go_type;
-use crate::object::read::{self, Problem};
-use crate::object::status::Reason;
-use crate::object::{Accessor, Status};
-use crate::wire::{Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb};
+use crate::decode;
+use crate::subresources::binding_of;
+use object::json::{self, Json};
+use object::patch::go_type;
+use object::read::{self, Problem};
+use object::status::Reason;
+use object::{Accessor, Status};
+use wire::{Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb};
 
 /// The largest body that is read.
 const BODY_LEN_MAX: usize = 3 * 1024 * 1024;

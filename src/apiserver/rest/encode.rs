@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::message::{Call, Format, upgrade_required};
-use crate::kinds::printers::{META, View, partial, table};
-use crate::object::go_types;
-use crate::object::metrics::{self, Metrics};
-use crate::object::status::Reason;
-use crate::object::{Kind, Object, Status};
-use crate::wire::{Answer, Request, Response, Verb, WatchEvent};
+use kinds::printers::{META, View, partial, table};
+use object::go_types;
+use object::metrics::{self, Metrics};
+use object::status::Reason;
+use object::{Kind, Object, Status};
+use wire::{Answer, Request, Response, Verb, WatchEvent};
 
 /// The media type of plain text.
 pub const TEXT: &str = "text/plain; charset=utf-8";

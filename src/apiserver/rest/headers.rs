@@ -1,6 +1,6 @@
 //! Headers that say more of who asks.
 
-use crate::wire::Impersonation;
+use wire::Impersonation;
 
 use super::options::decode_percent;
 

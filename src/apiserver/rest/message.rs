@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::kinds::printers::Include;
-use crate::object::Status;
-use crate::object::status::{Details, Reason};
-use crate::wire::{Connection, Request, Subresource, User};
+use kinds::printers::Include;
+use object::Status;
+use object::status::{Details, Reason};
+use wire::{Connection, Request, Subresource, User};
 
 /// A raw request.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct HttpRequest<'a> {
 /// A request that made sense, and how its answer shall look.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// For [`crate::apiserver::ApiServer::handle`].
+    /// For [`crate::ApiServer::handle`].
     pub request: Request,
     /// The format of the answer.
     pub format: Format,
@@ -55,7 +55,7 @@ pub enum Format {
     Json,
     /// `application/yaml`
     Yaml,
-    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`crate::kinds::printers`] make of it.
+    /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`kinds::printers`] make of it.
     Table(Include),
     /// `…;as=PartialObjectMetadata;…`: nothing of an object but its metadata.
     Metadata,

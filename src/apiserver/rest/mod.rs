@@ -18,11 +18,11 @@
 //! another protocol (`pods/exec`). A request that is refused here for its media type is refused before
 //! it is authorised, the other way round than in a real server.
 
-use crate::object::status::Reason;
-use crate::object::{Discovery, Kind, Status};
-use crate::wire::{Answer, Request, Verb, WatchEvent};
+use object::status::Reason;
+use object::{Discovery, Kind, Status};
+use wire::{Answer, Request, Verb, WatchEvent};
 
-use crate::kinds::printers::{Include, View};
+use kinds::printers::{Include, View};
 
 pub mod body;
 pub mod encode;
@@ -101,7 +101,7 @@ fn name_from_selector(request: &mut Request) {
     if !matches!(request.verb, Verb::List | Verb::Watch) || !request.name.is_empty() {
         return;
     }
-    let fields = crate::object::selector::FieldSelector::parse(request.kind, &request.options.field_selector);
+    let fields = object::selector::FieldSelector::parse(request.kind, &request.options.field_selector);
     if let Some(name) = fields.ok().as_ref().and_then(|fields| fields.exact("metadata.name")) {
         request.name = name.to_owned();
     }

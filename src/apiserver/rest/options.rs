@@ -1,8 +1,8 @@
 //! Query parameters: `ListOptions`, `CreateOptions` and their like, decoded and validated as `metav1` has them.
 
-use crate::object::Status;
-use crate::object::status::{Cause, Details, Reason};
-use crate::wire::{FieldValidation, Options, Verb};
+use object::Status;
+use object::status::{Cause, Details, Reason};
+use wire::{FieldValidation, Options, Verb};
 
 /// The parameters of a query, in order.
 #[derive(Clone, Debug, Default)]

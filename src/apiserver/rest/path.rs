@@ -2,9 +2,9 @@
 //! that `installer.go` registers.
 
 use super::options::{Query, decode_percent};
-use crate::kinds::strategy;
-use crate::object::{Discovery, Kind, metrics, versions};
-use crate::wire::{Subresource, Verb};
+use kinds::strategy;
+use object::{Discovery, Kind, metrics, versions};
+use wire::{Subresource, Verb};
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
-use crate::object::{Kind, metrics};
-use crate::wire::{Body, FieldValidation, Request, Subresource, Verb};
+use object::{Kind, metrics};
+use wire::{Body, FieldValidation, Request, Subresource, Verb};
 
 /// `/apis/apps/v1/namespaces/default/deployments/web/status?fieldManager=…`.
 pub fn of(request: &Request) -> String {
@@ -92,8 +92,8 @@ mod tests {
     use super::super::options::{self, Query};
     use super::super::path::Shape;
     use super::*;
-    use crate::object::Discovery;
-    use crate::wire::{Options, Patch, User};
+    use object::Discovery;
+    use wire::{Options, Patch, User};
 
     #[test]
     fn what_is_written_is_read_again() {

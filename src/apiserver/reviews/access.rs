@@ -6,9 +6,9 @@ use std::rc::Rc;
 use k8s_openapi::api::authorization::v1::{NonResourceAttributes, ResourceAttributes};
 
 use super::selectors::{Understood, of_fields, of_labels};
-use crate::apiserver::authorization::Attributes;
-use crate::object::Kind;
-use crate::wire::{Body, Request, Subresource, User, Verb};
+use crate::authorization::Attributes;
+use object::Kind;
+use wire::{Body, Request, Subresource, User, Verb};
 
 /// Somebody, and what they might do with a resource or at a URL.
 pub struct Access<'a> {

@@ -6,7 +6,7 @@
 //! sends the others, about whoever types it.
 //!
 //! A review passes the stages of any creation up to the store: it is authorized (everybody may ask about themselves, see
-//! `system:basic-user`), decoded, admitted by webhooks, and validated ([`crate::kinds::authorization::review`]). Policies have no say.
+//! `system:basic-user`), decoded, admitted by webhooks, and validated ([`kinds::authorization::review`]). Policies have no say.
 //!
 //! - [`access`]: what is asked about, as the authorizers see it. [`selectors`]: that it is about some objects only.
 //!
@@ -26,17 +26,17 @@ use k8s_openapi::api::authorization::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::object::status::aggregate;
-use crate::object::time::Instant;
-use crate::object::token::ISSUER;
-use crate::object::{Object, Status};
-use crate::wire::{Response, User};
+use object::status::aggregate;
+use object::time::Instant;
+use object::token::ISSUER;
+use object::{Object, Status};
+use wire::{Response, User};
 
 use super::authentication::{Bearer, said_of};
 use super::pipeline::decoding::{clear_system_metadata, place_in_namespace};
 use super::{ApiServer, Handling, Outcome, managed_fields};
-use crate::kinds::authorization::review as validation;
 use access::Access;
+use kinds::authorization::review as validation;
 
 pub mod access;
 pub mod selectors;

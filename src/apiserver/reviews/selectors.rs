@@ -5,7 +5,7 @@
 use k8s_openapi::api::authorization::v1::{FieldSelectorAttributes, LabelSelectorAttributes};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldSelectorRequirement, LabelSelector};
 
-use crate::object::selector::{FieldSelector, Selector};
+use object::selector::{FieldSelector, Selector};
 
 /// How much of a selector could be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

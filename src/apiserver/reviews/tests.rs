@@ -1,11 +1,11 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::apiserver::rest::{self, HttpRequest};
-use crate::kinds::printers::View;
-use crate::object::token::{Bounds, Claims, sign};
-use crate::object::{Discovery, Kind};
-use crate::wire::{Body, Request, Verb};
+use crate::rest::{self, HttpRequest};
+use kinds::printers::View;
+use object::token::{Bounds, Claims, sign};
+use object::{Discovery, Kind};
+use wire::{Body, Request, Verb};
 
 const AUTHORIZATION: &str = "/apis/authorization.k8s.io/v1";
 const AUTHENTICATION: &str = "/apis/authentication.k8s.io/v1";

@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 
-use crate::object::random::Random;
-use crate::object::status::Cause;
-use crate::object::{Object, Status};
+use object::random::Random;
+use object::status::Cause;
+use object::{Object, Status};
 
-use crate::kinds::core::service::validation;
-use crate::object::validation::field::Problems;
+use kinds::core::service::validation;
+use object::validation::field::Problems;
 
 /// The first address of `10.96.0.0/16`, the range that Services take their IPs from.
 const RANGE_FIRST: u32 = u32::from_be_bytes([10, 96, 0, 0]);

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::object::Kind;
+use object::Kind;
 
 fn service(spec: Value) -> Object {
     Kind::Service.decode(json!({"metadata": {"name": "s"}, "spec": spec})).expect("a Service")

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::debugger::source;
+use debugger::source;
 
 use super::{How, Scene, Step};
 

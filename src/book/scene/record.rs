@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::cli::sources::Disk;
-use crate::cluster::scenario::Scenario;
-use crate::debugger::breakpoint::Breakpoints;
-use crate::debugger::facts::{Class, Facts};
-use crate::debugger::{Session, StopAt, describe, source};
-use crate::engine::{self, Note, Queued, StepId, What};
-use crate::object::{Kind, Object};
+use cluster::scenario::Scenario;
+use debugger::breakpoint::Breakpoints;
+use debugger::facts::{Class, Facts};
+use debugger::{Session, StopAt, describe, source};
+use engine::{self, Note, Queued, StepId, What};
+use kubestep::cli::sources::Disk;
+use object::{Kind, Object};
 
 use super::{Cached, Change, Code, Flight, How, Moved, Scene, Start, Step, words};
 

@@ -1,8 +1,8 @@
 //! A step in sentences: what a reader without pictures gets.
 
-use crate::debugger::diff::FieldChange;
-use crate::debugger::stop::{How, Stop};
-use crate::object::text::shortened;
+use debugger::diff::FieldChange;
+use debugger::stop::{How, Stop};
+use object::text::shortened;
 use serde_json::Value;
 
 /// So many changed fields are told.

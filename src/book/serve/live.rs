@@ -30,8 +30,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use crate::cluster::scenario::Scenario;
-use crate::lab::plug;
+use cluster::scenario::Scenario;
+use lab::plug;
 
 use super::http::{self, Head, Status};
 use super::{Site, comes_from_us, may_run_sessions};

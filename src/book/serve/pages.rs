@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use tokio::net::TcpStream;
 
-use crate::lab::plug;
-use crate::object::{base64, sha256};
+use lab::plug;
+use object::{base64, sha256};
 
 use super::http::{self, Answer, Head, Status};
 use super::{Site, may_run_sessions};

@@ -6,11 +6,11 @@ use console::Key;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use crate::debugger::Stop;
-use crate::stepper::commands::terminal::PROMPT;
-use crate::stepper::commands::{self, Answer};
-use crate::stepper::edit::SENT;
-use crate::stepper::{self, Stepper, What, lines, palette, wrap};
+use debugger::Stop;
+use stepper::commands::terminal::PROMPT;
+use stepper::commands::{self, Answer};
+use stepper::edit::SENT;
+use stepper::{self, Stepper, What, lines, palette, wrap};
 
 use super::super::draft::{Draft, Typed};
 use super::panes::{self, Row};

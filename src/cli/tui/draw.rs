@@ -7,8 +7,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
-use crate::object::time::Instant;
-use crate::stepper::{commands, palette};
+use object::time::Instant;
+use stepper::{commands, palette};
 
 use super::ansi;
 use super::app::{App, KEYS, Pane, Target};

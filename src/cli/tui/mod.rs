@@ -12,8 +12,8 @@ use std::io::{self, IsTerminal, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::debugger::quiz::Quiz;
-use crate::stepper::Stepper;
+use debugger::quiz::Quiz;
+use stepper::Stepper;
 
 use super::editor;
 use super::signals::Signals;

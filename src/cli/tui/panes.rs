@@ -4,13 +4,13 @@ use std::fmt;
 
 use console::{Style, truncate_str};
 
-use crate::debugger::stop::{Change, How, Why};
-use crate::debugger::timeline::{self, About};
-use crate::debugger::{Session, Stop, describe, source};
-use crate::engine::Pending;
-use crate::object::time::Instant;
-use crate::stepper::view::{self, View};
-use crate::stepper::{Stepper, palette, sequence, wrap};
+use debugger::stop::{Change, How, Why};
+use debugger::timeline::{self, About};
+use debugger::{Session, Stop, describe, source};
+use engine::Pending;
+use object::time::Instant;
+use stepper::view::{self, View};
+use stepper::{Stepper, palette, sequence, wrap};
 
 /// So many messages of the past are drawn.
 const MESSAGES: usize = 200;

@@ -15,7 +15,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use crate::stepper::outside::{Progress, Watch};
+use stepper::outside::{Progress, Watch};
 
 use super::super::signals::Signals;
 use super::app::App;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::apiserver::host::control::{Stale, compact, disconnect, watched_by};
-use crate::apiserver::host::failing::{Failing, Failure};
-use crate::engine::control::Hold;
-use crate::engine::{APISERVER, ActorId, EventId};
-use crate::object::Kind;
-use crate::object::glob::matches;
+use apiserver::host::control::{Stale, compact, disconnect, watched_by};
+use apiserver::host::failing::{Failing, Failure};
+use engine::control::Hold;
+use engine::{APISERVER, ActorId, EventId};
+use object::Kind;
+use object::glob::matches;
 
 use super::super::Cluster;
 use super::text::{event_id, kind_of};

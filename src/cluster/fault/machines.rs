@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::engine::ActorId;
-use crate::network::host::Shortage;
-use crate::kubelet::Kubelet;
-use crate::kubelet::eviction::usage::EphemeralStorage;
-use crate::kubelet::shutdown::GracePeriods;
-use crate::object::Key;
-use crate::object::quantity::Amount;
+use engine::ActorId;
+use kubelet::Kubelet;
+use kubelet::eviction::usage::EphemeralStorage;
+use kubelet::shutdown::GracePeriods;
+use network::host::Shortage;
+use object::Key;
+use object::quantity::Amount;
 
 use super::super::{Cluster, NodeConfig};
 use super::text::{Words, seconds};
@@ -381,11 +381,7 @@ impl Cluster {
         of_scenario.unwrap_or_else(|| NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number) })
     }
 
-    pub(in crate::cluster) fn with_kubelet<T>(
-        &mut self,
-        node: &str,
-        change: impl FnOnce(&Kubelet) -> T,
-    ) -> Result<T, String> {
+    pub(crate) fn with_kubelet<T>(&mut self, node: &str, change: impl FnOnce(&Kubelet) -> T) -> Result<T, String> {
         let id = self.engine.find(&format!("kubelet/{node}")).ok_or_else(|| format!("no kubelet runs on {node:?}"))?;
         let done = self.engine.with_actor(id, |actor| actor.as_any().downcast_ref::<Kubelet>().map(change)).flatten();
         done.ok_or_else(|| format!("no kubelet runs on {node:?}"))

@@ -22,13 +22,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::engine::fault::Breaking;
-use crate::engine::{APISERVER, ActorId, EventId, Message, Note, Step, What};
-use crate::object::Key;
-use crate::kubelet::eviction::usage::EphemeralStorage;
-use crate::kubelet::shutdown::GracePeriods;
-use crate::network::host::Shortage;
-use crate::object::glob::matches;
+use engine::fault::Breaking;
+use engine::{APISERVER, ActorId, EventId, Message, Note, Step, What};
+use object::Key;
+use object::glob::matches;
 
 use super::Cluster;
 use text::Words;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::engine::{APISERVER, ActorId};
-use crate::kubelet::runtime::Runtime;
-use crate::object::Key;
-use crate::object::metrics::Load;
+use engine::{APISERVER, ActorId};
+use kubelet::runtime::Runtime;
+use object::Key;
+use object::metrics::Load;
 
 use super::super::Cluster;
 use super::text::seconds;

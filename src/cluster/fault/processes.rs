@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::apiserver::host::control::stop_server;
-use crate::engine::ActorId;
-use crate::kubelet::Machine;
+use apiserver::host::control::stop_server;
+use engine::ActorId;
+use kubelet::Machine;
 
 use super::super::{Cluster, Program};
 use super::{Breaks, Fault, Row};

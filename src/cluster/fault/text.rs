@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use crate::engine::EventId;
-use crate::kubelet::eviction::usage::EphemeralStorage;
-use crate::kubelet::shutdown::GracePeriods;
-use crate::network::host::Shortage;
-use crate::object::{Key, Kind};
+use engine::EventId;
+use object::{Key, Kind};
 
 use super::Fault;
 

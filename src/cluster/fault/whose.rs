@@ -1,13 +1,13 @@
 //! Whose fault it is to be: components as a user names them, by a part of their names too.
 
-use crate::client::Informer;
-use crate::controllers::{ControllerManager, apiextensions};
-use crate::kubelet::Kubelet;
-use crate::network::proxy::KubeProxy;
-use crate::object::glob::matches;
-use crate::object::nearest::nearest;
-use crate::object::{Key, Kind};
-use crate::scheduler::KubeScheduler;
+use client::Informer;
+use controllers::{ControllerManager, apiextensions};
+use kubelet::Kubelet;
+use network::proxy::KubeProxy;
+use object::glob::matches;
+use object::nearest::nearest;
+use object::{Key, Kind};
+use scheduler::KubeScheduler;
 
 use super::super::Cluster;
 
@@ -153,7 +153,7 @@ impl Cluster {
 
     /// What is wrong with a Pod's name; empty if there is such a Pod.
     pub(super) fn no_pod(&self, pod: &Key) -> String {
-        let prefix = crate::kinds::registry::list_prefix(Kind::Pod, pod.namespace());
+        let prefix = kinds::registry::list_prefix(Kind::Pod, pod.namespace());
         let there: Vec<&str> =
             self.engine.server.api.store.prefix(&prefix).map(|(_, entry)| entry.value.name()).collect();
         let names = || listed(there.iter().map(|name| (*name).to_owned()));

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::NodeConfig;
-use crate::kubelet::runtime::state::ImageScript;
-use crate::network::kernel::Mode;
+use crate::NodeConfig;
+use kubelet::runtime::state::ImageScript;
+use network::kernel::Mode;
 
 /// How packets get from a Pod of one node to a Pod of another.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]

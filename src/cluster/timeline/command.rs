@@ -6,9 +6,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use super::super::fault::Fault;
-use crate::kubectl::{self, Kubectl};
-use crate::userland::Ran;
-use crate::userland::programs;
+use kubectl::{self, Kubectl};
+use userland::Ran;
+use userland::programs;
 
 /// What `timeout` ends with when it has ended a command.
 const TIMED_OUT: i32 = 124;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::super::fault::{self, Fault};
 use super::command::Command;
-use crate::userland::programs;
-use crate::userland::shell::Program;
-use crate::userland::shell::builtins::{BUILTINS, seconds};
+use userland::programs;
+use userland::shell::Program;
+use userland::shell::builtins::{BUILTINS, seconds};
 
 /// So long may a line last that sleeps. Every second of a cluster's has heartbeats in it: nobody waits for more of them.
 pub(super) const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use super::fault::Fault;
 use super::from;
-use crate::engine::{CallId, Memory, Note, unless};
-use crate::kubectl::Kubectl;
-use crate::network::kernel::Fabric;
-use crate::object::time::Instant;
-use crate::userland::Ran;
-use crate::userland::shell::Program;
-use crate::userland::shell::run::{self, Shell, Sink, Turn, Write};
+use engine::{CallId, Memory, Note, unless};
+use kubectl::Kubectl;
+use network::kernel::Fabric;
+use object::time::Instant;
+use userland::Ran;
+use userland::shell::Program;
+use userland::shell::run::{self, Shell, Sink, Turn, Write};
 
 mod command;
 mod line;

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::definition::{is_true, set_condition};
-use crate::object::{Key, Kind, Object};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::definition::{is_true, set_condition};
+use object::{Key, Kind, Object};
 
 use super::unless_late;
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::controllers::claim::aggregate;
-use crate::object::definition::{CLEANUP, is_true, kind_of, preferred, set_condition};
-use crate::object::meta::has_finalizer;
-use crate::object::{Key, Kind, Object};
-use crate::wire::{self, Body, DeleteOptions, Verb};
+use crate::claim::aggregate;
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::definition::{CLEANUP, is_true, kind_of, preferred, set_condition};
+use object::meta::has_finalizer;
+use object::{Key, Kind, Object};
+use wire::{self, Body, DeleteOptions, Verb};
 
 use super::unless_late;
 

@@ -22,9 +22,8 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::client::{Error, Registration};
-use crate::object::Accessor;
-use crate::wire;
+use client::{Error, Registration};
+use object::Accessor;
 
 pub mod establishing;
 pub mod finalizer;

@@ -8,12 +8,12 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionNames as Names,
 };
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::controllers::claim::aggregate;
-use crate::engine::Memory;
-use crate::object::definition::{condition, set_condition};
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use crate::claim::aggregate;
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use engine::Memory;
+use object::definition::{condition, set_condition};
+use object::time::Instant;
+use object::{Key, Kind, Object};
 
 use super::name_of;
 

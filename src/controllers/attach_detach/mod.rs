@@ -36,15 +36,15 @@ use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSIDriver, VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::engine::Memory;
-use crate::object::node::is_ready;
-use crate::object::pod::assigned_node;
-use crate::object::time::Instant;
-use crate::object::volume::{attachment_name, claim_key, unique_name, volume_name};
-use crate::object::{Accessor, Key, Kind, Object, Pod};
-use crate::wire::DeleteOptions;
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::node::is_ready;
+use object::pod::assigned_node;
+use object::time::Instant;
+use object::volume::{attachment_name, claim_key, unique_name, volume_name};
+use object::{Accessor, Key, Kind, Object, Pod};
+use wire::DeleteOptions;
 
 use super::node_taints::{self, BY_NODE, is_out_of_service};
 use super::volumes::{PODS_BY_CLAIM, claim_names, claims_of, is_terminated, uses_of};

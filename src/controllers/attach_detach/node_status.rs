@@ -10,10 +10,10 @@ use k8s_openapi::api::core::v1::{Node, PersistentVolume};
 use serde_json::{Value, json};
 
 use super::AttachDetach;
-use crate::client::Error;
-use crate::object::Key;
-use crate::object::volume::unique_name;
-use crate::wire::Patch;
+use client::Error;
+use object::Key;
+use object::volume::unique_name;
+use wire::Patch;
 
 /// `ReconcilerLoopPeriod`: what has come or gone is written in the next of these rounds.
 const ROUND: Duration = Duration::from_millis(100);

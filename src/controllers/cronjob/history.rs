@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 
-use crate::controllers::job::conditions::{COMPLETE, FAILED, holding};
+use crate::job::conditions::{COMPLETE, FAILED, holding};
 
 use super::CronJobs;
 

@@ -30,14 +30,12 @@ use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
-};
-use crate::object::cron::Schedule;
-use crate::object::meta::{controller_of, controller_ref};
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key, Kind, Object, zone};
-use crate::wire::{DeleteOptions, Propagation};
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use object::cron::Schedule;
+use object::meta::{controller_of, controller_ref};
+use object::time::Instant;
+use object::{Accessor, Key, Kind, Object, zone};
+use wire::{DeleteOptions, Propagation};
 
 use super::job::conditions::{COMPLETE, FAILED, holding, is_finished};
 use super::pods::resolve;

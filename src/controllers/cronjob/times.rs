@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::CronJob;
 
-use crate::object::cron::Schedule;
+use object::cron::Schedule;
 
 /// So many missed times are a reason to complain.
 pub const TOO_MANY: i64 = 100;

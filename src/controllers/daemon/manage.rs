@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::{Error, EventType, join_all};
-use crate::controllers::history::REVISION_HASH;
-use crate::controllers::pods::{is_active, is_available, slow_start};
-use crate::object::meta::controller_ref;
-use crate::object::pod::{assigned_node, is_ready, phase};
-use crate::object::{Accessor, Key, Kind, Pod};
+use crate::history::REVISION_HASH;
+use crate::pods::{is_active, is_available, slow_start};
+use client::{Error, EventType, join_all};
+use object::meta::controller_ref;
+use object::pod::{assigned_node, is_ready, phase};
+use object::{Accessor, Key, Kind, Pod};
 
 use super::nodes::{Fit, fit, pinned, template};
 use super::update::allows_surge;

@@ -39,16 +39,14 @@ use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
 
-use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
-};
-use crate::engine::Memory;
-use crate::object::meta::controller_of;
-use crate::object::node::taints_of;
-use crate::object::pod::{assigned_node, is_ready};
-use crate::object::selector::Selector;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key, Kind, Object, Pod};
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::meta::controller_of;
+use object::node::taints_of;
+use object::pod::{assigned_node, is_ready};
+use object::selector::Selector;
+use object::time::Instant;
+use object::{Accessor, Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
 use super::consistency::Consistency;
@@ -185,7 +183,7 @@ impl DaemonSets {
         });
         let mut by_node: BTreeMap<String, Vec<Arc<Pod>>> = BTreeMap::new();
         for pod in pods {
-            let over = pod.metadata.deletion_timestamp.is_some() && crate::object::pod::has_ended(&pod);
+            let over = pod.metadata.deletion_timestamp.is_some() && object::pod::has_ended(&pod);
             if let Some(node) = nodes::node_of(&pod).filter(|_| ended_too || !over) {
                 by_node.entry(node.to_owned()).or_default().push(pod.clone());
             }

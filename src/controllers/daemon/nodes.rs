@@ -10,15 +10,15 @@ use k8s_openapi::api::core::v1::{
     Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PodTemplateSpec, Toleration,
 };
 
-use crate::controllers::history::REVISION_HASH;
-use crate::object::node::taints_of;
-use crate::object::pod::assigned_node;
-use crate::object::selector::nodes::Required;
-use crate::object::taint::tolerates;
-use crate::object::well_known::{
+use crate::history::REVISION_HASH;
+use object::node::taints_of;
+use object::pod::assigned_node;
+use object::selector::nodes::Required;
+use object::taint::tolerates;
+use object::well_known::{
     DISK_PRESSURE, MEMORY_PRESSURE, NETWORK_UNAVAILABLE, NOT_READY, PID_PRESSURE, UNREACHABLE, UNSCHEDULABLE,
 };
-use crate::object::{Accessor, Pod};
+use object::{Accessor, Pod};
 
 /// How often the template has changed, on the Pods; the older way to tell from which one they are.
 pub const TEMPLATE_GENERATION: &str = "pod-template-generation";

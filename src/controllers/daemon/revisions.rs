@@ -6,14 +6,14 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, DaemonSetSpec};
 use serde_json::json;
 
-use crate::client::Error;
-use crate::controllers::claim::Claimer;
-use crate::controllers::history::{REVISION_HASH, holds, next_number, revision_of, sort};
-use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
-use crate::object::selector::Selector;
-use crate::object::template;
-use crate::object::{Accessor, Key, Pod};
-use crate::wire::{DeleteOptions, Patch};
+use crate::claim::Claimer;
+use crate::history::{REVISION_HASH, holds, next_number, revision_of, sort};
+use crate::pods::{BY_CONTROLLER, orphans_of, owned_by};
+use client::Error;
+use object::selector::Selector;
+use object::template;
+use object::{Accessor, Key, Pod};
+use wire::{DeleteOptions, Patch};
 
 use super::{DaemonSets, Sync};
 

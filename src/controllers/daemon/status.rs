@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetStatus};
 
-use crate::client::Error;
-use crate::controllers::pods::{is_available, seconds};
-use crate::object::pod::is_ready;
-use crate::object::{Accessor, Kind};
+use crate::pods::{is_available, seconds};
+use client::Error;
+use object::pod::is_ready;
+use object::{Accessor, Kind};
 
 use super::nodes::{Fit, fit, is_updated};
 use super::{DaemonSets, Sync};

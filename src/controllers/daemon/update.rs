@@ -9,10 +9,10 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::client::Error;
-use crate::controllers::pods::is_available;
-use crate::object::Pod;
-use crate::object::share::scaled;
+use crate::pods::is_available;
+use client::Error;
+use object::Pod;
+use object::share::scaled;
 
 use super::nodes::{Fit, fit, is_updated};
 use super::{DaemonSets, Sync};

@@ -5,7 +5,7 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::object::share::scaled;
+use object::share::scaled;
 
 use super::revision;
 

@@ -2,7 +2,7 @@
 //!
 //! # How a change flows
 //!
-//! A Deployment owns ReplicaSets, one for each Pod template it ever had, named after a [hash](crate::object::template) of the
+//! A Deployment owns ReplicaSets, one for each Pod template it ever had, named after a [hash](object::template) of the
 //! template. It never touches a Pod: it only says how large each ReplicaSet should be, and the ReplicaSet controller
 //! does the rest. A rollout is two numbers that change places.
 //!
@@ -51,12 +51,10 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
-};
-use crate::object::meta::controller_of;
-use crate::object::selector::{Selector, is_empty, selects};
-use crate::object::{Key, Kind, Object, Pod};
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use object::meta::controller_of;
+use object::selector::{Selector, is_empty, selects};
+use object::{Key, Kind, Object, Pod};
 
 use super::claim::Claimer;
 use super::pods::{self, BY_CONTROLLER, index_by_controller, orphans_of, owned_by};

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::{Error, EventType};
-use crate::object::meta::{controller_of, controller_ref};
-use crate::object::template::{self, TEMPLATE_HASH};
-use crate::object::{Accessor, Key, Kind, Status};
-use crate::wire;
+use client::{Error, EventType};
+use object::meta::{controller_of, controller_ref};
+use object::template::{self, TEMPLATE_HASH};
+use object::{Accessor, Key, Kind, Status};
 
 use super::arithmetic::{is_rolling_update, max_replicas, new_replicas, wanted};
 use super::revision::{

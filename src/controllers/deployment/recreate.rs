@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
-use crate::client::Error;
-use crate::controllers::pods::{BY_CONTROLLER, owned_by};
-use crate::object::pod::has_ended;
+use crate::pods::{BY_CONTROLLER, owned_by};
+use client::Error;
+use object::pod::has_ended;
 
 use super::arithmetic::{size, wanted};
 use super::{Deployments, Sets, status};

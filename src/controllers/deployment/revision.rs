@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::arithmetic::{max_replicas as most, wanted};
-use crate::object::template::TEMPLATE_HASH;
-use crate::object::well_known::LAST_APPLIED;
+use object::template::TEMPLATE_HASH;
+use object::well_known::LAST_APPLIED;
 
 /// Which rollout of the Deployment this is, counted from 1; the Deployment carries its newest.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
-use crate::client::{Error, EventType};
+use client::{Error, EventType};
 
 use super::Deployments;
 use super::revision::{self, ROLLBACK_TO, equal_ignoring_hash, last_revision, template_of};

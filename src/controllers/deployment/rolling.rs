@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
-use crate::client::Error;
-use crate::object::Accessor;
+use client::Error;
+use object::Accessor;
 
 use super::arithmetic::{
     available, max_replicas, max_scaled_down, min_available, new_replicas, size, unavailable, wanted,

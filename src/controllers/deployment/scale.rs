@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 
-use crate::client::{Error, EventType};
-use crate::object::{Accessor, Key};
-use crate::wire::DeleteOptions;
+use client::{Error, EventType};
+use object::{Accessor, Key};
+use wire::DeleteOptions;
 
 use super::arithmetic::{available, is_rolling_update, max_replicas, proportion, size, wanted};
 use super::revision::{by_creation, by_revision, desired_replicas, rollback_to, set_replicas};
@@ -173,7 +173,7 @@ fn is_seen_empty(rs: &ReplicaSet) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::deployment::revision::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION};
+    use crate::deployment::revision::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION};
     use serde_json::json;
 
     fn deployment(replicas: i32) -> Deployment {
@@ -185,7 +185,7 @@ mod tests {
 
     /// A ReplicaSet made for a Deployment of 10; its revision is its age.
     fn replica_set(revision: i64, replicas: i32) -> Arc<ReplicaSet> {
-        let created = crate::object::time::Instant(revision as u64 * 1_000_000_000).time();
+        let created = object::time::Instant(revision as u64 * 1_000_000_000).time();
         let annotations = json!({REVISION: revision.to_string(), DESIRED_REPLICAS: "10", MAX_REPLICAS: "10"});
         let metadata = json!({"name": format!("rs-{revision}"), "generation": 1, "annotations": annotations,
             "creationTimestamp": created});

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet};
 
-use crate::client::Error;
-use crate::controllers::pods::seconds;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key};
+use crate::pods::seconds;
+use client::Error;
+use object::time::Instant;
+use object::{Accessor, Key};
 
 use super::arithmetic::{available, min_available, size, wanted};
 use super::{Deployments, Sets};

@@ -7,10 +7,10 @@ use std::time::Duration;
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::object::Pod;
-use crate::object::budget::update_condition;
-use crate::object::pod::is_ready;
-use crate::object::time::Instant;
+use object::Pod;
+use object::budget::update_condition;
+use object::pod::is_ready;
+use object::time::Instant;
 
 /// How long an evicted Pod may take until it is seen being deleted. `DeletionTimeout`.
 const DELETION_TIMEOUT: Duration = Duration::from_secs(120);
@@ -98,7 +98,7 @@ impl Count {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::budget::{SYNC_FAILED, allowed_condition, set_condition};
+    use object::budget::{SYNC_FAILED, allowed_condition, set_condition};
     use serde_json::{Value, json};
 
     fn at(seconds: u64) -> Instant {

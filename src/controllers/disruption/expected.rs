@@ -10,11 +10,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::client::Error;
-use crate::controllers::pods::resolve;
-use crate::object::meta::controller_of;
-use crate::object::share::scaled;
-use crate::object::{Accessor, Discovery, Key, Kind, Object, Pod, Resource};
+use crate::pods::resolve;
+use client::Error;
+use object::meta::controller_of;
+use object::share::scaled;
+use object::{Accessor, Discovery, Key, Kind, Object, Pod, Resource};
 
 use super::Disruptions;
 

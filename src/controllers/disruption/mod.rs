@@ -40,12 +40,10 @@ use k8s_openapi::api::core::v1::ReplicationController;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
-};
-use crate::object::budget::{self, SYNC_FAILED};
-use crate::object::selector::Selector;
-use crate::object::{Accessor, Key, Kind, Object, Pod};
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use object::budget::{self, SYNC_FAILED};
+use object::selector::Selector;
+use object::{Accessor, Key, Kind, Object, Pod};
 
 use super::service_pods::{BY_LABEL, index_by_label, with_rarest_label};
 

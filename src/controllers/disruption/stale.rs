@@ -7,12 +7,12 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::pod::has_ended;
-use crate::object::pod::status::PodCondition;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::budget::DISRUPTION_TARGET;
+use object::pod::has_ended;
+use object::pod::status::PodCondition;
+use object::time::Instant;
+use object::{Key, Kind, Object, Pod};
 
 /// The row of the part of the disruption controller that looks after stale marks.
 pub const REGISTRATION: Registration = Registration {

@@ -39,12 +39,12 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Service};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
-use crate::object::meta::{controller_of, controller_ref};
-use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Accessor, Key, Kind, Object, Pod};
-use crate::wire::{self, DeleteOptions};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use object::meta::{controller_of, controller_ref};
+use object::well_known::SERVICE_NAME;
+use object::{Accessor, Key, Kind, Object, Pod};
+use wire::{self, DeleteOptions};
 
 use super::claim::aggregate;
 use super::service_pods::{ServicePods, TriggerTimes, annotate, selector_of};

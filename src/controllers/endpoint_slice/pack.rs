@@ -10,8 +10,8 @@ use std::sync::Arc;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use super::MANAGED_BY;
-use crate::controllers::service_pods::HEADLESS;
-use crate::object::well_known::SERVICE_NAME;
+use crate::service_pods::HEADLESS;
+use object::well_known::SERVICE_NAME;
 
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;

@@ -12,12 +12,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::pack::{Labels, RESERVED};
 use super::{MANAGED_BY, topology};
-use crate::controllers::service_pods::{
-    HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref,
-};
-use crate::object::pod::{address_of, assigned_node, is_ready};
-use crate::object::well_known::{SERVICE_NAME, ZONE};
-use crate::object::{Accessor, Pod};
+use crate::service_pods::{HEADLESS, find_port, has_ip, hostname_of, publishes_not_ready, spec_of, target_ref};
+use object::pod::{address_of, assigned_node, is_ready};
+use object::well_known::{SERVICE_NAME, ZONE};
+use object::{Accessor, Pod};
 
 /// A Pod as an endpoint of the Service. Ready and on its way out exclude each other, unless the Service publishes
 /// everything; `serving` says whether it still answers.
@@ -135,7 +133,7 @@ pub fn desired(
     node: impl Fn(&str) -> Option<Arc<Node>>,
 ) -> (BTreeMap<String, Group>, Vec<String>) {
     let (mut groups, mut skipped) = (BTreeMap::new(), Vec::new());
-    for pod in pods.iter().filter(|pod| crate::controllers::service_pods::can_be_endpoint(pod, true)) {
+    for pod in pods.iter().filter(|pod| crate::service_pods::can_be_endpoint(pod, true)) {
         let ports = ports(service, pod);
         let group: &mut Group =
             groups.entry(ports_key(&ports)).or_insert_with(|| Group { ports, endpoints: Vec::new() });

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, Service};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints, EndpointSlice, ForZone};
 
-use crate::client::EventType;
-use crate::engine::{Hub, Memory};
-use crate::object::Key;
-use crate::object::node::is_ready;
-use crate::object::quantity::Amount;
-use crate::object::well_known::ZONE;
+use client::EventType;
+use engine::{Hub, Memory};
+use object::Key;
+use object::node::is_ready;
+use object::quantity::Amount;
+use object::well_known::ZONE;
 
 use super::pack::Plan;
 

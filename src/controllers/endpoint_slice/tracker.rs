@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
-use crate::engine::{Hub, Memory};
-use crate::object::Key;
+use engine::{Hub, Memory};
+use object::Key;
 
 /// The newest generation of each slice, by Service and uid; None: deletion is expected.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::json;
 
-use crate::client::Error;
-use crate::object::meta::has_finalizer;
-use crate::object::well_known::{FOREGROUND, ORPHAN};
-use crate::object::{Key, Kind, Object};
-use crate::wire::Propagation;
+use client::Error;
+use object::meta::has_finalizer;
+use object::well_known::{FOREGROUND, ORPHAN};
+use object::{Key, Kind, Object};
+use wire::Propagation;
 
 use super::graph::{Identity, Node, Uid, owners_of};
 use super::requests::{Unreachable, claimed_owner};

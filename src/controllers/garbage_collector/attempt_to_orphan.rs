@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::client::{Error, join_all};
-use crate::object::well_known::ORPHAN;
+use client::{Error, join_all};
+use object::well_known::ORPHAN;
 
 use super::GarbageCollector;
 use super::graph::Identity;

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::client::Error;
-use crate::object::Object;
-use crate::object::well_known::FOREGROUND;
-use crate::wire::Propagation;
+use client::Error;
+use object::Object;
+use object::well_known::FOREGROUND;
+use wire::Propagation;
 
 use super::GarbageCollector;
 use super::attempt_to_delete::Lookup;

@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use crate::object::Object;
-use crate::object::meta::has_finalizer;
-use crate::object::well_known::{FOREGROUND, ORPHAN};
+use object::Object;
+use object::meta::has_finalizer;
+use object::well_known::{FOREGROUND, ORPHAN};
 
 use super::absent::AbsentOwners;
 

@@ -44,9 +44,9 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Queue, Recorder, Registration};
-use crate::engine::Memory;
-use crate::object::{Discovery, Key, Kind};
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Queue, Recorder, Registration};
+use engine::Memory;
+use object::{Discovery, Key, Kind};
 
 pub mod absent;
 pub mod attempt_to_delete;

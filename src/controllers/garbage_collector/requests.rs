@@ -5,10 +5,10 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
-use crate::client::Error;
-use crate::object::status::Reason;
-use crate::object::{Discovery, Kind, Object};
-use crate::wire::{self, Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
+use client::Error;
+use object::status::Reason;
+use object::{Discovery, Kind, Object};
+use wire::{self, Answer, Body, DeleteOptions, Patch, Propagation, Request, Response, Verb};
 
 use super::GarbageCollector;
 use super::graph::{Identity, Uid, owners_of};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::object::{Kind, Object};
+use object::{Kind, Object};
 
 use super::graph::{Effect, Graph, Identity};
 

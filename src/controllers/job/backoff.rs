@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::object::Pod;
-use crate::object::pod::{is_sidecar, ready_condition};
-use crate::object::time::Instant;
+use object::Pod;
+use object::pod::{is_sidecar, ready_condition};
+use object::time::Instant;
 
 const FIRST: Duration = Duration::from_secs(10);
 const MAX: Duration = Duration::from_secs(600);

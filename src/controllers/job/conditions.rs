@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::batch::v1::{Job, JobCondition};
 
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// As many Pods have succeeded as were asked for.
 pub const COMPLETE: &str = "Complete";

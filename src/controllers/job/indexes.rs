@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::object::Pod;
+use object::Pod;
 
 /// Where a Pod says which index it works on.
 pub const INDEX: &str = "batch.kubernetes.io/job-completion-index";

@@ -7,12 +7,12 @@ use std::time::Duration;
 use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, ObjectFieldSelector, PodSpec};
 
-use crate::client::{Error, join_all};
-use crate::controllers::pods::{pod_from_template, slow_start};
-use crate::controllers::replicaset::rank::least_missed;
-use crate::object::meta::{controller_ref, has_finalizer};
-use crate::object::pod::is_ready;
-use crate::object::{Kind, Pod, Status};
+use crate::pods::{pod_from_template, slow_start};
+use crate::replicaset::rank::least_missed;
+use client::{Error, join_all};
+use object::meta::{controller_ref, has_finalizer};
+use object::pod::is_ready;
+use object::{Kind, Pod, Status};
 
 use super::indexes::{INDEX, first_pending};
 use super::sync::Sync;

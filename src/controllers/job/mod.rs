@@ -44,12 +44,12 @@ use std::time::Duration;
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::Memory;
-use crate::object::meta::{controller_of, has_finalizer};
-use crate::object::selector::Selector;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key, Kind, Object, Pod};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::meta::{controller_of, has_finalizer};
+use object::selector::Selector;
+use object::time::Instant;
+use object::{Accessor, Key, Kind, Object, Pod};
 
 use super::consistency::Consistency;
 use super::expectations::Expectations;

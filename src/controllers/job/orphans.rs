@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use k8s_openapi::api::batch::v1::Job;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::controllers::pods::{self, BY_CONTROLLER, index_by_controller, owned_by};
-use crate::object::meta::controller_of;
-use crate::object::{Key, Kind, Object, Pod};
+use crate::pods::{self, BY_CONTROLLER, index_by_controller, owned_by};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::meta::controller_of;
+use object::{Key, Kind, Object, Pod};
 
 use super::conditions::is_finished;
 use super::tracking::release;

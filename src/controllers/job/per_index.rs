@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::object::Pod;
-use crate::object::time::Instant;
+use object::Pod;
+use object::time::Instant;
 
 use super::backoff;
 use super::indexes::Indexes;

@@ -6,8 +6,8 @@ use k8s_openapi::api::batch::v1::{
 };
 
 use super::indexes::Indexes;
-use crate::object::pod::status::ContainerStatus;
-use crate::object::{Key, Pod};
+use object::pod::status::ContainerStatus;
+use object::{Key, Pod};
 
 /// What is to be done about a failed Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, JobStatus};
 
-use crate::client::{Error, EventType};
-use crate::controllers::claim::Claimer;
-use crate::controllers::pods::{BY_CONTROLLER, is_active, is_terminating, orphans_of, owned_by};
-use crate::object::meta::controller_of;
-use crate::object::pod::{has_ended, is_ready, phase};
-use crate::object::{Key, Kind, Pod};
+use crate::claim::Claimer;
+use crate::pods::{BY_CONTROLLER, is_active, is_terminating, orphans_of, owned_by};
+use client::{Error, EventType};
+use object::meta::controller_of;
+use object::pod::{has_ended, is_ready, phase};
+use object::{Key, Kind, Pod};
 
 use super::backoff::Backoff;
 use super::conditions::{

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use k8s_openapi::api::batch::v1::{Job, JobStatus};
 use serde_json::json;
 
-use crate::client::{Client, Error, EventType, join_all};
-use crate::object::pod::phase;
-use crate::object::{Key, Kind, Pod};
-use crate::wire::Patch;
+use client::{Client, Error, EventType, join_all};
+use object::pod::phase;
+use object::{Key, Kind, Pod};
+use wire::Patch;
 
 use super::conditions::{self, COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET, ensure};
 use super::indexes::Indexes;

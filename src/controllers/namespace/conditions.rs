@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::core::v1::{NamespaceCondition, NamespaceStatus};
 
-use crate::object::time::Instant;
+use object::time::Instant;
 
 use super::content::Totals;
 
@@ -35,7 +35,7 @@ impl Conditions {
 
     /// What could be listed after all was deleted. Mirrors `ProcessContentTotals`.
     pub(super) fn remaining(&mut self, totals: &Totals) {
-        let kind = |(kind, count): (&crate::object::Kind, &usize)| {
+        let kind = |(kind, count): (&object::Kind, &usize)| {
             let info = kind.info();
             format!("{}.{} has {count} resource instances", info.plural, info.group)
         };
@@ -99,7 +99,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::object::Kind;
+    use object::Kind;
 
     fn lines(status: &NamespaceStatus) -> Vec<String> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 
-use crate::object::discovery::group_rank;
-use crate::object::pod::has_ended;
-use crate::object::time::Instant;
-use crate::object::{Discovery, Kind, Pod, Status};
-use crate::wire::{self, Body, DeleteOptions, Propagation, Verb};
+use object::discovery::group_rank;
+use object::pod::has_ended;
+use object::time::Instant;
+use object::{Discovery, Kind, Pod, Status};
+use wire::{self, Body, DeleteOptions, Propagation, Verb};
 
 use super::conditions::Conditions;
 use super::{NamespaceController, name_of};
@@ -190,7 +190,7 @@ fn unexpected(kind: Kind, namespace: &str) -> Status {
     let info = kind.info();
     let which = format!("{}/{}, Resource={}", info.group, info.version, info.plural);
     let message = format!("unexpected items still remain in namespace: {namespace} for gvr: {which}");
-    Status::new(crate::object::status::Reason::Unknown, message)
+    Status::new(object::status::Reason::Unknown, message)
 }
 
 #[cfg(test)]

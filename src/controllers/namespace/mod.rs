@@ -30,11 +30,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 
-use crate::client::informer::Change;
-use crate::client::{Call, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::well_known::KUBERNETES;
-use crate::object::{Accessor, Key, Kind, Object};
-use crate::wire;
+use client::informer::Change;
+use client::{Call, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::well_known::KUBERNETES;
+use object::{Accessor, Key, Kind, Object};
 
 mod conditions;
 mod content;

@@ -6,8 +6,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 
-use crate::object::node::condition;
-use crate::object::time::Instant;
+use object::node::condition;
+use object::time::Instant;
 
 /// `--node-monitor-grace-period`: so long a node may be silent.
 pub const GRACE: Duration = Duration::from_secs(50);

@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 
-use crate::client::{EventType, join_all};
-use crate::controllers::node_taints::{self, BY_NODE, taint};
-use crate::object::node::condition;
-use crate::object::well_known::{NOT_READY, UNREACHABLE};
-use crate::object::{Accessor, Key};
-use crate::wire;
+use crate::node_taints::{self, BY_NODE, taint};
+use client::{EventType, join_all};
+use object::node::condition;
+use object::well_known::{NOT_READY, UNREACHABLE};
+use object::{Accessor, Key};
 
 use super::Monitor;
 use super::health::{self, NodeHealth};

@@ -36,16 +36,16 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, Taint};
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::Memory;
-use crate::object::node::{condition, is_cordoned, taints_of};
-use crate::object::pod::assigned_node;
-use crate::object::time::Instant;
-use crate::object::well_known::{
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::node::{condition, is_cordoned, taints_of};
+use object::pod::assigned_node;
+use object::time::Instant;
+use object::well_known::{
     DISK_PRESSURE, MEMORY_PRESSURE, NETWORK_UNAVAILABLE, NOT_READY, PID_PRESSURE, UNREACHABLE, UNSCHEDULABLE,
 };
-use crate::object::{Key, Kind, Object, Pod};
+use object::{Key, Kind, Object, Pod};
 
 use super::node_taints::{self, BY_NODE, taint};
 

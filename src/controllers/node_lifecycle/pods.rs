@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::client::{Error, EventType};
-use crate::object::pod::assigned_node;
-use crate::object::{Key, Pod};
+use client::{Error, EventType};
+use object::pod::assigned_node;
+use object::{Key, Pod};
 
 use super::{Monitor, not_ready};
 
@@ -35,7 +35,7 @@ impl Monitor {
 }
 
 /// The Pod with Ready False; None if it says nothing of it, or says so already.
-fn with_ready_false(pod: &Pod, now: crate::object::time::Instant) -> Option<Pod> {
+fn with_ready_false(pod: &Pod, now: object::time::Instant) -> Option<Pod> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     let index = conditions.iter().position(|c| c.type_ == "Ready" && c.status != "False")?;
     let mut pod = pod.clone();
@@ -50,7 +50,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::time::Instant;
+    use object::time::Instant;
 
     #[test]
     fn only_the_status_and_its_time_change() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::object::time::Instant;
-use crate::object::well_known::{REGION, ZONE};
+use object::time::Instant;
+use object::well_known::{REGION, ZONE};
 
 /// `--node-eviction-rate` 0.1 a second.
 const INTERVAL: Duration = Duration::from_secs(10);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimStatus};
 
-use crate::client::{Error, EventType};
-use crate::controllers::volumes::annotation;
-use crate::object::volume::{BIND_COMPLETED, BOUND_BY_CONTROLLER, phase_of, phase_of_volume, promised_to, volume_name};
+use crate::volumes::annotation;
+use client::{Error, EventType};
+use object::volume::{BIND_COMPLETED, BOUND_BY_CONTROLLER, phase_of, phase_of_volume, promised_to, volume_name};
 
 use super::{Binder, copy};
 

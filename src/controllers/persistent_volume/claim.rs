@@ -7,16 +7,16 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 
-use crate::client::{Error, EventType};
-use crate::controllers::pods::is_active;
-use crate::controllers::volumes::{PODS_BY_CLAIM, annotation};
-use crate::object::pod::assigned_node;
-use crate::object::volume::{
+use crate::pods::is_active;
+use crate::volumes::{PODS_BY_CLAIM, annotation};
+use client::{Error, EventType};
+use object::pod::assigned_node;
+use object::volume::{
     BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_PROVISIONER, claim_key, claim_uid, class_of, has_class,
     is_promised_to, volume_name,
 };
-use crate::object::well_known::DEFAULT_STORAGE_CLASS;
-use crate::object::{Key, Pod};
+use object::well_known::DEFAULT_STORAGE_CLASS;
+use object::{Key, Pod};
 
 use super::{BETA_STORAGE_PROVISIONER, Binder, copy, matching};
 

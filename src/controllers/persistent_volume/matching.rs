@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
-use crate::object::selector::selects;
-use crate::object::volume::{
+use object::selector::selects;
+use object::volume::{
     capacity, claim_key, claim_uid, class_of, class_of_volume, fits, is_promised_to, mode_of, mode_of_volume,
     modes_cover, phase_of_volume, requested,
 };
-use crate::object::{Accessor, Key, Object};
+use object::{Accessor, Key, Object};
 
 /// The index of volumes that no claim has: by `class CLASS`, or by `claim NAMESPACE/NAME` if one was promised it by
 /// hand.
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(why_not(&volume("a", json!({})), &claim(spec.clone())).as_deref(), why, "{spec}");
         }
         let mut going = PersistentVolume::clone(&volume("a", json!({})));
-        going.metadata.deletion_timestamp = Some(crate::object::time::Instant::default().time());
+        going.metadata.deletion_timestamp = Some(object::time::Instant::default().time());
         assert_eq!(why_not(&going, &claim(json!({}))).as_deref(), Some("the volume is marked for deletion \"a\""));
     }
 }

@@ -33,12 +33,12 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 
-use crate::client::informer::Change;
-use crate::client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
-use crate::engine::Memory;
-use crate::object::time::Instant;
-use crate::object::volume::{claim_key, volume_name};
-use crate::object::{Key, Kind, Object, Pod};
+use client::informer::Change;
+use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::time::Instant;
+use object::volume::{claim_key, volume_name};
+use object::{Key, Kind, Object, Pod};
 
 use super::volumes::{Newest, PODS_BY_CLAIM, claims_of};
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
-use crate::client::{Error, EventType};
-use crate::controllers::volumes::annotation;
-use crate::object::volume::{
+use crate::volumes::annotation;
+use client::{Error, EventType};
+use object::volume::{
     BOUND_BY_CONTROLLER, PROVISIONED_BY, claim_key, claim_uid, mode_of, mode_of_volume, phase_of_volume, volume_name,
 };
-use crate::object::{Accessor, Key};
-use crate::wire::DeleteOptions;
+use object::{Accessor, Key};
+use wire::DeleteOptions;
 
 use super::{Binder, copy};
 

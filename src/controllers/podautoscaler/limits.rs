@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::autoscaling::v2::{HPAScalingPolicy, HPAScalingRules, HorizontalPodAutoscalerBehavior};
 
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// So long a scale down waits for a higher recommendation. `--horizontal-pod-autoscaler-downscale-stabilization`.
 const DOWNSCALE_STABILIZATION: Duration = Duration::from_secs(300);

@@ -8,11 +8,11 @@ use k8s_openapi::api::autoscaling::v2::{
     MetricValueStatus, ResourceMetricStatus,
 };
 
-use crate::client::EventType;
-use crate::controllers::service_pods::selected;
-use crate::object::quantity::Amount;
-use crate::object::selector::{Selector, format_label_selector};
-use crate::object::{Key, Pod};
+use crate::service_pods::selected;
+use client::EventType;
+use object::quantity::Amount;
+use object::selector::{Selector, format_label_selector};
+use object::{Key, Pod};
 
 use super::Autoscalers;
 use super::replicas::{Proposal, Question, Target, propose, samples_of};

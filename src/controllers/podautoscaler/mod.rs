@@ -41,14 +41,11 @@ use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, MetricStatus};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::client::{
-    Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration,
-};
-use crate::engine::Memory;
-use crate::object::selector::Selector;
-use crate::object::status::Reason;
-use crate::object::{Discovery, Key, Kind, Object, Pod, Resource};
-use crate::wire;
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder, Registration};
+use engine::Memory;
+use object::selector::Selector;
+use object::status::Reason;
+use object::{Discovery, Key, Kind, Object, Pod, Resource};
 
 use super::service_pods::{BY_LABEL, index_by_label};
 

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::object::Pod;
-use crate::object::metrics::Metrics;
-use crate::object::pod::{is_sidecar, phase, ready_condition};
-use crate::object::quantity::Amount;
-use crate::object::resources::{is_pod_level, pod_requests};
-use crate::object::time::Instant;
+use object::Pod;
+use object::metrics::Metrics;
+use object::pod::{is_sidecar, phase, ready_condition};
+use object::quantity::Amount;
+use object::resources::{is_pod_level, pod_requests};
+use object::time::Instant;
 
 /// So long after its start a Pod's CPU counts only while it is ready.
 /// `--horizontal-pod-autoscaler-cpu-initialization-period`.

@@ -4,7 +4,7 @@ use k8s_openapi::api::autoscaling::v2::{
     HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerStatus, MetricStatus,
 };
 
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// The target's scale can be read and written, and nothing is waited for.
 pub(super) const ABLE_TO_SCALE: &str = "AbleToScale";

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::client::ControllerContext;
-use crate::controllers::pods::{is_active, is_terminating};
-use crate::engine::{Hub, Memory};
-use crate::object::meta::controller_of;
-use crate::object::pod::is_ready;
-use crate::object::selector::Labels;
-use crate::object::{Key, Kind, Object, Pod, Resource};
+use crate::pods::{is_active, is_terminating};
+use client::ControllerContext;
+use engine::{Hub, Memory};
+use object::meta::controller_of;
+use object::pod::is_ready;
+use object::selector::Labels;
+use object::{Key, Kind, Object, Pod, Resource};
 
 /// How many Pods of one group are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
-use crate::client::Error;
-use crate::controllers::claim::Claimer;
-use crate::controllers::pods::{self, BY_CONTROLLER, orphans_of, owned_by};
-use crate::object::selector::{Labels, Selector};
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Pod};
+use crate::claim::Claimer;
+use crate::pods::{self, BY_CONTROLLER, orphans_of, owned_by};
+use client::Error;
+use object::selector::{Labels, Selector};
+use object::time::Instant;
+use object::{Key, Kind, Pod};
 
 use super::ReplicaSets;
 use super::census::Counts;

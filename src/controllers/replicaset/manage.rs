@@ -6,12 +6,12 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::client::{Error, join_all};
-use crate::controllers::pods::{BY_CONTROLLER, slow_start};
-use crate::controllers::service_pods::selected;
-use crate::object::meta::{controller_of, controller_ref};
-use crate::object::selector::Selector;
-use crate::object::{Accessor, Key, Kind, Pod};
+use crate::pods::{BY_CONTROLLER, slow_start};
+use crate::service_pods::selected;
+use client::{Error, join_all};
+use object::meta::{controller_of, controller_ref};
+use object::selector::Selector;
+use object::{Accessor, Key, Kind, Pod};
 
 use super::ReplicaSets;
 use super::claimed::{ClaimedPods, keys_of};

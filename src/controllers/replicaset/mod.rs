@@ -41,12 +41,12 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::ReplicationController;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use crate::object::meta::controller_of;
-use crate::object::pod::is_ready;
-use crate::object::selector::Selector;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object, Pod};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
+use object::meta::controller_of;
+use object::pod::is_ready;
+use object::selector::Selector;
+use object::time::Instant;
+use object::{Key, Kind, Object, Pod};
 
 use super::claim;
 use super::consistency::Consistency;

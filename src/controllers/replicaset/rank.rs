@@ -4,11 +4,11 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::controllers::pods::{is_active, ready_since};
-use crate::object::Pod;
-use crate::object::pod::status::ContainerStatus;
-use crate::object::pod::{assigned_node, is_ready, is_sidecar, phase};
-use crate::object::time::Instant;
+use crate::pods::{is_active, ready_since};
+use object::Pod;
+use object::pod::status::ContainerStatus;
+use object::pod::{assigned_node, is_ready, is_sidecar, phase};
+use object::time::Instant;
 
 /// What a Pod's deletion costs, as people see it: an int32, lower goes first.
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";

@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::{
     PodTemplateSpec, ReplicationController, ReplicationControllerCondition, ReplicationControllerStatus,
 };
 
-use crate::object::Resource;
-use crate::object::selector::{Labels, Selector};
+use object::Resource;
+use object::selector::{Labels, Selector};
 
 /// A kind that asks for a number of Pods.
 pub trait Replicated: Resource {

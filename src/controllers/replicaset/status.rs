@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ReplicaSetCondition, ReplicaSetStatus};
 
-use crate::client::Error;
-use crate::object::Key;
-use crate::object::time::Instant;
+use client::Error;
+use object::Key;
+use object::time::Instant;
 
 use super::ReplicaSets;
 use super::claimed::ClaimedPods;

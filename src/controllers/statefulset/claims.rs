@@ -12,10 +12,10 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use crate::client::{Error, EventType};
-use crate::controllers::claim::aggregate;
-use crate::object::meta::controller_ref;
-use crate::object::{Accessor, Key, Kind, Pod, Resource};
+use crate::claim::aggregate;
+use client::{Error, EventType};
+use object::meta::controller_ref;
+use object::{Accessor, Key, Kind, Pod, Resource};
 
 use super::identity::{claims, ordinals};
 use super::{StatefulSets, Sync};

@@ -4,10 +4,10 @@
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Volume};
 
-use crate::controllers::history::REVISION_HASH;
-use crate::controllers::pods::pod_from_template;
-use crate::object::meta::controller_ref;
-use crate::object::{Accessor, Pod};
+use crate::history::REVISION_HASH;
+use crate::pods::pod_from_template;
+use object::meta::controller_ref;
+use object::{Accessor, Pod};
 
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 const POD_INDEX: &str = "apps.kubernetes.io/pod-index";

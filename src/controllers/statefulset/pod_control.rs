@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::{Error, EventType};
-use crate::object::{Accessor, Key, Kind, Pod};
-use crate::wire::DeleteOptions;
+use client::{Error, EventType};
+use object::{Accessor, Key, Kind, Pod};
+use wire::DeleteOptions;
 
 use super::identity::{claims, has_claims, identify, is_itself, mount_claims};
 use super::{StatefulSets, Sync};

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet, StatefulSetSpec};
 
-use crate::client::Error;
-use crate::controllers::claim::{Claimer, Verdict};
-use crate::controllers::history::{data_hash, holds, next_number, patch, revision_of, sort, template_of};
-use crate::controllers::pods::{BY_CONTROLLER, orphans_of, owned_by};
-use crate::object::meta::controller_of;
-use crate::object::selector::Selector;
-use crate::object::{Accessor, Key};
-use crate::wire::DeleteOptions;
+use crate::claim::{Claimer, Verdict};
+use crate::history::{data_hash, holds, next_number, patch, revision_of, sort, template_of};
+use crate::pods::{BY_CONTROLLER, orphans_of, owned_by};
+use client::Error;
+use object::meta::controller_of;
+use object::selector::Selector;
+use object::{Accessor, Key};
+use wire::DeleteOptions;
 
 use super::{StatefulSets, Sync, identity};
 

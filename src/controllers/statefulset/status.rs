@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 
-use crate::client::Error;
-use crate::controllers::pods::is_available;
-use crate::object::pod::{is_ready, phase};
-use crate::object::{Kind, Pod};
+use crate::pods::is_available;
+use client::Error;
+use object::pod::{is_ready, phase};
+use object::{Kind, Pod};
 
 use super::identity::revision_of;
 use super::revisions::{History, name_of};

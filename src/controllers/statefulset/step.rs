@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
-use crate::client::Error;
-use crate::controllers::pods::{is_available, slow_start};
-use crate::object::Pod;
-use crate::object::pod::{has_ended, phase};
+use crate::pods::{is_available, slow_start};
+use client::Error;
+use object::Pod;
+use object::pod::{has_ended, phase};
 
 use super::identity::{new_pod, ordinals, revision_of};
 use super::revisions::{History, name_of};

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::engine::Note;
 use crate::expression::matches_glob;
 use crate::facts::{Class, Facts, Subject};
-use crate::object::selector::Selector;
-use crate::object::{Kind, Object};
+use engine::Note;
+use object::selector::Selector;
+use object::{Kind, Object};
 
 /// One term. All terms of a filter must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What was probably meant by a word that is no term of a breakpoint.
 
-use crate::cluster::fault::whose::{self, short_for, slip};
 use crate::facts::Class;
-use crate::object::Kind;
+use cluster::fault::whose::{self, short_for, slip};
+use object::Kind;
 
 use super::parse::{Context, VERBS};
 

@@ -270,7 +270,7 @@ impl Breakpoint {
 
 impl Watched {
     fn change(&self, subject: Subject) -> Option<String> {
-        let value = |object: Option<&crate::object::Object>| {
+        let value = |object: Option<&object::Object>| {
             let values = object.map_or(Vec::new(), |object| eval::follow(&object.to_json(), &self.parts));
             let texts: Vec<String> = values.iter().filter(|v| !v.is_null()).map(|v| v.to_string()).collect();
             if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }

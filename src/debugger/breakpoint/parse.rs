@@ -19,10 +19,10 @@
 
 use crate::expression::{self, Expression};
 use crate::facts::Class;
-use crate::object::Kind;
-use crate::object::selector::Selector;
 use crate::source;
-use crate::wire::Subresource;
+use object::Kind;
+use object::selector::Selector;
+use wire::Subresource;
 
 use super::filter::{Filter, Lines, Term};
 use super::meant;

@@ -9,11 +9,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::apiserver::host::{Engine, LEASE_EXPIRES};
-use crate::engine::{Pending, What};
-use crate::kinds::registry;
-use crate::object::Kind;
-use crate::wire::{Body, Request, Subresource, Verb};
+use apiserver::host::{Engine, LEASE_EXPIRES};
+use engine::{Pending, What};
+use kinds::registry;
+use object::Kind;
+use wire::{Body, Request, Subresource, Verb};
 
 /// What one step touches: places, and whether each may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,7 +165,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::wire::User;
+    use wire::User;
 
     fn request(verb: Verb, kind: Kind, name: &str) -> Access {
         Access::of_request(&Request::new(Rc::new(User::admin()), verb, kind, "default", name, Body::None))

@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::apiserver::host::Engine;
-use crate::apiserver::host::control::{Stale, watched_by};
-use crate::apiserver::host::failing::{Failing, Failure};
-use crate::cluster::Cluster;
-use crate::cluster::fault::Fault as Breaks;
-use crate::cluster::fault::delivery::{Disconnect, Drop};
-use crate::cluster::fault::processes::Process;
-use crate::engine::control::Hold;
-use crate::engine::{Note, Pending, ReplyTo, Step, What};
-use crate::object::Kind;
-use crate::object::glob::matches;
-use crate::wire::{Request, Verb, WatchEvent};
+use apiserver::host::Engine;
+use apiserver::host::control::{Stale, watched_by};
+use apiserver::host::failing::{Failing, Failure};
+use cluster::Cluster;
+use cluster::fault::Fault as Breaks;
+use cluster::fault::delivery::{Disconnect, Drop};
+use cluster::fault::processes::Process;
+use engine::control::Hold;
+use engine::{Note, Pending, ReplyTo, Step, What};
+use object::Kind;
+use object::glob::matches;
+use wire::{Request, Verb, WatchEvent};
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::cluster::{Cluster, Saved};
 use crate::properties::Property;
+use cluster::{Cluster, Saved};
 
 use super::run::{Course, Running, Schedule};
 use super::trace::Trace;

@@ -49,7 +49,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::cluster::Cluster;
+use cluster::Cluster;
 
 use super::choice::Choice;
 use super::properties::Property;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::cluster::Cluster;
-use crate::engine::{EventId, Step};
+use cluster::Cluster;
+use engine::{EventId, Step};
 
 use super::causality::digest;
 

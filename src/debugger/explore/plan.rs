@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::cluster::Cluster;
-use crate::cluster::scenario::{Exploration, Scenario};
 use crate::properties::own::{Stated, read};
 use crate::properties::{SHARED, named};
+use cluster::Cluster;
+use cluster::scenario::{Exploration, Scenario};
 
 use super::Bound;
 use super::fault::{FaultKind, Where};

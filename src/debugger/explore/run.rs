@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::apiserver::host::control::Stale;
 use crate::choice::Choice;
-use crate::cluster::fault::Fault as Breaks;
-use crate::cluster::fault::delivery::Release;
-use crate::cluster::{Cluster, Saved};
-use crate::engine::control::Hold;
-use crate::engine::{EventId, Pending, Step, What};
-use crate::object::Kind;
-use crate::object::time::Instant;
 use crate::properties::Property;
-use crate::wire::WatchEvent;
+use apiserver::host::control::Stale;
+use cluster::fault::Fault as Breaks;
+use cluster::fault::delivery::Release;
+use cluster::{Cluster, Saved};
+use engine::control::Hold;
+use engine::{EventId, Pending, Step, What};
+use object::Kind;
+use object::time::Instant;
+use wire::WatchEvent;
 
 use super::access::Access;
 use super::causality::digest;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::choice::Choice;
-use crate::object::time::Instant;
-use crate::wire::WatchId;
+use object::time::Instant;
+use wire::WatchId;
 
 use super::causality::{Causality, NEAR, digest};
 use super::fault::Fault;

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::engine::{ActorId, Pending, What};
-use crate::object::random::Random;
+use engine::{ActorId, Pending, What};
+use object::random::Random;
 
 use super::Bound;
 use super::run::{Deviates, Moment, Policy};

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::{Error, Expression, Node, Operator, Part, Path, Root};
-use crate::object::glob;
-use crate::object::quantity::Amount;
+use object::glob;
+use object::quantity::Amount;
 
 /// What paths look into.
 pub trait Scope {

@@ -29,8 +29,8 @@ pub mod words;
 #[cfg(test)]
 mod tests;
 
-pub use crate::object::glob::matches as matches_glob;
 pub use eval::Scope;
+pub use object::glob::matches as matches_glob;
 pub use parse::parse;
 
 /// What is wrong with an expression, and where.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::eval::{Scope, follow};
 use super::{Expression, Node, Operator, Part, Path, Root};
 use crate::diff;
-use crate::object::text::shortened;
+use object::text::shortened;
 
 /// Of a longer value only the beginning is shown.
 const LONG: usize = 60;

@@ -6,13 +6,13 @@ use std::time::Duration;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 
 use super::{Property, stored};
-use crate::apiserver::host::Engine;
-use crate::controllers::podautoscaler;
-use crate::engine::{Step, What};
-use crate::kinds::registry::list_prefix;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
-use crate::wire::{Body, Subresource};
+use apiserver::host::Engine;
+use controllers::podautoscaler;
+use engine::{Step, What};
+use kinds::registry::list_prefix;
+use object::time::Instant;
+use object::{Key, Kind, Object};
+use wire::{Body, Subresource};
 
 /// The controller needs some time to hear of bounds that somebody has changed.
 const HEARD_OF: Duration = Duration::from_secs(5);

@@ -4,19 +4,19 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::apiserver::host::Engine;
-use crate::engine::{Note, Queued, Step, What};
-use crate::kubelet::cri::ContainerState;
-use crate::kubelet::runtime::Runtime;
-use crate::network::kernel::frame::Frame;
-use crate::network::netfilter::packet::{Payload, Unreachable};
-use crate::object::meta::controller_of;
-use crate::object::reader::Reader;
-use crate::object::status::Reason;
-use crate::object::time::Instant;
-use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Key, Kind, Object};
-use crate::wire::Verb;
+use apiserver::host::Engine;
+use engine::{Note, Queued, Step, What};
+use kubelet::cri::ContainerState;
+use kubelet::runtime::Runtime;
+use network::kernel::frame::Frame;
+use network::netfilter::packet::{Payload, Unreachable};
+use object::meta::controller_of;
+use object::reader::Reader;
+use object::status::Reason;
+use object::time::Instant;
+use object::well_known::SERVICE_NAME;
+use object::{Key, Kind, Object};
+use wire::Verb;
 
 use super::{Property, node_of, stored};
 

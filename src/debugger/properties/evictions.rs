@@ -7,14 +7,14 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{Property, stored};
-use crate::apiserver::host::Engine;
-use crate::engine::{Step, What};
-use crate::kinds::registry::list_prefix;
-use crate::object::budget::covers;
-use crate::object::pod::is_ready;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key, Kind, Object};
-use crate::wire::Subresource;
+use apiserver::host::Engine;
+use engine::{Step, What};
+use kinds::registry::list_prefix;
+use object::budget::covers;
+use object::pod::is_ready;
+use object::time::Instant;
+use object::{Accessor, Key, Kind, Object};
+use wire::Subresource;
 
 /// How long a Pod that fell ill by itself still counts: the disruption controller needs some time to hear of it, and an
 /// eviction in between is nobody's fault.

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Property, stored};
-use crate::apiserver::host::Engine;
-use crate::engine::Step;
-use crate::object::meta::controller_of;
-use crate::object::pod::has_ended;
-use crate::object::{Accessor, Key, Kind, Object};
+use apiserver::host::Engine;
+use engine::Step;
+use object::meta::controller_of;
+use object::pod::has_ended;
+use object::{Accessor, Key, Kind, Object};
 
 /// A Job has never counted more ends than Pods of its have ended.
 #[derive(Clone, Default)]

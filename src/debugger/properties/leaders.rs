@@ -1,10 +1,10 @@
 //! What leader election is for.
 
-use crate::apiserver::host::Engine;
-use crate::client::leader;
-use crate::cluster::control_plane::host_of;
-use crate::engine::{Step, What};
-use crate::object::{Kind, Object};
+use apiserver::host::Engine;
+use client::leader;
+use cluster::control_plane::host_of;
+use engine::{Step, What};
+use object::{Kind, Object};
 
 use super::Property;
 

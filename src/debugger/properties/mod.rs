@@ -5,13 +5,13 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 
-use crate::apiserver::host::Engine;
-use crate::engine::{ActorId, Note, Step, What};
-use crate::kubelet::runtime::Runtime;
-use crate::network::cni::exec::{Command, PluginRun};
-use crate::object::pod::{assigned_node, has_ended, is_final};
-use crate::object::{Kind, Object};
-use crate::wire::{WatchEvent, WatchId};
+use apiserver::host::Engine;
+use engine::{ActorId, Note, Step, What};
+use kubelet::runtime::Runtime;
+use network::cni::exec::{Command, PluginRun};
+use object::pod::{assigned_node, has_ended, is_final};
+use object::{Kind, Object};
+use wire::{WatchEvent, WatchId};
 
 use super::changes::stored;
 

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::apiserver::host::Engine;
-use crate::cluster::scenario::OwnProperty;
-use crate::engine::Step;
 use crate::expression::eval::Scope;
 use crate::expression::{Expression, Root, parse};
 use crate::facts::{Facts, Subject, View};
-use crate::object::glob::matches;
-use crate::object::time::Instant;
-use crate::object::{Key, Kind, Object};
+use apiserver::host::Engine;
+use cluster::scenario::OwnProperty;
+use engine::Step;
+use object::glob::matches;
+use object::time::Instant;
+use object::{Key, Kind, Object};
 
 use super::{Make, Property, named, stored};
 
@@ -186,7 +186,7 @@ impl Property for Own {
     fn finish(&mut self, engine: &Engine) -> Result<(), String> {
         let Rule::Eventually(condition, which) = &self.rule else { return Ok(()) };
         let holds = |condition: &Expression, object: &Alone| condition.holds(object).map_err(|error| error.to_string());
-        let prefix = crate::kinds::registry::list_prefix(self.kind, "");
+        let prefix = kinds::registry::list_prefix(self.kind, "");
         let mut found = false;
         for (_, entry) in engine.server.api.store.prefix(&prefix).filter(|(_, entry)| self.concerns(&entry.value)) {
             let object = Alone::new(&entry.value);

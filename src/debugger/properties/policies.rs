@@ -10,14 +10,14 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::services::host_of;
 use super::{Property, node_of, stored};
-use crate::apiserver::host::Engine;
-use crate::engine::Step;
-use crate::network::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
-use crate::object::pod::{address_of, container_port, has_ended};
-use crate::object::reader::Reader;
-use crate::object::selector::selects;
-use crate::object::time::Instant;
-use crate::object::{Accessor, Kind, Object, Pod};
+use apiserver::host::Engine;
+use engine::Step;
+use network::netfilter::{Cidr, ConnectionId, Protocol, Tuple};
+use object::pod::{address_of, container_port, has_ended};
+use object::reader::Reader;
+use object::selector::selects;
+use object::time::Instant;
+use object::{Accessor, Kind, Object, Pod};
 
 /// The rules follow a change of policies, Pods or Namespaces within this time.
 const RULES_FOLLOW: Duration = Duration::from_millis(500);

@@ -3,12 +3,12 @@
 use k8s_openapi::api::core::v1::ResourceQuota;
 
 use super::{Property, stored};
-use crate::apiserver::host::Engine;
-use crate::engine::Step;
-use crate::object::quota::{self, hard, shown, used};
-use crate::object::reader::Reader;
-use crate::object::resources::{ResourceList, add};
-use crate::object::{Accessor, Kind, Object};
+use apiserver::host::Engine;
+use engine::Step;
+use object::quota::{self, hard, shown, used};
+use object::reader::Reader;
+use object::resources::{ResourceList, add};
+use object::{Accessor, Kind, Object};
 
 /// Whoever creates an object has paid for it in the same request, and no payment takes a quota's books above what it
 /// allows. Mirrors what the admission plugin promises, in any order of events.

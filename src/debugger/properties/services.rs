@@ -9,19 +9,19 @@ use std::time::Duration;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use super::{Property, node_of, stored};
-use crate::apiserver::host::Engine;
-use crate::engine::{Note, Step};
-use crate::kubelet::cri::ContainerState;
-use crate::kubelet::runtime::Runtime;
-use crate::network::host::Host;
-use crate::network::kernel::KernelActor;
-use crate::network::netfilter::{Cidr, ConnectionId, Protocol};
-use crate::network::proxy::runner::MIN_SYNC_PERIOD;
-use crate::object::pod::is_ready;
-use crate::object::reader::Reader;
-use crate::object::time::Instant;
-use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Accessor, Key, Kind, Object, Pod};
+use apiserver::host::Engine;
+use engine::{Note, Step};
+use kubelet::cri::ContainerState;
+use kubelet::runtime::Runtime;
+use network::host::Host;
+use network::kernel::KernelActor;
+use network::netfilter::{Cidr, ConnectionId, Protocol};
+use network::proxy::runner::MIN_SYNC_PERIOD;
+use object::pod::is_ready;
+use object::reader::Reader;
+use object::time::Instant;
+use object::well_known::SERVICE_NAME;
+use object::{Accessor, Key, Kind, Object, Pod};
 
 /// Where an endpoint that a slice calls ready is said to be, a process listens. Looked at when the slice is written,
 /// unless the news that it is over is on its way; and of all slices when all is quiet.

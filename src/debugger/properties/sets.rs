@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Property, stored};
-use crate::apiserver::host::Engine;
-use crate::controllers::daemon::nodes::node_of;
-use crate::engine::Step;
-use crate::object::meta::controller_of;
-use crate::object::pod::has_ended;
-use crate::object::share::scaled;
-use crate::object::{Kind, Object};
+use apiserver::host::Engine;
+use controllers::daemon::nodes::node_of;
+use engine::Step;
+use object::meta::controller_of;
+use object::pod::has_ended;
+use object::share::scaled;
+use object::{Kind, Object};
 
 /// No DaemonSet that may not surge has two Pods on a node that have not ended.
 #[derive(Clone, Default)]

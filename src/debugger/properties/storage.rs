@@ -4,12 +4,12 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Property, stored};
-use crate::apiserver::host::Engine;
-use crate::engine::{ActorId, Step, What};
-use crate::object::reader::Reader;
-use crate::kubelet::csi::CsiRequest;
-use crate::object::volume::{claim_uid, phase_of, volume_name};
-use crate::object::{Accessor, Kind, Object};
+use apiserver::host::Engine;
+use engine::{ActorId, Step, What};
+use kubelet::csi::CsiRequest;
+use object::reader::Reader;
+use object::volume::{claim_uid, phase_of, volume_name};
+use object::{Accessor, Kind, Object};
 
 /// A volume that is not shared is shown to pods of one node only. What a node showed is gone when its power is.
 #[derive(Clone, Default)]

@@ -2,13 +2,13 @@
 
 use k8s_openapi::api::admissionregistration::v1::{MatchCondition, MatchResources, NamedRuleWithOperations};
 
-use crate::kinds::admissionregistration::policy::compiles;
-use crate::kinds::validation::metadata::label_selector;
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::names::check_path_segment;
-use crate::rules::cel::types::Type;
-use crate::rules::expression::Environment;
+use crate::admissionregistration::policy::compiles;
+use crate::validation::metadata::label_selector;
+use object::selector::names::check_label_key;
+use object::validation::field::{Json, Path, Problems};
+use object::validation::names::check_path_segment;
+use rules::cel::types::Type;
+use rules::expression::Environment;
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const SCOPES: [&str; 3] = ["*", "Cluster", "Namespaced"];

@@ -4,16 +4,16 @@ use k8s_openapi::api::admissionregistration::v1::{
     MatchResources, MutatingAdmissionPolicy, MutatingAdmissionPolicySpec, Mutation,
 };
 
-use crate::kinds::admissionregistration::matching::match_conditions;
-use crate::kinds::admissionregistration::policy;
-use crate::kinds::admissionregistration::policy::{compiles, head, variables};
-use crate::kinds::printers::columns::{AGE, NAME, column, integer};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::kinds::warnings;
-use crate::object::Accessor;
-use crate::object::validation::field::{Path, Problems};
-use crate::rules::expression::Environment;
-use crate::rules::policy::compiled::{APPLY_CONFIGURATION, JSON_PATCH, gives};
+use crate::admissionregistration::matching::match_conditions;
+use crate::admissionregistration::policy;
+use crate::admissionregistration::policy::{compiles, head, variables};
+use crate::printers::columns::{AGE, NAME, column, integer};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::warnings;
+use object::Accessor;
+use object::validation::field::{Path, Problems};
+use rules::expression::Environment;
+use rules::policy::compiled::{APPLY_CONFIGURATION, JSON_PATCH, gives};
 
 /// What the server knows of MutatingAdmissionPolicies.
 pub const ROW: Row<MutatingAdmissionPolicy> = Row {

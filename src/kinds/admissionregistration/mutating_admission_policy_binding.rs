@@ -2,14 +2,14 @@
 
 use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingSpec};
 
-use crate::kinds::admissionregistration::matching::match_resources;
-use crate::kinds::admissionregistration::policy_binding::binding_head;
-use crate::kinds::admissionregistration::{matching, mutating_admission_policy, policy_binding};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::kinds::warnings;
-use crate::object::Accessor;
-use crate::object::validation::field::{Path, Problems};
+use crate::admissionregistration::matching::match_resources;
+use crate::admissionregistration::policy_binding::binding_head;
+use crate::admissionregistration::{matching, mutating_admission_policy, policy_binding};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::warnings;
+use object::Accessor;
+use object::validation::field::{Path, Problems};
 
 /// What the server knows of MutatingAdmissionPolicyBindings.
 pub const ROW: Row<MutatingAdmissionPolicyBinding> = Row {

@@ -2,13 +2,13 @@
 
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 
-use crate::kinds::admissionregistration::webhooks;
-use crate::kinds::admissionregistration::webhooks::{webhook_defaults, webhooks};
-use crate::kinds::printers::columns::{AGE, NAME, integer};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::kinds::warnings;
-use crate::object::Accessor;
-use crate::object::validation::field::Problems;
+use crate::admissionregistration::webhooks;
+use crate::admissionregistration::webhooks::{webhook_defaults, webhooks};
+use crate::printers::columns::{AGE, NAME, integer};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::warnings;
+use object::Accessor;
+use object::validation::field::Problems;
 
 /// What the server knows of MutatingWebhookConfigurations.
 pub const ROW: Row<MutatingWebhookConfiguration> = Row {

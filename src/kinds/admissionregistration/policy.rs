@@ -6,16 +6,16 @@ use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{MatchResources, ParamKind, Variable};
 use serde_json::Value;
 
-use crate::kinds::admissionregistration::matching;
-use crate::kinds::admissionregistration::matching::match_resources;
-use crate::kinds::admissionregistration::policy_binding::UNSET;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::fields::{at, list, text};
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::check_dns_1035_label;
-use crate::rules::cel::types::Type;
-use crate::rules::expression::Environment;
+use crate::admissionregistration::matching;
+use crate::admissionregistration::matching::match_resources;
+use crate::admissionregistration::policy_binding::UNSET;
+use crate::printers::cells::{created, name};
+use crate::printers::fields::{at, list, text};
+use object::selector::names::check_subdomain;
+use object::validation::field::{Path, Problems};
+use object::validation::names::check_dns_1035_label;
+use rules::cel::types::Type;
+use rules::expression::Environment;
 
 const SPEC: Path = Path::new("spec");
 const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
@@ -99,7 +99,7 @@ fn is_identifier(name: &str) -> bool {
     name.chars().all(plain)
         && name.starts_with(|c: char| !c.is_ascii_digit())
         && !["true", "false", "null"].contains(&name)
-        && crate::rules::cel::Program::compile(name, &named).is_ok()
+        && rules::cel::Program::compile(name, &named).is_ok()
 }
 
 fn param_kind(problems: &mut Problems, path: &Path, of: &ParamKind) {

@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::ParamRef;
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::fields::{at, list, map, plain, text};
-use crate::kinds::validation::metadata::label_selector;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::check_path_segment;
+use crate::printers::cells::{created, name};
+use crate::printers::fields::{at, list, map, plain, text};
+use crate::validation::metadata::label_selector;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Path, Problems};
+use object::validation::names::check_path_segment;
 
 const SPEC: Path = Path::new("spec");
 

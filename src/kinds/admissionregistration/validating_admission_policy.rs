@@ -4,18 +4,18 @@ use k8s_openapi::api::admissionregistration::v1::{
     AuditAnnotation, ValidatingAdmissionPolicy, ValidatingAdmissionPolicySpec, Validation as Condition,
 };
 
-use crate::kinds::admissionregistration::matching::match_conditions;
-use crate::kinds::admissionregistration::policy;
-use crate::kinds::admissionregistration::policy::{compiles, head, variables};
-use crate::kinds::printers::columns::{AGE, NAME, column, integer};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::strategy::keep_metadata;
-use crate::kinds::warnings;
-use crate::object::Accessor;
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::rules::cel::types::Type;
-use crate::rules::expression::Environment;
+use crate::admissionregistration::matching::match_conditions;
+use crate::admissionregistration::policy;
+use crate::admissionregistration::policy::{compiles, head, variables};
+use crate::printers::columns::{AGE, NAME, column, integer};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::strategy::keep_metadata;
+use crate::warnings;
+use object::Accessor;
+use object::selector::names::check_label_key;
+use object::validation::field::{Json, Path, Problems};
+use rules::cel::types::Type;
+use rules::expression::Environment;
 
 /// What the server knows of ValidatingAdmissionPolicies.
 pub const ROW: Row<ValidatingAdmissionPolicy> = Row {

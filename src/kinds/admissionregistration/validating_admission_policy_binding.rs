@@ -2,14 +2,14 @@
 
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
 
-use crate::kinds::admissionregistration::matching::match_resources;
-use crate::kinds::admissionregistration::policy_binding::binding_head;
-use crate::kinds::admissionregistration::{matching, policy_binding};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::kinds::warnings;
-use crate::object::Accessor;
-use crate::object::validation::field::{Json, Path, Problems};
+use crate::admissionregistration::matching::match_resources;
+use crate::admissionregistration::policy_binding::binding_head;
+use crate::admissionregistration::{matching, policy_binding};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::warnings;
+use object::Accessor;
+use object::validation::field::{Json, Path, Problems};
 
 /// What the server knows of ValidatingAdmissionPolicyBindings.
 pub const ROW: Row<ValidatingAdmissionPolicyBinding> = Row {

@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, ServiceReference, WebhookClientConfig};
 use serde_json::Value;
 
-use crate::kinds::admissionregistration::matching::{match_conditions, rule};
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::fields::list;
-use crate::kinds::validation::metadata::label_selector;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::names::{check_dns_1035_label, check_port};
-use crate::rules::webhook::hook::as_named;
+use crate::admissionregistration::matching::{match_conditions, rule};
+use crate::printers::cells::{created, name};
+use crate::printers::fields::list;
+use crate::validation::metadata::label_selector;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Json, Path, Problems};
+use object::validation::names::{check_dns_1035_label, check_port};
+use rules::webhook::hook::as_named;
 
 const WEBHOOKS: Path = Path::new("webhooks");
 const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
@@ -34,9 +34,9 @@ macro_rules! webhook_defaults {
         hook.match_policy.get_or_insert_with(|| "Equivalent".into());
         hook.namespace_selector.get_or_insert_default();
         hook.object_selector.get_or_insert_default();
-        hook.timeout_seconds.get_or_insert($crate::rules::webhook::hook::TIMEOUT_SECONDS);
+        hook.timeout_seconds.get_or_insert(rules::webhook::hook::TIMEOUT_SECONDS);
         if let Some(service) = &mut hook.client_config.service {
-            service.port.get_or_insert($crate::rules::webhook::hook::PORT);
+            service.port.get_or_insert(rules::webhook::hook::PORT);
         }
         for rule in hook.rules.iter_mut().flatten() {
             rule.scope.get_or_insert_with(|| "*".into());

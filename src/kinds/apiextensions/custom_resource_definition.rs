@@ -1,14 +1,14 @@
-//! CustomResourceDefinitions: `crate::rules::apiextensions` has what comes of them.
+//! CustomResourceDefinitions: `rules::apiextensions` has what comes of them.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::kinds::apiextensions::formats;
-use crate::kinds::printers::cells::name;
-use crate::kinds::printers::columns::{NAME, always};
-use crate::kinds::printers::fields::text;
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::object::time::Instant;
-use crate::rules::apiextensions::definition;
+use crate::apiextensions::formats;
+use crate::printers::cells::name;
+use crate::printers::columns::{NAME, always};
+use crate::printers::fields::text;
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use object::time::Instant;
+use rules::apiextensions::definition;
 
 /// What the server knows of CustomResourceDefinitions.
 pub const ROW: Row<CustomResourceDefinition> = Row {

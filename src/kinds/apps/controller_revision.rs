@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::{flag, int, list, text};
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::object::Kind;
-use crate::object::validation::field::{Path, Problems};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::{flag, int, list, text};
+use crate::row::{Facts, Row, Table, Validation};
+use object::Kind;
+use object::validation::field::{Path, Problems};
 
 /// What the server knows of ControllerRevisions.
 pub const ROW: Row<ControllerRevision> = Row {

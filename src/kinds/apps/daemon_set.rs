@@ -9,21 +9,21 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::pod_template::defaults::template_defaults;
-use crate::kinds::pod_template::template;
-use crate::kinds::pod_template::template::{selected_template, selector_text};
-use crate::kinds::printers::cells::{containers, created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, integer, wide};
-use crate::kinds::printers::fields::{at, int, labels, selector};
-use crate::kinds::printers::workloads::TEMPLATE;
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::validation::counts::{amount, int_or_percent, never_decremented, not_more_than_all};
-use crate::kinds::validation::metadata;
-use crate::object::selector::is_empty;
-use crate::object::time::Instant;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::internal::Internal;
+use crate::defaults::{or, or_text};
+use crate::pod_template::defaults::template_defaults;
+use crate::pod_template::template;
+use crate::pod_template::template::{selected_template, selector_text};
+use crate::printers::cells::{containers, created, name};
+use crate::printers::columns::{AGE, NAME, column, integer, wide};
+use crate::printers::fields::{at, int, labels, selector};
+use crate::printers::workloads::TEMPLATE;
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::validation::counts::{amount, int_or_percent, never_decremented, not_more_than_all};
+use crate::validation::metadata;
+use object::selector::is_empty;
+use object::time::Instant;
+use object::validation::field::{Path, Problems};
+use object::validation::internal::Internal;
 
 /// What the server knows of DaemonSets.
 pub const ROW: Row<DaemonSet> = Row {

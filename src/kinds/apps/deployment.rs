@@ -7,18 +7,18 @@ use k8s_openapi::api::apps::v1::{
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::pod_template::defaults::template_defaults;
-use crate::kinds::pod_template::template::{selector_and_template, selector_text};
-use crate::kinds::printers::cells::{containers, created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::printers::fields::{int, selector};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::validation::counts::{
+use crate::defaults::{or, or_text};
+use crate::pod_template::defaults::template_defaults;
+use crate::pod_template::template::{selector_and_template, selector_text};
+use crate::printers::cells::{containers, created, name};
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::printers::fields::{int, selector};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::validation::counts::{
     amount, int_or_percent, never_decremented, no_more_than_all, no_more_than_ready, not_more_than_all,
 };
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::internal::Internal;
+use object::validation::field::{Path, Problems};
+use object::validation::internal::Internal;
 
 /// What the server knows of Deployments.
 pub const ROW: Row<Deployment> = Row {

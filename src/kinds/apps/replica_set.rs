@@ -5,15 +5,15 @@ use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetSpec, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::Value;
 
-use crate::kinds::defaults::or;
-use crate::kinds::pod_template::defaults::template_defaults;
-use crate::kinds::pod_template::template::{selector_and_template, selector_text};
-use crate::kinds::printers::cells::{containers, created, name};
-use crate::kinds::printers::columns::{AGE, NAME, integer, wide};
-use crate::kinds::printers::fields::{int, selector};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::validation::counts::replica_counts;
-use crate::object::validation::field::{Path, Problems};
+use crate::defaults::or;
+use crate::pod_template::defaults::template_defaults;
+use crate::pod_template::template::{selector_and_template, selector_text};
+use crate::printers::cells::{containers, created, name};
+use crate::printers::columns::{AGE, NAME, integer, wide};
+use crate::printers::fields::{int, selector};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::validation::counts::replica_counts;
+use object::validation::field::{Path, Problems};
 
 /// What the server knows of ReplicaSets.
 pub const ROW: Row<ReplicaSet> = Row {

@@ -13,24 +13,22 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::Value;
 
-use crate::kinds::core::persistent_volume_claim;
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::pod_template::defaults::template_defaults;
-use crate::kinds::pod_template::template::{runs_forever, selected_template, template_body, template_metadata};
-use crate::kinds::printers::cells::{containers, created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::printers::fields::int;
-use crate::kinds::printers::workloads::TEMPLATE;
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::validation::counts::{
-    amount, int_or_percent, never_decremented, no_more_than_all, not_more_than_all,
-};
-use crate::kinds::validation::metadata;
-use crate::object::selector::{Selector, is_empty};
-use crate::object::time::Instant;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::internal::Internal;
-use crate::object::validation::names::check_dns_label;
+use crate::core::persistent_volume_claim;
+use crate::defaults::{or, or_text};
+use crate::pod_template::defaults::template_defaults;
+use crate::pod_template::template::{runs_forever, selected_template, template_body, template_metadata};
+use crate::printers::cells::{containers, created, name};
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::printers::fields::int;
+use crate::printers::workloads::TEMPLATE;
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::validation::counts::{amount, int_or_percent, never_decremented, no_more_than_all, not_more_than_all};
+use crate::validation::metadata;
+use object::selector::{Selector, is_empty};
+use object::time::Instant;
+use object::validation::field::{Path, Problems};
+use object::validation::internal::Internal;
+use object::validation::names::check_dns_label;
 
 /// What the server knows of StatefulSets.
 pub const ROW: Row<StatefulSet> = Row {

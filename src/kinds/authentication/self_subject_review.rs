@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 
-use crate::kinds::row::{Facts, Row};
+use crate::row::{Facts, Row};
 
 /// What the server knows of SelfSubjectReviews.
 pub const ROW: Row<SelfSubjectReview> = Row::new(Facts::new("/registry/selfsubjectreviews/", 3));

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::authentication::v1::TokenReview;
 
-use crate::kinds::row::{Facts, Row};
+use crate::row::{Facts, Row};
 
 /// What the server knows of TokenReviews.
 pub const ROW: Row<TokenReview> = Row::new(Facts::new("/registry/tokenreviews/", 3));

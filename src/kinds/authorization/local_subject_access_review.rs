@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::authorization::v1::LocalSubjectAccessReview;
 
-use crate::kinds::row::{Facts, Row};
+use crate::row::{Facts, Row};
 
 /// What the server knows of LocalSubjectAccessReviews.
 pub const ROW: Row<LocalSubjectAccessReview> = Row::new(Facts::new("/registry/localsubjectaccessreviews/", 3));

@@ -7,10 +7,10 @@ use k8s_openapi::api::authorization::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::kinds::validation::metadata::{label_requirement, requirement_values};
-use crate::object::status::Cause;
-use crate::object::validation::field::{Literal, Path, Problems, Shown};
-use crate::object::validation::internal::Internal;
+use crate::validation::metadata::{label_requirement, requirement_values};
+use object::status::Cause;
+use object::validation::field::{Literal, Path, Problems, Shown};
+use object::validation::internal::Internal;
 const SPEC: Path = Path::new("spec");
 const RESOURCE: Path = SPEC.child("resourceAttributes");
 const URL: Path = SPEC.child("nonResourceAttributes");

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 
-use crate::kinds::row::{Facts, Row};
+use crate::row::{Facts, Row};
 
 /// What the server knows of SelfSubjectAccessReviews.
 pub const ROW: Row<SelfSubjectAccessReview> = Row::new(Facts::new("/registry/selfsubjectaccessreviews/", 3));

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 
-use crate::kinds::row::{Facts, Row};
+use crate::row::{Facts, Row};
 
 /// What the server knows of SubjectAccessReviews.
 pub const ROW: Row<SubjectAccessReview> = Row::new(Facts::new("/registry/subjectaccessreviews/", 3));

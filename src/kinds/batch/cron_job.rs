@@ -4,18 +4,18 @@ use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec};
 use serde_json::Value;
 
-use crate::kinds::batch::job;
-use crate::kinds::batch::job::validation::job_spec;
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::printers::cells::{containers, created, name};
-use crate::kinds::printers::columns::{AGE, NAME, boolean, column, integer, wide};
-use crate::kinds::printers::duration::since;
-use crate::kinds::printers::fields::{flag, list, selector, text, text_or_none, time};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::object::cron::Schedule;
-use crate::object::validation::field::{Literal, Path, Problems};
-use crate::object::validation::internal::Internal;
-use crate::object::{Accessor, zone};
+use crate::batch::job;
+use crate::batch::job::validation::job_spec;
+use crate::defaults::{or, or_text};
+use crate::printers::cells::{containers, created, name};
+use crate::printers::columns::{AGE, NAME, boolean, column, integer, wide};
+use crate::printers::duration::since;
+use crate::printers::fields::{flag, list, selector, text, text_or_none, time};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use object::cron::Schedule;
+use object::validation::field::{Literal, Path, Problems};
+use object::validation::internal::Internal;
+use object::{Accessor, zone};
 
 /// What the server knows of CronJobs.
 pub const ROW: Row<CronJob> = Row {

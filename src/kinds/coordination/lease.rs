@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::text;
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation};
-use crate::object::validation::field::{Path, Problems};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::text;
+use crate::row::{Facts, Row, Strategy, Table, Validation};
+use object::validation::field::{Path, Problems};
 
 /// What the server knows of Leases.
 pub const ROW: Row<Lease> = Row {

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Binding;
 
-use crate::kinds::row::{Facts, Row};
+use crate::row::{Facts, Row};
 
 /// What the server knows of Bindings.
 pub const ROW: Row<Binding> = Row::new(Facts::new("/registry/bindings/", 8));

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ComponentStatus;
 use serde_json::Value;
 
-use crate::kinds::printers::cells::name;
-use crate::kinds::printers::columns::{NAME, column};
-use crate::kinds::printers::fields::{list, text};
-use crate::kinds::row::{Facts, Row, Table};
+use crate::printers::cells::name;
+use crate::printers::columns::{NAME, column};
+use crate::printers::fields::{list, text};
+use crate::row::{Facts, Row, Table};
 
 /// What the server knows of ComponentStatuss.
 pub const ROW: Row<ComponentStatus> = Row::new(Facts {

@@ -2,12 +2,12 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::kinds::printers::cells::{created, data_count, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::kinds::validation::data::{DATA, DATA_BYTES_MAX, IMMUTABLE, IMMUTABLE_WHY};
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::check_config_key;
+use crate::printers::cells::{created, data_count, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::row::{Facts, Row, Table, Validation};
+use crate::validation::data::{DATA, DATA_BYTES_MAX, IMMUTABLE, IMMUTABLE_WHY};
+use object::validation::field::{Path, Problems};
+use object::validation::names::check_config_key;
 
 /// What the server knows of ConfigMaps.
 pub const ROW: Row<ConfigMap> = Row {

@@ -2,17 +2,17 @@
 
 use k8s_openapi::api::core::v1::{EndpointAddress, EndpointSubset, Endpoints};
 
-use crate::kinds::defaults::or_text;
-use crate::kinds::pod_template::container::PROTOCOLS;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::service;
-use crate::kinds::row::{Facts, Row, Table, Validation, Warnings};
-use crate::kinds::validation::addresses::{app_protocol, reachable};
-use crate::kinds::warnings::addresses::of_ip;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::{check_dns_label, check_ip, check_port};
+use crate::defaults::or_text;
+use crate::pod_template::container::PROTOCOLS;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::service;
+use crate::row::{Facts, Row, Table, Validation, Warnings};
+use crate::validation::addresses::{app_protocol, reachable};
+use crate::warnings::addresses::of_ip;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Path, Problems};
+use object::validation::names::{check_dns_label, check_ip, check_port};
 
 /// What the server knows of Endpoints.
 pub const ROW: Row<Endpoints> = Row {

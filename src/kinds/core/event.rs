@@ -7,17 +7,17 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::EventSeries;
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{event_source, name};
-use crate::kinds::printers::columns::{Column, NAME, column, wide};
-use crate::kinds::printers::duration::since;
-use crate::kinds::printers::fields::{at, int, text, time};
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::object::Accessor;
-use crate::object::event::Event;
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::internal::Internal;
-use crate::object::validation::names::check_path_segment;
+use crate::printers::cells::{event_source, name};
+use crate::printers::columns::{Column, NAME, column, wide};
+use crate::printers::duration::since;
+use crate::printers::fields::{at, int, text, time};
+use crate::row::{Facts, Row, Table, Validation};
+use object::Accessor;
+use object::event::Event;
+use object::selector::names::check_label_key;
+use object::validation::field::{Json, Path, Problems};
+use object::validation::internal::Internal;
+use object::validation::names::check_path_segment;
 
 /// What the server knows of Events.
 pub const ROW: Row<Event> = Row {

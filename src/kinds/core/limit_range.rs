@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{LimitRange, LimitRangeItem};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::kinds::pod_template::container::{quantity_of, standard_name};
-use crate::kinds::printers::cells::name;
-use crate::kinds::printers::columns::{NAME, always};
-use crate::kinds::printers::fields::text;
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::object::quantity::Amount;
-use crate::object::resources::may_overcommit;
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Path, Problems};
+use crate::pod_template::container::{quantity_of, standard_name};
+use crate::printers::cells::name;
+use crate::printers::columns::{NAME, always};
+use crate::printers::fields::text;
+use crate::row::{Facts, Row, Table, Validation};
+use object::quantity::Amount;
+use object::resources::may_overcommit;
+use object::selector::names::check_label_key;
+use object::validation::field::{Path, Problems};
 
 /// What the server knows of LimitRanges.
 pub const ROW: Row<LimitRange> = Row {

@@ -3,16 +3,16 @@
 
 use k8s_openapi::api::core::v1::{Namespace, NamespaceStatus};
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::text;
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
-use crate::kinds::validation::metadata::finalizer_name;
-use crate::object::Accessor;
-use crate::object::time::Instant;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::check_dns_label;
-use crate::object::well_known::KUBERNETES;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::text;
+use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
+use crate::validation::metadata::finalizer_name;
+use object::Accessor;
+use object::time::Instant;
+use object::validation::field::{Path, Problems};
+use object::validation::names::check_dns_label;
+use object::well_known::KUBERNETES;
 
 /// What the server knows of Namespaces.
 pub const ROW: Row<Namespace> = Row {

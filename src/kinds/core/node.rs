@@ -4,16 +4,16 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, NodeSpec};
 use serde_json::Value;
 
-use crate::kinds::pod_template::container::quantity_of;
-use crate::kinds::pod_template::scheduling::TAINT_EFFECTS;
-use crate::kinds::printers::cells::{created, name, node_roles};
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::printers::fields::{at, flag, list, or_none, text};
-use crate::kinds::printers::pod;
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
-use crate::object::selector::names::{check_label_key, check_label_value};
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::internal::Internal;
+use crate::pod_template::container::quantity_of;
+use crate::pod_template::scheduling::TAINT_EFFECTS;
+use crate::printers::cells::{created, name, node_roles};
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::printers::fields::{at, flag, list, or_none, text};
+use crate::printers::pod;
+use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
+use object::selector::names::{check_label_key, check_label_value};
+use object::validation::field::{Path, Problems};
+use object::validation::internal::Internal;
 
 /// What the server knows of Nodes.
 pub const ROW: Row<Node> = Row {

@@ -6,19 +6,19 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec, PersistentVolumeStatus};
 use serde_json::Value;
 
-use crate::kinds::defaults::or_text;
-use crate::kinds::pod_template::scheduling::node_selector;
-use crate::kinds::pod_template::volume_warnings;
-use crate::kinds::pod_template::warnings::of_term;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::printers::fields::text;
-use crate::kinds::printers::storage::{access_modes, claim_of, class_of, or_unset, phase, size};
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::validation::diff;
-use crate::kinds::validation::volumes::{class_name, driver_name, known_access_modes, positive, volume_mode};
-use crate::object::time::Instant;
-use crate::object::validation::field::{Json, Path, Problems, Shown};
+use crate::defaults::or_text;
+use crate::pod_template::scheduling::node_selector;
+use crate::pod_template::volume_warnings;
+use crate::pod_template::warnings::of_term;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::printers::fields::text;
+use crate::printers::storage::{access_modes, claim_of, class_of, or_unset, phase, size};
+use crate::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::validation::diff;
+use crate::validation::volumes::{class_name, driver_name, known_access_modes, positive, volume_mode};
+use object::time::Instant;
+use object::validation::field::{Json, Path, Problems, Shown};
 
 /// What the server knows of PersistentVolumes.
 pub const ROW: Row<PersistentVolume> = Row {

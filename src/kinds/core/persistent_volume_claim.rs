@@ -11,20 +11,20 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use crate::kinds::core::persistent_volume::BETA_CLASS;
-use crate::kinds::defaults::or_text;
-use crate::kinds::pod_template::warnings::fraction;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::printers::fields::text;
-use crate::kinds::printers::storage::{access_modes, class_of, or_unset, phase, size};
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::validation::metadata::label_selector;
-use crate::kinds::validation::volumes::{class_name, known_access_modes, positive, volume_mode};
-use crate::kinds::validation::{diff, metadata};
-use crate::object::quantity::Amount;
-use crate::object::validation::field::{Json, Path, Problems, Shown};
-use crate::object::volume::phase_of;
+use crate::core::persistent_volume::BETA_CLASS;
+use crate::defaults::or_text;
+use crate::pod_template::warnings::fraction;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::printers::fields::text;
+use crate::printers::storage::{access_modes, class_of, or_unset, phase, size};
+use crate::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::validation::metadata::label_selector;
+use crate::validation::volumes::{class_name, known_access_modes, positive, volume_mode};
+use crate::validation::{diff, metadata};
+use object::quantity::Amount;
+use object::validation::field::{Json, Path, Problems, Shown};
+use object::volume::phase_of;
 
 /// What the server knows of PersistentVolumeClaims.
 pub const ROW: Row<PersistentVolumeClaim> = Row {

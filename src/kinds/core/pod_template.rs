@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PodTemplate, PodTemplateSpec};
 use serde_json::Value;
 
-use crate::kinds::pod_template::defaults::template_defaults;
-use crate::kinds::pod_template::template::template_body;
-use crate::kinds::printers::cells::{containers, name};
-use crate::kinds::printers::columns::{NAME, column};
-use crate::kinds::printers::fields::labels;
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation};
-use crate::object::validation::field::{Path, Problems};
+use crate::pod_template::defaults::template_defaults;
+use crate::pod_template::template::template_body;
+use crate::printers::cells::{containers, name};
+use crate::printers::columns::{NAME, column};
+use crate::printers::fields::labels;
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation};
+use object::validation::field::{Path, Problems};
 
 /// What the server knows of PodTemplates.
 pub const ROW: Row<PodTemplate> = Row {

@@ -2,17 +2,17 @@
 
 use k8s_openapi::api::core::v1::{ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus};
 
-use crate::kinds::apps::replica_set;
-use crate::kinds::defaults::or;
-use crate::kinds::pod_template::defaults::template_defaults;
-use crate::kinds::pod_template::template;
-use crate::kinds::pod_template::template::not_selected;
-use crate::kinds::printers::columns::{AGE, NAME, integer, wide};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::validation::counts::replica_counts;
-use crate::object::selector::Selector;
-use crate::object::selector::names::check_long_name;
-use crate::object::validation::field::{Path, Problems};
+use crate::apps::replica_set;
+use crate::defaults::or;
+use crate::pod_template::defaults::template_defaults;
+use crate::pod_template::template;
+use crate::pod_template::template::not_selected;
+use crate::printers::columns::{AGE, NAME, integer, wide};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::validation::counts::replica_counts;
+use object::selector::Selector;
+use object::selector::names::check_long_name;
+use object::validation::field::{Path, Problems};
 
 /// What the server knows of ReplicationControllers.
 pub const ROW: Row<ReplicationController> = Row {

@@ -7,17 +7,17 @@ use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaSpec, ScopedResourc
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::Value;
 
-use crate::kinds::pod_template::container::quantity_of;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::{at, map, plain};
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
-use crate::object::quota::claim::RESOURCES as OF_CLAIMS;
-use crate::object::quota::pod::RESOURCES as OF_PODS;
-use crate::object::resources::is_huge_page;
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Json, Literal, Path, Problems, Shown};
-use crate::object::validation::internal::Internal;
+use crate::pod_template::container::quantity_of;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::{at, map, plain};
+use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
+use object::quota::claim::RESOURCES as OF_CLAIMS;
+use object::quota::pod::RESOURCES as OF_PODS;
+use object::resources::is_huge_page;
+use object::selector::names::check_label_key;
+use object::validation::field::{Json, Literal, Path, Problems, Shown};
+use object::validation::internal::Internal;
 
 /// What the server knows of ResourceQuotas.
 pub const ROW: Row<ResourceQuota> = Row {
@@ -150,7 +150,7 @@ fn resources(problems: &mut Problems, path: &Path, list: Option<&BTreeMap<String
         let path = path.key(name);
         resource_name(problems, &path, name);
         quantity_of(problems, &path, name, quantity);
-        let amount = crate::object::quantity::Amount::of(quantity);
+        let amount = object::quantity::Amount::of(quantity);
         if OF_OTHERS.contains(&name.as_str()) && name != "requests.storage" && amount.milli_value() % 1000 != 0 {
             problems.invalid(&path, amount.to_string().as_str(), "must be an integer");
         }

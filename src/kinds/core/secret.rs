@@ -3,16 +3,16 @@
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 
-use crate::kinds::defaults::or_text;
-use crate::kinds::printers::cells::{created, data_count, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::text;
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::kinds::validation::data::{DATA, DATA_BYTES_MAX, IMMUTABLE, IMMUTABLE_WHY};
-use crate::object::json;
-use crate::object::validation::field::{Json, Path, Problems, Shown};
-use crate::object::validation::names::check_config_key;
-use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
+use crate::defaults::or_text;
+use crate::printers::cells::{created, data_count, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::text;
+use crate::row::{Facts, Row, Table, Validation};
+use crate::validation::data::{DATA, DATA_BYTES_MAX, IMMUTABLE, IMMUTABLE_WHY};
+use object::json;
+use object::validation::field::{Json, Path, Problems, Shown};
+use object::validation::names::check_config_key;
+use object::well_known::SERVICE_ACCOUNT_TOKEN;
 
 /// What the server knows of Secrets.
 pub const ROW: Row<Secret> = Row {

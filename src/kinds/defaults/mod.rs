@@ -2,8 +2,8 @@
 //!
 //! Mirrors `pkg/apis/*/v1/defaults.go`. An object is copied only when a default is really missing.
 
-use crate::kinds::row;
-use crate::object::Object;
+use crate::row;
+use object::Object;
 
 /// Fills in what the sender left out. A spec that is left out counts as an empty one: in Go it is a struct, and always
 /// there.
@@ -33,7 +33,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Kind;
+    use object::Kind;
 
     #[test]
     fn a_port_of_a_slice_has_a_name_though_it_is_empty() {

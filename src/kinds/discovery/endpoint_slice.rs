@@ -9,17 +9,17 @@ use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints, EndpointPort, EndpointSlice};
 use serde_json::{Value, json};
 
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::pod_template::container::PROTOCOLS;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::text;
-use crate::kinds::printers::service;
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::kinds::validation::addresses::{app_protocol, reachable};
-use crate::object::selector::names::{check_label_value, check_subdomain};
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::{check_canonical_ip, check_dns_label, check_ip};
+use crate::defaults::{or, or_text};
+use crate::pod_template::container::PROTOCOLS;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::text;
+use crate::printers::service;
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::validation::addresses::{app_protocol, reachable};
+use object::selector::names::{check_label_value, check_subdomain};
+use object::validation::field::{Path, Problems};
+use object::validation::names::{check_canonical_ip, check_dns_label, check_ip};
 
 /// What the server knows of EndpointSlices.
 pub const ROW: Row<EndpointSlice> = Row {

@@ -8,15 +8,15 @@ use k8s_openapi::api::networking::v1::{
 };
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::{list, text, text_or_none};
-use crate::kinds::printers::ingress::address;
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::warnings::addresses::of_balancer;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::names::{
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::{list, text, text_or_none};
+use crate::printers::ingress::address;
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::warnings::addresses::of_balancer;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Json, Path, Problems};
+use object::validation::names::{
     check_dns_label, check_ip, check_path_segment, check_port, check_port_name, check_wildcard, parse_ip_sloppy,
 };
 

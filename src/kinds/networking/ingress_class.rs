@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use k8s_openapi::api::networking::v1::{IngressClass, IngressClassParametersReference};
 use serde_json::Value;
 
-use crate::kinds::defaults::or;
-use crate::kinds::networking::ingress::reference;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::{at, or_none, text};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation};
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::{check_dns_label, prefixed_path};
+use crate::defaults::or;
+use crate::networking::ingress::reference;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::{at, or_none, text};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation};
+use object::validation::field::{Path, Problems};
+use object::validation::names::{check_dns_label, prefixed_path};
 
 /// What the server knows of IngressClasses.
 pub const ROW: Row<IngressClass> = Row {

@@ -2,15 +2,15 @@
 
 use k8s_openapi::api::networking::v1::IPAddress;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::service;
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::kinds::validation::addresses::IMMUTABLE;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::internal::Internal;
-use crate::object::validation::names::{check_canonical_ip, check_path_segment};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::service;
+use crate::row::{Facts, Row, Table, Validation};
+use crate::validation::addresses::IMMUTABLE;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Path, Problems};
+use object::validation::internal::Internal;
+use object::validation::names::{check_canonical_ip, check_path_segment};
 
 /// What the server knows of IPAddresss.
 pub const ROW: Row<IPAddress> = Row {

@@ -8,16 +8,16 @@ use k8s_openapi::api::networking::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::kinds::defaults::or_text;
-use crate::kinds::pod_template::container::PROTOCOLS;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::selector;
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::kinds::validation::metadata::label_selector;
-use crate::kinds::warnings::addresses::of_cidr;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::names::{check_cidr, check_port, check_port_name, parse_cidr};
+use crate::defaults::or_text;
+use crate::pod_template::container::PROTOCOLS;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::selector;
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::validation::metadata::label_selector;
+use crate::warnings::addresses::of_cidr;
+use object::validation::field::{Json, Path, Problems};
+use object::validation::names::{check_cidr, check_port, check_port_name, parse_cidr};
 
 /// What the server knows of NetworkPolicies.
 pub const ROW: Row<NetworkPolicy> = Row {

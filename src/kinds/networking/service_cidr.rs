@@ -2,15 +2,15 @@
 
 use k8s_openapi::api::networking::v1::ServiceCIDR;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::service;
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
-use crate::kinds::strategy::keep_metadata;
-use crate::kinds::validation::addresses::IMMUTABLE;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::internal::Internal;
-use crate::object::validation::names::{check_canonical_cidr, parse_cidr};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::service;
+use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
+use crate::strategy::keep_metadata;
+use crate::validation::addresses::IMMUTABLE;
+use object::validation::field::{Json, Path, Problems};
+use object::validation::internal::Internal;
+use object::validation::names::{check_canonical_cidr, parse_cidr};
 
 /// What the server knows of ServiceCIDRs.
 pub const ROW: Row<ServiceCIDR> = Row {

@@ -3,14 +3,14 @@
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::api::node::v1::RuntimeClass;
 
-use crate::kinds::pod_template::{container, scheduling, warnings};
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::text;
-use crate::kinds::row::{Facts, Row, Table, Validation, Warnings};
-use crate::kinds::validation::metadata;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::check_dns_label;
+use crate::pod_template::{container, scheduling, warnings};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::text;
+use crate::row::{Facts, Row, Table, Validation, Warnings};
+use crate::validation::metadata;
+use object::validation::field::{Path, Problems};
+use object::validation::names::check_dns_label;
 
 /// What the server knows of RuntimeClasses.
 pub const ROW: Row<RuntimeClass> = Row {

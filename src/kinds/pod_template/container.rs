@@ -7,12 +7,12 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::kinds::pod_template::{env, security};
-use crate::object::quantity::Amount;
-use crate::object::resources::{is_extended, is_huge_page, is_native, may_overcommit};
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::{check_dns_label, check_port, check_port_name};
+use crate::pod_template::{env, security};
+use object::quantity::Amount;
+use object::resources::{is_extended, is_huge_page, is_native, may_overcommit};
+use object::selector::names::check_label_key;
+use object::validation::field::{Path, Problems};
+use object::validation::names::{check_dns_label, check_port, check_port_name};
 
 /// What goes through a port.
 pub const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];

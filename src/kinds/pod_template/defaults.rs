@@ -4,9 +4,9 @@ use k8s_openapi::api::core::v1::{
     Container, EmptyDirVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec, Probe, ResourceRequirements, Volume,
 };
 
-use crate::kinds::core::persistent_volume_claim;
-use crate::kinds::defaults::{or, or_text};
-use crate::object::ephemeral;
+use crate::core::persistent_volume_claim;
+use crate::defaults::{or, or_text};
+use object::ephemeral;
 
 /// Bits of a file that holds configuration: 0644.
 const FILE_MODE: i32 = 0o644;

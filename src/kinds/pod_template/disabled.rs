@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Lifecycle, PodSpec};
 
-use crate::object::{Object, template};
+use object::{Object, template};
 
 /// Takes them out of a Pod, or of the template of whatever makes Pods.
 pub fn drop_from_pods(object: &mut Object) {
@@ -50,11 +50,11 @@ fn drop_all(spec: &mut PodSpec) {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::object::Kind;
+    use object::Kind;
 
     fn stored(kind: Kind, manifest: Value) -> Value {
         let mut object = kind.decode(manifest).expect("it is of that kind");
-        crate::kinds::strategy::drop_disabled(&mut object);
+        crate::strategy::drop_disabled(&mut object);
         object.to_json()["spec"].clone()
     }
 

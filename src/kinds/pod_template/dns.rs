@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1::{HostAlias, PodSpec};
 
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::names::{check_ip, check_search_domain};
+use object::selector::names::check_subdomain;
+use object::validation::field::{Json, Path, Problems};
+use object::validation::names::{check_ip, check_search_domain};
 
 /// Limits of the resolver in libc.
 const NAMESERVERS_MAX: usize = 3;

@@ -5,9 +5,9 @@ use k8s_openapi::api::core::v1::{
     EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector,
 };
 
-use crate::object::selector::names::{check_label_key, check_subdomain};
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::{check_config_key, check_dns_label, check_env_name};
+use object::selector::names::{check_label_key, check_subdomain};
+use object::validation::field::{Path, Problems};
+use object::validation::names::{check_config_key, check_dns_label, check_env_name};
 
 /// Fields of a Pod that an environment variable may take its value from, as they are listed in errors.
 const ENV_FIELDS: &[&str] = &[

@@ -3,12 +3,12 @@
 
 use k8s_openapi::api::core::v1::{Container, EphemeralContainer, PodSpec};
 
-use crate::kinds::pod_template::container;
-use crate::kinds::pod_template::container::Around;
-use crate::kinds::pod_template::spec::{Owner, SPEC, pod_spec, trimmed_image, unique};
-use crate::kinds::validation::diff;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::{Pod, ephemeral};
+use crate::pod_template::container;
+use crate::pod_template::container::Around;
+use crate::pod_template::spec::{Owner, SPEC, pod_spec, trimmed_image, unique};
+use crate::validation::diff;
+use object::validation::field::{Path, Problems};
+use object::{Pod, ephemeral};
 
 const NOT_FOR_THEM: &str = "cannot be set for an Ephemeral Container";
 
@@ -96,8 +96,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::kinds::defaults::set_defaults;
-    use crate::object::{Object, read};
+    use crate::defaults::set_defaults;
+    use object::{Object, read};
 
     fn pod(ephemeral: &Value) -> Pod {
         let spec = json!({

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::{check_header_name, check_port, check_port_name};
+use object::validation::field::{Path, Problems};
+use object::validation::names::{check_header_name, check_port, check_port_name};
 /// The hooks and probes of a container that keeps running. `grace` is the Pod's, in seconds.
 pub fn handlers(problems: &mut Problems, path: &Path, container: &Container, grace: i64) {
     if let Some(lifecycle) = &container.lifecycle {

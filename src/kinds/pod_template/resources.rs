@@ -2,10 +2,10 @@
 
 use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 
-use crate::kinds::pod_template::container::{any_resource_name, requirements_of};
-use crate::object::Pod;
-use crate::object::resources::{amounts, is_huge_page, is_pod_level, limits_of_containers, requests_of_containers};
-use crate::object::validation::field::{Path, Problems};
+use crate::pod_template::container::{any_resource_name, requirements_of};
+use object::Pod;
+use object::resources::{amounts, is_huge_page, is_pod_level, limits_of_containers, requests_of_containers};
+use object::validation::field::{Path, Problems};
 
 /// What a Pod can be given as a whole.
 const SUPPORTED: &[&str] = &["cpu", "hugepages-", "memory"];

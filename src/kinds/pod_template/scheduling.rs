@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::kinds::validation::metadata::label_selector;
-use crate::object::selector::names::{check_label_key, check_label_value, check_subdomain};
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::check_dns_label;
+use crate::validation::metadata::label_selector;
+use object::selector::names::{check_label_key, check_label_value, check_subdomain};
+use object::validation::field::{Path, Problems};
+use object::validation::names::check_dns_label;
 
 /// What a taint does to Pods.
 pub const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];

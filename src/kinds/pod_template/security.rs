@@ -5,9 +5,9 @@
 
 use k8s_openapi::api::core::v1::{AppArmorProfile, PodSpec, SeccompProfile, SecurityContext, Sysctl};
 
-use crate::kinds::pod_template::container::descending_path;
-use crate::object::validation::field::{Literal, Path, Problems};
-use crate::object::validation::internal::Internal;
+use crate::pod_template::container::descending_path;
+use object::validation::field::{Literal, Path, Problems};
+use object::validation::internal::Internal;
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 /// The longest name of a profile of AppArmor.

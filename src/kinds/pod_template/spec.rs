@@ -3,13 +3,13 @@
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::kinds::pod_template::container::Around;
-use crate::kinds::pod_template::{container, dns, env, ephemeral, handler, resources, scheduling, security, volume};
-use crate::kinds::validation::metadata;
-use crate::object::pod::is_sidecar;
-use crate::object::selector::names::{check_label_key, check_subdomain};
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::check_dns_label;
+use crate::pod_template::container::Around;
+use crate::pod_template::{container, dns, env, ephemeral, handler, resources, scheduling, security, volume};
+use crate::validation::metadata;
+use object::pod::is_sidecar;
+use object::selector::names::{check_label_key, check_subdomain};
+use object::validation::field::{Path, Problems};
+use object::validation::names::check_dns_label;
 
 /// Where the spec of a Pod is.
 pub const SPEC: Path = Path::new("spec");

@@ -3,11 +3,11 @@
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::kinds::pod_template::spec;
-use crate::kinds::validation::metadata;
-use crate::object::selector::{Labels, Selector, is_empty};
-use crate::object::validation::field::{Json, Path, Problems, Shown};
-use crate::object::validation::internal::Internal;
+use crate::pod_template::spec;
+use crate::validation::metadata;
+use object::selector::{Labels, Selector, is_empty};
+use object::validation::field::{Json, Path, Problems, Shown};
+use object::validation::internal::Internal;
 
 const SPEC: Path = Path::new("spec");
 

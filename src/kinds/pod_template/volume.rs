@@ -6,14 +6,14 @@ use k8s_openapi::api::core::v1::{
     DownwardAPIVolumeFile, KeyToPath, ServiceAccountTokenProjection, Volume, VolumeProjection,
 };
 
-use crate::kinds::core::persistent_volume_claim;
-use crate::kinds::pod_template::container::descending_path;
-use crate::kinds::pod_template::env;
-use crate::object::quantity::Amount;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::check_dns_label;
-use crate::object::volume::name_of_made;
+use crate::core::persistent_volume_claim;
+use crate::pod_template::container::descending_path;
+use crate::pod_template::env;
+use object::quantity::Amount;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Path, Problems};
+use object::validation::names::check_dns_label;
+use object::volume::name_of_made;
 
 const HOST_PATH_TYPES: &[&str] =
     &["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];

@@ -5,7 +5,7 @@
 
 use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
 
-use crate::kinds::core::persistent_volume_claim;
+use crate::core::persistent_volume_claim;
 
 /// Where a file is put, and what it comes from, if the volume has more than one source.
 struct File {

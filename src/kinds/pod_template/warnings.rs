@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use crate::kinds::pod_template::volume_warnings;
-use crate::kinds::warnings::addresses;
-use crate::object::quantity::Amount;
-use crate::object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
+use crate::pod_template::volume_warnings;
+use crate::warnings::addresses;
+use object::quantity::Amount;
+use object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 
 /// What is said of the spec of a Pod or of a template.
 pub fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {

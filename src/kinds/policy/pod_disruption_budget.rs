@@ -4,15 +4,15 @@ use jiff::Timestamp;
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus};
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, integer};
-use crate::kinds::printers::fields::{at, int, plain};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, spec_and_status};
-use crate::kinds::validation::conditions::conditions;
-use crate::kinds::validation::counts::{int_or_percent, not_more_than_all};
-use crate::kinds::validation::metadata::label_selector;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::internal::Internal;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column, integer};
+use crate::printers::fields::{at, int, plain};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, spec_and_status};
+use crate::validation::conditions::conditions;
+use crate::validation::counts::{int_or_percent, not_more_than_all};
+use crate::validation::metadata::label_selector;
+use object::validation::field::{Path, Problems};
+use object::validation::internal::Internal;
 
 /// What the server knows of PodDisruptionBudgets.
 pub const ROW: Row<PodDisruptionBudget> = Row {

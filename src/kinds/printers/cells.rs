@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kinds::printers::duration::age;
-use crate::kinds::printers::fields::{at, list, map, or_none, text};
+use crate::printers::duration::age;
+use crate::printers::fields::{at, list, map, or_none, text};
 
 /// The object's name.
 pub fn name(object: &Value) -> String {

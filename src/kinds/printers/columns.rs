@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
 use serde_json::{Value, json};
 
-use crate::kinds::facts;
-use crate::kinds::printers::cells::name;
-use crate::kinds::printers::duration::since;
-use crate::kinds::printers::fields::plain;
-use crate::kinds::row::Table;
-use crate::object::{Discovery, Kind, jsonpath};
+use crate::facts;
+use crate::printers::cells::name;
+use crate::printers::duration::since;
+use crate::printers::fields::plain;
+use crate::row::Table;
+use object::{Discovery, Kind, jsonpath};
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kinds::printers::fields;
+use crate::printers::fields;
 /// How long ago the time at `path` was, or `<unknown>`.
 pub fn age(now: Timestamp, value: &Value, path: &str) -> String {
     match fields::time(value, path) {

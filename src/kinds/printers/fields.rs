@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::object::read;
+use object::read;
 /// The value at `path` (`spec.template.metadata`), or null.
 pub fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').try_fold(value, |value, part| value.get(part)).unwrap_or(&Value::Null)
@@ -105,7 +105,7 @@ pub fn selector(value: &Value, path: &str) -> String {
     }
     let selector =
         Some(at(value, path)).filter(|value| !value.is_null()).and_then(|value| read::from_value(value).ok());
-    crate::object::selector::format_label_selector(selector.as_ref())
+    object::selector::format_label_selector(selector.as_ref())
 }
 
 /// `Thu, 01 Jan 2026 00:00:00 +0000`, as describe pages show times. Mirrors `time.RFC1123Z`.

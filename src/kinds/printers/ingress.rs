@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::kinds::printers::fields::{list, text};
+use crate::printers::fields::{list, text};
 
 /// Where a controller says that it listens.
 pub fn address(ingress: &Value) -> String {

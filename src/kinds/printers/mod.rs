@@ -11,7 +11,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::object::{Discovery, Kind};
+use object::{Discovery, Kind};
 /// The cells of a row, whatever JSON each of them is.
 macro_rules! cells {
     ($($cell:expr),* $(,)?) => { vec![$(serde_json::Value::from($cell)),*] };

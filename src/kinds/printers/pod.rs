@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kinds::printers::fields::{at, flag, int, list, text, time};
+use crate::printers::fields::{at, flag, int, list, text, time};
 /// What a table says of a Pod.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Summary {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::kinds::printers::fields::{int, list, plain, text};
+use crate::printers::fields::{int, list, plain, text};
 
 /// So many are shown, then their number.
 const SHOWN_MAX: usize = 3;

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::object::well_known::DEFAULT_STORAGE_CLASS;
+use object::well_known::DEFAULT_STORAGE_CLASS;
 
-use crate::kinds::printers::fields::{at, int, list, plain, text};
+use crate::printers::fields::{at, int, list, plain, text};
 
 /// `RWO,ROX`: access modes in short, in the order of Kubernetes. Mirrors `GetAccessModesAsString`.
 pub fn access_modes(object: &Value, path: &str) -> String {

@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kinds::printers::duration::since;
-use crate::kinds::printers::fields::time;
+use crate::printers::duration::since;
+use crate::printers::fields::time;
 
 /// Where most workloads have their template.
 pub const TEMPLATE: &str = "spec.template";

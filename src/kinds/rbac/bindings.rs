@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
 use serde_json::Value;
 
-use crate::kinds::defaults::or_text;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::fields::{list, text};
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::internal::Internal;
-use crate::object::validation::names::check_path_segment;
-use crate::object::well_known::RBAC;
+use crate::defaults::or_text;
+use crate::printers::cells::{created, name};
+use crate::printers::fields::{list, text};
+use object::selector::names::check_subdomain;
+use object::validation::field::{Path, Problems};
+use object::validation::internal::Internal;
+use object::validation::names::check_path_segment;
+use object::well_known::RBAC;
 
 /// Whether a binding leaves out a group that is always the same.
 pub fn lacks_group(role: &RoleRef, subjects: Option<&[Subject]>) -> bool {
@@ -100,8 +100,8 @@ pub fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
 mod tests {
     use serde_json::json;
 
-    use crate::kinds::validation::tests::wrong;
-    use crate::object::Kind;
+    use crate::validation::tests::wrong;
+    use object::Kind;
 
     #[test]
     fn what_roles_and_bindings_may_not_say() {

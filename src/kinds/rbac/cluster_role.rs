@@ -2,15 +2,15 @@
 
 use k8s_openapi::api::rbac::v1::{AggregationRule, ClusterRole};
 
-use crate::kinds::printers::cells::name;
-use crate::kinds::printers::columns::{NAME, always};
-use crate::kinds::printers::fields::text;
-use crate::kinds::rbac::rules;
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::kinds::validation::metadata::label_selector;
-use crate::object::selector::Selector;
-use crate::object::validation::field::{Literal, Path, Problems};
-use crate::object::validation::names::check_path_segment;
+use crate::printers::cells::name;
+use crate::printers::columns::{NAME, always};
+use crate::printers::fields::text;
+use crate::rbac::rules;
+use crate::row::{Facts, Row, Table, Validation};
+use crate::validation::metadata::label_selector;
+use object::selector::Selector;
+use object::validation::field::{Literal, Path, Problems};
+use object::validation::names::check_path_segment;
 
 /// What the server knows of ClusterRoles.
 pub const ROW: Row<ClusterRole> = Row {

@@ -2,12 +2,12 @@
 
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::rbac::bindings;
-use crate::kinds::rbac::bindings::same_role;
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::object::validation::field::Problems;
-use crate::object::validation::names::check_path_segment;
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::rbac::bindings;
+use crate::rbac::bindings::same_role;
+use crate::row::{Facts, Row, Table, Validation};
+use object::validation::field::Problems;
+use object::validation::names::check_path_segment;
 
 /// What the server knows of ClusterRoleBindings.
 pub const ROW: Row<ClusterRoleBinding> = Row {

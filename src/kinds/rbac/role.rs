@@ -2,13 +2,13 @@
 
 use k8s_openapi::api::rbac::v1::Role;
 
-use crate::kinds::printers::cells::name;
-use crate::kinds::printers::columns::{NAME, always};
-use crate::kinds::printers::fields::text;
-use crate::kinds::rbac::rules;
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::object::validation::field::Problems;
-use crate::object::validation::names::check_path_segment;
+use crate::printers::cells::name;
+use crate::printers::columns::{NAME, always};
+use crate::printers::fields::text;
+use crate::rbac::rules;
+use crate::row::{Facts, Row, Table, Validation};
+use object::validation::field::Problems;
+use object::validation::names::check_path_segment;
 
 /// What the server knows of Roles.
 pub const ROW: Row<Role> = Row {

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-use crate::object::validation::field::{Json, Path, Problems};
+use object::validation::field::{Json, Path, Problems};
 
 /// What a Role or ClusterRole allows. Mirrors `ValidatePolicyRule`.
 pub fn validate_rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {

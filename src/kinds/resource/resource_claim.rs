@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::resource::v1::ResourceClaim;
 
-use crate::kinds::row::{Facts, Row, Strategy, Validation, spec_and_status};
-use crate::kinds::validation;
+use crate::row::{Facts, Row, Strategy, Validation, spec_and_status};
+use crate::validation;
 
 /// What the server knows of ResourceClaims.
 pub const ROW: Row<ResourceClaim> = Row {

@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::resource::v1::ResourceClaimTemplate;
 
-use crate::kinds::row::{Facts, Row, Validation};
-use crate::kinds::validation;
+use crate::row::{Facts, Row, Validation};
+use crate::validation;
 
 /// What the server knows of ResourceClaimTemplates.
 pub const ROW: Row<ResourceClaimTemplate> = Row {

@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde_json::Value;
 
-use crate::kinds::defaults::or_text;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, boolean, column, integer};
-use crate::kinds::printers::fields::{flag, int, text};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation};
-use crate::object::Accessor;
-use crate::object::validation::field::{Json, Path, Problems, Shown};
+use crate::defaults::or_text;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, boolean, column, integer};
+use crate::printers::fields::{flag, int, text};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation};
+use object::Accessor;
+use object::validation::field::{Json, Path, Problems, Shown};
 
 /// What the server knows of PriorityClasses.
 pub const ROW: Row<PriorityClass> = Row {

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use k8s_openapi::api::storage::v1::{CSIDriver, TokenRequest};
 use serde_json::Value;
 
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, boolean, column};
-use crate::kinds::printers::fields::{at, flag, list, text};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::object::validation::field::{Json, Path, Problems, Shown};
+use crate::defaults::{or, or_text};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, boolean, column};
+use crate::printers::fields::{at, flag, list, text};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use object::validation::field::{Json, Path, Problems, Shown};
 
 /// What the server knows of CSIDrivers.
 pub const ROW: Row<CSIDriver> = Row {

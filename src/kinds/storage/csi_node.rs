@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use k8s_openapi::api::storage::v1::{CSINode, CSINodeDriver};
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, integer};
-use crate::kinds::printers::fields::list;
-use crate::kinds::row::{Facts, Row, Table, Validation};
-use crate::kinds::validation::volumes::driver_name;
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Path, Problems, Shown};
-use crate::object::validation::internal::Internal;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, integer};
+use crate::printers::fields::list;
+use crate::row::{Facts, Row, Table, Validation};
+use crate::validation::volumes::driver_name;
+use object::selector::names::check_label_key;
+use object::validation::field::{Path, Problems, Shown};
+use object::validation::internal::Internal;
 
 /// What the server knows of CSINodes.
 pub const ROW: Row<CSINode> = Row {

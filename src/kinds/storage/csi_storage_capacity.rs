@@ -5,16 +5,16 @@ use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::Value;
 
-use crate::kinds::pod_template::container::quantity_of;
-use crate::kinds::pod_template::warnings::deprecated_label;
-use crate::kinds::printers::cells::name;
-use crate::kinds::printers::columns::{NAME, column};
-use crate::kinds::printers::fields::text;
-use crate::kinds::printers::storage::or_unset;
-use crate::kinds::row::{Facts, Row, Table, Validation, Warnings};
-use crate::kinds::validation::metadata::label_selector;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Json, Path, Problems, Shown};
+use crate::pod_template::container::quantity_of;
+use crate::pod_template::warnings::deprecated_label;
+use crate::printers::cells::name;
+use crate::printers::columns::{NAME, column};
+use crate::printers::fields::text;
+use crate::printers::storage::or_unset;
+use crate::row::{Facts, Row, Table, Validation, Warnings};
+use crate::validation::metadata::label_selector;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Json, Path, Problems, Shown};
 
 /// What the server knows of CSIStorageCapacities.
 pub const ROW: Row<CSIStorageCapacity> = Row {

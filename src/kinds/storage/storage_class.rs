@@ -7,15 +7,15 @@ use k8s_openapi::api::core::v1::{TopologySelectorLabelRequirement, TopologySelec
 use k8s_openapi::api::storage::v1::StorageClass;
 use serde_json::Value;
 
-use crate::kinds::defaults::or_text;
-use crate::kinds::pod_template::warnings::deprecated_label;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::{flag, text};
-use crate::kinds::printers::storage::is_default;
-use crate::kinds::row::{Facts, Row, Table, Validation, Warnings};
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Json, Path, Problems, Shown};
+use crate::defaults::or_text;
+use crate::pod_template::warnings::deprecated_label;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::{flag, text};
+use crate::printers::storage::is_default;
+use crate::row::{Facts, Row, Table, Validation, Warnings};
+use object::selector::names::check_label_key;
+use object::validation::field::{Json, Path, Problems, Shown};
 
 /// What the server knows of StorageClasses.
 pub const ROW: Row<StorageClass> = Row {

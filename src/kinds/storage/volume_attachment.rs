@@ -4,15 +4,15 @@ use jiff::Timestamp;
 use k8s_openapi::api::storage::v1::{VolumeAttachment, VolumeAttachmentStatus};
 use serde_json::Value;
 
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, Column, NAME, boolean, column};
-use crate::kinds::printers::fields::{flag, text};
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
-use crate::kinds::strategy::keep_metadata;
-use crate::kinds::validation::volumes::driver_name;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::internal::Internal;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, Column, NAME, boolean, column};
+use crate::printers::fields::{flag, text};
+use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
+use crate::strategy::keep_metadata;
+use crate::validation::volumes::driver_name;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Path, Problems};
+use object::validation::internal::Internal;
 
 /// What the server knows of VolumeAttachments.
 pub const ROW: Row<VolumeAttachment> = Row {

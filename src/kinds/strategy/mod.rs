@@ -8,13 +8,13 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Container;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::kinds::pod_template::disabled;
-use crate::kinds::row::keep;
-use crate::kinds::{facts, row};
-use crate::object::pod::Spec;
-use crate::object::time::Instant;
-use crate::object::{Kind, Object, Pod};
-use crate::rules::apiextensions::Version;
+use crate::pod_template::disabled;
+use crate::row::keep;
+use crate::{facts, row};
+use object::pod::Spec;
+use object::time::Instant;
+use object::{Kind, Object, Pod};
+use rules::apiextensions::Version;
 
 /// Whether a kind has a `status` subresource. Of a kind that a user defines, its definition says so.
 pub fn has_status(kind: Kind) -> bool {
@@ -186,7 +186,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::kinds::apps::daemon_set::TEMPLATE_GENERATION;
+    use crate::apps::daemon_set::TEMPLATE_GENERATION;
 
     #[test]
     fn a_status_brings_no_labels_and_no_status_comes_with_a_new_object() {

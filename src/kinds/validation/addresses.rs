@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::{check_ip, parse_ip_sloppy};
+use object::selector::names::check_label_key;
+use object::validation::field::{Path, Problems};
+use object::validation::names::{check_ip, parse_ip_sloppy};
 
 /// Why a field stays what it was.
 pub const IMMUTABLE: &str = "field is immutable";

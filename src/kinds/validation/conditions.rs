@@ -4,8 +4,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Path, Problems};
+use object::selector::names::check_label_key;
+use object::validation::field::{Path, Problems};
 
 const STATUSES: &[&str] = &["False", "True", "Unknown"];
 const REASON_LEN_MAX: usize = 1024;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::object::validation::field::{Path, Problems};
+use object::validation::field::{Path, Problems};
 
 const STATUS: Path = Path::new("status");
 

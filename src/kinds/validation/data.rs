@@ -1,6 +1,6 @@
 //! What ConfigMaps and Secrets have in common.
 
-use crate::object::validation::field::Path;
+use object::validation::field::Path;
 
 /// The most bytes that the data of a ConfigMap or Secret may have.
 pub const DATA_BYTES_MAX: usize = 1024 * 1024;

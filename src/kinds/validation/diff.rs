@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::object::validation::internal::Internal;
+use object::validation::internal::Internal;
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;

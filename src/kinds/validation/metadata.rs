@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, OwnerReference};
 
-use crate::kinds::facts;
-use crate::object::selector::names::{check_label_key, check_label_value};
-use crate::object::validation::field::{Json, Path, Problems, Shown};
-use crate::object::validation::names::check_dns_label;
-use crate::object::well_known::{FOREGROUND, KUBERNETES, ORPHAN};
-use crate::object::{Kind, Object};
+use crate::facts;
+use object::selector::names::{check_label_key, check_label_value};
+use object::validation::field::{Json, Path, Problems, Shown};
+use object::validation::names::check_dns_label;
+use object::well_known::{FOREGROUND, KUBERNETES, ORPHAN};
+use object::{Kind, Object};
 
 /// The most bytes that the annotations of an object may have.
 const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;

@@ -17,15 +17,15 @@
 //! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
 //! accepted as they are.
 
-use crate::kinds::core::namespace;
-use crate::kinds::core::pod::resize;
-use crate::kinds::pod_template::ephemeral;
-use crate::kinds::row;
-use crate::object::status::Cause;
-use crate::object::validation::field;
-use crate::object::validation::field::Problems;
-use crate::object::{Kind, Object};
-use crate::rules::apiextensions::Version;
+use crate::core::namespace;
+use crate::core::pod::resize;
+use crate::pod_template::ephemeral;
+use crate::row;
+use object::status::Cause;
+use object::validation::field;
+use object::validation::field::Problems;
+use object::{Kind, Object};
+use rules::apiextensions::Version;
 pub mod addresses;
 pub mod conditions;
 pub mod counts;

@@ -6,9 +6,9 @@
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::object::quantity::Amount;
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::field::{Path, Problems};
+use object::quantity::Amount;
+use object::selector::names::check_subdomain;
+use object::validation::field::{Path, Problems};
 
 const ACCESS_MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const VOLUME_MODES: &[&str] = &["Block", "Filesystem"];

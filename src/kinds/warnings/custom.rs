@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::kinds::validation::metadata::is_standard_finalizer;
-use crate::object::selector::names::check_label_key;
+use crate::validation::metadata::is_standard_finalizer;
+use object::selector::names::check_label_key;
 
 /// Finalizers that have come and that somebody else could give too, because they name no domain.
 pub fn of_finalizers(told: &mut Vec<String>, new: &ObjectMeta, old: Option<&ObjectMeta>) {

@@ -7,11 +7,11 @@
 //! Left out: annotations of Pods that are no more; addresses in a form that was right once, for new ones are refused, and
 //! those that a status says of a Pod.
 
-use crate::kinds::pod_template::warnings::of_pod_spec;
-use crate::kinds::row;
-use crate::kinds::row::Known;
-use crate::object::validation::names::check_dns_label;
-use crate::object::{Object, template};
+use crate::pod_template::warnings::of_pod_spec;
+use crate::row;
+use crate::row::Known;
+use object::validation::names::check_dns_label;
+use object::{Object, template};
 
 pub mod addresses;
 mod custom;

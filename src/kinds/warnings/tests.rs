@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
-use crate::kinds::core::service::TOPOLOGY_HINTS;
-use crate::kinds::warnings::*;
-use crate::object::Kind;
+use crate::core::service::TOPOLOGY_HINTS;
+use crate::warnings::*;
+use object::Kind;
 
 fn told(kind: Kind, object: Value) -> Vec<String> {
     on_create(&kind.decode(object).expect("it is well formed"))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::files::{Files, Root};
 use super::kustomization::Generator;
 use super::resource::{Behavior, Resource};
-use crate::object::base64;
+use object::base64;
 
 /// As many characters of what is coded stand on a line.
 const LINE: usize = 70;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::resource::Resource;
-use crate::object::sha256;
+use object::sha256;
 
 /// The hash of a ConfigMap or Secret. Two of different names with the same in them have the same hash: since version 4
 /// kustomize looks for the name where there is none, and documentation shows hashes of the time before.

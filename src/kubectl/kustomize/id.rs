@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::object::Kind;
+use object::Kind;
 
 /// Group, version and kind. In a selector an empty one means any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

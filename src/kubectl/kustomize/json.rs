@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::object::patch;
+use object::patch;
 
 /// An object with the operations of a patch applied one after another.
 ///

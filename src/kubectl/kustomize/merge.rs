@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::id::Gvk;
-use crate::object::patch::schema::{FieldPath, Lists};
+use object::patch::schema::{FieldPath, Lists};
 
 const PATCH: &str = "$patch";
 

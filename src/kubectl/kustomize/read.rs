@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::object::nearest::nearest;
-use crate::object::patch::go_type;
+use object::nearest::nearest;
+use object::patch::go_type;
 
 /// What is left of a mapping.
 pub struct Fields {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::id::{Gvk, Id};
 use super::resource::{Behavior, Resource};
-use crate::object::selector::Selector as Labels;
+use object::selector::Selector as Labels;
 
 /// A kustomization of more objects is refused: all of them are gone over again and again.
 const RESOURCES_MAX: usize = 10_000;

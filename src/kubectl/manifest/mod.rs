@@ -12,8 +12,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::object::nearest::nearest;
-use crate::object::{Discovery, Kind};
+use object::nearest::nearest;
+use object::{Discovery, Kind};
 
 use super::workdir::{FILE_BYTES_MAX, Found, Listing, Unread, Workdir};
 

@@ -231,7 +231,7 @@ fn mangled_manifests_are_read_or_refused() {
         "\t", "\n", "---\n", "{", "}", "[", "]", ":", ": ", "- ", "&a ", "*a", "*m", "\"", "'", "|", "é", "\u{feff}",
         "!t ", "? ", "#", "<<: ",
     ];
-    let mut random = crate::object::random::Random::new(3);
+    let mut random = object::random::Random::new(3);
     for _ in 0..3_000 {
         let mut chars: Vec<char> = TEXT.chars().collect();
         for _ in 0..=random.below(4) {

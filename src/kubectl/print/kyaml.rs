@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::object::go_types::{Ordered, Tree};
+use object::go_types::{Ordered, Tree};
 
 /// `value` as a KYAML document.
 pub fn print(value: &Value) -> String {

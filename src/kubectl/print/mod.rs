@@ -19,5 +19,5 @@ pub mod tabs;
 pub mod template;
 pub mod yaml;
 
-pub use crate::kinds::printers::{cells, columns, duration, fields, ingress, pod, service, storage, workloads};
-pub use crate::object::jsonpath;
+pub use kinds::printers::{cells, columns, duration, fields, ingress, pod, service, storage, workloads};
+pub use object::jsonpath;

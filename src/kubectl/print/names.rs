@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields;
-use crate::object::{Discovery, Kind};
+use object::{Discovery, Kind};
 
 /// The kind of a JSON object, if the cluster knows it.
 pub fn kind_of(object: &Value) -> Option<Kind> {

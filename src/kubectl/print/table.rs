@@ -9,7 +9,7 @@ use super::columns::{Layout, any_layout, layout};
 use super::fields::{self, at, labels, text};
 use super::names::{kind_of, qualified_singular};
 use super::tabs;
-use crate::object::{Discovery, Kind, versions};
+use object::{Discovery, Kind, versions};
 
 /// How a table is to look.
 #[derive(Clone, Debug, Default)]

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::non_resource::{build, resource, verbs};
 use crate::args::Args;
 use crate::command::{Command, Run};
 use crate::config;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::go_types::Ordered;
-use crate::object::{Discovery, Kind, versions};
 use crate::print::fields::{int, list, namespace_and_name, text};
 use crate::print::output::{json_text, no_printer};
 use crate::print::{kyaml, tabs, yaml};
 use crate::usage::Usage;
-use crate::wire::Options;
+use apiserver::non_resource::{build, resource, verbs};
+use object::go_types::Ordered;
+use object::{Discovery, Kind, versions};
+use wire::Options;
 
 /// The Kustomize that is part of kubectl.
 const KUSTOMIZE: &str = "v5.8.1";

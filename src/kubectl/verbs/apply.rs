@@ -14,11 +14,11 @@ use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
 use crate::manifest::Manifest;
-use crate::object::selector::Selector;
 use crate::options::write_options;
 use crate::print::fields::{map, namespace_and_name, text};
 use crate::usage::Usage;
-use crate::wire::Patch;
+use object::selector::Selector;
+use wire::Patch;
 
 const MANAGER: &str = "kubectl-client-side-apply";
 

@@ -6,11 +6,11 @@ use super::last_applied::annotated;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::well_known::LAST_APPLIED;
 use crate::options::plain_options;
 use crate::print::fields::{at, namespace_and_name, text};
 use crate::print::yaml;
-use crate::wire::Patch;
+use object::well_known::LAST_APPLIED;
+use wire::Patch;
 
 /// The text that is kept, if one is.
 fn kept(object: &Value) -> Option<&str> {

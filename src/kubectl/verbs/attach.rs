@@ -51,7 +51,7 @@ async fn attach(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
     let (pod, _) = pod_of("attach", &word, Order::Exec, args, cx).await?;
     let phase = text(&pod, "status.phase");
-    if crate::object::pod::is_final(phase) {
+    if object::pod::is_final(phase) {
         let why = format!("cannot attach a container in a completed pod; current phase is {phase}");
         return Err(Failure::text(why));
     }

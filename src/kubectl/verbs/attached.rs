@@ -14,18 +14,16 @@ use super::delete::delete_one;
 use super::logs;
 use super::pod_of::{containers, status_of};
 use crate::args::Args;
-use crate::engine::ActorId;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::left_open::{Ending, Run, Then, place_of};
 use crate::nodes::{Ask, Shell, Told};
-use crate::object::{Key, Kind, Status};
 use crate::options::timeout;
 use crate::print::fields::{at, flag, int, list, namespace_and_name, text};
-use crate::wire::WatchEvent;
-use crate::wire::{Body, Subresource};
-use crate::kubelet::cri::{CriResponse, Stream};
-use crate::userland::shell::reads_commands;
+use engine::ActorId;
+use object::{Key, Kind, Status};
+use wire::WatchEvent;
+use wire::{Body, Subresource};
 
 /// Mirrors `defaultPodAttachTimeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);

@@ -10,12 +10,12 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
-use crate::object::status::Reason;
-use crate::object::{Discovery, Kind};
 use crate::options::plain_options;
 use crate::print::{rules, tabs};
 use crate::usage::Usage;
-use crate::wire::{Body, Response, Verb};
+use object::status::Reason;
+use object::{Discovery, Kind};
+use wire::{Body, Response, Verb};
 
 /// Verbs that rules about resources may hold; others get a warning.
 const VERBS: &[&str] = &[

@@ -8,10 +8,10 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::quantity::Amount;
 use crate::print::fields::text;
 use crate::usage::Usage;
+use object::Kind;
+use object::quantity::Amount;
 
 const DEPRECATED: &str = "Flag --cpu-percent has been deprecated, Use --cpu with percentage or resource quantity format \
                           (e.g., '70%' for utilization or '500m' for milliCPU).";

@@ -3,19 +3,19 @@
 use serde_json::{Value, json};
 
 use super::wanted::{selects, wanted};
-use crate::apiserver::rest::body;
 use crate::args::Args;
 use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
-use crate::object::patch::{diff_merge, diff_strategic};
-use crate::object::status::Reason;
-use crate::object::{Kind, versions};
 use crate::options::{Query, plain_options};
 use crate::print::fields::flag;
 use crate::usage::Usage;
-use crate::wire::{Patch, Subresource};
+use apiserver::rest::body;
+use object::patch::{diff_merge, diff_strategic};
+use object::status::Reason;
+use object::{Kind, versions};
+use wire::{Patch, Subresource};
 
 /// Objects, and what went wrong with others.
 pub(super) type Found = (Vec<(Kind, Value)>, Vec<Failure>);

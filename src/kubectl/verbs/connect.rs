@@ -3,14 +3,14 @@
 //! The API server says whether it may be and which kubelet is at the other end. A real one stays in the middle, for as
 //! long as the connection is open; here the two talk to each other from then on. Mirrors `createExecutor` and `createDialer`.
 
-use crate::engine::ActorId;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::left_open::{Ending, State, Terminal, Then};
 use crate::nodes::{Ask, Shell, Told};
-use crate::object::status::Reason;
-use crate::object::{Kind, Status};
-use crate::wire::{Body, Request, Response, Subresource, Transport, Verb};
+use engine::ActorId;
+use object::status::Reason;
+use object::{Kind, Status};
+use wire::{Body, Request, Response, Subresource, Transport, Verb};
 
 /// Who is at the other end of a connection.
 pub struct Backend {

@@ -13,10 +13,9 @@ use crate::args::Args;
 use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::kubelet::runtime::tar::{self, Entry};
-use crate::object::Kind;
-use crate::object::tar::{self, Entry};
 use crate::usage::Usage;
+use object::Kind;
+use object::tar::{self, Entry};
 
 /// `[[NAMESPACE/]POD:]PATH`.
 struct Spec<'a> {

@@ -6,12 +6,12 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::{CHOICE, FILES};
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::options::{dry_run_note, plain_options, timeout};
 use crate::print::fields::{namespace_and_name, text};
 use crate::print::names::qualified_singular;
 use crate::usage::Usage;
-use crate::wire::{DeleteOptions, Propagation, WatchEvent};
+use object::Kind;
+use wire::{DeleteOptions, Propagation, WatchEvent};
 
 /// What was deleted, to wait for.
 struct Deleted {

@@ -9,16 +9,16 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::pod::MIRROR;
-use crate::object::well_known::SERVICE_NAME;
 use crate::print::describe::{Related, describe as page, has_events};
 use crate::print::fields::{list, namespace_and_name, selector, text};
 use crate::print::ingress;
 use crate::print::service::ready_endpoints;
 use crate::targets::Target;
 use crate::usage::Usage;
-use crate::wire::Options;
+use object::Kind;
+use object::pod::MIRROR;
+use object::well_known::SERVICE_NAME;
+use wire::Options;
 
 /// `kubectl describe`.
 pub const DESCRIBE: Command = Command {

@@ -12,12 +12,12 @@ use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
 use crate::manifest::Manifest;
-use crate::object::Kind;
 use crate::options::Query;
 use crate::print::fields::namespace_and_name;
 use crate::print::yaml;
 use crate::usage::Usage;
-use crate::wire::Options;
+use object::Kind;
+use wire::Options;
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;

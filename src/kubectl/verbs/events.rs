@@ -13,14 +13,14 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::feeds::Stream;
 use crate::kubectl::Kubectl;
-use crate::object::{Discovery, Kind};
 use crate::options::{plain_options, timeout};
 use crate::print::describe::event_age;
 use crate::print::fields::{text, time};
 use crate::print::output::Output;
 use crate::targets::one_kind;
 use crate::usage::Usage;
-use crate::wire::{Body, Options, Verb, WatchEvent};
+use object::{Discovery, Kind};
+use wire::{Body, Options, Verb, WatchEvent};
 
 /// `kubectl events`.
 pub const EVENTS: Command = Command {

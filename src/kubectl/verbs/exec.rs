@@ -10,20 +10,15 @@ use super::connect::connect;
 use super::pod_of::{Order, all_names, containers, pod_of};
 use crate::args::Args;
 use crate::command::{Command, Run};
-use crate::engine::RpcError;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::left_open::{Ending, Then, place_of};
 use crate::nodes::{Ask, Ran, Told};
-use crate::kubelet::cri::CriResponse;
-use crate::kubelet::server::{Exec, Shell};
-use crate::object::Key;
 use crate::print::fields::{list, namespace_and_name, text};
 use crate::usage::Usage;
-use crate::wire::{Body, Subresource};
-use crate::userland::Ran;
-use crate::userland::programs::HERE;
-use crate::userland::shell::reads_commands;
+use engine::RpcError;
+use object::Key;
+use wire::{Body, Subresource};
 
 /// The annotation that names the container meant when none is named.
 const DEFAULT_CONTAINER: &str = "/metadata/annotations/kubectl.kubernetes.io~1default-container";
@@ -138,7 +133,7 @@ pub fn finish(cx: &Kubectl, output: &str, errors: &str, code: i32) -> Result<(),
 /// A Pod whose containers have all ended runs no command.
 pub fn refuse_completed(pod: &Value) -> Result<(), Failure> {
     let phase = text(pod, "status.phase");
-    match crate::object::pod::is_final(phase) {
+    match object::pod::is_final(phase) {
         true => {
             Err(Failure::text(format!("cannot exec into a container in a completed pod; current phase is {phase}")))
         }

@@ -8,10 +8,10 @@ use crate::args::Args;
 use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::explain::{self, Explanation, Field};
-use crate::object::{Discovery, Kind, versions};
 use crate::targets::one_kind;
 use crate::usage::Usage;
+use object::explain::{self, Explanation, Field};
+use object::{Discovery, Kind, versions};
 
 /// So wide are a description and the description of a field in a list.
 const WIDTH: usize = 76;

@@ -9,9 +9,9 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::print::fields::{at, list, map, text};
 use crate::usage::Usage;
+use object::Kind;
 
 /// `kubectl expose`.
 pub const EXPOSE: Command = Command {

@@ -9,7 +9,6 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::print::duration::age;
 use crate::print::fields::{int, text};
 use crate::print::output::{Output, print};
@@ -17,6 +16,7 @@ use crate::print::table::{Look, table};
 use crate::print::{jsonpath, tabs};
 use crate::targets::Target;
 use crate::usage::Usage;
+use object::Kind;
 
 /// Mirrors `SuggestAPIResources`.
 pub(super) const SUGGESTION: &str = "Use \"kubectl api-resources\" for a complete list of supported resources.";

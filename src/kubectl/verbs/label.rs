@@ -9,13 +9,13 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::{CHOICE, FILES, WRITE};
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::patch::diff_merge;
-use crate::object::selector::names::check_label_value;
 use crate::options::plain_options;
 use crate::print::fields::{map, text};
 use crate::usage::Usage;
-use crate::wire::Patch;
+use object::Kind;
+use object::patch::diff_merge;
+use object::selector::names::check_label_value;
+use wire::Patch;
 
 /// What is set on objects.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::kubectl::Kubectl;
 use crate::manifest::Manifest;
-use crate::object::patch::{three_way_merge, three_way_strategic};
-use crate::object::well_known::LAST_APPLIED;
-use crate::object::{Kind, versions};
 use crate::print::fields::text;
-use crate::wire::Patch;
+use object::patch::{three_way_merge, three_way_strategic};
+use object::well_known::LAST_APPLIED;
+use object::{Kind, versions};
+use wire::Patch;
 
 /// From what was applied last and what is there to what is wanted: a strategic merge patch, or for a kind that has no type,
 /// and so no tags to merge by, a merge patch.

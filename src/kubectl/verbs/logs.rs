@@ -15,13 +15,12 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::nodes::Log;
-use crate::kubelet::runtime::state::Log;
-use crate::object::status::Reason;
-use crate::object::{Kind, Status};
 use crate::options::timeout;
 use crate::print::fields::{flag, int, list, namespace_and_name, text};
 use crate::usage::Usage;
-use crate::wire::{Body, Options, Response, Subresource, Verb};
+use object::status::Reason;
+use object::{Kind, Status};
+use wire::{Body, Options, Response, Subresource, Verb};
 
 const USAGE: &str = "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.\n\
                      POD or TYPE/NAME is a required argument for the logs command";

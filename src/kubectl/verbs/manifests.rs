@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::kustomize;
 use crate::manifest::{self, Manifest, ManifestError, Manifests, Reading, of_values};
-use crate::object::Discovery;
 use crate::workdir::{FILE_BYTES_MAX, Found, Unread};
+use object::Discovery;
 
 impl Kubectl {
     /// The objects of all `-f`, in order, or of `-k`, each in its namespace.

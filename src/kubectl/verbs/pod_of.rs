@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::print::fields::{int, list, selector, text};
 use crate::targets::Target;
-use crate::wire::Options;
+use object::Kind;
+use wire::Options;
 
 /// Which Pod is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

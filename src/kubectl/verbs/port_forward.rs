@@ -17,14 +17,10 @@ use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::left_open::Forward;
 use crate::nodes::{Ask, Told};
-use crate::kubelet::cri::CriResponse;
-use crate::kubelet::server::PortForward;
-use crate::network::kernel::fabric::OUTSIDE;
-use crate::network::kernel::messages::{Listen, Listening};
-use crate::object::{Key, Kind};
 use crate::print::fields::{at, int, list, text};
 use crate::usage::Usage;
-use crate::wire::{Body, Subresource};
+use object::{Key, Kind};
+use wire::{Body, Subresource};
 
 const USAGE: &str = "TYPE/NAME and list of ports are required for port-forward";
 

@@ -8,11 +8,11 @@ use serde_json::Value;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::well_known::LAST_APPLIED;
 use crate::options::plain_options;
 use crate::print::fields::{at, text};
-use crate::wire::{DeleteOptions, Options, Propagation};
+use object::Kind;
+use object::well_known::LAST_APPLIED;
+use wire::{DeleteOptions, Options, Propagation};
 
 /// The kinds that are pruned if none are named.
 const KINDS: &[Kind] = &[

@@ -5,14 +5,14 @@
 
 use serde_json::Value;
 
-use crate::apiserver::rest::{self, HttpAnswer, HttpRequest};
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::kinds::printers::View;
 use crate::kubectl::Kubectl;
-use crate::object::status::Reason;
-use crate::object::{Discovery, Status};
-use crate::wire::{Response, Verb};
+use apiserver::rest::{self, HttpAnswer, HttpRequest};
+use kinds::printers::View;
+use object::status::Reason;
+use object::{Discovery, Status};
+use wire::{Response, Verb};
 
 /// What a client says of an answer with code 404 that is no Status.
 const NOT_FOUND: &str = "the server could not find the requested resource";

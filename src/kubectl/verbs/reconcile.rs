@@ -5,17 +5,17 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::apiserver::authorization::escalation::uncovered;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::manifest::Manifest;
-use crate::object::Kind;
-use crate::object::status::Reason;
 use crate::options::{Query, plain_options};
 use crate::print::fields::{namespace_and_name, text};
 use crate::print::rules::go_list;
-use crate::wire::DeleteOptions;
+use apiserver::authorization::escalation::uncovered;
+use object::Kind;
+use object::status::Reason;
+use wire::DeleteOptions;
 
 /// How often it begins anew when somebody else was faster.
 const ATTEMPTS: usize = 3;

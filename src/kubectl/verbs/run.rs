@@ -9,10 +9,9 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::WRITE;
 use crate::kubectl::Kubectl;
-use crate::object::image::wrong_name;
-use crate::kubelet::images::wrong_name;
-use crate::object::{Kind, patch};
 use crate::usage::Usage;
+use object::image::wrong_name;
+use object::{Kind, patch};
 
 /// `kubectl run`.
 pub const RUN: Command = Command {

@@ -10,12 +10,12 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::options::{Query, plain_options, timeout};
 use crate::print::fields::{int, namespace_and_name, text};
 use crate::targets::Target;
 use crate::usage::Usage;
-use crate::wire::{Body, Patch, Response, Subresource, Verb};
+use object::Kind;
+use wire::{Body, Patch, Response, Subresource, Verb};
 
 /// Between one look at the scale, or one try to change it, and the next.
 const POLL: Duration = Duration::from_secs(1);

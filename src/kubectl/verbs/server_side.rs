@@ -11,11 +11,11 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::manifest::Manifest;
-use crate::object::fields::{Set, Step};
-use crate::object::well_known::LAST_APPLIED;
 use crate::options::write_options;
 use crate::print::fields::{namespace_and_name, text};
-use crate::wire::Patch;
+use object::fields::{Set, Step};
+use object::well_known::LAST_APPLIED;
+use wire::Patch;
 
 /// Who applies, unless `--field-manager` says something else.
 pub const MANAGER: &str = "kubectl";

@@ -7,14 +7,14 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::WRITE;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::patch::diff_strategic;
-use crate::object::selector::names::{check_label_key, check_label_value};
 use crate::options::write_options;
 use crate::print::fields::{list, text};
 use crate::targets::{Target, no_resource_type};
 use crate::usage::Usage;
-use crate::wire::Patch;
+use object::Kind;
+use object::patch::diff_strategic;
+use object::selector::names::{check_label_key, check_label_value};
+use wire::Patch;
 
 /// `kubectl taint`.
 pub const TAINT: Command = Command {

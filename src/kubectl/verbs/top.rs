@@ -8,15 +8,15 @@ use crate::args::Args;
 use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::metrics::{Metrics, Usage};
-use crate::object::quantity::Amount;
-use crate::object::status::Reason;
-use crate::object::time::go_duration;
-use crate::object::{Kind, Status};
 use crate::print::fields::{namespace_and_name, text};
 use crate::print::tabs;
 use crate::usage;
-use crate::wire::{Body, Options, Response, Subresource, Verb};
+use object::metrics::{Metrics, Usage};
+use object::quantity::Amount;
+use object::status::Reason;
+use object::time::go_duration;
+use object::{Kind, Status};
+use wire::{Body, Options, Response, Subresource, Verb};
 
 /// A Pod that is older should have been measured. `metricsCreationDelay`.
 const CREATION_DELAY: Duration = Duration::from_secs(120);

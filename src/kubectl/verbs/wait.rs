@@ -12,14 +12,14 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::{CHOICE, FILES};
 use crate::kubectl::Kubectl;
-use crate::object::time::Instant;
-use crate::object::{Kind, Status};
 use crate::options::timeout;
 use crate::print::fields::{at, go_value, int, list, namespace_and_name, text};
 use crate::print::jsonpath;
 use crate::print::names::qualified_singular;
 use crate::usage::Usage;
-use crate::wire::WatchEvent;
+use object::time::Instant;
+use object::{Kind, Status};
+use wire::WatchEvent;
 
 /// Mirrors the flag's default.
 const TIMEOUT: Duration = Duration::from_secs(30);

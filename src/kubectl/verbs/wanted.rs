@@ -6,10 +6,10 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::manifest::Manifest;
-use crate::object::Kind;
 use crate::print::fields::namespace_and_name;
 use crate::targets::Target;
-use crate::wire::Options;
+use object::Kind;
+use wire::Options;
 
 /// An object that is wanted. What is named is read when its turn comes.
 pub(super) enum Wanted {

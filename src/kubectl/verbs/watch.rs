@@ -12,13 +12,13 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::feeds::Stream;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::options::timeout;
 use crate::print::output::{Output, print};
 use crate::print::table::{Look, lines};
 use crate::print::tabs;
 use crate::targets::Target;
-use crate::wire::{Body, Options, Verb, WatchEvent};
+use object::Kind;
+use wire::{Body, Options, Verb, WatchEvent};
 
 /// So long without a change, and nobody looks any more.
 const STILL: Duration = Duration::from_secs(30);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 
-use crate::engine::CallId;
-use crate::network::host::Shortage;
 use crate::node_status::Health;
-use crate::object::node::pod_cidrs;
-use crate::object::time::Instant;
 use crate::params::PRESSURE_TRANSITION_PERIOD;
+use engine::CallId;
+use network::host::Shortage;
+use object::node::pod_cidrs;
+use object::time::Instant;
 
 /// What the kubelet remembers about its node.
 #[derive(Clone, Debug, Default)]

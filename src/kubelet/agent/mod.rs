@@ -19,19 +19,19 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
 
-use crate::client::recorder::EventType;
-use crate::object::Key;
-use crate::network::host::Shortage;
 use crate::node_status;
-use crate::object::node::is_cordoned;
-use crate::object::time::Instant;
-use crate::wire::{self, Patch, StatusPatch};
 use crate::params::{
     LEASE_DURATION_SECONDS, LEASE_RENEW_PERIOD, LEASE_TRIES, NODE_REPORT_PERIOD, NODE_STATUS_PERIOD, REGISTER_PAUSE,
     REGISTER_PAUSE_MAX, RUNTIME_PERIOD,
 };
 use crate::shared::Shared;
 use crate::timers::Timer;
+use client::recorder::EventType;
+use network::host::Shortage;
+use object::Key;
+use object::node::is_cordoned;
+use object::time::Instant;
+use wire::{self, Patch, StatusPatch};
 
 /// The namespace of all node leases.
 const LEASES: &str = "kube-node-lease";

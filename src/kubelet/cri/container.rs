@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::nanos::nanos;
-use crate::object::Shared;
-use crate::object::text::Text;
-use crate::object::time::Instant;
+use object::Shared;
+use object::text::Text;
+use object::time::Instant;
 
 /// `ContainerConfig`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -8,20 +8,20 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::engine::event::printed;
-use crate::engine::{Message, RpcError};
-use crate::object::Shared;
-use crate::object::text::Text;
+use engine::event::printed;
+use engine::{Message, RpcError};
+use object::Shared;
+use object::text::Text;
 
 mod container;
 mod nanos;
 mod notices;
 mod sandbox;
 
-pub use crate::network::kernel::sockets::DnsConfig;
 pub use container::{
     ContainerConfig, ContainerState, ContainerStatus, Image, LinuxContainerResources, LinuxContainerSecurityContext,
 };
+pub use network::kernel::sockets::DnsConfig;
 pub use notices::{ConditionsMayDiffer, Interrupt, RelistWouldFind, StreamEnded};
 pub use sandbox::{PodSandboxConfig, PodSandboxStatus, PortMapping};
 

@@ -1,6 +1,6 @@
 //! Times as CRI has them.
 
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// An instant as CRI has it: nanoseconds.
 pub(super) fn nanos<S: serde::Serializer>(at: &Instant, serializer: S) -> Result<S::Ok, S::Error> {

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::engine::Message;
-use crate::engine::event::printed;
-use crate::object::text::Text;
+use engine::Message;
+use engine::event::printed;
+use object::text::Text;
 
 /// A process has ended, and the kubelet's next relist would find something. No runtime says this to a kubelet of 1.36, unless
 /// somebody switches EventedPLEG on: it stands for the relists that find nothing, which are left out here.

@@ -3,10 +3,10 @@
 use serde::{Serialize, Serializer};
 
 use super::nanos::nanos;
-use crate::network::kernel::sockets::DnsConfig;
-use crate::object::Shared;
-use crate::object::text::Text;
-use crate::object::time::Instant;
+use network::kernel::sockets::DnsConfig;
+use object::Shared;
+use object::text::Text;
+use object::time::Instant;
 
 /// `PodSandboxMetadata`, with what else identifies a pod to the runtime.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

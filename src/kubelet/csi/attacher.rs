@@ -15,12 +15,12 @@ use serde_json::json;
 
 use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
-use crate::client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue};
-use crate::engine::{ActorId, Hub};
-use crate::object::meta::has_finalizer;
-use crate::object::patch::diff_merge;
-use crate::object::{Accessor, Key, Kind, Object};
-use crate::wire::{self, Patch};
+use client::{Change, Client, Controller, ControllerContext, Error, Lister, Queue};
+use engine::{ActorId, Hub};
+use object::meta::has_finalizer;
+use object::patch::diff_merge;
+use object::{Accessor, Key, Kind, Object};
+use wire::{self, Patch};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-attacher";

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cri::error;
-use crate::engine::{Hub, Memory, RpcError};
-use crate::network::disk::Tree;
+use engine::{Hub, Memory, RpcError};
+use network::disk::Tree;
 
 /// Bytes in the pool.
 const POOL_BYTES: i64 = 1 << 40;

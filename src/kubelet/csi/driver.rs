@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::backend::Backend;
 use super::{CsiRequest, CsiResponse, DRIVER};
 use crate::cri::error;
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
-use crate::network::disk::{Contents, Disk};
-use crate::object::well_known::ZONE;
+use engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
+use network::disk::{Contents, Disk};
+use object::well_known::ZONE;
 
 /// Making or destroying a volume takes this long.
 const CREATE: Duration = Duration::from_millis(800);

@@ -7,9 +7,9 @@ use k8s_openapi::api::storage::v1::{CSIDriver, CSIDriverSpec, StorageClass};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{DRIVER, attacher, provisioner, resizer};
-use crate::network::install::{Rule, named, role};
-use crate::object::Object;
-use crate::object::well_known::DEFAULT_STORAGE_CLASS;
+use network::install::{Rule, named, role};
+use object::Object;
+use object::well_known::DEFAULT_STORAGE_CLASS;
 
 const EVENTS: Rule = ("create,list,patch,update,watch", "", "events");
 

@@ -25,8 +25,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::engine::Message;
-use crate::engine::event::printed;
+use engine::Message;
+use engine::event::printed;
 
 pub mod attacher;
 pub mod backend;

@@ -22,18 +22,18 @@ use serde_json::json;
 
 use super::sidecar::{Driver, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
-use crate::client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub, Memory};
-use crate::object::meta::has_finalizer;
-use crate::object::patch::diff_strategic;
-use crate::object::quantity::Amount;
-use crate::object::time::Instant;
-use crate::object::volume::{
+use client::{Change, Client, Controller, Error, EventType, Lister, Queue, Recorder};
+use engine::{ActorId, Hub, Memory};
+use object::meta::has_finalizer;
+use object::patch::diff_strategic;
+use object::quantity::Amount;
+use object::time::Instant;
+use object::volume::{
     PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, class_of, phase_of_volume, reference_to, requested, volume_name,
 };
-use crate::object::well_known::ZONE;
-use crate::object::{Accessor, Key, Kind, Object};
-use crate::wire::{self, DeleteOptions, Patch};
+use object::well_known::ZONE;
+use object::{Accessor, Key, Kind, Object};
+use wire::{self, DeleteOptions, Patch};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-provisioner";

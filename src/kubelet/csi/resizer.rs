@@ -22,17 +22,17 @@ use serde_json::json;
 
 use super::sidecar::{Driver, RETRY_MAX, Sidecar};
 use super::{CsiRequest, CsiResponse, DRIVER};
-use crate::client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder};
-use crate::engine::{ActorId, Hub, Memory, RpcError};
-use crate::object::patch::diff_strategic;
-use crate::object::quantity::Amount;
-use crate::object::time::Instant;
-use crate::object::volume::{
+use client::{Change, Client, Controller, ControllerContext, Error, EventType, Lister, Queue, Recorder};
+use engine::{ActorId, Hub, Memory, RpcError};
+use object::patch::diff_strategic;
+use object::quantity::Amount;
+use object::time::Instant;
+use object::volume::{
     PRE_RESIZE_CAPACITY, allocated, awaits_node_expansion, capacity, granted, is_bound, is_promised_to, requested,
     volume_name, with_resize_condition,
 };
-use crate::object::{Accessor, Key, Kind, Object, Resource};
-use crate::wire::{self, Patch};
+use object::{Accessor, Key, Kind, Object, Resource};
+use wire::{self, Patch};
 
 /// The process's name and service account.
 pub const NAME: &str = "csi-resizer";

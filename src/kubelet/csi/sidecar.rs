@@ -8,14 +8,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{CsiRequest, CsiResponse};
-use crate::client::controller::{Controller, ControllerContext};
-use crate::client::informer::RELIST;
-use crate::client::queue::{READY, Ready, WORK};
-use crate::client::{Client, Informers, Queue, Recorder, Workers};
 use crate::cri::error;
-use crate::engine::{Actor, ActorId, Delivery, Hub, RpcError};
-use crate::object::Kind;
-use crate::wire::User;
+use client::controller::{Controller, ControllerContext};
+use client::informer::RELIST;
+use client::queue::{READY, Ready, WORK};
+use client::{Client, Informers, Queue, Recorder, Workers};
+use engine::{Actor, ActorId, Delivery, Hub, RpcError};
+use object::Kind;
+use wire::User;
 
 /// Requests a second of a sidecar, and how many at once.
 const QPS: u32 = 5;

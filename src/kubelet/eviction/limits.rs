@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::{Container, Volume};
 
 use super::threshold::STORAGE;
 use super::usage::DiskUse;
-use crate::object::Pod;
-use crate::object::quantity::Amount;
-use crate::object::resources::pod_limits;
+use object::Pod;
+use object::quantity::Amount;
+use object::resources::pod_limits;
 
 /// What the pod is told, if it has written more than it may.
 pub fn exceeded(pod: &Pod, taken: &DiskUse) -> Option<String> {

@@ -25,16 +25,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::client::recorder::EventType;
 use crate::ending::Ending;
-use crate::network::host::Shortage;
-use crate::object::{Accessor, Key, Pod};
 use crate::params::{EVICTION_MONITOR_PERIOD, GRACE_SECONDS_MIN};
 use crate::pod_types::is_critical;
 use crate::shared::Shared;
 use crate::timers::Timer;
 use crate::volumes::host_path;
 use crate::worker::{Stage, Worker};
+use client::recorder::EventType;
+use network::host::Shortage;
+use object::{Accessor, Key, Pod};
 
 pub mod limits;
 pub mod rank;

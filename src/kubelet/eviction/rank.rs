@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 
 use super::threshold::STORAGE;
 use super::usage::DiskUse;
-use crate::object::Pod;
-use crate::object::quantity::Amount;
-use crate::object::resources::pod_requests;
+use object::Pod;
+use object::quantity::Amount;
+use object::resources::pod_requests;
 
 /// A pod's place in that order: whether it keeps within what it asks for, its priority, what it uses beyond that, its name.
 pub type Rank = (bool, i32, Reverse<i64>, Option<String>);

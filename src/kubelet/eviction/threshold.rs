@@ -9,8 +9,8 @@ use std::fmt::Write;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::usage::{DiskUse, of_the_run};
-use crate::object::Pod;
-use crate::object::quantity::Amount;
+use object::Pod;
+use object::quantity::Amount;
 
 /// The reason of status and Event.
 pub const REASON: &str = "Evicted";

@@ -6,10 +6,10 @@
 
 use k8s_openapi::api::core::v1::{Container, Volume};
 
-use crate::network::disk::Disk;
-use crate::object::pod::is_sidecar;
-use crate::object::{Accessor, Pod};
 use crate::volumes::host_path;
+use network::disk::Disk;
+use object::pod::is_sidecar;
+use object::{Accessor, Pod};
 
 /// What a container takes that has written nothing: directories of its layer, its hosts file, the first lines of its log.
 const LEAST: u64 = 36 * 1024;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::object::small_map::SmallMap;
-use crate::object::text::Text;
-use crate::object::time::Instant;
 use crate::runtime_pod::RunState;
+use object::small_map::SmallMap;
+use object::text::Text;
+use object::time::Instant;
 
 /// What the last relist saw, and who waits for the next.
 #[derive(Clone, Debug, Default)]

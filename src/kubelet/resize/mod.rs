@@ -22,12 +22,6 @@ use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use serde_json::{Value, json};
 
 use crate::actions::{Actions, Kill, Resized};
-use crate::client::recorder::EventType;
-use crate::object::pod::status::PodCondition;
-use crate::object::pod::{container, qos_class};
-use crate::object::resources::{amounts, pod_requests};
-use crate::object::time::Instant;
-use crate::object::{Key, Pod};
 use crate::params::RESIZE_RETRY_PERIOD;
 use crate::rejection::Rejection;
 use crate::runtime_pod::{RunState, RuntimePod};
@@ -35,6 +29,12 @@ use crate::shared::{Shared, State};
 use crate::status::conditions::{RESIZE_IN_PROGRESS, RESIZE_PENDING};
 use crate::timers::Timer;
 use crate::worker::{Stage, Worker};
+use client::recorder::EventType;
+use object::pod::status::PodCondition;
+use object::pod::{container, qos_class};
+use object::resources::{amounts, pod_requests};
+use object::time::Instant;
+use object::{Key, Pod};
 
 pub mod pending;
 mod size;

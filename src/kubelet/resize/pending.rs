@@ -6,8 +6,8 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ResourceRequirements;
 
 use super::size::each_container;
-use crate::object::Pod;
-use crate::object::pod::status::PodCondition;
+use object::Pod;
+use object::pod::status::PodCondition;
 
 /// What is known of a pod whose containers are not all as large as is asked for.
 #[derive(Clone, Debug, Default)]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 
-use crate::object::quantity::Amount;
-use crate::object::resources::amounts;
-use crate::object::{Pod, pod};
+use object::quantity::Amount;
+use object::resources::amounts;
+use object::{Pod, pod};
 
 /// Init containers, then the pod's own.
 pub(super) fn containers(pod: &Pod) -> impl Iterator<Item = &Container> {

@@ -10,10 +10,10 @@ use super::state::{Container, State};
 use super::timers::Timer;
 use super::{image, process};
 use crate::cri::{self, ContainerConfig, ContainerState, ContainerStatus, CriResponse, RelistWouldFind};
-use crate::engine::RpcError;
-use crate::network::disk::Tree;
-use crate::object::Shared;
-use crate::object::time::Instant;
+use engine::RpcError;
+use network::disk::Tree;
+use object::Shared;
+use object::time::Instant;
 
 /// Exit code of a container whose process could not be started. containerd's `errorStartExitCode`.
 const START_FAILED: i32 = 128;

@@ -3,8 +3,8 @@
 use super::networks::Networks;
 use super::state::State;
 use crate::cri;
-use crate::engine::{ActorId, Hub, Memory, Note, RpcError};
-use crate::object::text::Text;
+use engine::{ActorId, Hub, Memory, Note, RpcError};
+use object::text::Text;
 
 /// The runtime of one node, shared by all that it does.
 pub(super) struct Containerd {

@@ -1,6 +1,6 @@
 //! Commands that are run in a container beside its process: `kubectl exec`, probes and hooks.
 //!
-//! No program is run; the commands in [`HERE`](crate::userland::programs::HERE) are simulated in every container, whatever its image,
+//! No program is run; the commands in [`HERE`](userland::programs::HERE) are simulated in every container, whatever its image,
 //! and print what busybox's, curl's and BIND's print. They see the container's files, volumes included, and its environment;
 //! those that talk to others do so through the machine's kernel, packet by packet, in the network namespace of the sandbox.
 //!
@@ -17,12 +17,12 @@ use super::containerd::{Containerd, no_container};
 use super::image;
 use super::state::Container;
 use crate::cri::{self, ContainerState, CriResponse, PodSandboxConfig};
-use crate::engine::{RpcError, unless};
-use crate::network::kernel::{Execute, Executed};
-use crate::object::Shared;
-use crate::userland::shell::run::{Command, Shell, Sink, Turn, Write};
-use crate::userland::shell::{self, Program};
-use crate::userland::{Ran, clients, programs};
+use engine::{RpcError, unless};
+use network::kernel::{Execute, Executed};
+use object::Shared;
+use userland::shell::run::{Command, Shell, Sink, Turn, Write};
+use userland::shell::{self, Program};
+use userland::{Ran, clients, programs};
 
 /// What becomes of a command that nobody here knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use super::containerd::Containerd;
 use super::state::{Container, State};
 use crate::cri::{ContainerConfig, PodSandboxConfig};
-use crate::network::disk::Contents;
-use crate::network::kernel::sockets::Resolver;
+use network::disk::Contents;
+use network::kernel::sockets::Resolver;
 
 impl Containerd {
     /// The text of a file as the container sees it: in a volume, made by the kubelet or the runtime, or its own. A file

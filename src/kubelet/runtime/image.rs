@@ -6,8 +6,8 @@
 //! Simplified: a program that is simulated here is in every image, curl too.
 
 use crate::cri::ContainerConfig;
-use crate::network::kernel::Userland;
-use crate::userland::{programs, shell};
+use network::kernel::Userland;
+use userland::{programs, shell};
 
 /// Images that have [`APPLETS`] and nothing else worth starting.
 const MINIMAL: &[&str] = &["busybox", "alpine"];

@@ -5,8 +5,8 @@
 use super::containerd::Containerd;
 use super::networks::netns;
 use crate::cri::PodSandboxConfig;
-use crate::network::kernel::sockets::{self, Listener, Owner};
-use crate::network::netfilter::Protocol;
+use network::kernel::sockets::{self, Listener, Owner};
+use network::netfilter::Protocol;
 
 impl Containerd {
     /// A sandbox's namespace is this Pod's from now on.

@@ -9,7 +9,7 @@
 //! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`], [`tar`]: the programs of both that look at their container. The shell and all others are the
-//!   [`userland`](crate::userland)'s.
+//!   [`userland`](userland)'s.
 //! - [`terminal`]: shells that somebody types into.
 //! - [`files`]: what containers see of the node's disk.
 //! - `port_forward`: connections to a Pod from within it.
@@ -32,11 +32,11 @@ use std::time::Duration;
 
 use crate::cri::{self, CriRequest, CriResponse, Image, PodSandboxConfig, PodSandboxStatus};
 use crate::cri::{ContainerState, RuntimeCondition};
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
-use crate::network::cni::config::{DIRECTORY, PLUGINS};
-use crate::network::host::Host;
-use crate::object::text::Text;
-use crate::object::{Key, Shared};
+use engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
+use network::cni::config::{DIRECTORY, PLUGINS};
+use network::host::Host;
+use object::text::Text;
+use object::{Key, Shared};
 
 mod container;
 mod containerd;

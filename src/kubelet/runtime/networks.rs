@@ -13,14 +13,14 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::client::join_all;
 use crate::cri::{PodSandboxConfig, PortMapping};
-use crate::engine::{ActorId, Hub, Memory};
-use crate::network::cni::config::{DIRECTORY, NetworkList};
-use crate::network::cni::libcni::{Libcni, RuntimeConf};
-use crate::network::cni::netns::Namespace;
-use crate::network::cni::result::CniResult;
-use crate::network::host::Host;
+use client::join_all;
+use engine::{ActorId, Hub, Memory};
+use network::cni::config::{DIRECTORY, NetworkList};
+use network::cni::libcni::{Libcni, RuntimeConf};
+use network::cni::netns::Namespace;
+use network::cni::result::CniResult;
+use network::host::Host;
 
 /// The interface that Kubernetes looks at.
 const IFNAME: &str = "eth0";

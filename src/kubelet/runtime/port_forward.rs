@@ -9,8 +9,8 @@ use std::rc::Rc;
 use super::containerd::Containerd;
 use super::networks::netns;
 use crate::cri::{self, CriResponse};
-use crate::engine::RpcError;
-use crate::network::kernel::messages::{Dial, Heard};
+use engine::RpcError;
+use network::kernel::messages::{Dial, Heard};
 
 impl Containerd {
     pub(super) async fn port_forward(&self, id: &str, port: u16, data: String) -> Result<CriResponse, RpcError> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::image;
 use crate::cri::ContainerConfig;
-use crate::userland::shell::{self, Program};
+use userland::shell::{self, Program};
 
 /// What a process will do if nobody interferes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use super::networks::netns;
 use super::state::State;
 use super::timers::Timer;
 use super::who;
-use crate::network::cni::iproute;
-use crate::network::host::KERNEL;
-use crate::userland::Ran;
-use crate::userland::programs::plain;
-use crate::userland::shell;
-use crate::userland::shell::commands::within;
+use network::cni::iproute;
+use network::host::KERNEL;
+use userland::Ran;
+use userland::programs::plain;
+use userland::shell;
+use userland::shell::commands::within;
 
 impl Containerd {
     /// Runs one, with this input. None: not one of them.

@@ -12,8 +12,8 @@ use super::exec::{Done, ExecContext, Unknown, Wait};
 use super::process::SIGKILLED;
 use super::timers::Timer;
 use crate::cri::ContainerState;
-use crate::userland::shell::run::{Command, Shell, Sink};
-use crate::userland::{Ran, clients, programs, shell};
+use userland::shell::run::{Command, Shell, Sink};
+use userland::{Ran, clients, programs, shell};
 
 impl Containerd {
     /// A process starts.

@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::process::Plan;
 use super::typing::Typing;
 use crate::cri::{ContainerConfig, ContainerState, ContainerStatus, Image, PodSandboxStatus};
-use crate::engine::{CallId, Memory, TimerId};
-use crate::network::disk::{Contents, Tree};
-use crate::object::Shared;
-use crate::object::text::Text;
-use crate::object::time::Instant;
-use crate::userland::shell::run::Shell;
+use engine::{CallId, Memory, TimerId};
+use network::disk::{Contents, Tree};
+use object::Shared;
+use object::text::Text;
+use object::time::Instant;
+use userland::shell::run::Shell;
 
 /// How one image behaves, where a scenario says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::containerd::Containerd;
 use super::exec::ExecContext;
 use super::state::State;
-use crate::object::tar::{Entry, pack, unpack};
-use crate::userland::Ran;
+use object::tar::{Entry, pack, unpack};
+use userland::Ran;
 
 /// The directories deep that one is packed.
 const DEEP: usize = 32;

@@ -20,10 +20,10 @@ use super::state::State;
 use super::timers::Timer;
 use super::typing::{Style, To, Typing};
 use crate::cri::{self, ContainerState, CriResponse, Stream, StreamEnded};
-use crate::engine::{CallId, RpcError, unless};
-use crate::userland::Ran;
-use crate::userland::shell::run::Shell;
-use crate::userland::shell::{self, Program};
+use engine::{CallId, RpcError, unless};
+use userland::Ran;
+use userland::shell::run::Shell;
+use userland::shell::{self, Program};
 
 /// Ctrl-C, as it is typed and shown.
 pub const CTRL_C: &str = "^C";

@@ -1,7 +1,7 @@
 //! Who is connected to a container and types, between two lines.
 
-use crate::engine::CallId;
-use crate::userland::shell::run::Shell;
+use engine::CallId;
+use userland::shell::run::Shell;
 
 /// Somebody who is connected.
 #[derive(Clone, Debug)]

@@ -8,9 +8,9 @@ use super::exec::ExecContext;
 use super::image;
 use super::state::{Container, State};
 use crate::cri::{ContainerState, LinuxContainerSecurityContext};
-use crate::object::time::Instant;
-use crate::userland::Ran;
-use crate::userland::shell;
+use object::time::Instant;
+use userland::Ran;
+use userland::shell;
 
 /// What makes a line more than one command.
 const OF_SHELLS: [char; 10] = [';', '&', '|', '<', '>', '$', '`', '(', '{', '\n'];

@@ -9,11 +9,11 @@ use k8s_openapi::api::core::v1::PodSpec;
 use super::containers::any_regular_started;
 use super::inputs::Inputs;
 use super::phase::{FAILED, SUCCEEDED};
-use crate::object::Pod;
-use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
-use crate::object::pod::{could_restart_all, is_sidecar};
 use crate::resize::pending::Resize;
 use crate::restart_all::{self, ALL_RESTARTING};
+use object::Pod;
+use object::pod::status::{ContainerStatus, PodCondition, PodStatus};
+use object::pod::{could_restart_all, is_sidecar};
 
 /// The sandbox exists and has its network.
 pub const READY_TO_START: &str = "PodReadyToStartContainers";

@@ -10,17 +10,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::inputs::{Inputs, WaitingReason};
 use super::sizes::Size;
-use crate::object::pod::is_sidecar;
-use crate::object::pod::status::{
-    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
-    VolumeMountStatus,
-};
-use crate::object::text::Text;
-use crate::object::time::Instant;
-use crate::object::{Pod, ephemeral};
 use crate::restart::{exit_code, should_start};
 use crate::restart_all;
 use crate::runtime_pod::{RunState, RuntimeContainer};
+use object::pod::is_sidecar;
+use object::pod::status::{
+    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
+    VolumeMountStatus,
+};
+use object::text::Text;
+use object::time::Instant;
+use object::{Pod, ephemeral};
 
 /// The scheme of container ids, as the runtime calls itself.
 pub const RUNTIME_SCHEME: &str = "containerd://";

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::object::Pod;
-use crate::object::pod::status::PodStatus;
-use crate::object::time::Instant;
+use object::Pod;
+use object::pod::status::PodStatus;
+use object::time::Instant;
 
 /// The reason of status and Event.
 pub const REASON: &str = "DeadlineExceeded";

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::sizes::Sizes;
-use crate::object::Pod;
-use crate::object::pod::status::{ContainerStatus, PodStatus};
 use crate::resize::pending::Resize;
 use crate::runtime_pod::RuntimePod;
+use object::Pod;
+use object::pod::status::{ContainerStatus, PodStatus};
 
 /// Why the last attempt to start a container failed: an entry of the kubelet's reason cache
 /// (`pkg/kubelet/reason_cache.go`). It becomes the container's waiting reason in the *next* status.

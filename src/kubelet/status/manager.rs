@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 
 use super::{conditions, containers, merge};
-use crate::object::pod::status::PodStatus;
-use crate::object::pod::{MIRROR, has_ended};
-use crate::object::time::Instant;
-use crate::object::{Accessor, Key, Pod, Shared};
+use object::pod::status::PodStatus;
+use object::pod::{MIRROR, has_ended};
+use object::time::Instant;
+use object::{Accessor, Key, Pod, Shared};
 
 /// The statuses of this node's pods, by pod uid.
 #[derive(Clone, Debug, Default)]

@@ -7,13 +7,13 @@ use k8s_openapi::api::core::v1::PodSpec;
 use super::conditions::{self, CONTAINERS_READY, OWNED, READY};
 use super::containers::{lost, terminated};
 use super::phase;
-use crate::object::budget::DISRUPTION_TARGET;
-use crate::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
-use crate::object::pod::{is_final, is_sidecar};
-use crate::object::time::Instant;
-use crate::object::{Pod, Shared};
 use crate::params::TERMINATION_MESSAGES_MAX;
 use crate::pod_types::is_static;
+use object::budget::DISRUPTION_TARGET;
+use object::pod::status::{ContainerStatus, PodCondition, PodStatus};
+use object::pod::{is_final, is_sidecar};
+use object::time::Instant;
+use object::{Pod, Shared};
 
 /// Sets the start time once, and each condition's time whenever its value has changed.
 pub fn stamp(status: &mut PodStatus, old: &PodStatus, now: Instant) {

@@ -26,11 +26,11 @@ mod tests;
 
 use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 
-use crate::object::Shared;
-use crate::object::pod::status::{ContainerStatus, HostIP, PodIP, PodStatus};
-use crate::object::pod::{is_final, is_sidecar};
 use crate::restart::exit_code;
 use inputs::{Inputs, Probed};
+use object::Shared;
+use object::pod::status::{ContainerStatus, HostIP, PodIP, PodStatus};
+use object::pod::{is_final, is_sidecar};
 
 /// The pod's status now.
 pub fn generate(inputs: &Inputs) -> PodStatus {

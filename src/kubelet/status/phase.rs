@@ -5,9 +5,9 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-use crate::object::pod::status::ContainerStatus;
-use crate::object::pod::{is_restarted, is_sidecar};
 use crate::restart_all;
+use object::pod::status::ContainerStatus;
+use object::pod::{is_restarted, is_sidecar};
 
 /// Nothing has run yet, or something still waits.
 pub const PENDING: &str = "Pending";

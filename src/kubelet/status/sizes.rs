@@ -5,11 +5,11 @@
 use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::object::pod::Spec;
-use crate::object::pod::status::Quantities;
-use crate::object::resources::{pod_limits, pod_requests, quantities};
-use crate::object::{Last, Pod, Shared};
 use crate::resize::pending::Resize;
+use object::pod::Spec;
+use object::pod::status::Quantities;
+use object::resources::{pod_limits, pod_requests, quantities};
+use object::{Last, Pod, Shared};
 
 /// What is set aside for a pod or container, and what is in force.
 #[derive(Clone, Debug, Default)]

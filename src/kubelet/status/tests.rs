@@ -8,11 +8,11 @@ use super::inputs::*;
 use super::sizes::Sizes;
 use super::*;
 use crate::ending::Ending;
-use crate::object::Pod;
-use crate::object::pod::status::{ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus};
-use crate::object::time::Instant;
 use crate::runtime_pod::{RuntimeContainer, RuntimePod};
 use crate::testing::{container, exited, pod, running, sandboxed};
+use object::Pod;
+use object::pod::status::{ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus};
+use object::time::Instant;
 
 fn status(pod: &Pod, runtime: &RuntimePod, old: &PodStatus, reasons: &Reasons, terminal: bool) -> PodStatus {
     let probed = |_: &ContainerStatus, _: Option<&ContainerStatus>| Probed { started: true, ready: true };
@@ -277,7 +277,7 @@ fn a_terminal_phase_waits_until_nothing_can_run() {
 fn why_the_kubelet_ended_a_pod_is_told_with_its_end() {
     let mut pod = pod(&["web"]);
     let now = Instant(5_000_000_000);
-    let condition = |type_: &str, reason: &str| crate::object::pod::status::PodCondition {
+    let condition = |type_: &str, reason: &str| object::pod::status::PodCondition {
         type_: type_.into(),
         status: "True".into(),
         reason: Some(reason.into()),
@@ -293,9 +293,8 @@ fn why_the_kubelet_ended_a_pod_is_told_with_its_end() {
             Some(PodStatus { phase: Some("Running".into()), conditions: Some(held), ..PodStatus::default() }.into());
         let merged = merge::merge(&pod, &made.clone().into(), may_run, now);
         let first: Vec<_> = merged.conditions.iter().flatten().take(2).collect();
-        let text = |c: &crate::object::pod::status::PodCondition| {
-            format!("{}/{}", c.type_, c.reason.as_deref().unwrap_or("-"))
-        };
+        let text =
+            |c: &object::pod::status::PodCondition| format!("{}/{}", c.type_, c.reason.as_deref().unwrap_or("-"));
         first.into_iter().map(text).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(told(&[], true), "PodReadyToStartContainers/- Initialized/-", "not before its containers have ended");
@@ -314,7 +313,7 @@ fn a_condition_that_others_add_is_nothing_to_put_right() {
     let mut made = status(&pod, &sandboxed(vec![running("web")]), &PodStatus::default(), &Reasons::new(), false);
     merge::stamp(&mut made, &PodStatus::default(), now);
     let mut held = made.clone();
-    let gate = crate::object::pod::status::PodCondition { type_: "example.com/gate".into(), ..Default::default() };
+    let gate = object::pod::status::PodCondition { type_: "example.com/gate".into(), ..Default::default() };
     held.conditions.get_or_insert_default().push(gate);
     let says_as_much = |pod: &Pod| {
         let merged = merge::merge(pod, &made.clone().into(), true, now);

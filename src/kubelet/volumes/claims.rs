@@ -25,12 +25,12 @@ use super::host_path;
 use super::slots::{Device, NotReady};
 use crate::csi::sidecar::Driver;
 use crate::csi::{CsiRequest, CsiResponse};
-use crate::engine::RpcError;
-use crate::object::volume::{UsedClaim, attachment_name, is_bound, made_for, phase_of, unique_name, volume_name};
-use crate::object::{Accessor, Key, Pod, sha256};
 use crate::shared::Shared;
-use crate::wire::Patch;
 use crate::worker::Stage;
+use engine::RpcError;
+use object::volume::{UsedClaim, attachment_name, is_bound, made_for, phase_of, unique_name, volume_name};
+use object::{Accessor, Key, Pod, sha256};
+use wire::Patch;
 
 impl Shared {
     /// The claim's volume on the node's disk, where the pod will find it.

@@ -14,15 +14,15 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Volume};
 use serde_json::{Value, json};
 
-use crate::client::recorder::EventType;
 use crate::csi::CsiRequest;
 use crate::csi::sidecar::Driver;
-use crate::object::volume::{capacity, claim_behind, granted, volume_name, with_resize_condition};
-use crate::object::{Accessor, Key, Pod};
-use crate::wire::Patch;
 use crate::params::SYNC_PERIOD;
 use crate::shared::Shared;
 use crate::timers::Timer;
+use client::recorder::EventType;
+use object::volume::{capacity, claim_behind, granted, volume_name, with_resize_condition};
+use object::{Accessor, Key, Pod};
+use wire::Patch;
 
 impl Shared {
     /// The pod's next regular sync will look at this volume again.

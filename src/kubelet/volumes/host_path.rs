@@ -4,7 +4,7 @@
 
 use k8s_openapi::api::core::v1::{HostPathVolumeSource, Volume};
 
-use crate::network::disk::{Disk, Entry};
+use network::disk::{Disk, Entry};
 
 /// The directory in which the kubelet keeps what belongs to a pod.
 pub fn of_pod(uid: &str) -> String {
@@ -67,7 +67,7 @@ pub fn check_type(disk: &Disk, source: &HostPathVolumeSource) -> Result<(), Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Hub;
+    use engine::Hub;
 
     #[test]
     fn a_host_path_is_what_its_type_says() {

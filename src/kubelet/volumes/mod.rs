@@ -22,18 +22,18 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, FileKeySelector, Volume};
 
-use crate::client::recorder::EventType;
-use crate::client::{Informer, Selection};
-use crate::network::disk::Tree;
-use crate::object::pod::containers;
-use crate::object::pod::spec::PodVolume;
-use crate::object::volume::{awaits_node_expansion, claim_behind};
-use crate::object::{Accessor, Key, Kind, Object, Pod, Shared as Part, ephemeral};
-use crate::wire::{WatchEvent, WatchId};
 use crate::params::{MOUNT_POLL_PERIOD, MOUNT_RETRY_INITIAL, MOUNT_RETRY_MAX, MOUNT_TIMEOUT, VOLUME_RECONCILE_PERIOD};
 use crate::shared::Shared;
 use crate::timers::Timer;
 use crate::worker::{End, Stage};
+use client::recorder::EventType;
+use client::{Informer, Selection};
+use network::disk::Tree;
+use object::pod::containers;
+use object::pod::spec::PodVolume;
+use object::volume::{awaits_node_expansion, claim_behind};
+use object::{Accessor, Key, Kind, Object, Pod, Shared as Part, ephemeral};
+use wire::{WatchEvent, WatchId};
 
 mod claims;
 mod env_file;

@@ -10,10 +10,10 @@ use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, Volum
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::sources;
-use crate::network::disk::Contents;
-use crate::object::status::aggregate;
-use crate::object::token::Token;
-use crate::object::{Kind, Object, Pod, downward};
+use network::disk::Contents;
+use object::status::aggregate;
+use object::token::Token;
+use object::{Kind, Object, Pod, downward};
 
 /// Paths and texts.
 type Pairs = Vec<(String, Text)>;

@@ -13,14 +13,14 @@ use k8s_openapi::api::core::v1::{ServiceAccountTokenProjection, Volume};
 
 use super::sources::volumes_of;
 use super::{host_path, sources};
-use crate::engine::Note;
-use crate::object::token::Token;
-use crate::object::volume::claim_behind;
-use crate::object::{Key, Kind, Pod};
 use crate::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
 use crate::shared::Shared;
 use crate::timers::Timer;
 use crate::worker::{Stage, Worker};
+use engine::Note;
+use object::token::Token;
+use object::volume::claim_behind;
+use object::{Key, Kind, Pod};
 
 /// The tokens that a volume wants.
 pub fn tokens_of(volume: &Volume) -> impl Iterator<Item = &ServiceAccountTokenProjection> {

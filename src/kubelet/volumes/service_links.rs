@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Service;
 
-use crate::client::Lister;
-use crate::object::{Accessor, Key, Pod};
+use client::Lister;
+use object::{Accessor, Key, Pod};
 
 /// The Namespace whose Service `kubernetes` every container is told of.
 const MASTER_NAMESPACE: &str = "default";

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 
-use crate::engine::CallId;
-use crate::object::time::Instant;
+use engine::CallId;
+use object::time::Instant;
 
 /// One volume of a pod on this node.
 #[derive(Clone, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodSpec, Secret, Volume};
 
-use crate::object::pod::Spec;
-use crate::object::pod::spec::PodVolume;
-use crate::object::{Kind, Object, Pod, Resource};
+use object::pod::Spec;
+use object::pod::spec::PodVolume;
+use object::{Kind, Object, Pod, Resource};
 
 /// Finds a ConfigMap or Secret of a pod's namespace; None if there is none, an error if nobody can tell.
 pub type Find<'a> = &'a dyn Fn(Kind, &str) -> Result<Option<Object>, String>;

@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::{Container, EnvVarSource, FileKeySelector, Servi
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::{env_file, service_links, sources};
-use crate::object::{Accessor, Kind, Object, Pod, downward};
 use crate::expansion::expand;
+use object::{Accessor, Kind, Object, Pod, downward};
 
 /// Where the pod is. Its status says so only later.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,8 @@ use super::function::Function;
 use super::mistake::{Mistake, mistakes};
 use super::words::Part;
 use super::{Exercise, Judging, admitting};
-use crate::exercise::admission::{Admitted, Case, Cluster, admitted};
-use crate::object::well_known::{NOT_READY, UNREACHABLE};
+use exercise::admission::{Admitted, Case, Cluster, admitted};
+use object::well_known::{NOT_READY, UNREACHABLE};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "05_admission",

@@ -5,8 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde_json::{Value, json};
 
 use super::TAINTS;
-use crate::exercise::admission::{Case, Cluster};
-use crate::lab::making::{TIME, read, with};
+use crate::making::{TIME, read, with};
+use exercise::admission::{Case, Cluster};
 
 /// Every sort of image; every account, class and priority with every toleration; then what seldom is.
 pub(super) fn all() -> Vec<Case> {

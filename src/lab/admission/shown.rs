@@ -5,9 +5,9 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde_json::{Value, json};
 
 use super::{Admitted, Case, Cluster};
-use crate::kubectl::print::describe::toleration_text;
-use crate::lab::words::{self, Part, part};
-use crate::object::Accessor;
+use crate::words::{self, Part, part};
+use kubectl::print::describe::toleration_text;
+use object::Accessor;
 
 /// What is asked.
 pub(super) fn case(case: &Case) -> String {

@@ -1,14 +1,14 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::apiserver::admission::testing::{Objects, create};
-use crate::apiserver::admission::{Mutate, default_toleration_seconds, priority, service_account};
-use crate::kinds::defaults;
-use crate::object::Object;
+use apiserver::admission::testing::{Objects, create};
+use apiserver::admission::{Mutate, default_toleration_seconds, priority, service_account};
+use kinds::defaults;
+use object::Object;
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {
-    crate::lab::function::check::<Admission>("admission");
+    crate::function::check::<Admission>("admission");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn the_rule_is_that_of_our_api_server() {
             Ok(())
         });
         let ours = admitted.map(|()| {
-            let Object::Pod(pod) = crate::apiserver::admission::testing::object(pod.clone()) else { unreachable!() };
+            let Object::Pod(pod) = apiserver::admission::testing::object(pod.clone()) else { unreachable!() };
             let pod = Pod::from((*pod).clone());
             // It sets more than the exercise asks for.
             super::admitted(&pod, &pod)

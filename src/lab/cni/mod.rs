@@ -14,7 +14,7 @@ use super::function::Function;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing, words};
-use crate::exercise::cni::{Call, Case, Command, Files, LAST, Outcome, Range};
+use exercise::cni::{Call, Case, Command, Files, LAST, Outcome, Range};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "14_cni",
@@ -399,12 +399,12 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::network::cni::exec;
-    use crate::network::cni::plugins::testing::{Bench, environment, network};
+    use network::cni::exec;
+    use network::cni::plugins::testing::{Bench, environment, network};
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Cni>("cni");
+        crate::function::check::<Cni>("cni");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use crate::exercise::cni::{Call, Case, Command, Files, LAST, Range};
-use crate::lab::making::longer;
+use crate::making::longer;
+use exercise::cni::{Call, Case, Command, Files, LAST, Range};
 
 /// All short sequences on folders of all sorts; then what seldom is; then larger ranges.
 pub(super) fn all() -> Vec<Case> {

@@ -13,10 +13,10 @@ use super::function::Function;
 use super::making::begins;
 use super::mistake::{Mistake, mistakes};
 use super::{Exercise, Judging, controlling, words};
-use crate::controllers::garbage_collector::graph::owners_of;
-use crate::exercise::collect::{Action, Case, Item, Propagation, is_namespaced};
-use crate::object::Accessor;
-use crate::object::well_known::{FOREGROUND, ORPHAN};
+use controllers::garbage_collector::graph::owners_of;
+use exercise::collect::{Action, Case, Item, Propagation, is_namespaced};
+use object::Accessor;
+use object::well_known::{FOREGROUND, ORPHAN};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "17_collect",

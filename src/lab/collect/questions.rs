@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::exercise::collect::{Case, Item, is_namespaced};
-use crate::lab::making::{TIME, read, with};
-use crate::object::well_known::{FOREGROUND, ORPHAN};
+use crate::making::{TIME, read, with};
+use exercise::collect::{Case, Item, is_namespaced};
+use object::well_known::{FOREGROUND, ORPHAN};
 
 /// Every owner and every pair of owners, of an object in each of its states; then what seldom is.
 pub(super) fn all() -> Vec<Case> {

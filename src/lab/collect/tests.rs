@@ -1,13 +1,12 @@
 use super::*;
-use crate::controllers::garbage_collector::attempt_to_delete::{Owners, Verdict, policy_of, waits_for_dependents};
-use crate::controllers::garbage_collector::graph::Graph;
-use crate::controllers::garbage_collector::requests::claimed_owner;
-use crate::object::{Discovery, Kind, Object};
-use crate::wire;
+use controllers::garbage_collector::attempt_to_delete::{Owners, Verdict, policy_of, waits_for_dependents};
+use controllers::garbage_collector::graph::Graph;
+use controllers::garbage_collector::requests::claimed_owner;
+use object::{Discovery, Kind, Object};
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {
-    crate::lab::function::check::<Collecting>("collect");
+    crate::function::check::<Collecting>("collect");
 }
 
 fn object(item: &Item) -> Object {

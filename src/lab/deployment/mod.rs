@@ -6,7 +6,7 @@
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::{Plan, scenario};
 use super::{Exercise, Judging};
-use crate::object::Kind;
+use object::Kind;
 use rule::{MISTAKES, RULE, host};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -70,6 +70,6 @@ mod rule;
 mod tests {
     #[test]
     fn the_rule_passes_and_every_known_mistake_has_its_program() {
-        crate::lab::reconcile::check("deployment", &super::PLAN);
+        crate::reconcile::check("deployment", &super::PLAN);
     }
 }

@@ -6,11 +6,11 @@
 use super::reconcile::guest::Duty;
 use super::reconcile::{Plan, scenario};
 use super::{Exercise, Judging};
-use crate::controllers::endpoint_slice::service_of;
-use crate::controllers::service_pods::selector_of;
-use crate::exercise::host::Read;
-use crate::object::selector::Selector;
-use crate::object::{Key, Kind, Object};
+use controllers::endpoint_slice::service_of;
+use controllers::service_pods::selector_of;
+use exercise::host::Read;
+use object::selector::Selector;
+use object::{Key, Kind, Object};
 use rule::{MISTAKES, RULE, host};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -88,6 +88,6 @@ mod rule;
 mod tests {
     #[test]
     fn the_rule_passes_and_every_known_mistake_has_its_program() {
-        crate::lab::reconcile::check("endpointslice", &super::PLAN);
+        crate::reconcile::check("endpointslice", &super::PLAN);
     }
 }

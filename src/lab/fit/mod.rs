@@ -13,9 +13,9 @@ use super::function::Function;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
-use crate::exercise::fit::{Case, bytes, milli_cpu};
-use crate::kubectl::print::describe::taint_text;
-use crate::object::node::is_cordoned;
+use exercise::fit::{Case, bytes, milli_cpu};
+use kubectl::print::describe::taint_text;
+use object::node::is_cordoned;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "10_fit",
@@ -268,12 +268,12 @@ mod questions;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::node_resources_fit::insufficient;
-    use crate::scheduler::resources::{Resources, pod_requests};
+    use scheduler::plugins::node_resources_fit::insufficient;
+    use scheduler::resources::{Resources, pod_requests};
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Fit>("fit");
+        crate::function::check::<Fit>("fit");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
 
-use crate::exercise::fit::Case;
-use crate::lab::making::{TIME, read};
+use crate::making::{TIME, read};
+use exercise::fit::Case;
 
 /// Every Pod on every node, beside each of what runs there; then what seldom is.
 pub(super) fn all() -> Vec<Case> {

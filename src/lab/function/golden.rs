@@ -12,7 +12,7 @@ const COLUMNS: usize = 80 - 2;
 const LINES: usize = 16;
 
 /// Every case is short, in a person's words and says what differs; and the texts are those in `verdicts/`.
-pub(in crate::lab) fn check(name: &str, failures: &[Failure]) {
+pub(crate) fn check(name: &str, failures: &[Failure]) {
     let mut seen = Vec::new();
     let mut text = String::new();
     for Failure { property, case, mistake, .. } in failures {
@@ -25,7 +25,7 @@ pub(in crate::lab) fn check(name: &str, failures: &[Failure]) {
             seen.push(property.clone());
         }
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lab/function/verdicts").join(format!("{name}.txt"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("function/verdicts").join(format!("{name}.txt"));
     if std::env::var_os("KUBESTEP_BLESS").is_some() {
         std::fs::write(&file, &text).unwrap();
     }
@@ -34,7 +34,7 @@ pub(in crate::lab) fn check(name: &str, failures: &[Failure]) {
 }
 
 /// Short, narrow, and neither JSON nor what Rust prints of a structure.
-pub(in crate::lab) fn is_for_a_person(case: &str) -> bool {
+pub(crate) fn is_for_a_person(case: &str) -> bool {
     let is_narrow = |line: &str| line.chars().count() <= COLUMNS;
     case.lines().count() <= LINES && case.lines().all(is_narrow) && !case.contains("{\"") && !case.contains(" { ")
 }

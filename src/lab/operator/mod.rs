@@ -5,7 +5,7 @@
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::{Plan, scenario};
 use super::{Exercise, Judging};
-use crate::object::Kind;
+use object::Kind;
 use rule::{MISTAKES, RULE, host};
 
 pub(super) const EXERCISE: Exercise = Exercise {
@@ -66,6 +66,6 @@ mod rule;
 mod tests {
     #[test]
     fn the_rule_passes_and_every_known_mistake_has_its_program() {
-        crate::lab::reconcile::check("operator", &super::PLAN);
+        crate::reconcile::check("operator", &super::PLAN);
     }
 }

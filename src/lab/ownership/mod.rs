@@ -14,8 +14,8 @@ use super::function::Function;
 use super::making::begins;
 use super::mistake::{Mistake, mistakes};
 use super::{Exercise, Judging, controlling, words};
-use crate::exercise::ownership::{Case, Claim};
-use crate::object::selector::selects;
+use exercise::ownership::{Case, Claim};
+use object::selector::selects;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "01_ownership",
@@ -308,6 +308,6 @@ mod tests {
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Ownership>("ownership");
+        crate::function::check::<Ownership>("ownership");
     }
 }

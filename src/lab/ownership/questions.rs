@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::exercise::ownership::{Case, Claim};
-use crate::lab::making::{TIME, with};
-use crate::object::meta::controller_of;
+use crate::making::{TIME, with};
+use exercise::ownership::{Case, Claim};
+use object::meta::controller_of;
 
 /// Simple things come first, so the first case that fails is a smallest one.
 pub(super) fn all() -> Vec<Case> {
@@ -255,7 +255,7 @@ fn is_decided(case: &Case) -> bool {
     let mine = controller_of(&case.pod.metadata).is_some_and(|owner| Some(&owner.uid) == uid);
     let dying = case.pod.metadata.deletion_timestamp.is_some();
     let home = case.pod.metadata.namespace == case.replica_set.metadata.namespace;
-    !mine || (home && (!dying || <super::Ownership as crate::lab::function::Function>::right(case) == Claim::Keep))
+    !mine || (home && (!dying || <super::Ownership as crate::function::Function>::right(case) == Claim::Keep))
 }
 
 fn in_(key: &str, operator: &str) -> Value {

@@ -14,7 +14,7 @@ use super::function::Function;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, placing};
-use crate::exercise::proxy::{Case, From, Visit};
+use exercise::proxy::{Case, From, Visit};
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "16_proxy",

@@ -6,8 +6,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 
-use crate::exercise::proxy::{Case, From, Visit};
-use crate::lab::making::{TIME, read};
+use crate::making::{TIME, read};
+use exercise::proxy::{Case, From, Visit};
 
 /// One port and up to two endpoints, under all policies; then several ports and slices; then what seldom is.
 pub(super) fn all() -> Vec<Case> {

@@ -5,8 +5,8 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::json;
 
-use crate::exercise::proxy::{Case, Visit};
-use crate::lab::words;
+use crate::words;
+use exercise::proxy::{Case, Visit};
 
 /// What is asked.
 pub(super) fn case(case: &Case) -> String {

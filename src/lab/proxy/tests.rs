@@ -3,12 +3,12 @@ use std::sync::Arc;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
 use super::*;
-use crate::network::netfilter::Protocol;
-use crate::network::proxy::portal::{Location, portals};
+use network::netfilter::Protocol;
+use network::proxy::portal::{Location, portals};
 
 #[test]
 fn the_rule_passes_and_every_known_mistake_is_named() {
-    crate::lab::function::check::<Proxy>("proxy");
+    crate::function::check::<Proxy>("proxy");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::words::{filled, place};
-use crate::exercise::wire::{Request, Say};
-use crate::object::{Accessor, Kind, Object};
+use exercise::wire::{Request, Say};
+use object::{Accessor, Kind, Object};
 
 /// Whether somebody puts back an object, of a version that they have read, with nothing changed in it but what another's patch
 /// says too. What others write meanwhile is as safe then: the API server refuses the update.
@@ -124,7 +124,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::lab::making::{read, with};
+    use crate::making::{read, with};
 
     fn call(verb: &str, body: Value) -> Say {
         let [verb, kind, namespace, name] = [verb, "pods", "default", "web"].map(str::to_owned);

@@ -12,10 +12,9 @@ use super::Plan;
 use super::alike::{is_rest_for_patch, is_update_for_patch, lists_others, read_before};
 use super::partner::Partner;
 use super::words;
-use crate::exercise::host::{Host, Read};
-use crate::exercise::wire::{Answer, Ask, Request, Say};
-use crate::object::{Kind, Object};
-use crate::wire;
+use exercise::host::{Host, Read};
+use exercise::wire::{Answer, Ask, Request, Say};
+use object::{Kind, Object};
 
 /// So many objects that were told of are known at most: of several reconciles at once.
 const KNOWN: usize = 300;
@@ -385,7 +384,7 @@ fn gist(said: &Say) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::{Exercise, Judging};
+    use crate::{Exercise, Judging};
 
     fn parting(task: u64, reads: bool, broken: bool, agree: &[usize]) -> Parting {
         let agree = agree.iter().copied().collect();

@@ -10,14 +10,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::partner::{Make, Partner};
-use crate::client::informer::{Change, Indexer};
-use crate::client::{Client, Controller, ControllerContext, Error, Queue, Registration};
-use crate::engine::{Memory, Place};
-use crate::exercise::host::Read;
-use crate::exercise::wire::{self, Ask, Say};
-use crate::object::meta::controller_of;
-use crate::object::{Accessor, Key, Kind, Object};
-use crate::wire::{Answer, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
+use ::wire::{Answer, Body, DeleteOptions, Patch, Request, Response, Subresource, User, Verb};
+use client::informer::{Change, Indexer};
+use client::{Client, Controller, ControllerContext, Error, Queue, Registration};
+use engine::{Memory, Place};
+use exercise::host::Read;
+use exercise::wire::{self, Ask, Say};
+use object::meta::controller_of;
+use object::{Accessor, Key, Kind, Object};
 
 /// What a controller works on, and what it is told of.
 pub struct Duty {

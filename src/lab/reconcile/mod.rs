@@ -1,16 +1,15 @@
 //! Exercises that run in the cluster: a learner writes what a controller does with one object, and every order of events
-//! within a bound shows whether it is right. What it is written with is in [`exercise::kube`](crate::exercise::kube).
+//! within a bound shows whether it is right. What it is written with is in [`exercise::kube`](exercise::kube).
 //!
 //! - [`partner`]: where a controller's code is, in a process of its own or here.
 //! - [`guest`]: what the cluster has in the place of its own controller.
 //! - [`trial`]: judges, on [`threads`]. [`story`]: tells a run that breaks something; [`compare`]: what would have been right,
 //!   and which known mistake it is, in [`words`].
 
-use crate::client::Registration;
-use crate::cluster::Parts;
-use crate::controllers;
-use crate::exercise::host::{Host, Read};
-use crate::lab::mistake::Mistake;
+use crate::mistake::Mistake;
+use client::Registration;
+use cluster::Parts;
+use exercise::host::{Host, Read};
 
 mod alike;
 pub mod compare;
@@ -51,7 +50,14 @@ macro_rules! scenario {
     ($exercise:literal, $name:literal) => {
         (
             $name,
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/exercises/", $exercise, "/", $name, ".yaml")),
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../scenarios/exercises/",
+                $exercise,
+                "/",
+                $name,
+                ".yaml"
+            )),
         )
     };
 }
@@ -73,7 +79,7 @@ pub(super) fn check(exercise: &str, plan: &'static Plan) {
     }
     assert!(plan.trials.iter().any(|(name, _)| *name == "any-number"));
     let folder = super::Exercise::find(exercise).expect("it is in the table").folder;
-    let mutants = format!("{}/solutions/{folder}/mutants.yaml", env!("CARGO_MANIFEST_DIR"));
+    let mutants = format!("{}/../../solutions/{folder}/mutants.yaml", env!("CARGO_MANIFEST_DIR"));
     let mutants = std::fs::read_to_string(mutants).expect("it has mutants");
     let mutants: Vec<std::collections::BTreeMap<String, serde_yaml::Value>> = serde_yaml::from_str(&mutants).unwrap();
     let shown = |name: &str| mutants.iter().any(|mutant| mutant["mistake"].as_str() == Some(name));

@@ -10,14 +10,14 @@ use std::process::{Child, ChildStdin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::exercise::host::{Host, Read};
-use crate::exercise::process::ANSWER;
-use crate::exercise::wire::{Ask, Say, Sender};
-use crate::lab::patience::Patience;
-use crate::lab::pipe::{self, Pipe};
-use crate::lab::printed::Printed;
-use crate::lab::process;
-use crate::object::{Key, Kind, Object};
+use crate::patience::Patience;
+use crate::pipe::{self, Pipe};
+use crate::printed::Printed;
+use crate::process;
+use exercise::host::{Host, Read};
+use exercise::process::ANSWER;
+use exercise::wire::{Ask, Say, Sender};
+use object::{Key, Kind, Object};
 
 /// Somebody who reconciles.
 pub trait Partner {

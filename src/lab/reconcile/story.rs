@@ -10,15 +10,14 @@ use super::guest::Duty;
 use super::partner::{Heard, Make, Partner};
 use super::threads;
 use super::trial::{bound, trial};
-use crate::bugs;
-use crate::cluster::scenario::Scenario;
-use crate::debugger::explore::{Bound, Breach, Subject, Violation, explore_here};
-use crate::debugger::facts::{Class, Facts};
-use crate::debugger::{Session, describe, file};
-use crate::engine::{Note, Step, What};
-use crate::lab::{Failure, Replay};
-use crate::object::text;
-use crate::wire::Request;
+use crate::{Failure, Replay};
+use cluster::scenario::Scenario;
+use debugger::explore::{Bound, Breach, Subject, Violation, explore_here};
+use debugger::facts::{Class, Facts};
+use debugger::{Session, describe, file};
+use engine::{Note, Step, What};
+use object::text;
+use wire::Request;
 
 /// So far a solution is compared with known mistakes.
 const STEPS_COMPARED: u64 = 300;

@@ -8,12 +8,11 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::bugs;
-use crate::cluster::scenario::Scenario;
-use crate::debugger::explore::run::{Runner, Schedule};
-use crate::debugger::explore::workers::{Job, Outcome};
-use crate::debugger::explore::{Bound, Search, Subject, Violation, repeats, shortened};
-use crate::debugger::properties::own::Stated;
+use cluster::scenario::Scenario;
+use debugger::explore::run::{Runner, Schedule};
+use debugger::explore::workers::{Job, Outcome};
+use debugger::explore::{Bound, Search, Subject, Violation, repeats, shortened};
+use debugger::properties::own::Stated;
 
 /// More steps than any trial needs, all runs together; a right solution takes fewer than 50,000.
 const TRANSITIONS: u64 = 70_000;

@@ -7,14 +7,13 @@ use std::time::Duration;
 use super::partner::{Here, Make, Partner};
 use super::threads::{self, Trial, Wrong};
 use super::{Plan, story};
-use crate::apiserver::host::Engine;
-use crate::bugs;
-use crate::cluster::scenario::{Plugged, Scenario};
-use crate::debugger::explore::{Bound, Subject, Violation, explore_here, plan as wanted};
-use crate::debugger::properties::Property;
-use crate::engine::{Step, What};
-use crate::lab::Failure;
-use crate::object::sha256;
+use crate::Failure;
+use apiserver::host::Engine;
+use cluster::scenario::{Plugged, Scenario};
+use debugger::explore::{Bound, Subject, Violation, explore_here, plan as wanted};
+use debugger::properties::Property;
+use engine::{Step, What};
+use object::sha256;
 
 /// No run is longer, unless a trial says so: a controller that still writes then will write for ever.
 const STEPS: u64 = 1_200;

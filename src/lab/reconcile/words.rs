@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::alike::is_empty;
-use crate::debugger::expression::words::brief;
-use crate::exercise::wire::{Request, Say};
-use crate::object::patch::schema::{FieldPath, Lists};
-use crate::object::{Kind, patch};
+use debugger::expression::words::brief;
+use exercise::wire::{Request, Say};
+use object::patch::schema::{FieldPath, Lists};
+use object::{Kind, patch};
 
 /// More fields that differ are only counted.
 const MOST: usize = 3;

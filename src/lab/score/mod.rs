@@ -13,8 +13,8 @@ use super::function::Function;
 use super::mistake::{Mistake, mistakes};
 use super::words::{Part, part};
 use super::{Exercise, Judging, scheduling, words};
-use crate::exercise::score::{Candidate, Case, Share, Wanted};
-use crate::kubectl::print::describe::taint_text;
+use exercise::score::{Candidate, Case, Share, Wanted};
+use kubectl::print::describe::taint_text;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "11_score",
@@ -261,17 +261,17 @@ mod questions;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::node_resources_fit::NodeResourcesFit;
-    use crate::scheduler::plugins::taint_toleration::TaintToleration;
-    use crate::scheduler::plugins::testing::{filter_reasons, scores};
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use scheduler::plugins::node_resources_fit::NodeResourcesFit;
+    use scheduler::plugins::taint_toleration::TaintToleration;
+    use scheduler::plugins::testing::{filter_reasons, scores};
+    use scheduler::testing::{node, pod, snapshot};
 
     /// No question has more nodes.
     const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
     #[test]
     fn the_rule_passes_and_every_known_mistake_is_named() {
-        crate::lab::function::check::<Scoring>("score");
+        crate::function::check::<Scoring>("score");
     }
 
     #[test]

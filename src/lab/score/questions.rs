@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::exercise::score::{Candidate, Case, Share, Wanted};
-use crate::lab::making::TIME;
+use crate::making::TIME;
+use exercise::score::{Candidate, Case, Share, Wanted};
 
 /// One node with each set of taints; numbers; many of each; then two nodes with each pair of sets.
 pub(super) fn all() -> Vec<Case> {

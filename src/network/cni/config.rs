@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use crate::object::go_types::untyped;
-use crate::object::{base64, json};
+use object::go_types::untyped;
+use object::{base64, json};
 
 /// The newest version of the specification that runtime and plugins understand.
 pub const VERSION: &str = "1.1.0";

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::disk::Disk;
-use crate::engine::Message;
+use engine::Message;
 
 /// `CNI_COMMAND`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use serde_json::{Map, Value, json};
 use super::config::{NetworkList, PLUGINS, PluginConfig};
 use super::exec::{Command, Environment, PluginExit, PluginRun, find};
 use super::result::CniResult;
-use crate::engine::{ActorId, Hub};
 use crate::host::Host;
+use engine::{ActorId, Hub};
 
 /// Where results are kept.
 pub const RESULTS: &str = "/var/lib/cni/results";

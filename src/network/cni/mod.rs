@@ -28,8 +28,8 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::engine::{Actor, ActorId, Delivery, Hub, Message, Note};
 use crate::host::Host;
+use engine::{Actor, ActorId, Delivery, Hub, Message, Note};
 
 pub mod config;
 pub mod exec;

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::ipnet::IpNet;
 use crate::netfilter::Netfilter;
-use crate::object::small_map::SmallMap;
+use object::small_map::SmallMap;
 
 /// All network namespaces of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -18,14 +18,14 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Namespace, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
-use crate::client::informer::RELIST;
-use crate::client::{Informer, Informers, Lister};
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcResult};
 use crate::kernel::dns::{Answer, Code, Question, RecordType};
 use crate::kernel::{DnsQuery, DnsResponse};
-use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Accessor, Key, Kind, Object};
-use crate::wire::User;
+use client::informer::RELIST;
+use client::{Informer, Informers, Lister};
+use engine::{Actor, ActorId, CallId, Delivery, Hub, Message, Note, RpcResult};
+use object::well_known::SERVICE_NAME;
+use object::{Accessor, Key, Kind, Object};
+use wire::User;
 
 pub mod zone;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use crate::engine::{Hub, Memory};
+use engine::{Hub, Memory};
 
 /// Files by their path within a tree, without a leading slash.
 pub type Files = BTreeMap<String, String>;

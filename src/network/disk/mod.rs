@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::rc::Rc;
 
-use crate::engine::{Hub, Memory};
+use engine::{Hub, Memory};
 
 mod contents;
 mod entry;

@@ -10,9 +10,9 @@ use super::frame::Frame;
 use super::messages::{Close, Dial, Execute, Executed, Listen};
 use super::probe::{self, Probe};
 use super::system::{LATER, System, TIMEOUT};
-use crate::engine::{Actor, ActorId, CallId, Delivery, Hub};
 use crate::host::Host;
 use crate::netfilter::Protocol;
+use engine::{Actor, ActorId, CallId, Delivery, Hub};
 
 /// How a program of the machine is run, in a network namespace: a kernel knows no program itself.
 pub type RunProgram = fn(Rc<System>, String, Execute) -> Pin<Box<dyn Future<Output = Executed>>>;

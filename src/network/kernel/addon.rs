@@ -5,10 +5,10 @@ use super::sockets::{Listener, Speaks};
 use crate::cni::ipnet::IpNet;
 use crate::cni::netns::{LinkKind, NodeNetwork, mac};
 use crate::disk::Disk;
-use crate::engine::Hub;
 use crate::host::Host;
 use crate::netfilter::{Cidr, Protocol, Rule, Table, Target};
-use crate::object::time::Instant;
+use engine::Hub;
+use object::time::Instant;
 
 /// What the add-on does on a node as it joins: packets from Pod to Pod keep their source, and the overlay has its
 /// device. `cluster` are all Pods' addresses.

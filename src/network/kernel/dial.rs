@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::messages::{Dial, Heard};
 use super::probe::connect;
 use super::system::System;
-use crate::engine::{ActorId, CallId, Message, RpcError};
 use crate::netfilter::{Payload, Protocol};
+use engine::{ActorId, CallId, Message, RpcError};
 
 /// So long a process waits for a connection, and then for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use crate::engine::{ActorId, Hub, Memory};
 use crate::netfilter::Cidr;
+use engine::{ActorId, Hub, Memory};
 
 /// How packets get from a Pod of one node to a Pod of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 
-use crate::engine::Message;
 use crate::netfilter::Packet;
+use engine::Message;
 
 /// A packet about to arrive at a device: one event.
 #[derive(Clone, Debug, PartialEq, Eq)]

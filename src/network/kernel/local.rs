@@ -6,8 +6,8 @@ use std::rc::Rc;
 use super::messages::{Heard, Incoming, Listen, Listening};
 use super::sockets::{Listener, Speaks};
 use super::system::{FIRST_PORT, System};
-use crate::engine::{ActorId, CallId, Message, RpcError};
 use crate::netfilter::{Packet, Payload, Protocol};
+use engine::{ActorId, CallId, Message, RpcError};
 
 /// `net.ipv4.ip_unprivileged_port_start`: ports below it are the administrator's.
 const FIRST_OF_USERS: u16 = 1024;

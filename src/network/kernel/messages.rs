@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use serde_json::{Value, json};
 
 use super::dns;
-use crate::engine::Message;
-use crate::object::text::shortened;
+use engine::Message;
+use object::text::shortened;
 
 /// A command to run on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

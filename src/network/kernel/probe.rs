@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 use super::page::HEALTH_CHECK;
 use super::socket::{SYN_TRIES, Socket};
 use super::system::System;
-use crate::engine::Message;
 use crate::netfilter::{Payload, Protocol, Unreachable};
-use crate::object::time::Instant;
-use crate::object::time::go_duration;
+use engine::Message;
+use object::time::Instant;
+use object::time::go_duration;
 
 /// How a probe reaches into a Pod, other than by running a command.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,10 +16,10 @@ use std::net::Ipv4Addr;
 
 use serde::Serialize;
 
-use crate::engine::ActorId;
 use crate::netfilter::{Protocol, Tuple};
-use crate::object::Shared;
-use crate::object::time::Instant;
+use engine::ActorId;
+use object::Shared;
+use object::time::Instant;
 
 /// What a server says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

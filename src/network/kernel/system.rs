@@ -13,10 +13,10 @@ use super::hop::{Death, Fate, Kernel};
 use super::messages::{DnsQuery, DnsResponse};
 use super::page::{is_health_check, page};
 use super::sockets::{Resolver, Speaks};
-use crate::engine::{ActorId, CallId, Hub, Memory, Note};
 use crate::host::Host;
 use crate::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
-use crate::object::time::Instant;
+use engine::{ActorId, CallId, Hub, Memory, Note};
+use object::time::Instant;
 
 /// Wake: whoever waits for an answer has waited long enough.
 pub const TIMEOUT: &str = "no answer in time";

@@ -10,11 +10,11 @@ use super::hop::{Fate, Kernel};
 use crate::cni::ipnet::IpNet;
 use crate::cni::netns::{ALL, LinkKind, Namespace, Route, mac};
 use crate::disk::Disk;
-use crate::engine::{ActorId, Hub, Memory};
 use crate::host::Host;
 use crate::netfilter::{Change, Cidr, Packet, Payload, Protocol, Rule, Table, Target, Tuple};
-use crate::object::random::Random;
-use crate::object::time::Instant;
+use engine::{ActorId, Hub, Memory};
+use object::random::Random;
+use object::time::Instant;
 
 struct World {
     machines: BTreeMap<ActorId, (String, Host)>,

@@ -12,8 +12,8 @@ use std::ops::Bound;
 use std::time::Duration;
 
 use super::packet::{ConnectionId, Direction, Packet, Payload, Protocol, Tuple};
-use crate::object::random::Random;
-use crate::object::time::Instant;
+use object::random::Random;
+use object::time::Instant;
 
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

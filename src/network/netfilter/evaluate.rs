@@ -9,8 +9,8 @@ use super::packet::{Direction, Packet, Protocol};
 use super::rule::{AddressType, Invertible, Match, RejectWith, Rule, State, Target};
 use super::ruleset::{Chain, Hook, Ruleset, Table};
 use super::save::kernel_probability;
-use crate::object::random::Random;
-use crate::object::time::Instant;
+use object::random::Random;
+use object::time::Instant;
 
 /// The lists of `-m recent`: when each source was noted last.
 pub type Recent = BTreeMap<String, BTreeMap<Ipv4Addr, Instant>>;

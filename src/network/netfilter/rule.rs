@@ -17,7 +17,7 @@ use std::net::Ipv4Addr;
 
 use super::cidr::Cidr;
 use super::packet::{Protocol, Unreachable};
-use crate::object::text::Text;
+use object::text::Text;
 
 /// A value that a rule asks for, or (`!`) asks not to have.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;
-use crate::object::random::Random;
-use crate::object::time::Instant;
+use object::random::Random;
+use object::time::Instant;
 
 /// A node: 172.18.0.10 on eth0, 10.244.0.1 on cni0.
 struct Node;

@@ -33,13 +33,13 @@ use std::any::Any;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::client::informer::RELIST;
-use crate::client::{Informer, Informers};
-use crate::engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
 use crate::host::Host;
 use crate::install;
-use crate::object::{Kind, Object};
-use crate::wire::{User, WatchEvent, WatchId};
+use client::informer::RELIST;
+use client::{Informer, Informers};
+use engine::{Actor, ActorId, Delivery, Hub, Memory, Note};
+use object::{Kind, Object};
+use wire::{User, WatchEvent, WatchId};
 
 pub mod policies;
 pub mod ranges;

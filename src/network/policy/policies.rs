@@ -12,12 +12,12 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPeer};
 
 use super::rules::{self, Direction};
-use crate::client::informer::Change;
 use crate::netfilter::{self, Cidr, Netfilter, Rule, RulesetError, State, Table};
-use crate::object::pod::{address_of, assigned_node, has_ended};
-use crate::object::selector::selects;
-use crate::object::{Accessor, Key, Object, Pod};
 use crate::proxy::names::hash;
+use client::informer::Change;
+use object::pod::{address_of, assigned_node, has_ended};
+use object::selector::selects;
+use object::{Accessor, Key, Object, Pod};
 
 /// The chain that all forwarded packets come through.
 const MAIN: &str = "KUBE-NETPOL";

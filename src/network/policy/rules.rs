@@ -8,8 +8,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::policies::{Policies, network_address};
 use super::ranges;
 use crate::netfilter::{Cidr, Invertible, Match, Protocol, Rule, Target};
-use crate::object::pod::container_port;
-use crate::object::{Key, Pod};
+use object::pod::container_port;
+use object::{Key, Pod};
 
 /// The longest comment that iptables takes.
 const COMMENT_MAX: usize = 255;

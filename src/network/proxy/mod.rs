@@ -32,14 +32,14 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
-use crate::wire::User;
-use crate::wire::{WatchEvent, WatchId};
-use crate::client::informer::RELIST;
-use crate::client::{Client, EventType, Informer, Informers, Recorder, Selection};
-use crate::engine::{Actor, ActorId, Delivery, Hub, Memory};
 use crate::host::Host;
 use crate::netfilter::Cidr;
-use crate::object::Kind;
+use client::informer::RELIST;
+use client::{Client, EventType, Informer, Informers, Recorder, Selection};
+use engine::{Actor, ActorId, Delivery, Hub, Memory};
+use object::Kind;
+use wire::User;
+use wire::{WatchEvent, WatchId};
 
 pub mod chooser;
 pub mod iptables;

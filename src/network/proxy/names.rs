@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::netfilter::Protocol;
-use crate::object::sha256;
+use object::sha256;
 
 /// Characters of a hash that an iptables chain's name takes.
 const LEN: usize = 16;

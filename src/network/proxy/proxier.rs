@@ -10,10 +10,10 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use super::iptables::{self, Contribution, Style};
 use super::names::PortName;
 use super::portal::{self, Chosen, Location, Portal};
-use crate::client::informer::Change;
 use crate::netfilter::{Cidr, Netfilter, RulesetError};
-use crate::object::well_known::{SERVICE_NAME, ZONE};
-use crate::object::{Accessor, Key, Object};
+use client::informer::Change;
+use object::well_known::{SERVICE_NAME, ZONE};
+use object::{Accessor, Key, Object};
 
 /// Where all Pods' addresses lie: `--cluster-cidr`.
 pub const PODS: Cidr = Cidr { address: std::net::Ipv4Addr::new(10, 244, 0, 0), prefix: 16 };

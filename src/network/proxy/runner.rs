@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// Two syncs are at least so far apart.
 pub const MIN_SYNC_PERIOD: Duration = Duration::from_secs(1);

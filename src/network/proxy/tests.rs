@@ -6,10 +6,10 @@ use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::client::informer::Change;
 use crate::netfilter::{Netfilter, Packet, Payload, Protocol, Table, Tuple};
-use crate::object::Object;
-use crate::object::time::Instant;
+use client::informer::Change;
+use object::Object;
+use object::time::Instant;
 
 fn proxier() -> Proxier {
     Proxier::new(Location { node: "node-1".into(), ..Location::default() })
@@ -375,7 +375,7 @@ impl crate::netfilter::Host for Nowhere {
 /// A first packet through the node.
 fn send(netfilter: &mut Netfilter, tuple: Tuple) {
     use crate::netfilter::{Hook, Surroundings};
-    let mut random = crate::object::random::Random::new(0);
+    let mut random = object::random::Random::new(0);
     let mut around = Surroundings { host: &Nowhere, random: &mut random, now: Instant(0) };
     let mut packet = Packet::new(tuple, Payload::Data(String::new()));
     for hook in [Hook::Prerouting, Hook::Forward, Hook::Postrouting] {

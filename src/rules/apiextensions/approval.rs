@@ -3,7 +3,7 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::object::validation::field::{Path, Problems};
+use object::validation::field::{Path, Problems};
 
 /// What stands in for the approval of a definition in a group that is Kubernetes' own.
 const APPROVED: &str = "api-approved.kubernetes.io";

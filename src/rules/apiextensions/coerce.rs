@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::object::validation::field::below;
+use object::validation::field::below;
 
 use super::schema::{Additional, Schema};
 

@@ -7,10 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::object::json::{Json, go_number};
-use crate::object::read::{self, Problem};
-use crate::object::validation::field::below;
-use crate::object::{CustomObject, Object};
+use object::json::{Json, go_number};
+use object::read::{self, Problem};
+use object::validation::field::below;
+use object::{CustomObject, Object};
 
 use super::{Version, coerce};
 

@@ -13,13 +13,13 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceSubresources, JSONSchemaProps,
 };
 
-use crate::object::Accessor;
-use crate::object::definition::{CLEANUP, is_true, set_condition};
-use crate::object::meta::has_finalizer;
-use crate::object::selector::names::check_subdomain;
-use crate::object::time::Instant;
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::names::check_dns_1035_label;
+use object::Accessor;
+use object::definition::{CLEANUP, is_true, set_condition};
+use object::meta::has_finalizer;
+use object::selector::names::check_subdomain;
+use object::time::Instant;
+use object::validation::field::{Json, Path, Problems};
+use object::validation::names::check_dns_1035_label;
 
 use super::{approval, selectable, structural};
 
@@ -126,7 +126,7 @@ fn validate_spec(problems: &mut Problems, spec: &CustomResourceDefinitionSpec) {
     if spec.preserve_unknown_fields == Some(true) {
         let why =
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-        problems.invalid(&SPEC.child("preserveUnknownFields"), crate::object::validation::field::Literal("true"), why);
+        problems.invalid(&SPEC.child("preserveUnknownFields"), object::validation::field::Literal("true"), why);
     }
     for (i, version) in spec.versions.iter().enumerate() {
         validate_version(problems, version, &versions.index(i));

@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
-use crate::object::Kind;
-use crate::object::fields::{BuiltIn, List, Schema as Fields};
+use object::Kind;
+use object::fields::{BuiltIn, List, Schema as Fields};
 
 use super::schema::{ListType, Schema};
 
@@ -98,8 +98,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::CustomKind;
-    use crate::object::fields::compare::set_of;
+    use object::CustomKind;
+    use object::fields::compare::set_of;
 
     #[test]
     fn lists_and_maps_are_what_the_schema_says() {

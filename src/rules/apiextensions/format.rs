@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::object::selector::names::check_subdomain;
-use crate::object::validation::names::check_dns_label;
+use object::selector::names::check_subdomain;
+use object::validation::names::check_dns_label;
 
 /// Whether `text` is of this format; every text is of a format that is not checked.
 pub fn fits(format: &str, text: &str) -> bool {

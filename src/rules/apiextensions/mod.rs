@@ -29,10 +29,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::Map;
 
-use crate::object::definition::{is_true, kind_of};
-use crate::object::validation::field::Problems;
-use crate::object::{CustomKind, CustomObject, Kind, Object, Status};
-use crate::wire::{Request, Subresource};
+use object::definition::{is_true, kind_of};
+use object::validation::field::Problems;
+use object::{CustomKind, CustomObject, Kind, Object, Status};
+use wire::{Request, Subresource};
 
 pub mod approval;
 mod coerce;

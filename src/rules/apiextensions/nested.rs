@@ -5,7 +5,7 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{JSONSchemaProps, JSONSchemaPropsOrArray};
 
-use crate::object::validation::field::{Path, Problems};
+use object::validation::field::{Path, Problems};
 
 /// Under `anyOf` and the like a schema may only say what values are allowed, not what they are.
 pub fn nested(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {

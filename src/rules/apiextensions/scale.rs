@@ -6,10 +6,10 @@ use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresourceScale;
 use serde_json::{Map, Value};
 
-use crate::object::meta::scale_metadata;
-use crate::object::status::Cause;
-use crate::object::validation::field::Problems;
-use crate::object::{CustomObject, Status};
+use object::meta::scale_metadata;
+use object::status::Cause;
+use object::validation::field::Problems;
+use object::{CustomObject, Status};
 
 /// `autoscaling/v1 Scale` of an object.
 pub fn scale_of(object: &CustomObject, paths: &CustomResourceSubresourceScale) -> Result<Scale, Status> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{JSONSchemaProps, SelectableField};
 
-use crate::object::validation::field::{Path, Problems};
+use object::validation::field::{Path, Problems};
 
 use super::field_path;
 use super::schema::Schema;

@@ -8,7 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use regex::Regex;
 
-use crate::object::validation::field::{Json, Path, Problems};
+use object::validation::field::{Json, Path, Problems};
 
 use super::schema::Schema;
 use super::{coerce, nested, rules, value};

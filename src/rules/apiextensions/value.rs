@@ -11,8 +11,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::object::status::Cause;
-use crate::object::validation::field::below;
+use object::status::Cause;
+use object::validation::field::below;
 
 use super::format;
 use super::schema::{Checks, ListType, Schema};

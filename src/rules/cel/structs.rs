@@ -16,7 +16,7 @@ use super::duration::go_duration;
 use super::types::Names;
 use super::types::Type;
 use super::value::{Key, Value};
-use crate::object::base64;
+use object::base64;
 
 /// The type of what is laid over an object; of what lies in it the names go on with a point: `Object.spec`.
 pub const OBJECT: &str = "Object";

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use crate::object::quantity::Amount;
+use object::quantity::Amount;
 
 use super::structs::Struct;
 use super::types::{CIDR, IP, QUANTITY};

@@ -4,13 +4,13 @@ use k8s_openapi::api::admissionregistration::v1::{
     MatchCondition, MatchResources, MutatingAdmissionPolicy, Mutation, ParamKind, ValidatingAdmissionPolicy, Variable,
 };
 
-use crate::object::Object;
-use crate::object::status::Reason;
-use crate::rules::cel::eval::Activation;
-use crate::rules::cel::types::Type;
-use crate::rules::cel::{Program, Value, structs};
-use crate::rules::expression::{Environment, Expression};
-use crate::rules::question::{Question, value_of};
+use crate::cel::eval::Activation;
+use crate::cel::types::Type;
+use crate::cel::{Program, Value, structs};
+use crate::expression::{Environment, Expression};
+use crate::question::{Question, value_of};
+use object::Object;
+use object::status::Reason;
 
 /// What policies of both sorts have.
 #[derive(Default)]

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBinding};
 
-use crate::object::{Kind, Object};
-use crate::wire::Request;
+use object::{Kind, Object};
+use wire::Request;
 
 pub mod compiled;
 pub mod mutating;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::object::Object;
-use crate::object::status::Reason;
-use crate::rules::cel::eval::Activation;
-use crate::rules::expression::hold;
-use crate::rules::question::Question;
+use crate::cel::eval::Activation;
+use crate::expression::hold;
+use crate::question::Question;
+use object::Object;
+use object::status::Reason;
 
 use super::compiled::MutatingPolicy;
 use super::{Policies, params};

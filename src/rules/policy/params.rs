@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::admissionregistration::v1::ParamRef;
 
-use crate::object::selector::selects;
-use crate::object::{Kind, Object};
-use crate::rules::question::Question;
+use crate::question::Question;
+use object::selector::selects;
+use object::{Kind, Object};
 
 use super::compiled::Head;
 

@@ -3,11 +3,11 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::rules::cel::Value;
-use crate::rules::cel::eval::Activation;
-use crate::rules::cel::failure::Budget;
-use crate::rules::cel::structs::{self, Struct};
-use crate::rules::expression::{Expression, said};
+use crate::cel::Value;
+use crate::cel::eval::Activation;
+use crate::cel::failure::Budget;
+use crate::cel::structs::{self, Struct};
+use crate::expression::{Expression, said};
 
 use super::compiled::Patch;
 

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
 
-use crate::object::status::Reason;
-use crate::rules::cel::Value;
-use crate::rules::cel::eval::Activation;
-use crate::rules::cel::failure::Budget;
-use crate::rules::expression::{hold, said};
-use crate::rules::question::Question;
+use crate::cel::Value;
+use crate::cel::eval::Activation;
+use crate::cel::failure::Budget;
+use crate::expression::{hold, said};
+use crate::question::Question;
+use object::status::Reason;
 
 use super::compiled::{Policy, Validation};
 use super::{Policies, params};

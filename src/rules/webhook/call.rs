@@ -12,9 +12,9 @@ use k8s_openapi::api::core::v1::ServiceSpec;
 use k8s_openapi::api::discovery::v1::Endpoint;
 use serde_json::Value;
 
-use crate::object::reader::Reader;
-use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Kind, Object};
+use object::reader::Reader;
+use object::well_known::SERVICE_NAME;
+use object::{Kind, Object};
 
 use super::hook::{Hook, PORT, path_of};
 

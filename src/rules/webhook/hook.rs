@@ -7,10 +7,10 @@ use k8s_openapi::api::admissionregistration::v1::{
     ServiceReference, ValidatingWebhook, ValidatingWebhookConfiguration, WebhookClientConfig,
 };
 
-use crate::object::Accessor;
-use crate::rules::cel::types::Type;
-use crate::rules::expression::{Environment, Expression, hold};
-use crate::rules::question::Question;
+use crate::cel::types::Type;
+use crate::expression::{Environment, Expression, hold};
+use crate::question::Question;
+use object::Accessor;
 
 /// The port where nothing is said.
 pub const PORT: i32 = 443;

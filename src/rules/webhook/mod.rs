@@ -18,8 +18,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::object::{Kind, Object};
-use crate::wire::{Request, Subresource};
+use object::{Kind, Object};
+use wire::{Request, Subresource};
 
 pub mod call;
 pub mod hook;

@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::object::Status;
-use crate::object::status::Reason;
+use object::Status;
+use object::status::Reason;
 
 /// The `response` of an AdmissionReview.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 use super::*;
-use crate::object::random::Random;
-use crate::scheduler::testing::{info, labelled, node};
+use crate::testing::{info, labelled, node};
+use object::random::Random;
 
 fn bound(name: &str, labels: &str, cpu: u32, to: &str) -> Pod {
     labelled(name, labels, &spec(cpu, &format!(", nodeName: {to}")))
@@ -53,8 +53,8 @@ fn a_preemption_can_see_when_a_pod_started() {
     let mut cache = with_nodes(&["a"]);
     let mut pod = bound("p", "x=y", 2, "a");
     cache.set_pod(Arc::new(pod.clone()));
-    let start_time = Some(crate::object::time::Instant(5).time());
-    pod.status = Some(crate::object::pod::status::PodStatus { start_time, ..Default::default() }.into());
+    let start_time = Some(object::time::Instant(5).time());
+    pod.status = Some(object::pod::status::PodStatus { start_time, ..Default::default() }.into());
     cache.set_pod(Arc::new(pod.clone()));
     let known = cache.snapshot.node_named("a").map(|node| node.pods[0].pod.status.clone());
     assert_eq!(known, Some(pod.status));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::TopologySpreadConstraint;
 use serde::{Deserialize, Serialize};
 
-use crate::scheduler::plugins::pod_topology_spread::PodTopologySpread;
+use crate::plugins::pod_topology_spread::PodTopologySpread;
 
 const SYSTEM: &str = "System";
 const LIST: &str = "List";

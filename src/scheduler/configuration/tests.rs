@@ -1,6 +1,6 @@
 use super::*;
-use crate::scheduler::plugins::testing::filter_reasons;
-use crate::scheduler::testing::{node, pod, snapshot};
+use crate::plugins::testing::filter_reasons;
+use crate::testing::{node, pod, snapshot};
 
 fn read(yaml: &str) -> Result<ProfileList, String> {
     serde_yaml::from_str(yaml).map_err(|error: serde_yaml::Error| error.to_string())

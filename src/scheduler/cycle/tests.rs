@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::scheduler::testing::{info, node, pod, snapshot};
+use crate::testing::{info, node, pod, snapshot};
 
 /// Decides with the default profile and nobody nominated.
 fn decide(snapshot: &Snapshot, pod: &Arc<PodInfo>, next_start: &mut usize) -> Decision {

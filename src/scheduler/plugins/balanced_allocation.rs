@@ -1,10 +1,10 @@
 //! NodeResourcesBalancedAllocation: better where CPU and memory would be used to the same degree, so that neither
 //! is left over. Mirrors `plugins/noderesources/balanced_allocation.go` (its formula of 1.36).
 
-use crate::scheduler::framework::{MAX_NODE_SCORE, Plugin, Point, PreScore, Score};
-use crate::scheduler::node_info::{NodeId, NodeInfo};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::framework::{MAX_NODE_SCORE, Plugin, Point, PreScore, Score};
+use crate::node_info::{NodeId, NodeInfo};
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// Nodes whose CPU and memory would be used alike come first.
 pub struct BalancedAllocation;
@@ -58,8 +58,8 @@ fn balance(node: &NodeInfo, milli_cpu: i64, memory: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::testing::scores;
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::plugins::testing::scores;
+    use crate::testing::{node, pod, snapshot};
 
     #[test]
     fn even_use_scores_higher() {

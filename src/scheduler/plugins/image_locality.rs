@@ -1,11 +1,11 @@
 //! ImageLocality: better where the images are already, but less so for an image that only few nodes have, lest all
 //! pods run to those. Mirrors `plugins/imagelocality/image_locality.go`.
 
-use crate::object::pod::containers;
-use crate::scheduler::framework::{MAX_NODE_SCORE, Plugin, Point, PreScore, Score};
-use crate::scheduler::node_info::{ImageId, NodeId, NodeInfo};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::framework::{MAX_NODE_SCORE, Plugin, Point, PreScore, Score};
+use crate::node_info::{ImageId, NodeId, NodeInfo};
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use object::pod::containers;
 
 const MIB: i64 = 1024 * 1024;
 /// Below this the images do not count at all.
@@ -66,8 +66,8 @@ fn with_tag(image: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::testing::scores;
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::plugins::testing::scores;
+    use crate::testing::{node, pod, snapshot};
 
     #[test]
     fn images_that_are_there_count_by_size_and_spread() {

@@ -3,14 +3,14 @@
 
 use k8s_openapi::api::core::v1::{self as core, PreferredSchedulingTerm};
 
-use crate::object::selector::nodes::{Required, term_matches};
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{
     Filter, Hint, Plugin, Point, PreFilter, PreScore, Rejection, Score, Verdict, normalise_by_maximum,
 };
-use crate::scheduler::node_info::{NodeId, NodeInfo};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::node_info::{NodeId, NodeInfo};
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use object::selector::nodes::{Required, term_matches};
 
 const REASON: &str = "node(s) didn't match Pod's node affinity/selector";
 const ENFORCED: &str = "node(s) didn't match scheduler-enforced node affinity";
@@ -119,8 +119,8 @@ impl Score for Preferred<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::testing::{filter_reasons, scores};
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::plugins::testing::{filter_reasons, scores};
+    use crate::testing::{node, pod, snapshot};
 
     fn required(terms: &str) -> String {
         format!(
@@ -164,7 +164,7 @@ mod tests {
         let spec = required(
             "[{matchFields: [{key: metadata.name, operator: In, values: [a]}, {key: metadata.name, operator: In, values: [b]}]}]",
         );
-        let info = crate::scheduler::testing::info(pod("p", &spec));
+        let info = crate::testing::info(pod("p", &spec));
         let snapshot = Snapshot::default();
         assert!(
             matches!(NodeAffinity::default().pre_filter(&info, &snapshot), PreFilter::Reject(r) if r.message() == CONFLICT)

@@ -1,11 +1,11 @@
 //! NodeName: a pod that names its node runs there or nowhere. Mirrors `plugins/nodename/node_name.go`.
 
-use crate::object::pod::assigned_node;
-use crate::scheduler::events::EventKind;
-use crate::scheduler::framework::{Filter, Plugin, PreFilter, Rejection, Verdict};
-use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::events::EventKind;
+use crate::framework::{Filter, Plugin, PreFilter, Rejection, Verdict};
+use crate::node_info::NodeInfo;
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use object::pod::assigned_node;
 
 const REASON: &str = "node(s) didn't match the requested node name";
 
@@ -40,8 +40,8 @@ impl Filter for Named<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::plugins::testing::filter_reasons;
+    use crate::testing::{node, pod, snapshot};
 
     #[test]
     fn only_the_named_node_will_do() {

@@ -1,11 +1,11 @@
 //! NodePorts: two pods cannot listen on the same port of one node. Mirrors `plugins/nodeports/node_ports.go`.
 
-use crate::object::host_port::HostPort;
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
-use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
+use crate::node_info::NodeInfo;
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use object::host_port::HostPort;
 
 const REASON: &str = "node(s) didn't have free ports for the requested pod ports";
 
@@ -50,8 +50,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{info, node, pod, snapshot};
+    use crate::plugins::testing::filter_reasons;
+    use crate::testing::{info, node, pod, snapshot};
 
     #[test]
     fn a_pod_that_held_the_port_of_a_node_helps() {

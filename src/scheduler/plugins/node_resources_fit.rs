@@ -4,15 +4,13 @@
 
 use std::borrow::Cow;
 
-use crate::object::pod::assigned_node;
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{
-    Code, Filter, Hint, Plugin, Point, PreFilter, PreScore, Reason, Rejection, Score, Verdict,
-};
-use crate::scheduler::node_info::{NodeId, NodeInfo};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::resources::{Resources, pod_requests};
-use crate::scheduler::snapshot::Snapshot;
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Code, Filter, Hint, Plugin, Point, PreFilter, PreScore, Reason, Rejection, Score, Verdict};
+use crate::node_info::{NodeId, NodeInfo};
+use crate::pod_info::PodInfo;
+use crate::resources::{Resources, pod_requests};
+use crate::snapshot::Snapshot;
+use object::pod::assigned_node;
 
 mod strategy;
 
@@ -172,8 +170,8 @@ impl Allocated<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::testing::{filter_reasons, scores};
-    use crate::scheduler::testing::{info, node, pod, snapshot};
+    use crate::plugins::testing::{filter_reasons, scores};
+    use crate::testing::{info, node, pod, snapshot};
 
     fn asking(requests: &str) -> String {
         format!("{{containers: [{{name: a, resources: {{requests: {requests}}}}}]}}")
@@ -251,10 +249,10 @@ mod tests {
         let hint = |event| NodeResourcesFit::default().hint(&pod, &event, &Snapshot::default());
         assert_eq!(hint(ClusterEvent::node_added(&node("4"))), Hint::QueueSkip, "too small");
         assert_eq!(hint(ClusterEvent::node_added(&node("8"))), Hint::Queue, "big enough");
-        let update = |old, new| crate::scheduler::events::node_changes(&node(old), &node(new)).remove(0);
+        let update = |old, new| crate::events::node_changes(&node(old), &node(new)).remove(0);
         assert_eq!(hint(update("8", "7")), Hint::QueueSkip, "shrank");
         assert_eq!(hint(update("4", "7")), Hint::Queue, "grew");
-        let gone = |spec: &str| ClusterEvent::pod_deleted(&Arc::new(crate::scheduler::testing::pod("q", spec)));
+        let gone = |spec: &str| ClusterEvent::pod_deleted(&Arc::new(crate::testing::pod("q", spec)));
         assert_eq!(hint(gone("{nodeName: n}")), Hint::Queue, "left room");
         assert_eq!(hint(gone("")), Hint::QueueSkip, "had none");
     }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, Taint};
 
 use super::taint_toleration::{tolerates, tolerations};
-use crate::object::well_known::UNSCHEDULABLE;
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
-use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
+use crate::node_info::NodeInfo;
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use object::well_known::UNSCHEDULABLE;
 
 const REASON: &str = "node(s) were unschedulable";
 
@@ -57,9 +57,9 @@ fn tolerates_cordon(pod: &PodInfo) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Object;
-    use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{info, node, pod, snapshot};
+    use crate::plugins::testing::filter_reasons;
+    use crate::testing::{info, node, pod, snapshot};
+    use object::Object;
 
     #[test]
     fn only_a_node_that_opens_is_worth_a_try() {

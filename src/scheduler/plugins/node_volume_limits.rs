@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::storage::v1::{CSINode, CSINodeDriver};
 
-use crate::object::volume::volume_name;
-use crate::object::{Key, Object};
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
-use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{Storage, claims_of};
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
+use crate::node_info::NodeInfo;
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use crate::storage::{Storage, claims_of};
+use object::volume::volume_name;
+use object::{Key, Object};
 
 const TOO_MANY: &str = "node(s) exceed max volume count";
 
@@ -105,9 +105,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Kind;
-    use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{info, node, pod, snapshot};
+    use crate::plugins::testing::filter_reasons;
+    use crate::testing::{info, node, pod, snapshot};
+    use object::Kind;
 
     #[test]
     fn hints() {

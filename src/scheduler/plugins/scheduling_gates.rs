@@ -1,10 +1,10 @@
 //! SchedulingGates: a pod with gates is not even queued until the last one is removed.
 //! Mirrors `plugins/schedulinggates/scheduling_gates.go`.
 
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Hint, Plugin, Point, Rejection, Verdict};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Hint, Plugin, Point, Rejection, Verdict};
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// A pod with gates is not queued.
 pub struct SchedulingGates;
@@ -39,7 +39,7 @@ impl Plugin for SchedulingGates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::testing::{info, pod};
+    use crate::testing::{info, pod};
 
     #[test]
     fn gates_hold_a_pod_back() {

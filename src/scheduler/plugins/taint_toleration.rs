@@ -3,15 +3,15 @@
 
 use k8s_openapi::api::core::v1::{Node, Taint, Toleration};
 
-use crate::object::node::taints_of;
-use crate::object::taint;
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{
     Filter, Hint, Plugin, Point, PreFilter, PreScore, Rejection, Score, Verdict, normalise_by_maximum,
 };
-use crate::scheduler::node_info::{NodeId, NodeInfo};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::node_info::{NodeId, NodeInfo};
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use object::node::taints_of;
+use object::taint;
 
 /// Why a node is turned down.
 pub const REASON: &str = "node(s) had untolerated taint(s)";
@@ -97,8 +97,8 @@ impl Score for FewestIntolerable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::testing::{filter_reasons, scores};
-    use crate::scheduler::testing::{node, pod, snapshot};
+    use crate::plugins::testing::{filter_reasons, scores};
+    use crate::testing::{node, pod, snapshot};
 
     #[test]
     fn hard_taints_must_be_tolerated() {

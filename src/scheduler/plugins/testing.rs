@@ -1,9 +1,9 @@
 //! Asks one plugin about a pod, as the cycle would.
 
-use crate::object::Pod;
-use crate::scheduler::framework::{Plugin, PreFilter, PreScore};
-use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::testing::info;
+use crate::framework::{Plugin, PreFilter, PreScore};
+use crate::snapshot::Snapshot;
+use crate::testing::info;
+use object::Pod;
 
 /// The reasons why the plugin turns the node down; empty if it does not.
 pub fn filter_reasons(plugin: &dyn Plugin, pod: Pod, snapshot: &Snapshot, node: &str) -> String {

@@ -3,7 +3,7 @@
 //! Claims that are bound tie the pod to the nodes that can reach their volumes. Claims of a class that waits for its
 //! first consumer are decided with the pod: a volume that is there already, the smallest that fits and that the node
 //! can reach; or one that is yet to be made. What was decided is written before the pod is bound, by
-//! [`volume_writes`](crate::scheduler::volume_writes). Mirrors `plugins/volumebinding`.
+//! [`volume_writes`](crate::volume_writes). Mirrors `plugins/volumebinding`.
 //!
 //! Left out: capacity that drivers publish, and scores by it.
 
@@ -13,19 +13,19 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, TopologySelectorLabelRequirement};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 
-use crate::object::selector::nodes::any_term_matches;
-use crate::object::selector::selects;
-use crate::object::volume::{
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Filter, Hint, Plugin, PreFilter, Reason, Rejection, Verdict};
+use crate::node_info::NodeInfo;
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use crate::storage::{Plan, Storage, claims_of, not_found};
+use object::selector::nodes::any_term_matches;
+use object::selector::selects;
+use object::volume::{
     NO_PROVISIONER, claims_behind, class_of, fits, is_bound, is_promised_to, made_for, phase_of, phase_of_volume,
     requested, volume_name,
 };
-use crate::object::{Key, Object};
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Reason, Rejection, Verdict};
-use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{Plan, Storage, claims_of, not_found};
+use object::{Key, Object};
 
 const AFFINITY: &str = "node(s) didn't match PersistentVolume's node affinity";
 const NONE_TO_BIND: &str = "node(s) didn't find available persistent volumes to bind";

@@ -2,13 +2,13 @@
 //!
 //! Left out: the disks of clouds that could be mounted once only.
 
-use crate::object::Key;
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
-use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{named_claims_of, not_found};
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
+use crate::node_info::NodeInfo;
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use crate::storage::{named_claims_of, not_found};
+use object::Key;
 
 const IN_USE: &str =
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
@@ -94,9 +94,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Kind;
-    use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{info, node, pod, snapshot};
+    use crate::plugins::testing::filter_reasons;
+    use crate::testing::{info, node, pod, snapshot};
+    use object::Kind;
 
     #[test]
     fn a_claim_that_is_missing_is_missed_here_first() {
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_claim_that_nobody_on_a_node_uses_is_not_asked_for_again() {
         const POD: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}";
-        let asks = |there: Vec<(crate::object::Pod, &str)>| {
+        let asks = |there: Vec<(object::Pod, &str)>| {
             let mut world = snapshot(vec![node("a", "")], there);
             let spec = json!({"accessModes": ["ReadWriteOncePod"]});
             let manifest = json!({"metadata": {"name": "data", "namespace": "default"}, "spec": spec});

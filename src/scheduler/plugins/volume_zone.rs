@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 
-use crate::object::volume::{class_of, volume_name};
-use crate::object::well_known::{REGION, REGION_BETA, ZONE, ZONE_BETA};
-use crate::object::{Key, Object};
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
-use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::storage::{Storage, named_claims_of, not_found};
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Filter, Hint, Plugin, PreFilter, Rejection, Verdict};
+use crate::node_info::NodeInfo;
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use crate::storage::{Storage, named_claims_of, not_found};
+use object::volume::{class_of, volume_name};
+use object::well_known::{REGION, REGION_BETA, ZONE, ZONE_BETA};
+use object::{Key, Object};
 
 const CONFLICT: &str = "node(s) had no available volume zone";
 const LABELS: [&str; 4] = [ZONE_BETA, REGION_BETA, ZONE, REGION];
@@ -130,9 +130,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::Kind;
-    use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{info, node, pod, snapshot};
+    use crate::plugins::testing::filter_reasons;
+    use crate::testing::{info, node, pod, snapshot};
+    use object::Kind;
 
     const POD: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}";
 

@@ -1,12 +1,12 @@
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
 use super::*;
-use crate::object::random::Random;
-use crate::scheduler::cycle::{Outcome, schedule};
-use crate::scheduler::nominator::Nominator;
-use crate::scheduler::profile::Profile;
-use crate::scheduler::snapshot::Snapshot;
-use crate::scheduler::testing::{info, labelled, node, snapshot};
+use crate::cycle::{Outcome, schedule};
+use crate::nominator::Nominator;
+use crate::profile::Profile;
+use crate::snapshot::Snapshot;
+use crate::testing::{info, labelled, node, snapshot};
+use object::random::Random;
 
 /// A pod that asks for CPUs, with a priority and the second at which it started.
 fn running(name: &str, cpu: u32, priority: i32, started: u64) -> Pod {

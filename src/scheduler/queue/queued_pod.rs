@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::object::Pod;
-use crate::object::time::Instant;
-use crate::scheduler::cycle::PluginSet;
-use crate::scheduler::pod_info::PodInfo;
+use crate::cycle::PluginSet;
+use crate::pod_info::PodInfo;
+use object::Pod;
+use object::time::Instant;
 
 /// `podInitialBackoffSeconds`.
 const BACKOFF_SECONDS_INITIAL: u64 = 1;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::scheduler::events::EventKind;
-use crate::scheduler::profile::{Entry, Profile};
-use crate::scheduler::testing::{info, node, pod};
+use crate::events::EventKind;
+use crate::profile::{Entry, Profile};
+use crate::testing::{info, node, pod};
 
 fn queue() -> SchedulingQueue {
     SchedulingQueue::new(vec![Profile::default()].into())

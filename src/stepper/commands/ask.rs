@@ -1,15 +1,15 @@
 //! Questions about what was: causes, effects, changes, and who believes what.
 
-use crate::cluster::fault::whose::{self, short_for};
-use crate::debugger::changes::{self, Changed, Revision};
-use crate::debugger::chapters::{self, Chapter};
-use crate::debugger::expression::matches_glob;
-use crate::debugger::spine::{self, STAGES};
-use crate::debugger::target::{self, Target};
-use crate::debugger::timeline::{self, About};
-use crate::debugger::{Session, causes, explain, inspect};
-use crate::engine::{Step, StepId, Table};
-use crate::object::Kind;
+use cluster::fault::whose::{self, short_for};
+use debugger::changes::{self, Changed, Revision};
+use debugger::chapters::{self, Chapter};
+use debugger::expression::matches_glob;
+use debugger::spine::{self, STAGES};
+use debugger::target::{self, Target};
+use debugger::timeline::{self, About};
+use debugger::{Session, causes, explain, inspect};
+use engine::{Step, StepId, Table};
+use object::Kind;
 
 use super::super::Stepper;
 use super::super::sequence;
@@ -329,14 +329,14 @@ fn explain(stepper: &mut Stepper, line: &Line) -> Text {
 /// What some objects of this cluster have in that field.
 pub fn values(session: &Session, kind: Kind, path: &str) -> Vec<String> {
     const SHOWN: usize = 3;
-    let Ok(parts) = crate::debugger::expression::parse::parse_parts(path) else { return Vec::new() };
+    let Ok(parts) = debugger::expression::parse::parse_parts(path) else { return Vec::new() };
     let store = &session.cluster.engine.server.api.store;
-    let objects = store.prefix(crate::kinds::registry::prefix(kind)).take(SHOWN);
+    let objects = store.prefix(kinds::registry::prefix(kind)).take(SHOWN);
     let shown = objects.filter_map(|(_, entry)| {
         let json = entry.value.to_json();
-        let value = crate::debugger::expression::eval::follow(&json, &parts).into_iter().find(|v| !v.is_null())?;
+        let value = debugger::expression::eval::follow(&json, &parts).into_iter().find(|v| !v.is_null())?;
         let text = console::truncate_str(&value.to_string(), 40, "…").into_owned();
-        Some(format!("{} {text}", Target { kind, key: crate::object::Key::of(&entry.value) }.key))
+        Some(format!("{} {text}", Target { kind, key: object::Key::of(&entry.value) }.key))
     });
     shown.collect()
 }

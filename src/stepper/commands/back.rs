@@ -1,8 +1,8 @@
 //! Back in time, and from one course of events to another.
 
-use crate::debugger::breakpoint::parse::split_watch;
-use crate::debugger::compare::{End, Parting};
-use crate::debugger::{Chosen, StopAt, changes, target};
+use debugger::breakpoint::parse::split_watch;
+use debugger::compare::{End, Parting};
+use debugger::{Chosen, StopAt, changes, target};
 
 use super::super::Stepper;
 use super::super::view;

@@ -3,8 +3,8 @@
 use super::super::Stepper;
 use super::Run::{Says, Stops};
 use super::{Answer, Command, Group, Line, Text};
-use crate::debugger::Choice;
-use crate::kubectl::{from_verb, reads_only, refused};
+use debugger::Choice;
+use kubectl::{from_verb, reads_only, refused};
 
 /// How a command of a node's is written.
 const NODE: &str = "write: node NODE COMMAND, as in: node node-1 ip addr; nodes lists them, node start 4 switches one on, \

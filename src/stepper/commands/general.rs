@@ -1,7 +1,5 @@
 //! Help, and the end.
 
-use crate::kubectl;
-
 use super::super::wrap::folded;
 use super::Run::Says;
 use super::{Command, GROUPS, Group, Line, Text};

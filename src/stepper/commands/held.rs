@@ -1,12 +1,12 @@
 //! What components hold: their caches and their queues.
 
-use crate::client::{Informer, Queue};
-use crate::controllers::ControllerManager;
-use crate::debugger::Session;
-use crate::debugger::holder::{self, Holder};
-use crate::debugger::inspect::{informers, process};
-use crate::object::Kind;
-use crate::scheduler::KubeScheduler;
+use client::{Informer, Queue};
+use controllers::ControllerManager;
+use debugger::Session;
+use debugger::holder::{self, Holder};
+use debugger::inspect::{informers, process};
+use object::Kind;
+use scheduler::KubeScheduler;
 
 use super::super::Stepper;
 use super::super::wrap::wrapped;

@@ -1,7 +1,6 @@
 //! Sessions as files.
 
-use crate::debugger::file::{self, File};
-use crate::kubectl::workdir;
+use debugger::file::{self, File};
 
 use super::super::Stepper;
 use super::Run::{Says, Stops};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::debugger::expression::matches_glob;
-use crate::debugger::inspect::owner_graph;
-use crate::debugger::{Session, Stop, describe, source, target};
-use crate::kinds::registry;
-use crate::object::Object;
+use debugger::expression::matches_glob;
+use debugger::inspect::owner_graph;
+use debugger::{Session, Stop, describe, source, target};
+use kinds::registry;
+use object::Object;
 
 use super::Run::{Says, Stops};
 use super::{Answer, Command, Group, Line, Text, held};

@@ -15,11 +15,10 @@
 //! - [`keep`], sessions as files.
 //! - [`general`], help and the end.
 
-use crate::debugger::Stop;
-use crate::debugger::quiz::Question;
-use crate::kubectl;
-use crate::object::Kind;
-use crate::object::nearest::nearest;
+use debugger::Stop;
+use debugger::quiz::Question;
+use object::Kind;
+use object::nearest::nearest;
 
 use super::{Stepper, Typed, What};
 
@@ -200,7 +199,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cluster::fault;
+    use cluster::fault;
 
     #[test]
     fn a_word_names_one_command() {

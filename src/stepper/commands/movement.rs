@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::cluster::fault::text::duration;
-use crate::cluster::scenario::Scenario;
-use crate::debugger::breakpoint::Breakpoints;
-use crate::debugger::moves::{MOST, Reaction};
-use crate::debugger::{Advance, Goal, Session, StopAt, tour};
-use crate::engine::Note;
+use cluster::fault::text::duration;
+use cluster::scenario::Scenario;
+use debugger::breakpoint::Breakpoints;
+use debugger::moves::{MOST, Reaction};
+use debugger::{Advance, Goal, Session, StopAt, tour};
+use engine::Note;
 
 use super::super::Stepper;
 use super::super::wrap::wrapped;

@@ -1,6 +1,6 @@
 //! Where to stop: breakpoints, watches and logpoints.
 
-use crate::debugger::breakpoint::Breakpoint;
+use debugger::breakpoint::Breakpoint;
 
 use super::super::Stepper;
 use super::Run::Says;

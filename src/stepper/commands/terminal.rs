@@ -3,9 +3,9 @@
 //! While that shell waits for a line the prompt is its own. `ls` is `type ls` then, and a line that begins with a colon is the
 //! stepper's: see [`Stepper::read`]. So all that is typed is a command of the stepper's, in a journal too.
 
-use crate::debugger::{Advance, Choice, Goal};
-use crate::kubectl::left_open::State;
-use crate::kubelet::runtime::terminal::{CTRL_C, CTRL_D};
+use debugger::{Advance, Choice, Goal};
+use kubectl::left_open::State;
+use kubelet::runtime::terminal::{CTRL_C, CTRL_D};
 
 use super::super::complete::candidates;
 use super::super::typed::{ESCAPE, escaped};

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use super::resolve::{self, is_public};
 use super::terminal::Terminal;
-use crate::network::kernel::System;
-use crate::network::kernel::socket::{SYN_TRIES, Socket};
-use crate::network::kernel::tls::{self, Broken};
-use crate::network::netfilter::{Payload, Protocol, Unreachable};
-use crate::object::time::Instant;
+use network::kernel::System;
+use network::kernel::socket::{SYN_TRIES, Socket};
+use network::kernel::tls::{self, Broken};
+use network::netfilter::{Payload, Protocol, Unreachable};
+use object::time::Instant;
 
 /// Bytes are sent again after this long, doubled each time.
 const RESEND: Duration = Duration::from_millis(200);

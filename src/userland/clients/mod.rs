@@ -6,7 +6,7 @@
 use std::pin::Pin;
 use std::rc::Rc;
 
-use crate::network::kernel::{Execute, Executed, System, Userland};
+use network::kernel::{Execute, Executed, System, Userland};
 
 mod curl;
 mod nc;
@@ -44,7 +44,7 @@ impl Program {
 }
 
 /// Runs a command in a network namespace: this is what a machine's kernel is told
-/// ([`RunProgram`](crate::network::kernel::RunProgram)).
+/// ([`RunProgram`](network::kernel::RunProgram)).
 pub fn run(kernel: Rc<System>, namespace: String, execute: Execute) -> Pin<Box<dyn Future<Output = Executed>>> {
     Box::pin(async move { executed(&kernel, &namespace, &execute).await })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::curl;
 use super::terminal::Terminal;
-use crate::network::kernel::System;
+use network::kernel::System;
 
 pub(super) async fn run(kernel: &Rc<System>, namespace: &str, words: &[&str], terminal: &mut Terminal) -> u8 {
     let (mut verbose, mut limit, mut operands) = (false, None, Vec::new());

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::resolve;
 use super::terminal::Terminal;
-use crate::network::kernel::System;
-use crate::network::kernel::messages::Userland;
-use crate::network::kernel::socket::Socket;
-use crate::network::netfilter::{Packet, Payload, Protocol, Unreachable};
-use crate::object::time::Instant;
+use network::kernel::System;
+use network::kernel::messages::Userland;
+use network::kernel::socket::Socket;
+use network::netfilter::{Packet, Payload, Protocol, Unreachable};
+use object::time::Instant;
 
 /// How long it waits for an answer, and between two requests.
 const INTERVAL: Duration = Duration::from_secs(1);

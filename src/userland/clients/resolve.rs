@@ -4,10 +4,10 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::network::kernel::System;
-use crate::network::kernel::dns::{self, Answer, Code, Question, RecordType};
-use crate::network::kernel::sockets::Resolver;
-use crate::network::netfilter::{Payload, Protocol};
+use network::kernel::System;
+use network::kernel::dns::{self, Answer, Code, Question, RecordType};
+use network::kernel::sockets::Resolver;
+use network::netfilter::{Payload, Protocol};
 
 /// How long somebody waits for an answer.
 #[derive(Clone, Copy)]

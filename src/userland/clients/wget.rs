@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::curl;
 use super::terminal::Terminal;
-use crate::network::kernel::System;
+use network::kernel::System;
 
 #[derive(Debug, Default)]
 struct Arguments<'a> {

@@ -6,7 +6,7 @@ use super::Program;
 use super::ops::Simple;
 use super::run::{Shell, Turn};
 use super::words::{Unsupported, is_name};
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// The builtins of a shell.
 pub const BUILTINS: &[&str] = &[

@@ -10,7 +10,7 @@ use super::run::{Command, Running, Scope, Shell, Sink, Turn, Write};
 use super::sums;
 use super::test::{Pattern, fits};
 use super::words::{Part, Stream, Unsupported, Word};
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// An array has no more elements than this.
 const ELEMENTS_MAX: usize = 200;

@@ -4,7 +4,7 @@ use super::limits::{PATTERN_MAX, ROUND_MIN, ROUNDS_MAX};
 use super::run::{Frame, Loop, Shell};
 use super::test::fits;
 use super::words::{Unsupported, Word};
-use crate::object::time::Instant;
+use object::time::Instant;
 
 impl Shell {
     pub(super) fn begin_loop(&mut self, length: usize, items: Option<(String, Vec<String>)>, now: Instant) {

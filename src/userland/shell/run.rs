@@ -19,7 +19,7 @@ use super::functions::{Call, Function};
 use super::limits::{BUDGET, TEXT_MAX};
 use super::ops::{Kept, Op, Redirect};
 use super::words::Unsupported;
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// A shell in the middle of its program.
 #[derive(Clone, Debug, Default)]

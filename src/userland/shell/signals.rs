@@ -1,7 +1,7 @@
 //! What comes to a shell from outside, and what it has beside itself.
 
 use super::run::{Frame, Shell};
-use crate::object::time::Instant;
+use object::time::Instant;
 
 /// What a shell says of a command that was ended by SIGINT.
 const INTERRUPTED: i32 = 130;

@@ -1,6 +1,6 @@
 //! `test`, `[ … ]` and what `[[ … ]]` asks of files; patterns.
 
-use crate::object::glob;
+use object::glob;
 
 /// A character of a pattern, and whether it stands for itself.
 pub type Pattern = Vec<(char, bool)>;

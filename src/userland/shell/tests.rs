@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::run::{Command, Shell, Sink, Turn, Write};
 use super::test::{There, holds};
 use super::{Program, of_shell};
-use crate::object::random::Random;
-use crate::object::time::Instant;
 use crate::programs::is_known;
+use object::random::Random;
+use object::time::Instant;
 
 #[derive(Default)]
 struct World {

@@ -3,8 +3,8 @@
 //! Left out: options that are not listed here, and of [`awk`] and [`sed`] what is no single line. In a container a command
 //! with any of them does well and prints nothing.
 
-use crate::object::base64 as encoding;
 use crate::ran::Ran;
+use object::base64 as encoding;
 
 mod awk;
 mod grep;

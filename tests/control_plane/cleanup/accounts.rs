@@ -1,9 +1,9 @@
 //! Service accounts: each namespace has one, and a Secret can hold an account's token.
 
-use kubestep::object::token::{self, Bounds};
-use kubestep::object::{Kind, Object};
-use kubestep::wire::{Body, DeleteOptions, Verb};
+use object::token::{self, Bounds};
+use object::{Kind, Object};
 use serde_json::json;
+use wire::{Body, DeleteOptions, Verb};
 
 use super::harness::World;
 

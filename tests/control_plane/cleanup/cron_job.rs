@@ -1,6 +1,6 @@
 //! The CronJob controller: what it writes for a tick, and which Jobs it keeps.
 
-use kubestep::object::Kind;
+use object::Kind;
 use serde_json::json;
 
 use super::harness::World;

@@ -2,15 +2,14 @@
 
 use std::rc::Rc;
 
-use kubestep::bugs;
-use kubestep::client::{Change, Client, Controller, ControllerContext, Error, Queue, Registration};
-use kubestep::cluster::scenario::Scenario;
-use kubestep::cluster::{Cluster, Parts, Program};
-use kubestep::controllers::ControllerManager;
-use kubestep::engine::control::Hold;
-use kubestep::object::{CustomKind, Key, Kind, Object};
-use kubestep::wire::{Body, DeleteOptions, Patch, Propagation, Request, Response, Subresource, Verb};
+use client::{Change, Client, Controller, ControllerContext, Error, Queue, Registration};
+use cluster::scenario::Scenario;
+use cluster::{Cluster, Parts, Program};
+use controllers::ControllerManager;
+use engine::control::Hold;
+use object::{CustomKind, Key, Kind, Object};
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Patch, Propagation, Request, Response, Subresource, Verb};
 
 use super::harness::World;
 

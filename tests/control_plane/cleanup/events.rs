@@ -1,6 +1,6 @@
 //! Events go an hour after they were last written, and whoever tells the same again goes on counting.
 
-use kubestep::object::{Kind, Object};
+use object::{Kind, Object};
 use serde_json::json;
 
 use super::harness::World;

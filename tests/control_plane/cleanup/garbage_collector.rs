@@ -1,8 +1,8 @@
 //! The garbage collector against a real API server: what goes, what stays, and in which order.
 
-use kubestep::object::Kind;
-use kubestep::wire::{Body, DeleteOptions, Patch, Propagation, Verb};
+use object::Kind;
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Patch, Propagation, Verb};
 
 use super::harness::World;
 

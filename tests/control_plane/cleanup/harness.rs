@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use kubestep::apiserver::host::Engine;
-use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::debugger::properties::{self, Property};
-use kubestep::engine::{Step, What};
-use kubestep::kubectl;
-use kubestep::object::reader::Reader;
-use kubestep::object::{Kind, Object};
-use kubestep::wire::{Answer, Body, DeleteOptions, Request, Subresource, Verb};
+use apiserver::host::Engine;
+use cluster::{Cluster, Config, NodeConfig};
+use debugger::properties::{self, Property};
+use engine::{Step, What};
+use object::reader::Reader;
+use object::{Kind, Object};
 use serde_json::{Value, json};
+use wire::{Answer, Body, DeleteOptions, Request, Subresource, Verb};
 
 use crate::world::{self, Observer, answered, resource};
 

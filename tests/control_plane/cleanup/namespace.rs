@@ -1,8 +1,8 @@
 //! Deleting a Namespace: what goes in which order, what is refused meanwhile, and what may hold it.
 
-use kubestep::object::{Kind, Object};
-use kubestep::wire::{Body, DeleteOptions, Patch, Propagation, Verb};
+use object::{Kind, Object};
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Patch, Propagation, Verb};
 
 use super::harness::World;
 

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use kubestep::client::Registration;
-use kubestep::cluster::{Cluster, Config, NodeConfig, Parts};
-use kubestep::controllers::pod_gc::{self, PodGc};
-use kubestep::controllers::service_account;
-use kubestep::object::Kind;
-use kubestep::wire::{Body, DeleteOptions, Patch, Verb};
+use client::Registration;
+use cluster::{Cluster, Config, NodeConfig, Parts};
+use controllers::pod_gc::{self, PodGc};
+use controllers::service_account;
+use object::Kind;
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Patch, Verb};
 
 use super::harness::World;
 

@@ -1,9 +1,9 @@
 //! ReplicationControllers: kept by the ReplicaSets' controller, with the ways they have of their own.
 
-use kubestep::object::meta::controller_of;
-use kubestep::object::{Kind, Object};
-use kubestep::wire::{Body, DeleteOptions, Patch, Propagation, Verb};
+use object::meta::controller_of;
+use object::{Kind, Object};
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Patch, Propagation, Verb};
 
 use super::harness::World;
 

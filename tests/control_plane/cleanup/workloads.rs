@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kubestep::engine::control::Hold;
-use kubestep::object::{Kind, Object};
+use engine::control::Hold;
+use object::{Kind, Object};
 use serde_json::{Value, json};
 
 use super::harness::World;
@@ -23,7 +23,7 @@ fn set(world: &mut World, spec: &Value) {
 
 fn is_ready(world: &World, name: &str) -> bool {
     let Some(Object::Pod(pod)) = world.get(Kind::Pod, &format!("default/{name}")) else { return false };
-    kubestep::object::pod::is_ready(&pod)
+    object::pod::is_ready(&pod)
 }
 
 /// A Pod that has failed holds up no other, and nothing is told but that it was deleted and made again.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::{Goal, Session};
-use kubestep::engine::{Step, What};
-use kubestep::object::random::Random;
-use kubestep::object::{Kind, Object};
+use cluster::scenario::Scenario;
+use debugger::{Goal, Session};
+use engine::{Step, What};
+use object::random::Random;
+use object::{Kind, Object};
 
 /// How many seeds each fault is tried with unless the environment says otherwise.
 pub const SEEDS: u64 = 3;

@@ -1,10 +1,10 @@
 //! What a cluster comes through by itself, or with a restart at the latest.
 
-use kubestep::debugger::{Goal, Session};
-use kubestep::engine::What;
-use kubestep::object::random::Random;
+use debugger::{Goal, Session};
+use engine::What;
 use kubestep_tests::seeds::seeds;
 use kubestep_tests::threads;
+use object::random::Random;
 
 use super::harness::{SEEDS, STEPS, available, can_get_lost, give_up_nodes, inflict, session, settle};
 

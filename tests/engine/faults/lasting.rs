@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kubestep::debugger::{Goal, Session};
+use debugger::{Goal, Session};
 use kubestep_tests::scenario;
 use kubestep_tests::seeds::seeds;
 use kubestep_tests::threads;

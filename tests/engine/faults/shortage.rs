@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use kubestep::debugger::{Goal, Session};
-use kubestep::engine::Note;
-use kubestep::network::host::Shortage;
-use kubestep::object::Object;
-use kubestep::object::pod::has_ended;
+use debugger::{Goal, Session};
+use engine::Note;
 use kubestep_tests::scenario;
+use network::host::Shortage;
+use object::Object;
+use object::pod::has_ended;
 
 use super::harness::{available, session, settle};
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use kubestep::engine::Note;
-use kubestep::object::Object;
-use kubestep::object::pod::has_ended;
+use engine::Note;
 use kubestep_tests::scenario;
+use object::Object;
+use object::pod::has_ended;
 
 use super::harness::describes;
 

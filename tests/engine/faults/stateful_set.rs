@@ -1,7 +1,6 @@
 //! What an update of a StatefulSet takes away at once.
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
+use cluster::scenario::Scenario;
 use kubestep_tests::seeds::seeds;
 
 use super::harness::SEEDS;

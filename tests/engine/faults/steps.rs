@@ -1,10 +1,9 @@
 //! A fault is a step like any: typed, or in a scenario.
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::debugger::timeline::{self, About};
-use kubestep::debugger::{Advance, Goal, Session, causes, file};
-use kubestep::engine::StepId;
+use cluster::scenario::Scenario;
+use debugger::timeline::{self, About};
+use debugger::{Advance, Goal, Session, causes, file};
+use engine::StepId;
 use kubestep_tests::scenario::{self, has_said};
 
 use super::harness::{can_get_lost, describes, session};

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use kubestep::lab::{Exercise, TABLE, process, shelf};
+use lab::{Exercise, TABLE, process, shelf};
 use serde_json::Value;
 
 mod operators;

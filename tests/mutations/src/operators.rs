@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kubestep::lab::shelf::MARK;
+use lab::shelf::MARK;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{

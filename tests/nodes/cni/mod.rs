@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::cluster::{Cluster, Config, NodeConfig};
-use kubestep::engine::What;
-use kubestep::kubelet::runtime::Runtime;
-use kubestep::network::cni::config::NetworkList;
-use kubestep::network::cni::exec::{Command, PluginExit, PluginRun};
-use kubestep::network::cni::libcni::Libcni;
-use kubestep::network::cni::netns::Namespace;
+use cluster::{Cluster, Config, NodeConfig};
+use engine::What;
+use kubelet::runtime::Runtime;
+use network::cni::config::NetworkList;
+use network::cni::exec::{Command, PluginExit, PluginRun};
+use network::cni::libcni::Libcni;
+use network::cni::netns::Namespace;
 use serde_json::{Value, json};
 
 const CONFIG: &str = "/etc/cni/net.d/10-kubestep.conflist";

@@ -1,14 +1,14 @@
 //! Nodes in a whole cluster: what kubelets send, next to the recordings of a real one.
 
-use kubestep::apiserver::host::Engine;
-use kubestep::cluster::{Cluster, Config};
-use kubestep::engine::{Step, What};
-use kubestep::object::reader::Reader;
-use kubestep::kubelet::runtime::Runtime;
-use kubestep::object::{Key, Kind, Object, Pod, Resource};
-use kubestep::wire::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
+use apiserver::host::Engine;
+use cluster::{Cluster, Config};
+use engine::{Step, What};
+use kubelet::runtime::Runtime;
 use kubestep_tests::scenario;
+use object::reader::Reader;
+use object::{Key, Kind, Object, Pod, Resource};
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Patch, Request, StatusPatch, Verb};
 
 use crate::world::Observer;
 

@@ -1,11 +1,11 @@
 //! Probes and hooks in a whole cluster: what is said, when, and what follows.
 
-use kubestep::cluster::Cluster;
-use kubestep::debugger::describe;
-use kubestep::engine::What;
-use kubestep::object::reader::Reader;
-use kubestep::object::{Kind, Object};
+use cluster::Cluster;
+use debugger::describe;
+use engine::What;
 use kubestep_tests::scenario;
+use object::reader::Reader;
+use object::{Kind, Object};
 
 /// Runs a scenario with one Pod, `web`. `container` are the lines of its container below its name.
 fn run(image: &str, container: &str, grace: u32, timeline: &[&str]) -> Cluster {

@@ -4,13 +4,13 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::host::{Engine, Host};
-use kubestep::engine::{ActorId, RpcError};
-use kubestep::kubelet::cri::{ContainerConfig, CriRequest, CriResponse, PodSandboxConfig};
-use kubestep::kubelet::runtime::Runtime;
-use kubestep::network::disk::Disk;
-use kubestep::network::host::Host;
+use apiserver::ApiServer;
+use apiserver::host::{Engine, Host};
+use engine::{ActorId, RpcError};
+use kubelet::cri::{ContainerConfig, CriRequest, CriResponse, PodSandboxConfig};
+use kubelet::runtime::Runtime;
+use network::disk::Disk;
+use network::host::Host;
 
 /// A node with nothing but a runtime.
 struct Node {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kubestep::cluster::Cluster;
-use kubestep::engine::What;
+use cluster::Cluster;
+use engine::What;
 use kubestep_tests::scenario;
 
 /// A cluster in which this Pod was applied.

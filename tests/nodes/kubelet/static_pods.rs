@@ -1,6 +1,6 @@
 //! Pods that a file on a node asks for.
 
-use kubestep::cluster::Cluster;
+use cluster::Cluster;
 use kubestep_tests::scenario;
 
 use super::scripts::pass;

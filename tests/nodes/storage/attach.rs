@@ -4,14 +4,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kubestep::bugs;
-use kubestep::cluster::scenario::Scenario;
-use kubestep::engine::What;
-use kubestep::kubelet::csi::CsiRequest;
-use kubestep::object::Kind;
-use kubestep::object::reader::Reader;
-use kubestep::wire::{Body, DeleteOptions, Verb};
+use cluster::scenario::Scenario;
+use engine::What;
+use kubelet::csi::CsiRequest;
+use object::Kind;
+use object::reader::Reader;
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Verb};
 
 use super::harness::{World, claim, class, user_of, with_csi};
 

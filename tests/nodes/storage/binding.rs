@@ -1,8 +1,8 @@
 //! Which claim gets which volume: who writes what, and what is said about what cannot be.
 
-use kubestep::cluster::Config;
-use kubestep::object::reader::Reader;
-use kubestep::object::{Kind, Object};
+use cluster::Config;
+use object::reader::Reader;
+use object::{Kind, Object};
 use serde_json::json;
 
 use super::harness::{BINDER, World, claim, class, volume};

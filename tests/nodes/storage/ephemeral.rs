@@ -1,6 +1,6 @@
 //! Volumes that come and go with a Pod.
 
-use kubestep::object::Kind;
+use object::Kind;
 use serde_json::{Value, json};
 
 use super::harness::{World, claim, class, user_of, with_csi};

@@ -2,15 +2,15 @@
 
 use std::any::Any;
 
-use kubestep::apiserver::host::Engine;
-use kubestep::cluster::{Cluster, Config};
-use kubestep::engine::{Step, What};
-use kubestep::object::reader::Reader;
-use kubestep::kubelet::csi::CsiRequest;
-use kubestep::object::time::Instant;
-use kubestep::object::{Kind, Object};
-use kubestep::wire::{Body, DeleteOptions, Patch, Request, Verb};
+use apiserver::host::Engine;
+use cluster::{Cluster, Config};
+use engine::{Step, What};
+use kubelet::csi::CsiRequest;
+use object::reader::Reader;
+use object::time::Instant;
+use object::{Kind, Object};
 use serde_json::{Value, json};
+use wire::{Body, DeleteOptions, Patch, Request, Verb};
 
 use crate::world::{self, Observer};
 

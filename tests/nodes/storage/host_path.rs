@@ -1,7 +1,7 @@
 //! Volumes on a node's own disk.
 
-use kubestep::cluster::Config;
-use kubestep::object::Kind;
+use cluster::Config;
+use object::Kind;
 use serde_json::json;
 
 use super::harness::{World, user_of};

@@ -1,7 +1,7 @@
 //! Pods that wait for their claims, and claims that wait for a Pod.
 
-use kubestep::cluster::Config;
-use kubestep::object::Kind;
+use cluster::Config;
+use object::Kind;
 use serde_json::json;
 
 use super::harness::{World, claim, class, user_of, volume, with_csi};

@@ -1,10 +1,10 @@
 //! What becomes of volumes and claims that are deleted or given back.
 
-use kubestep::apiserver::host::control::disconnect;
-use kubestep::cluster::Config;
-use kubestep::object::{Kind, Pod};
-use kubestep::wire::DeleteOptions;
+use apiserver::host::control::disconnect;
+use cluster::Config;
+use object::{Kind, Pod};
 use serde_json::json;
+use wire::DeleteOptions;
 
 use super::harness::{World, claim, class, user_of, volume, with_csi};
 

@@ -1,7 +1,7 @@
 //! Volumes that grow.
 
-use kubestep::cluster::{Config, NodeConfig};
-use kubestep::object::Kind;
+use cluster::{Config, NodeConfig};
+use object::Kind;
 use serde_json::{Value, json};
 
 use super::harness::{World, claim, class};

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
     Capabilities, ContainerPort, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Volume,
 };
 
-use crate::object::pod;
+use object::pod;
 
 use super::level::Level;
 

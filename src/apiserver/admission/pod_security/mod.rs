@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Container;
 
-use crate::object::meta::controller_of;
-use crate::object::pod::containers;
-use crate::object::status::Cause;
-use crate::object::{Kind, Object, Pod, Status, template};
-use crate::wire::Subresource;
+use object::meta::controller_of;
+use object::pod::containers;
+use object::status::Cause;
+use object::{Kind, Object, Pod, Status, template};
+use wire::Subresource;
 
 use super::{Attributes, forbidden};
-use crate::object::reader::Reader;
+use object::reader::Reader;
 
 pub mod checks;
 mod level;

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::testing::{Objects, object, request};
 use super::*;
-use crate::object::random::Random;
-use crate::wire::{User, Verb};
+use object::random::Random;
+use wire::{User, Verb};
 
 fn namespace(labels: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "labels": labels}})

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::apiserver::ApiServer;
-use crate::apiserver::rest::{HttpRequest, call, respond, watch_line};
-use crate::kinds::printers::View;
-use crate::object::time::Instant;
-use crate::object::{Discovery, Object};
-use crate::wire::{User, Verb, WatchId};
+use crate::ApiServer;
+use crate::rest::{HttpRequest, call, respond, watch_line};
+use kinds::printers::View;
+use object::time::Instant;
+use object::{Discovery, Object};
+use wire::{User, Verb, WatchId};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com";

@@ -1,12 +1,12 @@
 use serde_json::{Value as Json, json};
 
-use crate::apiserver::ApiServer;
-use crate::apiserver::admission::testing::object;
-use crate::apiserver::waiting::Said;
-use crate::object::time::Instant;
-use crate::object::{Kind, Object, Status};
-use crate::rules::webhook::{AdmissionResponse, Call};
-use crate::wire::{Body, DeleteOptions, Error, Patch, Request, Response, Subresource, User, Verb};
+use crate::ApiServer;
+use crate::admission::testing::object;
+use crate::waiting::Said;
+use object::time::Instant;
+use object::{Kind, Object, Status};
+use rules::webhook::{AdmissionResponse, Call};
+use wire::{Body, DeleteOptions, Error, Patch, Request, Response, Subresource, User, Verb};
 
 /// A server with a Service that has an endpoint, and somebody who answers for webhooks.
 struct Bench {

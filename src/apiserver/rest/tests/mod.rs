@@ -3,9 +3,9 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::apiserver::ApiServer;
-use crate::object::time::Instant;
-use crate::wire::{User, WatchId};
+use crate::ApiServer;
+use object::time::Instant;
+use wire::{User, WatchId};
 
 mod pods;
 mod tables;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use crate::object::{Accessor, Discovery, Kind, Object};
+use object::{Accessor, Discovery, Kind, Object};
 
 /// An object's uid. Cloning copies a pointer.
 pub type Uid = Rc<str>;

@@ -113,7 +113,7 @@ fn without_numbers_there_is_no_answer() {
 
 #[test]
 fn a_container_alone_can_be_asked_for() {
-    let usage = |cpu_millis| crate::object::metrics::Usage { cpu_millis, memory_bytes: 7 };
+    let usage = |cpu_millis| object::metrics::Usage { cpu_millis, memory_bytes: 7 };
     let metrics = Metrics {
         namespace: "n".into(),
         name: "a".into(),

@@ -6,11 +6,11 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use serde_json::Value;
 
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column};
-use crate::kinds::printers::fields::{at, int, list, plain, text};
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
+use crate::defaults::{or, or_text};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
+use crate::printers::fields::{at, int, list, plain, text};
+use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
 
 pub mod validation;
 

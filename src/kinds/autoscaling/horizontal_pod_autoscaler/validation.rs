@@ -6,10 +6,10 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::kinds::pod_template::container::resource_name;
-use crate::object::quantity::Amount;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::validation::names::{check_dns_label, check_path_segment};
+use crate::pod_template::container::resource_name;
+use object::quantity::Amount;
+use object::validation::field::{Path, Problems};
+use object::validation::names::{check_dns_label, check_path_segment};
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
 const NO_RESOURCE: &str = "must specify a resource name";

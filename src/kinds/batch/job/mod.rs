@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use serde_json::Value;
 
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::pod_template::defaults::template_defaults;
-use crate::kinds::printers::cells::{containers, created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::printers::fields::{at, int, list, selector, text};
-use crate::kinds::printers::workloads::{TEMPLATE, job_duration};
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::object::time::Instant;
+use crate::defaults::{or, or_text};
+use crate::pod_template::defaults::template_defaults;
+use crate::printers::cells::{containers, created, name};
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::printers::fields::{at, int, list, selector, text};
+use crate::printers::workloads::{TEMPLATE, job_duration};
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use object::time::Instant;
 
 pub mod selector;
 pub mod validation;

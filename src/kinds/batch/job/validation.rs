@@ -9,15 +9,15 @@ use k8s_openapi::api::core::v1::{Affinity, Container, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
-use crate::kinds::batch::job::selector::generated_labels;
-use crate::kinds::pod_template::template::{not_selected, selector_text, template_body};
-use crate::kinds::validation::metadata;
-use crate::object::Accessor;
-use crate::object::selector::Selector;
-use crate::object::selector::names::check_label_key;
-use crate::object::validation::field::{Json, Path, Problems, Shown};
-use crate::object::validation::internal::Internal;
-use crate::object::validation::names::{check_dns_label, prefixed_path};
+use crate::batch::job::selector::generated_labels;
+use crate::pod_template::template::{not_selected, selector_text, template_body};
+use crate::validation::metadata;
+use object::Accessor;
+use object::selector::Selector;
+use object::selector::names::check_label_key;
+use object::validation::field::{Json, Path, Problems, Shown};
+use object::validation::internal::Internal;
+use object::validation::names::{check_dns_label, prefixed_path};
 
 const SPEC: Path = Path::new("spec");
 const TEMPLATE: &str = "template";

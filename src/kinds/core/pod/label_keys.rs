@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec, WeightedPodAffinityTerm};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
-use crate::object::Pod;
+use object::Pod;
 
 /// Writes the values of the Pod's labels into its selectors.
 pub fn merge_into_selectors(pod: &mut Pod) {
@@ -84,7 +84,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::object::read;
+    use object::read;
 
     #[test]
     fn a_selector_asks_for_the_values_that_the_pod_has() {

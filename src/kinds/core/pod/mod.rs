@@ -1,6 +1,6 @@
 //! Pods. Mirrors `ValidatePodCreate` of `pkg/apis/core/validation`, and `pkg/registry/core/pod`.
 //!
-//! What goes for templates of Pods too is in [`crate::kinds::pod_template`].
+//! What goes for templates of Pods too is in [`crate::pod_template`].
 //!
 //! - [`update`], [`resize`]: what may change. [`status`]: what a status must keep. [`label_keys`]: selectors that ask for the
 //!   Pod's own labels.
@@ -11,22 +11,22 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 use serde_json::Value;
 
-use crate::kinds::defaults::or;
-use crate::kinds::pod_template::defaults::pod_spec_defaults;
-use crate::kinds::pod_template::spec::{Owner, SPEC, pod_spec, restarted_inits, trimmed_image};
-use crate::kinds::pod_template::warnings;
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::printers::duration::since;
-use crate::kinds::printers::fields::{list, text, text_or_none};
-use crate::kinds::printers::pod;
-use crate::kinds::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::object::Pod;
-use crate::object::pod::status::{PodCondition, PodStatus};
-use crate::object::pod::{Spec, assigned_node, qos_class};
-use crate::object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
-use crate::object::time::Instant;
-use crate::object::validation::field::{Path, Problems};
+use crate::defaults::or;
+use crate::pod_template::defaults::pod_spec_defaults;
+use crate::pod_template::spec::{Owner, SPEC, pod_spec, restarted_inits, trimmed_image};
+use crate::pod_template::warnings;
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::printers::duration::since;
+use crate::printers::fields::{list, text, text_or_none};
+use crate::printers::pod;
+use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use object::Pod;
+use object::pod::status::{PodCondition, PodStatus};
+use object::pod::{Spec, assigned_node, qos_class};
+use object::resources::{is_pod_level, may_overcommit, quantities, requests_of_containers};
+use object::time::Instant;
+use object::validation::field::{Path, Problems};
 
 pub mod label_keys;
 pub mod resize;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::kinds::pod_template::spec::{Owner, SPEC, pod_spec};
-use crate::object::Pod;
-use crate::object::pod::status::PodStatus;
-use crate::object::pod::{MIRROR, is_sidecar, qos_class};
-use crate::object::resources::amounts;
-use crate::object::validation::field::{Path, Problems};
+use crate::pod_template::spec::{Owner, SPEC, pod_spec};
+use object::Pod;
+use object::pod::status::PodStatus;
+use object::pod::{MIRROR, is_sidecar, qos_class};
+use object::resources::amounts;
+use object::validation::field::{Path, Problems};
 
 /// What can be changed.
 const RESIZED: [&str; 2] = ["cpu", "memory"];
@@ -149,7 +149,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::object::read;
+    use object::read;
 
     fn pod(spec: &Value, class: &str) -> Pod {
         let running = json!({"name": "app", "state": {"running": {}}, "resources": {}});
@@ -167,7 +167,7 @@ mod tests {
         let mut problems = Problems::default();
         let class = qos_class(&pod(old, ""));
         update(&mut problems, &pod(new, class), &pod(old, class));
-        let ours = |cause: &crate::object::status::Cause| {
+        let ours = |cause: &object::status::Cause| {
             let about = ["resiz", "mutable", "removed"].iter().any(|word| cause.message.contains(word));
             about.then(|| format!("{}: {}", cause.field, cause.message))
         };

@@ -1,8 +1,8 @@
 //! What a write of a Pod's status cannot take away by leaving it out: the QoS class, and which generation was seen. Mirrors
 //! `podStatusStrategy.PrepareForUpdate` of `pkg/registry/core/pod`.
 
-use crate::object::Pod;
-use crate::object::pod::status::{PodCondition, PodStatus};
+use object::Pod;
+use object::pod::status::{PodCondition, PodStatus};
 /// Puts it back. Most writers leave nothing out, and the status that they sent stays shared.
 pub fn keep_what_is_left_out(new: &mut Pod, old: &Pod) {
     let Some(before) = old.status.as_deref() else { return };
@@ -47,7 +47,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::object::read;
+    use object::read;
 
     #[test]
     fn what_was_seen_stays_seen() {

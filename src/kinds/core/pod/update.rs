@@ -4,16 +4,16 @@ use k8s_openapi::api::core::v1::{
     Affinity, Container, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Toleration,
 };
 
-use crate::kinds::pod_template::spec::{Owner, SPEC, pod_spec};
-use crate::kinds::validation::diff;
-use crate::object::Pod;
-use crate::object::pod::status::{ContainerStatus, PodStatus};
-use crate::object::pod::{could_restart_all, is_restarted};
-use crate::object::selector::names::check_subdomain;
-use crate::object::text::Text;
-use crate::object::validation::field::{Json, Literal, Path, Problems, Shown};
-use crate::object::validation::internal::Internal;
-use crate::object::validation::names::check_ip;
+use crate::pod_template::spec::{Owner, SPEC, pod_spec};
+use crate::validation::diff;
+use object::Pod;
+use object::pod::status::{ContainerStatus, PodStatus};
+use object::pod::{could_restart_all, is_restarted};
+use object::selector::names::check_subdomain;
+use object::text::Text;
+use object::validation::field::{Json, Literal, Path, Problems, Shown};
+use object::validation::internal::Internal;
+use object::validation::names::check_ip;
 
 const STATUS: Path = Path::new("status");
 

@@ -5,14 +5,14 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
-use crate::kinds::defaults::{or, or_text};
-use crate::kinds::printers::cells::{created, name};
-use crate::kinds::printers::columns::{AGE, NAME, column, wide};
-use crate::kinds::printers::fields::{int, labels, list, or_none, text, text_or_none};
-use crate::kinds::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::kinds::warnings::addresses;
-use crate::kinds::warnings::addresses::of_balancer;
-use crate::object::validation::names::check_dns_label;
+use crate::defaults::{or, or_text};
+use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column, wide};
+use crate::printers::fields::{int, labels, list, or_none, text, text_or_none};
+use crate::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::warnings::addresses;
+use crate::warnings::addresses::of_balancer;
+use object::validation::names::check_dns_label;
 
 pub mod validation;
 

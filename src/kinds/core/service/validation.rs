@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use serde_json::json;
 
-use crate::kinds::pod_template::container::PROTOCOLS;
-use crate::kinds::pod_template::handler::port_or_name;
-use crate::kinds::validation::{addresses, metadata};
-use crate::object::selector::names::{check_label_key, check_subdomain};
-use crate::object::validation::field::{Json, Path, Problems};
-use crate::object::validation::internal::Internal;
-use crate::object::validation::names::{check_cidr, check_dns_label, check_ip, check_port};
+use crate::pod_template::container::PROTOCOLS;
+use crate::pod_template::handler::port_or_name;
+use crate::validation::{addresses, metadata};
+use object::selector::names::{check_label_key, check_subdomain};
+use object::validation::field::{Json, Path, Problems};
+use object::validation::internal::Internal;
+use object::validation::names::{check_cidr, check_dns_label, check_ip, check_port};
 
 const SPEC: Path = Path::new("spec");
 const TYPES: &[&str] = &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
-use crate::kinds::validation::tests::wrong;
-use crate::kinds::validation::validate_update;
-use crate::object::Kind;
+use crate::validation::tests::wrong;
+use crate::validation::validate_update;
+use object::Kind;
 
 fn slice(address_type: &str, put: Value) -> Value {
     let metadata = json!({"name": "x", "namespace": "n"});

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::kinds::{defaults, strategy};
-use crate::object::time::Instant;
-use crate::object::{Kind, Object, Status};
+use crate::{defaults, strategy};
+use object::time::Instant;
+use object::{Kind, Object, Status};
 
-use crate::kinds::validation::{validate_create, validate_update};
+use crate::validation::{validate_create, validate_update};
 
 fn object(kind: Kind, value: Value) -> Object {
     let mut object = kind.decode(value).unwrap();
@@ -21,7 +21,7 @@ fn object(kind: Kind, value: Value) -> Object {
     object
 }
 
-fn message(object: &Object, causes: Vec<crate::object::status::Cause>) -> String {
+fn message(object: &Object, causes: Vec<object::status::Cause>) -> String {
     if causes.is_empty() {
         return String::new();
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::object::Kind;
+use object::Kind;
 
 use super::wrong;
 

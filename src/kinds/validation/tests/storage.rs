@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::kinds::defaults::set_defaults;
-use crate::kinds::validation::{validate_create, validate_status_update, validate_update};
-use crate::object::{Kind, Object};
+use crate::defaults::set_defaults;
+use crate::validation::{validate_create, validate_status_update, validate_update};
+use object::{Kind, Object};
 
 fn object(kind: Kind, mut manifest: Value) -> Object {
     let name =
@@ -15,7 +15,7 @@ fn object(kind: Kind, mut manifest: Value) -> Object {
     object
 }
 
-fn texts(causes: Vec<crate::object::status::Cause>) -> String {
+fn texts(causes: Vec<object::status::Cause>) -> String {
     let lines = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message));
     lines.collect::<Vec<_>>().join("; ")
 }

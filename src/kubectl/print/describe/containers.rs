@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::super::fields::{at, flag, int, list, long_time, map, or_none, plain, text};
 use super::page::{Page, go_list};
-use crate::object::downward;
-use crate::kubelet::volumes::fields as downward;
-use crate::object::{Pod, read};
+use object::downward;
+use object::{Pod, read};
 
 /// `indent` is empty in a Pod's page, and two spaces where the Pod is a template. `pod` is what fields of the Pod
 /// itself (`fieldRef`) are read from; a template has none.

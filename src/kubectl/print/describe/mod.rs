@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::tabs;
-use crate::object::Kind;
+use object::Kind;
 
 use page::Page;
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::super::fields::time;
 use super::page::Page;
-use crate::object::read;
-use crate::object::selector::format_label_selector;
+use object::read;
+use object::selector::format_label_selector;
 
 /// One rule: at which ports, and from whom or to whom.
 type Allowed<'a> = (Option<&'a Vec<NetworkPolicyPort>>, Option<&'a Vec<NetworkPolicyPeer>>);

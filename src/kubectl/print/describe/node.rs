@@ -7,9 +7,9 @@ use super::super::duration::age;
 use super::super::fields::{at, flag, list, long_time, map, namespace_and_name, plain, text};
 use super::super::pod::is_finished;
 use super::page::{Page, Related};
-use crate::object::quantity::Amount;
-use crate::object::resources::{ResourceList, add, is_huge_page, pod_limits, pod_requests};
-use crate::object::{Pod, read};
+use object::quantity::Amount;
+use object::resources::{ResourceList, add, is_huge_page, pod_limits, pod_requests};
+use object::{Pod, read};
 
 pub(super) fn describe(page: &mut Page, node: &Value, related: &Related) {
     page.name(node);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::super::cells::event_source;
 use super::super::duration::since;
 use super::super::fields::{at, int, list, map, or_none, plain, text, time};
-use crate::object::well_known::LAST_APPLIED;
+use object::well_known::LAST_APPLIED;
 
 /// What a page shows beside the object itself; kubectl asks for each of them.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::fields::{at, list, map, plain, text};
 use super::page::Page;
-use crate::object::quantity::{Amount, Format};
+use object::quantity::{Amount, Format};
 
 /// Mirrors `describeQuota`.
 pub(super) fn describe_quota(page: &mut Page, quota: &Value) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::super::fields::{at, list, text};
 use super::super::rules;
 use super::page::Page;
-use crate::object::read;
+use object::read;
 
 /// Of a Role or ClusterRole.
 pub(super) fn describe_role(page: &mut Page, role: &Value) {

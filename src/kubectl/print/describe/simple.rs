@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::super::fields::{at, flag, int, labels, list, long_time, map, plain, selector, text};
 use super::page::Page;
-use crate::object::base64;
-use crate::object::well_known::SERVICE_ACCOUNT_TOKEN;
+use object::base64;
+use object::well_known::SERVICE_ACCOUNT_TOKEN;
 
 /// Name, namespace, labels and annotations, with which most pages begin.
 pub(super) fn head(page: &mut Page, object: &Value) {

@@ -7,8 +7,8 @@ use k8s_openapi::ByteString;
 use serde_json::Value;
 
 use super::tree::Item;
-use crate::kinds::printers::fields::go_value;
-use crate::object::read;
+use kinds::printers::fields::go_value;
+use object::read;
 
 const NAMES: &[&str] = &[
     "and",

@@ -112,7 +112,7 @@ mod tests {
             "{{", "}}", "range", "if", "end", "else", " ", ".", "$", "x", ":=", "=", "(", ")", "|", "\"", "`", "é",
             "9", "-", "len", "index", "printf", "%d", ".items", "/*", "*/", ",", "\\", "'", "with", "\n",
         ];
-        let mut random = crate::object::random::Random::new(5);
+        let mut random = object::random::Random::new(5);
         for _ in 0..20_000 {
             let length = random.below(12) as usize;
             let text: String = (0..length).map(|_| pieces[random.below(pieces.len() as u64) as usize]).collect();

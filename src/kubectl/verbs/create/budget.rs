@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::object::selector::{Operator, Selector};
+use object::selector::{Operator, Selector};
 
 /// `kubectl create poddisruptionbudget NAME --selector=SELECTOR --min-available=N`.
 pub(super) fn budget(name: &str, args: &Args) -> Result<Value, Failure> {

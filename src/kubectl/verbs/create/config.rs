@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::validation::names::check_config_key;
+use object::validation::names::check_config_key;
 
 pub(super) fn config_map(name: &str, args: &Args, cx: &Kubectl) -> Result<Value, Failure> {
     made("ConfigMap", name, args, cx)

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::print::fields::{at, text};
+use object::Kind;
 
 /// Says of a Job that a person made it from a CronJob, out of turn.
 const INSTANTIATE: &str = "cronjob.kubernetes.io/instantiate";

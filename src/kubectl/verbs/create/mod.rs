@@ -8,11 +8,11 @@ use crate::command::{Command, Run};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
-use crate::object::{Kind, go_types};
 use crate::options::{plain_options, timeout, write_options};
 use crate::print::fields::text;
 use crate::usage::Usage;
-use crate::wire::{Body, Response, Subresource, Verb};
+use object::{Kind, go_types};
+use wire::{Body, Response, Subresource, Verb};
 
 mod budget;
 mod config;

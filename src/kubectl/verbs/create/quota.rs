@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::object::quantity::canonical;
+use object::quantity::canonical;
 
 /// The ResourceQuota that `--hard=cpu=1,pods=2 --scopes=BestEffort` describes.
 pub fn quota(name: &str, args: &Args) -> Result<Value, Failure> {

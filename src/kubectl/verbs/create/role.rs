@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Discovery;
-use crate::object::well_known::RBAC;
 use crate::targets::no_resource_type;
+use object::Discovery;
+use object::well_known::RBAC;
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 

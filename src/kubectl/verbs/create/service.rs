@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::object::validation::names::{check_port, check_port_name};
+use object::validation::names::{check_port, check_port_name};
 
 /// The Service that the words and flags describe.
 pub(super) fn service(name: &str, args: &Args) -> Result<Value, Failure> {

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::options::plain_options;
 use crate::print::fields::{at, list, namespace_and_name, text};
-use crate::wire::DeleteOptions;
+use object::Kind;
+use wire::DeleteOptions;
 
 use super::container::{Made, equip, name_for, new_container};
 use super::profile::{Profile, Style};

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::patch::diff_strategic;
 use crate::options::plain_options;
 use crate::print::fields::list;
-use crate::wire::{Patch, Subresource};
+use object::Kind;
+use object::patch::diff_strategic;
+use wire::{Patch, Subresource};
 
 use super::attached;
 use crate::command::{Command, Run};

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::options::plain_options;
 use crate::print::fields::text;
+use object::Kind;
 
 use super::container::{Made, new_container, suffix};
 use super::profile::{Profile, Style};

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::args::Args;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::pod::MIRROR;
-use crate::object::time::Instant;
 use crate::print::fields::{at, flag, list, text};
+use object::Kind;
+use object::pod::MIRROR;
+use object::time::Instant;
 
 /// The draining of one node.
 pub(super) struct Drain<'a> {

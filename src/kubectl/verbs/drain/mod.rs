@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use super::change;
 use crate::args::Args;
-use crate::client::join_all;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::status::{Reason, aggregate};
-use crate::object::time::go_duration;
-use crate::object::{Kind, Status};
 use crate::options::{dry_run_note, plain_options, timeout};
 use crate::print::fields::{namespace_and_name, text};
 use crate::print::names::qualified_name;
-use crate::wire::{Body, DeleteOptions, Options, Subresource, Verb};
+use client::join_all;
+use object::status::{Reason, aggregate};
+use object::time::go_duration;
+use object::{Kind, Status};
+use wire::{Body, DeleteOptions, Options, Subresource, Verb};
 
 mod filters;
 

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::well_known::LAST_APPLIED;
 use crate::options::plain_options;
 use crate::print::describe::{template_of, template_page};
 use crate::print::fields::{at, flag, int, list, namespace_and_name, selector, text};
-use crate::wire::{Options, Patch};
+use object::Kind;
+use object::well_known::LAST_APPLIED;
+use wire::{Options, Patch};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 

@@ -8,12 +8,12 @@ use super::{deployment, sets};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::{Kind, patch};
 use crate::print::describe::template_page;
 use crate::print::fields::{at, or_none};
 use crate::print::names::qualified_name;
 use crate::print::output::{Output, print};
 use crate::print::tabs;
+use object::{Kind, patch};
 
 /// An annotation: the command that made a revision.
 pub(in crate::verbs) const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";

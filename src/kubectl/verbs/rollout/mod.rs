@@ -10,12 +10,12 @@ use crate::failure::Failure;
 use crate::feeds::Stream;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::options::{plain_options, timeout};
 use crate::print::fields::{at, flag, namespace_and_name, text};
 use crate::usage::Usage;
-use crate::wire::Patch;
-use crate::wire::WatchEvent;
+use object::Kind;
+use wire::Patch;
+use wire::WatchEvent;
 
 mod deployment;
 pub(super) mod history;
@@ -106,7 +106,7 @@ async fn status(kind: Kind, object: &Value, args: &Args, cx: &Kubectl) -> Result
     let limit = timeout(args, "timeout")?;
     let (listed, events) = cx.follow(kind, namespace, name, limit).await?;
     let Some(first) = listed.items.first() else {
-        return Err(crate::object::Status::not_found(kind, name).into());
+        return Err(object::Status::not_found(kind, name).into());
     };
     let progress_of = match kind {
         Kind::DaemonSet => sets::daemon_set_progress,

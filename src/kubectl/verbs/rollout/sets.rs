@@ -8,11 +8,11 @@ use super::deployment::not_restored;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::options::plain_options;
 use crate::print::describe::template_page;
 use crate::print::fields::{at, int, list, namespace_and_name, selector, text};
-use crate::wire::{Options, Patch};
+use object::Kind;
+use wire::{Options, Patch};
 
 const ONLY_ROLLING: &str = "rollout status is only available for RollingUpdate strategy type";
 

@@ -6,10 +6,10 @@ use super::super::rollout::history::CHANGE_CAUSE;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::options::plain_options;
 use crate::print::fields::text;
-use crate::wire::Patch;
+use object::Kind;
+use wire::Patch;
 
 /// What is said of a change.
 pub(super) struct Words {

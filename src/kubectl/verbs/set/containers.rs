@@ -6,7 +6,7 @@ use super::change::{Words, change, containers, pod_spec};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::quantity::canonical;
+use object::quantity::canonical;
 
 /// `kubectl set image KIND/NAME CONTAINER=IMAGE …`.
 pub(super) async fn image(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

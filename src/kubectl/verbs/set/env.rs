@@ -7,9 +7,9 @@ use super::change::{Words, change, containers, of_object, pod_spec};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
 use crate::print::fields::{at, map, text};
 use crate::targets::Target;
+use object::Kind;
 
 /// What a command line asks for.
 #[derive(Default)]

@@ -7,9 +7,9 @@ use super::change::{Words, change, of_object, pod_spec};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::object::Kind;
-use crate::object::well_known::RBAC;
 use crate::options::plain_options;
+use object::Kind;
+use object::well_known::RBAC;
 
 /// `kubectl set serviceaccount KIND/NAME ACCOUNT`. It is sent even if it changes nothing.
 pub(super) async fn service_account(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::*;
-use crate::lab::making::has_long_name;
-use crate::lab::mistake::{Mistake, mistaken_hosts};
+use crate::making::has_long_name;
+use crate::mistake::{Mistake, mistaken_hosts};
 
 /// What learners really write, and how to say so.
-pub(in crate::lab) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
     random_name: "the ReplicaSet has another name each time it is made"
         => {
             set: |deployment| set_with(deployment, |set| {

@@ -8,13 +8,13 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use serde_json::{Value, json};
 
-use crate::controllers::deployment::revision::equal_ignoring_hash;
-use crate::exercise::deployment::{TEMPLATE_HASH, template_hash};
-use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use crate::lab::making::all;
-use crate::object::Accessor;
-use crate::object::meta::{controller_of, controller_ref};
+use crate::making::all;
+use controllers::deployment::revision::equal_ignoring_hash;
+use exercise::deployment::{TEMPLATE_HASH, template_hash};
+use exercise::host::{Host, Read};
+use exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use object::Accessor;
+use object::meta::{controller_of, controller_ref};
 
 /// What becomes of a ReplicaSet that has the name of today's already.
 #[derive(Clone, Copy)]

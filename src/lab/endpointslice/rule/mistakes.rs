@@ -1,13 +1,13 @@
 //! What learners do instead.
 
 use super::*;
-use crate::lab::making::has_long_name;
-use crate::lab::mistake::{Mistake, mistaken_hosts};
-use crate::object::pod::phase;
-use crate::object::pod::status::PodCondition;
+use crate::making::has_long_name;
+use crate::mistake::{Mistake, mistaken_hosts};
+use object::pod::phase;
+use object::pod::status::PodCondition;
 
 /// What learners really write, and how to say so.
-pub(in crate::lab) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
     no_owner: "the slice has no owner reference to the Service"
         => { meta: |service| ObjectMeta { owner_references: None, ..meta(service) } };
     no_label: "the slice has no label that says whose it is"

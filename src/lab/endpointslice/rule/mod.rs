@@ -9,14 +9,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 
-use crate::controllers::service_pods::selector_of;
-use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use crate::lab::making::all;
-use crate::object::meta::{controller_of, controller_ref};
-use crate::object::pod::{has_ended, is_ready};
-use crate::object::well_known::SERVICE_NAME;
-use crate::object::{Accessor, Pod};
+use crate::making::all;
+use controllers::service_pods::selector_of;
+use exercise::host::{Host, Read};
+use exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use object::meta::{controller_of, controller_ref};
+use object::pod::{has_ended, is_ready};
+use object::well_known::SERVICE_NAME;
+use object::{Accessor, Pod};
 
 /// How a slice is written that is there.
 enum Write {

@@ -7,10 +7,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
-use crate::exercise::finalizer::{FINALIZER, PUBLIC};
-use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
-use crate::object::Accessor;
+use exercise::finalizer::{FINALIZER, PUBLIC};
+use exercise::host::{Host, Read};
+use exercise::kube::{Action, Api, Context, DeleteParams, Error, Patch, PatchParams, PostParams};
+use object::Accessor;
 
 /// What is done, one after another, with an object that is being deleted.
 #[derive(Clone, Copy)]

@@ -1,11 +1,11 @@
 //! What learners do instead.
 
 use super::*;
-use crate::lab::making::has_long_name;
-use crate::lab::mistake::{Mistake, mistaken_hosts};
+use crate::making::has_long_name;
+use crate::mistake::{Mistake, mistaken_hosts};
 
 /// What learners really write, and how to say so.
-pub(in crate::lab) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
     no_owner: "the Deployment has no owner reference to the site"
         => { whole: |_, whole| whole.metadata.owner_references = None };
     not_controller: "the owner reference does not say controller: true"

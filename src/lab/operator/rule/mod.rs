@@ -8,11 +8,11 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, PodSpec, PodTemplate
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::{Value, json};
 
-use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
-use crate::lab::making::all;
-use crate::object::Accessor;
-use crate::object::meta::{controller_of, controller_ref};
+use crate::making::all;
+use exercise::host::{Host, Read};
+use exercise::kube::{Action, Api, Context, Error, ListParams, Patch, PatchParams, PostParams};
+use object::Accessor;
+use object::meta::{controller_of, controller_ref};
 
 /// The name of the container.
 const CONTAINER: &str = "site";

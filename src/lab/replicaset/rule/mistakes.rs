@@ -5,13 +5,13 @@ use k8s_openapi::api::core::v1::PodSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::*;
-use crate::lab::making::has_long_name;
-use crate::lab::mistake::{Mistake, mistaken_hosts};
-use crate::object::pod::status::ContainerStatus;
-use crate::object::pod::{has_ended, phase};
+use crate::making::has_long_name;
+use crate::mistake::{Mistake, mistaken_hosts};
+use object::pod::status::ContainerStatus;
+use object::pod::{has_ended, phase};
 
 /// What learners really write, and how to say so.
-pub(in crate::lab) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
     no_owner: "the Pods that it creates have no owner reference to the ReplicaSet"
         => { pod: |set, _| pod_with(set, |pod| pod.metadata.owner_references = None) };
     not_controller: "the owner reference does not say controller: true"

@@ -6,13 +6,13 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use crate::controllers::pods::is_active;
-use crate::exercise::host::{Host, Read};
-use crate::exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
-use crate::lab::making::pod_for;
-use crate::object::meta::controller_of;
-use crate::object::pod::is_ready;
-use crate::object::{Accessor, Pod};
+use crate::making::pod_for;
+use controllers::pods::is_active;
+use exercise::host::{Host, Read};
+use exercise::kube::{Action, Api, Context, DeleteParams, Error, ListParams, Patch, PatchParams, PostParams};
+use object::meta::controller_of;
+use object::pod::is_ready;
+use object::{Accessor, Pod};
 
 /// What a status says: how many Pods, how many of them are ready, and what generation asks for them.
 type Said = (i32, i32, Option<i64>);

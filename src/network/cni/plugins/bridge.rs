@@ -16,7 +16,7 @@ use crate::cni::ipnet::{IpNet, next};
 use crate::cni::netns::{ALL, Link, LinkKind, Namespace, Route as KernelRoute, mac};
 use crate::cni::result::{CniResult, Dns, Interface, IpConfig, Route};
 use crate::netfilter::{Cidr, Rule, Ruleset, Table, Target};
-use crate::object::text::Text;
+use object::text::Text;
 
 /// The row of this plugin.
 pub(super) const PLUGIN: Plugin = Plugin { name: "bridge", since: "0.1.0", add, del, check, status: Some(status) };

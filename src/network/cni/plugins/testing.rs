@@ -7,8 +7,8 @@ use crate::cni::config::PLUGINS;
 use crate::cni::exec::{CniError, Command, Environment};
 use crate::cni::netns::{Namespace, NodeNetwork};
 use crate::disk::Disk;
-use crate::engine::Hub;
 use crate::install;
+use engine::Hub;
 
 /// A machine with all plugins installed.
 pub struct Bench {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::testing::{Bench, environment, network};
 use crate::cni::exec::Command;
 use crate::netfilter::{Packet, Payload, Protocol, Table, Tuple};
-use crate::object::time::Instant;
+use object::time::Instant;
 
 fn ipam() -> Value {
     json!({"type": "host-local", "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]})

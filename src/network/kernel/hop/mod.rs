@@ -20,10 +20,10 @@ use super::fabric::{Fabric, Mode, VXLAN_DEVICE, VXLAN_PORT};
 use super::frame::Frame;
 use super::sockets::Sockets;
 use crate::cni::netns::{Link, LinkKind, NodeNetwork};
-use crate::engine::ActorId;
 use crate::netfilter::{Hook, Packet, Payload, Protocol, Tuple, Unreachable};
-use crate::object::random::Random;
-use crate::object::time::Instant;
+use engine::ActorId;
+use object::random::Random;
+use object::time::Instant;
 
 mod hook;
 mod route;

@@ -5,9 +5,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::json;
 
-use crate::object::validation::field::{Literal, Path, Problems};
-use crate::rules::cel::Program;
-use crate::rules::cel::types::Type;
+use crate::cel::Program;
+use crate::cel::types::Type;
+use object::validation::field::{Literal, Path, Problems};
 
 use super::super::schema::Schema;
 use super::{model, names};

@@ -15,13 +15,13 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Map, Value as Json};
 
-use crate::object::CustomObject;
-use crate::object::status::Cause;
-use crate::rules::cel::eval::Activation;
-use crate::rules::cel::failure::Budget;
-use crate::rules::cel::types::Names;
-use crate::rules::cel::types::Type;
-use crate::rules::cel::{Failure, Program, Value};
+use crate::cel::eval::Activation;
+use crate::cel::failure::Budget;
+use crate::cel::types::Names;
+use crate::cel::types::Type;
+use crate::cel::{Failure, Program, Value};
+use object::CustomObject;
+use object::status::Cause;
 
 use super::field_path;
 use super::schema::{Additional, Schema};

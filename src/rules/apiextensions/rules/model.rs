@@ -6,11 +6,11 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::object::{CustomObject, base64};
-use crate::rules::cel::Value;
-use crate::rules::cel::duration::parse_duration;
-use crate::rules::cel::parse::RESERVED;
-use crate::rules::cel::types::Type;
+use crate::cel::Value;
+use crate::cel::duration::parse_duration;
+use crate::cel::parse::RESERVED;
+use crate::cel::types::Type;
+use object::{CustomObject, base64};
 
 use super::super::schema::{Additional, Schema};
 

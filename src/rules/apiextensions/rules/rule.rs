@@ -2,7 +2,7 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::ValidationRule;
 
-use crate::rules::cel::Program;
+use crate::cel::Program;
 
 /// A rule, ready to be asked.
 #[derive(Clone, Debug)]

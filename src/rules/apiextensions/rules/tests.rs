@@ -1,9 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::object::validation::field::{Path, Problems};
-use crate::object::{Kind, Object, custom};
-use crate::rules::apiextensions::structural;
+use crate::apiextensions::structural;
+use object::validation::field::{Path, Problems};
+use object::{Kind, Object, custom};
 
 fn props(spec: Json, rules: Json) -> JSONSchemaProps {
     let schema = json!({"type": "object", "properties": {"spec": spec}, "x-kubernetes-validations": rules});

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::found::{Found, fails, ok};
-use crate::rules::cel::duration::{go_duration, parse_duration};
-use crate::rules::cel::failure::{Failure, error};
-use crate::rules::cel::value::Value;
+use crate::cel::duration::{go_duration, parse_duration};
+use crate::cel::failure::{Failure, error};
+use crate::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "dyn(A) dyn",

@@ -1,8 +1,8 @@
 //! How a function may be called, and what a call comes to.
 
-use crate::rules::cel::failure::{Failure, error};
-use crate::rules::cel::types::Type;
-use crate::rules::cel::value::Value;
+use crate::cel::failure::{Failure, error};
+use crate::cel::types::Type;
+use crate::cel::value::Value;
 
 /// One way to call a function.
 pub struct Overload {

@@ -1,7 +1,7 @@
 //! Paths of JSON patches. Mirrors `pkg/cel/library/jsonpatch.go`.
 
 use super::found::{Found, ok};
-use crate::rules::cel::value::Value;
+use crate::cel::value::Value;
 
 pub const DECLARED: &[&str] = &["static jsonpatch.escapeKey(string) string"];
 

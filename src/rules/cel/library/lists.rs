@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 
 use super::found::{Found, fails, ok};
 use super::operators::add;
-use crate::rules::cel::failure::{Budget, Failure};
-use crate::rules::cel::value::Value;
+use crate::cel::failure::{Budget, Failure};
+use crate::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "size(list(A)) int",

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::found::{Found, fails, ok};
-use crate::rules::cel::value::Value;
+use crate::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "ip(string) ip",

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use jiff::SignedDuration;
 
 use super::found::{Found, Overload, fails, ok};
-use crate::rules::cel::failure::{Budget, error};
-use crate::rules::cel::types::Type;
-use crate::rules::cel::value::Value;
+use crate::cel::failure::{Budget, error};
+use crate::cel::types::Type;
+use crate::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "_==_(A, A) bool",

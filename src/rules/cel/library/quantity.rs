@@ -1,9 +1,9 @@
 //! Quantities of resources. Mirrors `pkg/cel/library/quantity.go`.
 
-use crate::object::quantity::{Amount, Format};
+use object::quantity::{Amount, Format};
 
 use super::found::{Found, fails, ok};
-use crate::rules::cel::value::Value;
+use crate::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "quantity(string) quantity",

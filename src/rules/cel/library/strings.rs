@@ -5,8 +5,8 @@
 use regex::Regex;
 
 use super::found::{Found, fails, ok};
-use crate::rules::cel::failure::{Budget, Failure, error};
-use crate::rules::cel::value::Value;
+use crate::cel::failure::{Budget, Failure, error};
+use crate::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "size(string) int",

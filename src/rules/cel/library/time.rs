@@ -5,8 +5,8 @@
 use jiff::tz::TimeZone;
 
 use super::found::{Found, ok};
-use crate::rules::cel::duration::SECOND;
-use crate::rules::cel::value::Value;
+use crate::cel::duration::SECOND;
+use crate::cel::value::Value;
 
 pub const DECLARED: &[&str] = &[
     "timestamp.getFullYear() int",

@@ -1,10 +1,10 @@
 //! The required terms, of the pod and of those already there. Mirrors `interpodaffinity/filtering.go`.
 
 use super::matches_all;
-use crate::scheduler::framework::{Filter, Rejection, Verdict};
-use crate::scheduler::node_info::{KeyId, NodeId, NodeInfo, PairId};
-use crate::scheduler::pod_info::{AffinityTerm, PodInfo};
-use crate::scheduler::snapshot::Snapshot;
+use crate::framework::{Filter, Rejection, Verdict};
+use crate::node_info::{KeyId, NodeId, NodeInfo, PairId};
+use crate::pod_info::{AffinityTerm, PodInfo};
+use crate::snapshot::Snapshot;
 
 const REASON_AFFINITY: &str = "node(s) didn't match pod affinity rules";
 const REASON_ANTI_AFFINITY: &str = "node(s) didn't match pod anti-affinity rules";
@@ -170,9 +170,9 @@ fn count(snapshot: &Snapshot, places: &mut Places, nodes: &[(NodeId, u32)], term
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::inter_pod_affinity::InterPodAffinity;
-    use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{labelled, node, snapshot};
+    use crate::plugins::inter_pod_affinity::InterPodAffinity;
+    use crate::plugins::testing::filter_reasons;
+    use crate::testing::{labelled, node, snapshot};
 
     fn affinity(kind: &str, app: &str, key: &str, more: &str) -> String {
         format!(
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn supposing_a_pod_away_is_undone_by_supposing_it_back() {
         let snapshot = cluster();
-        let pod = crate::scheduler::testing::info(labelled("p", "app=web", ""));
+        let pod = crate::testing::info(labelled("p", "app=web", ""));
         let mut terms = RequiredTerms::new(&pod, &snapshot).expect("a loner is there");
         let node = snapshot.node_named("b1").expect("the node is there");
         let loner = node.pods[0].clone();

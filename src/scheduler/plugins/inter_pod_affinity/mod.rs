@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::object::{Accessor, Pod};
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Hint, Plugin, Point, PreFilter, PreScore};
-use crate::scheduler::labels::Labels;
-use crate::scheduler::node_info::NodeId;
-use crate::scheduler::pod_info::{AffinityTerm, PodInfo};
-use crate::scheduler::snapshot::Snapshot;
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Hint, Plugin, Point, PreFilter, PreScore};
+use crate::labels::Labels;
+use crate::node_info::NodeId;
+use crate::pod_info::{AffinityTerm, PodInfo};
+use crate::snapshot::Snapshot;
+use object::{Accessor, Pod};
 
 mod filter;
 mod score;
@@ -140,8 +140,8 @@ fn node_change_helps(pod: &PodInfo, event: &ClusterEvent) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::events::node_changes;
-    use crate::scheduler::testing::{info, labelled, node};
+    use crate::events::node_changes;
+    use crate::testing::{info, labelled, node};
 
     #[test]
     fn a_pod_that_goes_helps_if_it_matches_all_that_either_stays_away_from() {

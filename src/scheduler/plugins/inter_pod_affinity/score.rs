@@ -1,10 +1,10 @@
 //! The preferred terms, of the pod and of those already there. Mirrors `interpodaffinity/scoring.go`.
 
-use crate::scheduler::classes::PodClass;
-use crate::scheduler::framework::{MAX_NODE_SCORE, Score};
-use crate::scheduler::node_info::NodeInfo;
-use crate::scheduler::pod_info::{AffinityTerm, PodInfo};
-use crate::scheduler::snapshot::Snapshot;
+use crate::classes::PodClass;
+use crate::framework::{MAX_NODE_SCORE, Score};
+use crate::node_info::NodeInfo;
+use crate::pod_info::{AffinityTerm, PodInfo};
+use crate::snapshot::Snapshot;
 
 /// For each place, the weights of all terms that speak for it, minus those that speak against it.
 pub struct Company {
@@ -84,9 +84,9 @@ impl Score for Company {
 
 #[cfg(test)]
 mod tests {
-    use crate::scheduler::plugins::inter_pod_affinity::InterPodAffinity;
-    use crate::scheduler::plugins::testing::scores;
-    use crate::scheduler::testing::{labelled, node, snapshot};
+    use crate::plugins::inter_pod_affinity::InterPodAffinity;
+    use crate::plugins::testing::scores;
+    use crate::testing::{labelled, node, snapshot};
 
     fn preferred(kind: &str, app: &str, weight: u32) -> String {
         format!(

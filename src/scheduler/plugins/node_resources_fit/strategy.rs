@@ -1,7 +1,7 @@
 //! What makes a node better: more room, less of it, or what a curve says. Mirrors
 //! `plugins/noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go`.
 
-use crate::scheduler::framework::MAX_NODE_SCORE;
+use crate::framework::MAX_NODE_SCORE;
 
 /// Which of two nodes is better. `scoringStrategy.type`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

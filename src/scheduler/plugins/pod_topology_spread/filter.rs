@@ -1,10 +1,10 @@
 //! The hard constraints: no place more than `maxSkew` above the least. Mirrors `podtopologyspread/filtering.go`.
 
 use super::{Constraint, Required, has_every_key};
-use crate::scheduler::framework::{Filter, Rejection, Verdict};
-use crate::scheduler::node_info::{NodeInfo, PairId};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::framework::{Filter, Rejection, Verdict};
+use crate::node_info::{NodeInfo, PairId};
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 const REASON: &str = "node(s) didn't match pod topology spread constraints";
 const REASON_LABEL: &str = "node(s) didn't match pod topology spread constraints (missing required label)";
@@ -119,9 +119,9 @@ impl Filter for MaxSkew<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::plugins::pod_topology_spread::PodTopologySpread;
-    use crate::scheduler::plugins::testing::filter_reasons;
-    use crate::scheduler::testing::{labelled, node, snapshot};
+    use crate::plugins::pod_topology_spread::PodTopologySpread;
+    use crate::plugins::testing::filter_reasons;
+    use crate::testing::{labelled, node, snapshot};
 
     fn constraint(more: &str) -> String {
         format!(

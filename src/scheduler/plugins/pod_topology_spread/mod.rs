@@ -11,17 +11,17 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, TopologySpreadConstraint};
 
 use super::taint_toleration::{tolerations, untolerated};
-use crate::object::meta::controller_of;
-use crate::object::pod::{assigned_node, nominated_node};
-use crate::object::selector::nodes::Required;
-use crate::object::well_known::{HOSTNAME, ZONE};
-use crate::object::{Accessor, Pod};
-use crate::scheduler::events::{ClusterEvent, EventKind};
-use crate::scheduler::framework::{Hint, Plugin, Point, PreFilter, PreScore};
-use crate::scheduler::labels::{Labels, Matcher};
-use crate::scheduler::node_info::{KeyId, NodeId, NodeInfo};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::events::{ClusterEvent, EventKind};
+use crate::framework::{Hint, Plugin, Point, PreFilter, PreScore};
+use crate::labels::{Labels, Matcher};
+use crate::node_info::{KeyId, NodeId, NodeInfo};
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use object::meta::controller_of;
+use object::pod::{assigned_node, nominated_node};
+use object::selector::nodes::Required;
+use object::well_known::{HOSTNAME, ZONE};
+use object::{Accessor, Pod};
 
 mod filter;
 mod score;
@@ -254,8 +254,8 @@ fn hint_of_pod(pod: &PodInfo, event: &ClusterEvent, constraints: &[Constraint]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::events::{node_changes, pod_changes};
-    use crate::scheduler::testing::{info, labelled, node};
+    use crate::events::{node_changes, pod_changes};
+    use crate::testing::{info, labelled, node};
 
     fn spread(taints: &str) -> String {
         format!(

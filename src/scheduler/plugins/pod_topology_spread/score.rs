@@ -1,10 +1,10 @@
 //! The soft constraints: fewer matching pods in the same place is better. Mirrors `podtopologyspread/scoring.go`.
 
 use super::{Constraint, HOSTNAME, Required, has_every_key};
-use crate::scheduler::framework::{MAX_NODE_SCORE, Score};
-use crate::scheduler::node_info::{NodeId, NodeInfo, PairId};
-use crate::scheduler::pod_info::PodInfo;
-use crate::scheduler::snapshot::Snapshot;
+use crate::framework::{MAX_NODE_SCORE, Score};
+use crate::node_info::{NodeId, NodeInfo, PairId};
+use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// The raw score of a node that lacks a required label; it ends as 0.
 const IGNORED: i64 = i64::MIN;
@@ -142,10 +142,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::well_known::ZONE;
-    use crate::scheduler::plugins::pod_topology_spread::PodTopologySpread;
-    use crate::scheduler::plugins::testing::{filter_reasons, scores};
-    use crate::scheduler::testing::{labelled, node, snapshot};
+    use crate::plugins::pod_topology_spread::PodTopologySpread;
+    use crate::plugins::testing::{filter_reasons, scores};
+    use crate::testing::{labelled, node, snapshot};
+    use object::well_known::ZONE;
 
     fn cluster() -> Snapshot {
         let zone = |zone: &str| format!("{{metadata: {{labels: {{topology.kubernetes.io/zone: {zone}}}}}}}");

@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::object::Kind;
-use crate::scheduler::plugins::testing::filter_reasons;
-use crate::scheduler::testing::{info, node, pod, snapshot};
+use crate::plugins::testing::filter_reasons;
+use crate::testing::{info, node, pod, snapshot};
+use object::Kind;
 
 const POD: &str = "{volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}";
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 use super::super::resolve::{self, Heard, ResolverOptions};
 use super::super::terminal::Terminal;
 use super::reverse;
-use crate::network::kernel::System;
-use crate::network::kernel::dns::{Answer, Code, Question, RecordType};
+use network::kernel::System;
+use network::kernel::dns::{Answer, Code, Question, RecordType};
 
 /// All questions are given up after five seconds; halfway they are asked once more.
 const OPTIONS: ResolverOptions = ResolverOptions { timeout: Duration::from_millis(2_500), attempts: 2 };

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use super::resolve::{Heard, ask};
 use super::terminal::Terminal;
-use crate::network::kernel::System;
-use crate::network::kernel::dns::{Answer, Code, Question, RecordType};
+use network::kernel::System;
+use network::kernel::dns::{Answer, Code, Question, RecordType};
 
 pub(super) mod busybox;
 

@@ -8,17 +8,15 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, ExecAction, Namespace, PodSpec, Probe, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use kubestep::apiserver::ApiServer;
-use kubestep::apiserver::host::{Engine, Host};
-use kubestep::engine::{ActorId, What};
-use kubestep::kubelet::{Kubelet, Machine, NodeConfig, Rules};
-use kubestep::network::disk::Disk;
-use kubestep::network::host::Host;
-use kubestep::object::pod::status::{ContainerStatus, PodCondition, PodStatus};
-use kubestep::object::{Kind, Object, Pod};
-use kubestep::wire::{
-    Binding, Body, DeleteOptions, Options, Patch, Request, Response, StatusPatch, Subresource, User, Verb,
-};
+use apiserver::ApiServer;
+use apiserver::host::{Engine, Host};
+use engine::{ActorId, What};
+use kubelet::{Kubelet, Machine, NodeConfig, Rules};
+use network::disk::Disk;
+use network::host::Host;
+use object::pod::status::{ContainerStatus, PodCondition, PodStatus};
+use object::{Kind, Object, Pod};
+use wire::{Binding, Body, DeleteOptions, Options, Patch, Request, Response, StatusPatch, Subresource, User, Verb};
 
 use super::runtime::{Runtime, RuntimeActor};
 

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubestep::engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
-use kubestep::kubelet::cri::{
+use engine::{Actor, ActorId, CallId, Delivery, Hub, Message, RpcError, RpcResult};
+use kubelet::cri::{
     ContainerState, ContainerStatus, CriRequest, CriResponse, Image, PodSandboxStatus, RelistWouldFind,
     RuntimeCondition, Stream, error,
 };
-use kubestep::object::Shared;
-use kubestep::object::text::Text;
-use kubestep::object::time::Instant;
+use object::Shared;
+use object::text::Text;
+use object::time::Instant;
 
 /// What the runtime of the test knows.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 use serde_json::{Value as Json, json};
 
-use crate::apiserver::ApiServer;
-use crate::apiserver::admission::testing::object;
-use crate::object::time::Instant;
-use crate::object::{Kind, Object, Status};
-use crate::wire::{Body, DeleteOptions, Error, Patch, Request, Subresource, User, Verb};
+use crate::ApiServer;
+use crate::admission::testing::object;
+use object::time::Instant;
+use object::{Kind, Object, Status};
+use wire::{Body, DeleteOptions, Error, Patch, Request, Subresource, User, Verb};
 
 mod mutating;
 

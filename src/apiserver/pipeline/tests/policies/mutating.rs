@@ -1,10 +1,10 @@
 use serde_json::{Value as Json, json};
 
 use super::{Bench, deployment, of_scale};
-use crate::apiserver::admission::testing::object;
-use crate::object::time::Instant;
-use crate::object::{Kind, Status};
-use crate::wire::{Body, DeleteOptions, Error, Patch, Response, Verb};
+use crate::admission::testing::object;
+use object::time::Instant;
+use object::{Kind, Status};
+use wire::{Body, DeleteOptions, Error, Patch, Response, Verb};
 
 const POLICY: &str = "MutatingAdmissionPolicy";
 const BINDING: &str = "MutatingAdmissionPolicyBinding";

@@ -24,7 +24,7 @@
 //! - [`watch`]: who is told of which change; [`fanout`]: telling them. [`cache`]: what one of several API servers knows of the
 //!   store.
 //!
-//! What users add to it, kinds and rules of their own, is in [`crate::rules`].
+//! What users add to it, kinds and rules of their own, is in [`rules`].
 //!
 //! Must hold:
 //! - Nothing is stored that was not validated. Kept by `raw_requests_are_answered_as_kubernetes_answers_them`.
@@ -36,7 +36,7 @@
 //!
 //! Left out: aggregation (but for [`metrics`]), encryption at rest.
 
-use crate::kinds::{defaults, registry, strategy, validation, warnings};
+use kinds::{defaults, registry, strategy, validation, warnings};
 pub mod admission;
 mod aggregation;
 mod apply;
@@ -72,6 +72,7 @@ pub mod scale;
 mod server;
 pub mod service_addresses;
 mod siblings;
+pub mod store;
 mod stored;
 mod subresources;
 pub mod tokens;

@@ -1,6 +1,6 @@
 //! What the API server knows of each kind: a folder for an API group, a file for a kind, a row of functions in it.
 //!
-//! [`row`] says what there is to know. [`TABLE`] has the rows, in the order of [`crate::object::kinds`]; that table has the
+//! [`row`] says what there is to know. [`TABLE`] has the rows, in the order of [`object::kinds`]; that table has the
 //! kinds' names. Adding a kind touches its file and its row in either table. Mirrors `pkg/apis` and `pkg/registry`, which keep
 //! it so.
 //!
@@ -10,7 +10,7 @@
 //!
 //! Must hold: all of it is functions of what they are handed. Nothing here knows a request, the store, or another object.
 
-use crate::object::Kind;
+use object::Kind;
 
 #[macro_use]
 pub mod printers;

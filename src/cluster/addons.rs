@@ -8,19 +8,19 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::kubelet::dns::ClusterDns;
-use crate::network::coredns::{self, CoreDns};
-use crate::network::disk::Disk;
-use crate::network::host::Host;
-use crate::network::kernel::fabric::{CONTROL_PLANE, OUTSIDE};
-use crate::network::kernel::sockets::{Listener, Speaks};
-use crate::network::kernel::{KernelActor, addon};
-use crate::network::netfilter::{Cidr, Protocol};
+use kubelet::dns::ClusterDns;
+use network::coredns::{self, CoreDns};
+use network::disk::Disk;
+use network::host::Host;
+use network::kernel::fabric::{CONTROL_PLANE, OUTSIDE};
+use network::kernel::sockets::{Listener, Speaks};
+use network::kernel::{KernelActor, addon};
+use network::netfilter::{Cidr, Protocol};
 
-use crate::engine::{Note, Step};
-use crate::network::cni::config;
-use crate::object::Object;
-use crate::userland::clients;
+use engine::{Note, Step};
+use network::cni::config;
+use object::Object;
+use userland::clients;
 
 use super::https::{self, HttpsServer};
 use super::{Cluster, NodeConfig, kubectl};

@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::rc::Rc;
 
-use crate::object::Object;
-use crate::object::fields::History;
+use object::Object;
+use object::fields::History;
 
 /// A value with etcd's bookkeeping.
 #[derive(Clone, Debug, PartialEq)]
