@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use apiserver::ApiServer;
-use apiserver::host::{Engine, Host};
+use apiserver::host::{Engine, Host as Served};
 use client::Client;
 use engine::{ActorId, Step, What};
 use kubelet::runtime::Runtime;
@@ -23,7 +23,7 @@ use wire::{Binding, Request, User};
 
 fn main() {
     let (nodes, pods) = (500, 10_000);
-    let mut engine = Engine::new(Host::new(ApiServer::new(0)), 0);
+    let mut engine = Engine::new(Served::new(ApiServer::new(0)), 0);
     engine.keep_notes(false);
     write_what_must_be_there(&mut engine);
     let runtimes: Vec<ActorId> = (0..nodes).map(|n| start_node(&mut engine, n)).collect();

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use kubestep_book::book::scene::{self, Ask};
+use kubestep_book::scene::{self, Ask};
 use lab::TABLE;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
 fn the_course_builds_and_every_link_resolves() {
     let scratch = Scratch::new();
     let out = scratch.0.join("out");
-    kubestep_book::book::build::build(&from_root("book"), &out, &program()).unwrap_or_else(|error| panic!("{error:#}"));
+    kubestep_book::build::build(&from_root("book"), &out, &program()).unwrap_or_else(|error| panic!("{error:#}"));
     let mut wrong = Vec::new();
     for page in pages(&out) {
         let name = page.file_name().and_then(|name| name.to_str()).expect("pages have names").to_owned();

@@ -111,7 +111,7 @@ struct Start {
 impl Start {
     fn of(scenario: &Scenario) -> Start {
         let engine = bugs::cluster(scenario).engine;
-        Start { revision: engine.api.store.revision(), event: engine.next_event().0 - 1 }
+        Start { revision: engine.server.api.store.revision(), event: engine.next_event().0 - 1 }
     }
 }
 

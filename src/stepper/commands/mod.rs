@@ -199,7 +199,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use cluster::fault;
+    use ::cluster::fault;
 
     #[test]
     fn a_word_names_one_command() {

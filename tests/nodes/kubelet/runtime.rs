@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use apiserver::ApiServer;
-use apiserver::host::{Engine, Host};
+use apiserver::host::{Engine, Host as Served};
 use engine::{ActorId, RpcError};
 use kubelet::cri::{ContainerConfig, CriRequest, CriResponse, PodSandboxConfig};
 use kubelet::runtime::Runtime;
@@ -20,7 +20,7 @@ struct Node {
 
 impl Node {
     fn new() -> Node {
-        let mut engine = Engine::new(Host::new(ApiServer::new(0)), 0);
+        let mut engine = Engine::new(Served::new(ApiServer::new(0)), 0);
         let hub = engine.hub().clone();
         let runtime = engine.next_actor();
         let host = Rc::new(Host::new(&hub, [172, 18, 0, 11].into(), Disk::new(&hub, "node-1")));

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, ExecAction, Namespace, Po
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use apiserver::ApiServer;
-use apiserver::host::{Engine, Host};
+use apiserver::host::{Engine, Host as Served};
 use engine::{ActorId, What};
 use kubelet::{Kubelet, Machine, NodeConfig, Rules};
 use network::disk::Disk;
@@ -37,7 +37,7 @@ pub struct Harness {
 impl Harness {
     /// A node that has registered, and a namespace `default` with what pods need.
     pub fn new() -> Harness {
-        let mut engine = Engine::new(Host::new(ApiServer::new(0)), 0);
+        let mut engine = Engine::new(Served::new(ApiServer::new(0)), 0);
         engine.keep_notes(false);
         let runtime = Rc::new(RefCell::new(Runtime::default()));
         let runtime_id = engine.next_actor();
