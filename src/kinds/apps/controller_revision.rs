@@ -15,7 +15,7 @@ use object::validation::field::{Path, Problems};
 pub const ROW: Row<ControllerRevision> = Row {
     validation: Validation { create: validate, update: validate_update, ..Validation::DEFAULT },
     ..Row::new(Facts {
-        table: Table { columns: &[NAME, column("Controller"), column("Revision"), AGE], cells: cells },
+        table: Table { columns: &[NAME, column("Controller"), column("Revision"), AGE], cells },
         ..Facts::new("/registry/controllerrevisions/", 16)
     })
 };

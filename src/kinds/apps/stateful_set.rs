@@ -53,7 +53,7 @@ pub const ROW: Row<StatefulSet> = Row {
     },
     ..Row::new(Facts {
         check_name: check_dns_label,
-        table: Table { columns: &[NAME, column("Ready"), AGE, wide("Containers"), wide("Images")], cells: cells },
+        table: Table { columns: &[NAME, column("Ready"), AGE, wide("Containers"), wide("Images")], cells },
         ..Facts::new("/registry/statefulsets/", 16)
     })
 };

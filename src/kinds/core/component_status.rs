@@ -12,7 +12,7 @@ use crate::row::{Facts, Row, Table};
 /// What the server knows of ComponentStatuss.
 pub const ROW: Row<ComponentStatus> = Row::new(Facts {
     deprecation: Some("v1 ComponentStatus is deprecated in v1.19+"),
-    table: Table { columns: &[NAME, column("Status"), column("Message"), column("Error")], cells: cells },
+    table: Table { columns: &[NAME, column("Status"), column("Message"), column("Error")], cells },
     ..Facts::new("/registry/componentstatuses/", 3)
 });
 

@@ -26,7 +26,7 @@ pub const ROW: Row<PodTemplate> = Row {
     },
     ..Row::new(Facts {
         returns_deleted: true,
-        table: Table { columns: &[NAME, column("Containers"), column("Images"), column("Pod Labels")], cells: cells },
+        table: Table { columns: &[NAME, column("Containers"), column("Images"), column("Pod Labels")], cells },
         ..Facts::new("/registry/podtemplates/", 9)
     })
 };

@@ -34,7 +34,7 @@ pub const ROW: Row<ResourceQuota> = Row {
     },
     ..Row::new(Facts {
         returns_deleted: true,
-        table: Table { columns: &[NAME, column("Request"), column("Limit"), AGE], cells: cells },
+        table: Table { columns: &[NAME, column("Request"), column("Limit"), AGE], cells },
         ..Facts::new("/registry/resourcequotas/", 3)
     })
 };

@@ -19,7 +19,7 @@ pub const ROW: Row<IngressClass> = Row {
     strategy: Strategy { generation: Generation::Counted(|new, old| new.spec != old.spec), ..Strategy::DEFAULT },
     validation: Validation { create: validate, update: validate_update, ..Validation::DEFAULT },
     ..Row::new(Facts {
-        table: Table { columns: &[NAME, column("Controller"), column("Parameters"), AGE], cells: cells },
+        table: Table { columns: &[NAME, column("Controller"), column("Parameters"), AGE], cells },
         ..Facts::new("/registry/ingressclasses/", 12)
     })
 };

@@ -19,7 +19,7 @@ pub const ROW: Row<CSINode> = Row {
     ..Row::new(Facts {
         unconditional_update: false,
         returns_deleted: true,
-        table: Table { columns: &[NAME, integer("Drivers"), AGE], cells: cells },
+        table: Table { columns: &[NAME, integer("Drivers"), AGE], cells },
         ..Facts::new("/registry/csinodes/", 11)
     })
 };

@@ -22,7 +22,7 @@ pub const ROW: Row<CSIStorageCapacity> = Row {
     warnings: Warnings { any: warn, ..Warnings::DEFAULT },
     ..Row::new(Facts {
         unconditional_update: false,
-        table: Table { columns: &[NAME, column("StorageClassName"), column("Capacity")], cells: cells },
+        table: Table { columns: &[NAME, column("StorageClassName"), column("Capacity")], cells },
         ..Facts::new("/registry/csistoragecapacities/", 11)
     })
 };
