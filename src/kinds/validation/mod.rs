@@ -22,7 +22,6 @@ use crate::core::pod::resize;
 use crate::pod_template::ephemeral;
 use crate::row;
 use object::status::Cause;
-use object::validation::field;
 use object::validation::field::Problems;
 use object::{Kind, Object};
 use rules::apiextensions::Version;
@@ -69,12 +68,6 @@ pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Opt
         row.validate_update(&mut problems, new, old, matches!(version, Kind::Custom(_)));
     }
     problems.0
-}
-
-/// Devices are not handed out here: no driver tells of any. The kinds are served so that they can be listed, and so that a
-/// Namespace is emptied of them.
-pub fn no_devices(problems: &mut Problems) {
-    problems.forbidden(&field::Path::new("spec").child("devices"), "this cluster has no devices to claim");
 }
 
 /// What is wrong with a change of the status.
