@@ -1,6 +1,6 @@
 //! What the API server knows of each kind: a folder for an API group, a file for a kind, a row of functions in it.
 //!
-//! [`row`] says what there is to know. [`TABLE`] has the rows, in the order of [`object::kinds`]; that table has the
+//! [`mod@row`] says what there is to know. [`TABLE`] has the rows, in the order of [`object::kinds`]; that table has the
 //! kinds' names. Adding a kind touches its file and its row in either table. Mirrors `pkg/apis` and `pkg/registry`, which keep
 //! it so.
 //!
