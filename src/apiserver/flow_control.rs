@@ -12,8 +12,8 @@
 //! `pkg/server/filters/priority-and-fairness.go`.
 //!
 //! Left out: the queues, and all numbers of the levels. Requests are handled one at a time here, so that none ever waits.
-//! The objects (`flowcontrol.apiserver.k8s.io/v1`) and the headers with their uids: the shipped configuration is all there
-//! is.
+//! The headers with the objects' uids. The objects themselves (`flowcontrol.apiserver.k8s.io/v1`) are kept, and nothing here
+//! reads them: the shipped configuration is all there is.
 
 use std::fmt;
 

@@ -9,6 +9,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
+use super::flows;
 use apiserver::host::Engine;
 use controllers::TABLE;
 use object::well_known::{API_SERVER_IP, KUBERNETES, SERVICE_NAME};
@@ -16,7 +17,7 @@ use object::{Kind, Object};
 use wire::{Body, Patch, Request, Subresource, User, Verb};
 
 /// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
-/// RBAC bootstrap policy.
+/// RBAC bootstrap policy, priority levels and flows, APIServices.
 pub(super) fn bootstrap(engine: &mut Engine) {
     // One object more or less here must not change the names of all that comes later.
     let apart = engine.server.api.fork_random();
@@ -25,6 +26,10 @@ pub(super) fn bootstrap(engine: &mut Engine) {
     write_as_server(engine, vec![service_addresses()]);
     say_ready(engine);
     write_as_server(engine, own_service().into_iter().chain(accounts()).collect());
+    write_as_server(engine, flows::api_services());
+    let levels_and_flows = flows::levels_and_flows();
+    write_as_server(engine, levels_and_flows.clone());
+    levels_and_flows.iter().for_each(|flow| flows::found(engine, flow).iter().for_each(|found| send(engine, found)));
     engine.server.api.swap_random(later);
 }
 

@@ -15,6 +15,7 @@ mod bootstrap;
 mod config;
 pub mod control_plane;
 pub mod fault;
+mod flows;
 mod from;
 mod https;
 mod machine;

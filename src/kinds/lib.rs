@@ -1,6 +1,6 @@
 //! What the API server knows of each kind: a folder for an API group, a file for a kind, a row of functions in it.
 //!
-//! [`row`] says what there is to know. [`TABLE`] has the rows, in the order of [`object::kinds`]; that table has the
+//! [`mod@row`] says what there is to know. [`TABLE`] has the rows, in the order of [`object::kinds`]; that table has the
 //! kinds' names. Adding a kind touches its file and its row in either table. Mirrors `pkg/apis` and `pkg/registry`, which keep
 //! it so.
 //!
@@ -24,15 +24,18 @@ pub mod warnings;
 
 pub mod admissionregistration;
 pub mod apiextensions;
+pub mod apiregistration;
 pub mod apps;
 pub mod authentication;
 pub mod authorization;
 pub mod autoscaling;
 pub mod batch;
+pub mod certificates;
 pub mod coordination;
 pub mod core;
 pub mod custom;
 pub mod discovery;
+pub mod flowcontrol;
 pub mod networking;
 pub mod node;
 pub mod policy;
@@ -96,6 +99,13 @@ pub static TABLE: &[&dyn Known] = &[
     &storage::csi_storage_capacity::ROW,
     &resource::resource_claim::ROW,
     &resource::resource_claim_template::ROW,
+    &resource::resource_slice::ROW,
+    &resource::device_class::ROW,
+    &storage::volume_attributes_class::ROW,
+    &certificates::certificate_signing_request::ROW,
+    &flowcontrol::flow_schema::ROW,
+    &flowcontrol::priority_level_configuration::ROW,
+    &apiregistration::api_service::ROW,
     &core::binding::ROW,
     &core::component_status::ROW,
     &authentication::self_subject_review::ROW,

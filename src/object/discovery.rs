@@ -14,8 +14,9 @@ use super::definition::{is_true, kind_of, preferred};
 use super::{Kind, Object, versions};
 
 /// API groups in the order in which the API server lists them: that of their priorities. Any other comes after.
-const GROUPS: [&str; 19] = [
+const GROUPS: [&str; 21] = [
     "",
+    "apiregistration.k8s.io",
     "apps",
     "events.k8s.io",
     "authentication.k8s.io",
@@ -34,6 +35,7 @@ const GROUPS: [&str; 19] = [
     "node.k8s.io",
     "discovery.k8s.io",
     "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
 ];
 
 /// Where in the API server's list a group stands. Mirrors `apiVersionPriorities` of `pkg/controlplane`.

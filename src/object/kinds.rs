@@ -230,11 +230,13 @@ use k8s_openapi::api::{
     coordination::v1 as coordination, core::v1 as core, node::v1 as node,
 };
 use k8s_openapi::api::{authentication::v1 as authentication, authorization::v1 as authorization};
+use k8s_openapi::api::{certificates::v1 as certificates, flowcontrol::v1 as flowcontrol};
 use k8s_openapi::api::{discovery::v1 as discovery, networking::v1 as networking, policy::v1 as policy};
 use k8s_openapi::api::{
     rbac::v1 as rbac, resource::v1 as resource, scheduling::v1 as scheduling, storage::v1 as storage,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1 as apiregistration;
 
 kinds! {
     kept {
@@ -289,6 +291,13 @@ kinds! {
         CSIStorageCapacity: storage::CSIStorageCapacity, "csistoragecapacities", true, [];
         ResourceClaim: resource::ResourceClaim, "resourceclaims", true, [];
         ResourceClaimTemplate: resource::ResourceClaimTemplate, "resourceclaimtemplates", true, [];
+        ResourceSlice: resource::ResourceSlice, "resourceslices", false, [];
+        DeviceClass: resource::DeviceClass, "deviceclasses", false, [];
+        VolumeAttributesClass: storage::VolumeAttributesClass, "volumeattributesclasses", false, ["vac"];
+        CertificateSigningRequest: certificates::CertificateSigningRequest, "certificatesigningrequests", false, ["csr"];
+        FlowSchema: flowcontrol::FlowSchema, "flowschemas", false, [];
+        PriorityLevelConfiguration: flowcontrol::PriorityLevelConfiguration, "prioritylevelconfigurations", false, [];
+        APIService: apiregistration::APIService, "apiservices", false, [];
     }
     never kept {
         Binding: core::Binding, "bindings", true, [];
@@ -347,6 +356,7 @@ impl Kind {
                 Kind::ValidatingAdmissionPolicyBinding,
                 Kind::ValidatingWebhookConfiguration,
                 Kind::CustomResourceDefinition,
+                Kind::APIService,
             ],
         ),
     ];

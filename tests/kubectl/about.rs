@@ -71,7 +71,7 @@ mutatingwebhookconfigurations.admissionregistration.k8s.io
 validatingadmissionpolicies.admissionregistration.k8s.io
 validatingadmissionpolicybindings.admissionregistration.k8s.io
 validatingwebhookconfigurations.admissionregistration.k8s.io"),
-        ("kubectl get api-extensions", "No resources found"),
+        ("kubectl get api-extensions -o name --field-selector=metadata.name=v1.apps", "apiservice.apiregistration.k8s.io/v1.apps"),
         ("kubectl api-resources --categories=all,none --no-headers", ""),
         ("kubectl api-resources pods nodes", "error: unexpected arguments: [pods nodes]\nSee 'kubectl api-resources -h' for help and examples"),
         ("kubectl api-versions v1", "error: unexpected arguments: [v1]\nSee 'kubectl api-versions -h' for help and examples"),

@@ -1,4 +1,4 @@
-//! The cells of the kinds that need few of them each. Mirrors `pkg/printers/internalversion/printers.go`.
+//! What cells of several kinds are made of. Mirrors `pkg/printers/internalversion/printers.go`.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -19,7 +19,7 @@ pub fn since(now: Timestamp, time: Timestamp) -> String {
 }
 
 /// Two units at most, and only one where the second would not matter. Mirrors `HumanDuration`.
-fn human(seconds: i64) -> String {
+pub fn human(seconds: i64) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let two = |big: i64, unit: &str, small: i64, part: &str| match small {
         0 => format!("{big}{unit}"),

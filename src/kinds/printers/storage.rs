@@ -1,10 +1,9 @@
-//! The cells of volumes, claims, classes, attachments and drivers in a table.
+//! What is shown of volumes, claims, classes and drivers.
 
 use serde_json::Value;
 
-use object::well_known::DEFAULT_STORAGE_CLASS;
-
 use crate::printers::fields::{at, int, list, plain, text};
+use object::well_known::DEFAULT_STORAGE_CLASS;
 
 /// `RWO,ROX`: access modes in short, in the order of Kubernetes. Mirrors `GetAccessModesAsString`.
 pub fn access_modes(object: &Value, path: &str) -> String {

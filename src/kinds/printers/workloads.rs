@@ -1,5 +1,4 @@
-//! Table cells of DaemonSets, StatefulSets, Jobs, CronJobs and autoscalers. Mirrors
-//! `pkg/printers/internalversion/printers.go`.
+//! What is shown of workloads.
 
 use jiff::Timestamp;
 use serde_json::Value;

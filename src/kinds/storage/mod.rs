@@ -5,3 +5,4 @@ pub mod csi_node;
 pub mod csi_storage_capacity;
 pub mod storage_class;
 pub mod volume_attachment;
+pub mod volume_attributes_class;

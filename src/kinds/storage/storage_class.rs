@@ -104,7 +104,7 @@ fn cells(class: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 /// What a class tells its driver: not too many things, and not too much. Mirrors `validateParameters`.
-fn parameters(problems: &mut Problems, parameters: Option<&BTreeMap<String, String>>) {
+pub fn parameters(problems: &mut Problems, parameters: Option<&BTreeMap<String, String>>) {
     let (path, Some(parameters)) = (Path::new("parameters"), parameters) else { return };
     if parameters.len() > PARAMETERS_MAX {
         return problems.too_long(&path, PARAMETERS_MAX);

@@ -4,13 +4,11 @@
 //! problem is one cause of a 422: the field, the kind of problem, the sentence. All problems are listed, in the order
 //! in which Kubernetes finds them. Mirrors `pkg/apis/*/validation` and what the strategies add to it.
 //!
-//! - [`metadata`]: every object's metadata; labels and selectors.
-//! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
-//!   [`pod_update`], [`diff`]: what may change.
-//! - [`storage`]: volumes, claims, classes; [`csi`]: attachments, drivers.
-//! - [`workload`], [`sets`], [`job`], [`cron_job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
-//!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`],
-//!   [`webhooks`]: the other kinds. [`review`]: what is asked, and never kept.
+//! What is wrong with an object of one kind stands in the kind's file; here is what kinds have in common.
+//!
+//! - [`metadata`]: every object's metadata; labels and selectors. [`conditions`]: those of a status.
+//! - [`data`], [`volumes`], [`addresses`], [`counts`]: what several kinds have.
+//! - [`diff`]: how a sentence shows what changed.
 //!
 //! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
 //!
@@ -22,7 +20,6 @@ use crate::core::pod::resize;
 use crate::pod_template::ephemeral;
 use crate::row;
 use object::status::Cause;
-use object::validation::field;
 use object::validation::field::Problems;
 use object::{Kind, Object};
 use rules::apiextensions::Version;
@@ -69,12 +66,6 @@ pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Opt
         row.validate_update(&mut problems, new, old, matches!(version, Kind::Custom(_)));
     }
     problems.0
-}
-
-/// Devices are not handed out here: no driver tells of any. The kinds are served so that they can be listed, and so that a
-/// Namespace is emptied of them.
-pub fn no_devices(problems: &mut Problems) {
-    problems.forbidden(&field::Path::new("spec").child("devices"), "this cluster has no devices to claim");
 }
 
 /// What is wrong with a change of the status.

@@ -39,6 +39,8 @@ const TEXT: &[&str] = &[
     include_str!("notes/cluster.txt"),
     include_str!("notes/policy.txt"),
     include_str!("notes/reviews.txt"),
+    include_str!("notes/server.txt"),
+    include_str!("notes/devices.txt"),
 ];
 
 static NOTES: LazyLock<Notes> = LazyLock::new(|| {

@@ -54,6 +54,8 @@ pub fn go_type(kind: Kind) -> Option<&'static str> {
         (Kind::Custom(_), Kind::Event) => Some("events.Event"),
         // What has to be there is put there on the way.
         (Kind::Custom(_), _) => None,
+        // Containers name claims in a struct that is called so too.
+        (Kind::ResourceClaim, _) => Some("resource.ResourceClaim"),
         (kind, _) => Some(kind.info().kind),
     }
 }

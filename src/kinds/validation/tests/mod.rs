@@ -1,6 +1,7 @@
 //! Objects with one thing wrong, and the sentence about it.
 
 mod endpoints;
+mod recorded;
 mod refused;
 mod storage;
 
@@ -34,6 +35,13 @@ pub fn wrong(kind: Kind, value: Value) -> String {
     let object = object(kind, value);
     let causes = validate_create(&object, None);
     message(&object, causes)
+}
+
+/// What is wrong with a change, as its 422 says it.
+fn changed(kind: Kind, old: Value, new: Value) -> String {
+    let (old, new) = (object(kind, old), object(kind, new));
+    let causes = validate_update(&new, &old, None);
+    message(&new, causes)
 }
 
 fn pod(spec: Value) -> Value {
