@@ -47,7 +47,7 @@ fn numbers(line: &str) -> Vec<Range<usize>> {
             None => found.push(at..at + 1),
         }
     }
-    let ends_word = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "'\",;)]".contains(c));
+    let ends_word = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "'\",;)]─".contains(c));
     let begins_word = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "'\"([".contains(c));
     found.retain(|n| begins_word(line[..n.start].chars().next_back()) && ends_word(line[n.end..].chars().next()));
     found
@@ -89,6 +89,7 @@ mod tests {
             ("kube-scheduler  pods  165  up to date", "", "kube-scheduler  pods  N    up to date"),
             ("164       #5    0.103s", "", "N         #5    0.103s"),
             ("BOOKMARK configmaps at 176 → kubelet", "", "BOOKMARK configmaps at N → kubelet"),
+            ("──BOOKMARK configmaps at 176──▶ kubelet", "", "──BOOKMARK configmaps at N──▶ kubelet"),
             ("           173", "update → 200, rv", "           N"),
             ("           173", "update → 200", "           173"),
             ("deployment.kubernetes.io/revision: 1", "", "deployment.kubernetes.io/revision: 1"),

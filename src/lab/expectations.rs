@@ -9,7 +9,8 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::making::{all, has_long_name, pod_for};
-use super::mistake::{Mistake, mistaken_hosts};
+use super::mistake::mistaken_hosts;
+use super::reconcile::Mistaken;
 use super::reconcile::guest::{Duty, owner};
 use super::reconcile::{Plan, scenario};
 use super::{Exercise, Judging};
@@ -238,7 +239,7 @@ async fn create(set: &ReplicaSet, pods: &Api<Pod>, context: &Context, missing: i
 }
 
 /// What learners really write, and how to say so.
-const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+const MISTAKES: &[Mistaken] = mistaken_hosts! {
     no_wait: "it does not wait until its cache has seen what it created" => { waits: |_| false };
     lists: "it asks the API server for a list instead of waiting for its cache"
         => {

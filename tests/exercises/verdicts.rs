@@ -54,6 +54,16 @@ fn all_exercises_are_tested() {
     assert_eq!(NAMES, table);
 }
 
+/// A name is that of one sentence, and a sentence has one name.
+#[test]
+fn each_mistake_has_a_name_of_its_own() {
+    for exercise in TABLE {
+        let known = exercise.mistakes();
+        let alike = |one: &Known, other: &Known| (one.name == other.name) == (one.says == other.says);
+        assert!(known.iter().all(|one| known.iter().all(|other| alike(one, other))), "{}", exercise.folder);
+    }
+}
+
 /// A learner is told where the types are, before there is anything that compiles.
 #[test]
 fn all_exercises_say_what_they_are_written_with() {

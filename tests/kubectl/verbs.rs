@@ -285,7 +285,10 @@ const TRIALS: &[(&str, &str)] = &[
     ("kubectl create priorityclass high --value=1000", "priorityclass.scheduling.k8s.io/high created"),
     ("kubectl cluster-info", "Kubernetes control plane is running at https://172.18.0.2:6443…"),
     ("kubectl label ns trials pod-security.kubernetes.io/warn=baseline", "namespace/trials labeled"),
-    ("kubectl api-versions", "admissionregistration.k8s.io/v1\napiextensions.k8s.io/v1\napiregistration.k8s.io/v1\napps/v1\n…"),
+    (
+        "kubectl api-versions",
+        "admissionregistration.k8s.io/v1\napiextensions.k8s.io/v1\napiregistration.k8s.io/v1\napps/v1\n…",
+    ),
 ];
 
 /// What the API server has to say of a change.

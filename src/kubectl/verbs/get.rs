@@ -51,7 +51,6 @@ pub const GET: Command = Command {
     names_objects: true,
     raw: Some("GET"),
     run: Run::There(|args, cx| Box::pin(get(args, cx))),
-    ..Command::EMPTY
 };
 
 /// `kubectl get`.

@@ -27,7 +27,6 @@ pub const RUN: Command = Command {
         ],
         letterless: &["env"],
         left_out: &["leave-stdin-open"],
-        ..Usage::EMPTY
     },
     run: Run::There(|args, cx| Box::pin(run(args, cx))),
     ..Command::EMPTY

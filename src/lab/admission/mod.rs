@@ -176,11 +176,14 @@ fn has_key(one: &Toleration, taint: &str) -> bool {
     one.key.as_deref().is_none_or(|key| key == taint)
 }
 
+/// A plugin: it completes a Pod or says why not.
+type Check = fn(&Rule, &mut Pod, &Cluster) -> Result<(), String>;
+
 fn admit(rule: &Rule, pod: &mut Pod, cluster: &Cluster) -> Result<(), String> {
     let spec = pod.spec.get_or_insert_default();
     let init = spec.init_containers.iter_mut().flatten().take(rule.init);
     init.chain(&mut spec.containers).for_each(|container| set_pull_policy(rule, container));
-    let checks: [fn(&Rule, &mut Pod, &Cluster) -> Result<(), String>; 2] = match rule.class_first {
+    let checks: [Check; 2] = match rule.class_first {
         true => [set_priority, set_account],
         false => [set_account, set_priority],
     };

@@ -23,6 +23,9 @@ mod words;
 use guest::Duty;
 use partner::Make;
 
+/// A mistake of a controller: a host that makes it.
+pub type Mistaken = Mistake<fn(Read) -> Host>;
+
 /// How an exercise is judged whose answer is a controller.
 pub struct Plan {
     /// What the controller works on.
@@ -32,7 +35,7 @@ pub struct Plan {
     /// The right solution.
     pub reference: fn(Read) -> Host,
     /// What learners really write, and how to say so.
-    pub mistakes: &'static [Mistake<fn(Read) -> Host>],
+    pub mistakes: &'static [Mistaken],
 }
 
 impl Plan {

@@ -78,7 +78,7 @@ const TABLE: &[Row] = &[
         simple::describe_namespace(page, object);
         policy::of_namespace(page, &related.quotas, &related.limit_ranges);
     }),
-    with_events(Kind::Node, |page, object, related| node::describe(page, object, related)),
+    with_events(Kind::Node, node::describe),
     with_events(Kind::Pod, |page, object, _| pod::describe(page, object)),
     with_events(Kind::Service, |page, object, related| service::describe_service(page, object, &related.slices)),
     with_events(Kind::ConfigMap, |page, object, _| simple::describe_config_map(page, object)),

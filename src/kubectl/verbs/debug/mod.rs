@@ -44,7 +44,6 @@ pub const DEBUG: Command = Command {
         ],
         letterless: &["env"],
         left_out: &["custom"],
-        ..Usage::EMPTY
     },
     run: Run::There(|args, cx| Box::pin(debug(args, cx))),
     ..Command::EMPTY

@@ -6,10 +6,11 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::*;
 use crate::making::has_long_name;
-use crate::mistake::{Mistake, mistaken_hosts};
+use crate::mistake::mistaken_hosts;
+use crate::reconcile::Mistaken;
 
 /// What learners really write, and how to say so.
-pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     random_name: "the ReplicaSet has another name each time it is made"
         => {
             set: |deployment| set_with(deployment, |set| {

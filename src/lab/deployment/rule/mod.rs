@@ -39,6 +39,9 @@ enum Write {
     Whole(Box<ReplicaSet>),
 }
 
+/// Finds the ReplicaSet of today among those of a Deployment, and those with its template.
+type Find = fn(&Deployment, &[Arc<ReplicaSet>], Vec<Arc<ReplicaSet>>) -> Option<Arc<ReplicaSet>>;
+
 /// What decides.
 #[derive(Clone, Copy)]
 pub(super) struct Rule {
@@ -51,7 +54,7 @@ pub(super) struct Rule {
     /// Whether a template is that of today: by the Deployment's, and the ReplicaSet's.
     is_of_today: fn(&PodTemplateSpec, &PodTemplateSpec) -> bool,
     /// The ReplicaSet of today: of all that are its, and those that have the template.
-    find: fn(&Deployment, &[Arc<ReplicaSet>], Vec<Arc<ReplicaSet>>) -> Option<Arc<ReplicaSet>>,
+    find: Find,
     /// Whether nothing is done about a Deployment, whose ReplicaSet is there or not.
     is_left_alone: fn(&ObjectMeta, bool) -> bool,
     /// Whether it has been done before.

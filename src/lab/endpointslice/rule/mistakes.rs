@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::making::has_long_name;
-use crate::mistake::{Mistake, mistaken_hosts};
+use crate::mistake::mistaken_hosts;
+use crate::reconcile::Mistaken;
 use object::pod::phase;
 use object::pod::status::PodCondition;
 
 /// What learners really write, and how to say so.
-pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     no_owner: "the slice has no owner reference to the Service"
         => { meta: |service| ObjectMeta { owner_references: None, ..meta(service) } };
     no_label: "the slice has no label that says whose it is"

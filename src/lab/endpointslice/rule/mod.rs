@@ -90,7 +90,7 @@ pub(super) const RULE: Rule = Rule {
     lists_pods: false,
     is_near: |pod, service| pod.namespace == service.namespace,
     selects: |selector, labels| all_labels(selector, labels, |there, value| there == value),
-    order: by_name,
+    order: |pods| by_name(pods),
     has_endpoint: |pod| !has_ended(pod),
     addresses,
     serves: is_ready,
@@ -156,7 +156,7 @@ async fn pods_of(service: &Service, selector: &Labels, context: &Context, rule: 
     Ok(pods)
 }
 
-fn by_name(pods: &mut Vec<Arc<Pod>>) {
+fn by_name(pods: &mut [Arc<Pod>]) {
     pods.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
 }
 

@@ -1,10 +1,11 @@
 //! What learners do instead.
 
 use super::*;
-use crate::mistake::{Mistake, mistaken_hosts};
+use crate::mistake::mistaken_hosts;
+use crate::reconcile::Mistaken;
 
 /// What learners really write, and how to say so.
-pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     no_finalizer: "it has no finalizer, so the object goes and the copy stays" => { holds: false };
     copies_first: "it makes the copy before the finalizer is there" => { copies_first: true };
     releases_first: "it takes its finalizer off before the copy is deleted" => { at_end: &[End::Release, End::Delete] };

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::making::has_long_name;
-use crate::mistake::{Mistake, mistaken_hosts};
+use crate::mistake::mistaken_hosts;
+use crate::reconcile::Mistaken;
 
 /// What learners really write, and how to say so.
-pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     no_owner: "the Deployment has no owner reference to the site"
         => { whole: |_, whole| whole.metadata.owner_references = None };
     not_controller: "the owner reference does not say controller: true"

@@ -6,12 +6,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::*;
 use crate::making::has_long_name;
-use crate::mistake::{Mistake, mistaken_hosts};
+use crate::mistake::mistaken_hosts;
+use crate::reconcile::Mistaken;
 use object::pod::status::ContainerStatus;
 use object::pod::{has_ended, phase};
 
 /// What learners really write, and how to say so.
-pub(crate) const MISTAKES: &[Mistake<fn(Read) -> Host>] = mistaken_hosts! {
+pub(crate) const MISTAKES: &[Mistaken] = mistaken_hosts! {
     no_owner: "the Pods that it creates have no owner reference to the ReplicaSet"
         => { pod: |set, _| pod_with(set, |pod| pod.metadata.owner_references = None) };
     not_controller: "the owner reference does not say controller: true"
