@@ -1,6 +1,6 @@
 //! What the API server knows of each kind: a folder for an API group, a file for a kind, a row of functions in it.
 //!
-//! [`row`] says what there is to know. [`TABLE`] has the rows, in the order of [`object::kinds`]; that table has the
+//! [`mod@row`] says what there is to know. [`TABLE`] has the rows, in the order of [`object::kinds`]; that table has the
 //! kinds' names. Adding a kind touches its file and its row in either table. Mirrors `pkg/apis` and `pkg/registry`, which keep
 //! it so.
 //!
@@ -8,7 +8,9 @@
 //!   of any kind; and what several kinds have in common.
 //! - [`custom`]: kinds that users define, of which less is known.
 //!
-//! Must hold: all of it is functions of what they are handed. Nothing here knows a request, the store, or another object.
+//! Must hold:
+//! - All of it is functions of what they are handed. Nothing here knows a request, the store, or another object. Kept by
+//!   `the_picture_of_the_crates_is_as_they_are`.
 
 use object::Kind;
 

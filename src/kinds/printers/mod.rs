@@ -1,7 +1,8 @@
 //! Objects as tables: what `Accept: application/json;as=Table` gives, and what `kubectl get` lines up.
 //!
-//! - [`columns`]: the columns of each kind; [`cells`], [`workloads`], [`service`], [`storage`], [`ingress`],
-//!   [`admission`]: what stands in them; [`pod`]: the one hard cell, a Pod's status.
+//! - [`columns`]: what tables are made of; which columns a kind has, and what stands in them, says its row.
+//! - [`cells`], [`workloads`], [`service`], [`storage`], [`ingress`]: what tables and pages of `describe` both show; [`pod`]: the
+//!   one hard cell, a Pod's status.
 //! - [`duration`], [`fields`]: what they are made of.
 //!
 //! All of it is pure: objects as JSON and the time it is, in; cells, out.

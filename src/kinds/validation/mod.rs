@@ -4,15 +4,15 @@
 //! problem is one cause of a 422: the field, the kind of problem, the sentence. All problems are listed, in the order
 //! in which Kubernetes finds them. Mirrors `pkg/apis/*/validation` and what the strategies add to it.
 //!
-//! - [`metadata`]: every object's metadata; labels and selectors.
-//! - [`pod`], [`container`], [`mod@env`], [`handler`], [`security`], [`dns`], [`volume`], [`scheduling`]: Pods and templates;
-//!   [`pod_update`], [`diff`]: what may change.
-//! - [`storage`]: volumes, claims, classes; [`csi`]: attachments, drivers.
-//! - [`workload`], [`sets`], [`job`], [`cron_job`], [`service`], [`endpoints`], [`node`], [`mod@namespace`], [`config`], [`rbac`],
-//!   [`resource_quota`], [`limit_range`], [`budget`], [`autoscaling`], [`admission_policy`],
-//!   [`webhooks`]: the other kinds. [`review`]: what is asked, and never kept.
+//! What is wrong with an object of one kind stands in the kind's file; here is what kinds have in common.
 //!
-//! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
+//! - [`metadata`]: every object's metadata; labels and selectors. [`conditions`]: those of a status.
+//! - [`data`], [`volumes`], [`addresses`], [`counts`]: what several kinds have.
+//! - [`diff`]: how a sentence shows what changed.
+//!
+//! Must hold:
+//! - A valid object costs no text. Kept by the benchmark `cluster`.
+//! - What did not change in an update is not looked at again. Kept by `what_is_there_stays`.
 //!
 //! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
 //! accepted as they are.

@@ -7,7 +7,11 @@
 //! - It always comes back. A script that does more than [`BUDGET`] at one moment, whose loop goes round more than
 //!   [`ROUNDS_MAX`] times in a row in less than [`ROUND_MIN`] each, or that holds longer texts than [`TEXT_MAX`], is
 //!   unsupported. Kept by `no_script_breaks_it` and `a_loop_without_a_pause_comes_to_an_end`.
-//! [`ROUNDS_MAX`](super::limits::ROUNDS_MAX) times in a row in less than [`ROUND_MIN`](super::limits::ROUND_MIN) each, or that holds longer texts than [`TEXT_MAX`], is
+//!
+//! [`BUDGET`]: super::limits::BUDGET
+//! [`ROUNDS_MAX`]: super::limits::ROUNDS_MAX
+//! [`ROUND_MIN`]: super::limits::ROUND_MIN
+//! [`TEXT_MAX`]: super::limits::TEXT_MAX
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
