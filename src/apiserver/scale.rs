@@ -1,7 +1,7 @@
 //! `scale`: the replica count of an object that has one, seen and changed alone.
 //!
 //! Clients read and write an `autoscaling/v1 Scale`. Policies and webhooks that are asked about such a write see Scales too,
-//! and neither the labels nor the rest of the object ([`seen`], [`with`]). What is stored is the object.
+//! and neither the labels nor the rest of the object ([`rules::scale`]). What is stored is the object.
 //!
 //! Mirrors the `ScaleREST`s of `pkg/registry/apps` and of apiextensions' `pkg/registry/customresource/etcd.go`.
 

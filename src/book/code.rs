@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! src/controllers/replicaset/mod.rs#reconcile         a function, struct, enum, trait, type, const, static or mod
-//! src/engine/mod.rs#Engine::step                      a function of an impl
-//! src/scheduler/mod.rs#queue                          // ANCHOR: queue … // ANCHOR_END: queue
+//! src/engine/lib.rs#Engine::step                      a function of an impl
+//! src/scheduler/lib.rs#queue                          // ANCHOR: queue … // ANCHOR_END: queue
 //! ```
 
 use std::path::Path;

@@ -10,7 +10,7 @@ const BEFORE: &[&str] = &["rv ", "revision ", "resourceVersion: "];
 /// What comes after one in the table of what caches have.
 const AFTER: &[&str] = &["up to date", "behind"];
 
-/// `src/engine/mod.rs:12` and `▶ 12     let x` with N for the number, which ends in the same column however long it is.
+/// `src/engine/lib.rs:12` and `▶ 12     let x` with N for the number, which ends in the same column however long it is.
 pub fn without_source_line(line: &str) -> String {
     let code = line.trim_start().trim_start_matches('▶').trim_start();
     let number: String = code.chars().take_while(char::is_ascii_digit).collect();

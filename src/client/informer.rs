@@ -4,7 +4,6 @@
 //! indexer. Every watch event gives exactly one change; the cache is changed first.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -119,7 +118,7 @@ pub struct Informer {
     backoff: Memory<Backoff>,
     cache: Memory<Indexer>,
     reads: Memory<u64>,
-    followers: Rc<RefCell<Vec<Follower>>>,
+    followers: Memory<Vec<Follower>>,
 }
 
 impl Informer {
@@ -127,7 +126,8 @@ impl Informer {
     pub fn new(hub: Hub, actor: ActorId, user: Rc<User>, selection: Selection) -> Informer {
         let (reflector, cache) = (hub.memory(Reflector::Idle), hub.memory(Indexer::default()));
         let (backoff, reads) = (hub.memory(Backoff::new(hub.now())), hub.memory(0));
-        Informer { hub, actor, user, selection, reflector, backoff, cache, reads, followers: Rc::default() }
+        let followers = hub.memory(Vec::new());
+        Informer { hub, actor, user, selection, reflector, backoff, cache, reads, followers }
     }
 
     /// The kind.

@@ -13,6 +13,11 @@
 //! - [`controller`]: the trait that every controller implements; [`worker`]: who takes its keys from the queue, and what
 //!   becomes of them.
 //!
+//! A component is a [`Controller`]: it hears of changes and puts keys into its [`Queue`], and it reconciles one key at a time,
+//! reading from [`Lister`]s and writing through a [`Client`]. A [`Registration`] is its row in a manager's table, and [`Workers`]
+//! run it. For less than that, [`Client::new`] takes an engine's hub, the actor's number and a user; each of its calls is
+//! awaited and gives typed objects or a [`wire::Error`].
+//!
 //! Must hold:
 //! - The cache is changed before anyone is told. Kept by `no_order_of_events_makes_a_pod_too_many`.
 //! - A key is never worked on twice at once. Kept by `a_key_is_never_worked_on_twice_at_once`.

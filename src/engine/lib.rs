@@ -22,6 +22,17 @@
 //! - [`saved`]: how a world is saved and brought back.
 //! - [`trace`]: what a step leaves behind.
 //!
+//! A world is made of three things:
+//!
+//! 1. A [`Server`], which answers requests and tells watches; an [`Engine`] is made with it ([`Engine::new`]). The API server's
+//!    is `Host` in the crate `apiserver`, whose first page has a whole test with it.
+//! 2. [`Actor`]s ([`Engine::add`]). Each holds the [`Hub`] of the engine ([`Engine::hub`]) and a number
+//!    ([`Engine::next_actor`]). In [`Actor::start`] it opens watches ([`Hub::watch`]) and spawns tasks ([`Hub::spawn`]);
+//!    [`Actor::deliver`] hands it what has arrived. What it remembers between steps sits in a [`Memory`] ([`Hub::memory`]).
+//! 3. A caller that steps it: [`Engine::step`] delivers what is due first, [`Engine::choose`] another pending event; both return a
+//!    [`Step`], the record of what happened and why. None: nothing is pending. [`Engine::save`] and [`Engine::restore`] go back
+//!    in time.
+//!
 //! Must hold:
 //! - The same actors, seed and choices give the same steps, byte for byte. Kept by `runs_repeat_and_properties_hold`,
 //!   `processes_agree` and `builds_agree`.

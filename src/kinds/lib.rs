@@ -8,7 +8,9 @@
 //!   of any kind; and what several kinds have in common.
 //! - [`custom`]: kinds that users define, of which less is known.
 //!
-//! Must hold: all of it is functions of what they are handed. Nothing here knows a request, the store, or another object.
+//! Must hold:
+//! - All of it is functions of what they are handed. Nothing here knows a request, the store, or another object. Kept by
+//!   `the_picture_of_the_crates_is_as_they_are`.
 
 use object::Kind;
 

@@ -28,10 +28,15 @@
 //! What it calls on its node stands beside it: the container runtime ([`runtime`]), of which it knows the interface only
 //! ([`cri`]), and storage ([`csi`]).
 //!
-//! Must hold: a sync decides from the spec and the runtime's state alone, so a restarted kubelet picks up where the
-//! old one stopped; one sync of a pod at a time; stages only go forward; a terminal phase is written only when no
-//! container can run; the kubelet speaks to the runtime by CRI messages and to the rest of the cluster through the
-//! API server, and to nothing else.
+//! Must hold:
+//! - A sync decides from the spec and the runtime's state alone, so a restarted kubelet picks up where the old one
+//!   stopped. Kept by `a_restarted_kubelet_adopts_what_runs`.
+//! - One sync of a pod at a time. Kept by `a_failed_sync_is_made_again_when_the_first_of_its_containers_may_start`.
+//! - Stages only go forward. Kept by `a_pod_that_is_deleted_while_it_starts_is_stopped_when_it_has_started`.
+//! - A terminal phase is written only when no container can run. Kept by
+//!   `a_terminal_phase_waits_until_nothing_can_run`.
+//! - The kubelet speaks to the runtime by CRI messages and to the rest of the cluster through the API server, and to
+//!   nothing else. Kept by `components_and_the_api_server_know_the_wire_and_not_each_other`.
 //!
 //! What files on the node ask for runs as well, whoever else is there ([`static_pods`]).
 //!

@@ -33,7 +33,7 @@ use wire::User;
 pub struct Rules {
     /// What says what a sync has to do, if it is not [`actions::compute`].
     pub compute: Option<Rc<actions::Compute>>,
-    /// What says when a container is started again, if it is not [`backoff`].
+    /// What says when a container is started again, if it is not [`mod@crate::backoff`].
     pub restarts: Option<Rc<restart::Restarts>>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct State {
     pub(crate) pleg: Pleg,
     /// Restarts of containers.
     pub(crate) crashes: Backoff,
-    /// The runs of containers that have ended, by the same keys: if something else than [`backoff`] asks for them.
+    /// The runs of containers that have ended, by the same keys: if something else than [`mod@crate::backoff`] asks for them.
     pub(crate) runs: BTreeMap<String, Vec<restart::Run>>,
     /// Pulls of images.
     pub(crate) pulls: Backoff,

@@ -1,7 +1,7 @@
 //! Exercises: a learner writes a part of the machine, and the machine judges it.
 //!
 //! An exercise is a program of its own in `exercises/`, with its answer in `solutions/`; both are written with
-//! [`exercise`](exercise). The learner's function runs in a process of its own ([`process`]), which is asked questions
+//! [`exercise`]. The learner's function runs in a process of its own ([`process`]), which is asked questions
 //! and knows no answer: what is right is decided here. So a panic, an endless loop or an `exit` is a verdict, and nothing a
 //! learner's file prints can pass it.
 //!
@@ -17,7 +17,7 @@
 //! - [`mistake`]: what learners get wrong, each said once: a rule is a struct of plain functions, and a mistake is that struct
 //!   with one of them replaced. [`making`]: what the questions and rules of several exercises are made of.
 //!
-//! To add an exercise: a module in [`exercise`](exercise) for what is given and what comes back, and one here that
+//! To add an exercise: a module in [`exercise`] for what is given and what comes back, and one here that
 //! says its rule, its questions and its known mistakes; a row in [`TABLE`]; a folder in `exercises/` with a `stub.rs` and a
 //! `main.rs`, sealed (see [`seal`]), one in `solutions/` with the answer, other right answers and mutants, each with the name
 //! of the mistake that it makes; the programs of both named in the `Cargo.toml` beside them. What a learner reads of a wrong

@@ -86,7 +86,7 @@ mod tests {
         if std::env::var_os("KUBESTEP_BLESS").is_some() {
             return shelf::write(&root().join("src/lab/sealed.txt"), &now).expect("there is room");
         }
-        assert!(now == SEALED, "something has changed; KUBESTEP_BLESS=1 cargo test -p kubestep --lib seal");
+        assert!(now == SEALED, "something has changed; KUBESTEP_BLESS=1 cargo test -p kubestep-lab --lib seal");
     }
 
     #[test]

@@ -16,8 +16,11 @@
 //! and asks for something (`curl`, `ping`) is not here: the kernel is told how programs are run ([`kernel::RunProgram`]) and
 //! gives them sockets.
 //!
-//! Must hold: rules, routes and addresses are data of one machine, and only a packet under way joins two machines; what
-//! writes rules never sees a packet, and what moves packets never sees a Service.
+//! Must hold:
+//! - Rules, routes and addresses are data of one machine, and only a packet under way joins two machines. Kept by
+//!   `an_unplugged_machine_answers_for_nothing`.
+//! - What writes rules never sees a packet, and what moves packets never sees a Service. Kept by
+//!   `rules_and_packets_know_nothing_of_each_other`.
 //!
 //! Left out: IPv6; network add-ons other than a bridge with routes or a VXLAN overlay; what each room says of itself.
 

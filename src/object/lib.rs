@@ -19,7 +19,6 @@
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
 //! - [`reader`]: reading what is stored, for a check that looks at nothing else.
-//! - [`validation`]: where in an object something is wrong, and what; what names may look like.
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
 //! - [`nearest`]: what was meant by a word that nobody knows.
 //! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`]; [`tar`]: archives.
@@ -28,9 +27,25 @@
 //! - [`validation`]: where in an object something is wrong; what names and addresses look like.
 //! - [`random`]: where generated names and uids come from.
 //!
+//! Objects are made from JSON by the decoder of their kind, which says what Go's would of a value that does not fit, and are read
+//! through [`Object`], or typed, by its variants:
+//!
+//! ```
+//! use kubestep_object::selector::Selector;
+//! use kubestep_object::{Kind, Object};
+//! use serde_json::json;
+//!
+//! let web = Kind::Deployment.decode(json!({"metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {"replicas": 2}}))?;
+//! assert_eq!((web.kind(), web.name()), (Kind::Deployment, "web"));
+//! assert!(Selector::parse("app in (web, shop)")?.matches(web.meta().labels.as_ref()));
+//! let Object::Deployment(typed) = &web else { unreachable!() };
+//! assert_eq!(typed.spec.as_ref().and_then(|spec| spec.replicas), Some(2));
+//! # Ok::<(), String>(())
+//! ```
+//!
 //! Must hold:
 //! - Nothing here knows that a cluster exists; these are values and pure functions over them. Kept by
-//!   `modules_use_only_floors_below`.
+//!   `the_picture_of_the_crates_is_as_they_are`.
 
 pub mod base64;
 pub mod budget;

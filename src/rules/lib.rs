@@ -11,7 +11,9 @@
 //! - [`scale`]: the replica count of an object, seen alone.
 //! - [`type_checking`]: whether policies fit the kinds that they are about.
 //!
-//! Must hold: nothing here knows the API server; what it finds follows from what it is given.
+//! Must hold:
+//! - Nothing here knows the API server; what it finds follows from what it is given. Kept by
+//!   `the_picture_of_the_crates_is_as_they_are`.
 
 pub mod cel;
 

@@ -15,8 +15,10 @@
 //! A program that needs to know more of its container (`ls`, `ps`, `env`) is the container runtime's, which has the files and
 //! the processes.
 //!
-//! Must hold: whatever is typed, a program or a script comes back or says how long it waits; what is not understood is
-//! *unsupported* as a whole and never half done.
+//! Must hold:
+//! - Whatever is typed, a program or a script comes back or says how long it waits. Kept by `no_script_breaks_it` and
+//!   `a_loop_without_a_pause_comes_to_an_end`.
+//! - What is not understood is *unsupported* as a whole and never half done. Kept by `words_are_read_as_a_shell_reads_them`.
 //!
 //! Left out: real programs, options that a room does not list, interpreters such as `python`.
 

@@ -1,7 +1,7 @@
 //! Which programs there are, and what those do that need nothing but their words, their input and files: busybox's words.
 //!
 //! Of each program it is known whether it is one that ends ([`is_known`]). Those that read lines and print lines are in
-//! [`text`](crate::text); those that ask others on the network in [`clients`](crate::clients).
+//! [`text`]; those that ask others on the network in [`clients`].
 
 use crate::clients;
 use crate::ran::Ran;

@@ -70,7 +70,14 @@ fn code(text: &str) -> String {
         code += rest;
         code.push('\n');
     }
-    code.replace("pub(in ", "pub (")
+    without_reach(&code)
+}
+
+/// `pub(in crate::verbs) fn` uses nothing of that module.
+fn without_reach(code: &str) -> String {
+    let mut parts = code.split("pub(in ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "pub " + part.split_once(')').map_or(part, |(_, rest)| rest.trim_start()))
 }
 
 /// What stands behind the end of a string, if it ends on this line.

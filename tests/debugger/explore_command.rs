@@ -6,7 +6,6 @@ use std::process::Output;
 use kubestep_tests::project::{command, from_root, root};
 use kubestep_tests::wrong;
 
-#[cfg(unix)]
 fn kubestep(folder: &PathBuf, words: &[&str]) -> Output {
     command().args(words).current_dir(folder).output().expect("it can be run")
 }

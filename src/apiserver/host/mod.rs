@@ -9,7 +9,9 @@
 //! - [`webhook`]: requests that wait for admission webhooks.
 //! - [`failing`]: calls that are to fail. [`control`]: servers that stop, watches that break, caches that show the past.
 //!
-//! Must hold: nothing of a server's state is elsewhere, so that a copy of the host is a copy of all API servers and etcd.
+//! Must hold:
+//! - Nothing of a server's state is elsewhere, so that a copy of the host is a copy of all API servers and etcd. Kept by
+//!   `saved_worlds_go_on_alike`.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

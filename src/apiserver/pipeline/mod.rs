@@ -17,8 +17,11 @@
 //! | validating admission | plugins, policies and webhooks that may refuse; quotas are charged | [`validating_admission`] |
 //! | transaction | one write to etcd, and what follows from it | [`transaction`] |
 //!
-//! Must hold: nothing is stored that has not passed the row, but for what the server writes itself (bindings, the marks of
-//! evictions, quotas, addresses); a request that waits for webhooks has changed nothing.
+//! Must hold:
+//! - Nothing is stored that has not passed the row, but for what the server writes itself (bindings, the marks of
+//!   evictions, quotas, addresses). Kept by `raw_requests_are_answered_as_kubernetes_answers_them`.
+//! - A request that waits for webhooks has changed nothing. Kept by
+//!   `all_that_is_to_go_is_asked_about_before_the_first_goes`.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/server/config.go` (`DefaultBuildHandlerChain`), `endpoints/handlers` and
 //! `registry/generic/registry/store.go`.

@@ -9,8 +9,14 @@
 //! again, as a real server does when it tries a patch again. Uids and names that a request draws while it waits come from a
 //! generator of its own, and are the same each time. How it waits: [`crate::waiting`].
 //!
-//! Must hold: a request that waits has changed nothing; configurations are never themselves put to webhooks, so that a user
-//! who has locked everybody out can undo it; a webhook is asked no more often than a real server would.
+//! Must hold:
+//! - A request that waits has changed nothing. Kept by
+//!   `an_object_that_has_changed_meanwhile_is_put_to_the_webhook_again` and
+//!   `all_that_is_to_go_is_asked_about_before_the_first_goes`.
+//! - Configurations are never themselves put to webhooks, so that a user who has locked everybody out can undo it.
+//!   Kept by `whoever_has_locked_everybody_out_can_undo_it`.
+//! - A webhook is asked no more often than a real server would. Kept by
+//!   `what_is_asked_again_when_others_have_changed_something`.
 //!
 //! Mirrors `pkg/admission/plugin/webhook/{mutating,validating}` of apiserver.
 

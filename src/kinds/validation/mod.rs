@@ -10,7 +10,9 @@
 //! - [`data`], [`volumes`], [`addresses`], [`counts`]: what several kinds have.
 //! - [`diff`]: how a sentence shows what changed.
 //!
-//! Must hold: a valid object costs no text; what did not change in an update is not looked at again.
+//! Must hold:
+//! - A valid object costs no text. Kept by the benchmark `cluster`.
+//! - What did not change in an update is not looked at again. Kept by `what_is_there_stays`.
 //!
 //! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
 //! accepted as they are.
@@ -20,6 +22,7 @@ use crate::core::pod::resize;
 use crate::pod_template::ephemeral;
 use crate::row;
 use object::status::Cause;
+use object::validation::field;
 use object::validation::field::Problems;
 use object::{Kind, Object};
 use rules::apiextensions::Version;
@@ -66,6 +69,12 @@ pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Opt
         row.validate_update(&mut problems, new, old, matches!(version, Kind::Custom(_)));
     }
     problems.0
+}
+
+/// Devices are not handed out here: no driver tells of any. The kinds are served so that they can be listed, and so that a
+/// Namespace is emptied of them.
+pub fn no_devices(problems: &mut Problems) {
+    problems.forbidden(&field::Path::new("spec").child("devices"), "this cluster has no devices to claim");
 }
 
 /// What is wrong with a change of the status.

@@ -9,7 +9,7 @@
 //! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`], [`tar`]: the programs of both that look at their container. The shell and all others are the
-//!   [`userland`](userland)'s.
+//!   [`userland`]'s.
 //! - [`terminal`]: shells that somebody types into.
 //! - [`files`]: what containers see of the node's disk.
 //! - `port_forward`: connections to a Pod from within it.

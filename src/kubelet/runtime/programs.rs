@@ -1,6 +1,6 @@
 //! The programs that every container has, whatever its image, and what they print: busybox's words.
 //!
-//! Those that read lines and print lines are in [`text`].
+//! Those that read lines and print lines are in [`mod@userland::text`].
 
 use super::containerd::Containerd;
 use super::exec::ExecContext;

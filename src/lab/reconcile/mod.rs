@@ -1,5 +1,5 @@
 //! Exercises that run in the cluster: a learner writes what a controller does with one object, and every order of events
-//! within a bound shows whether it is right. What it is written with is in [`exercise::kube`](exercise::kube).
+//! within a bound shows whether it is right. What it is written with is in [`exercise::kube`].
 //!
 //! - [`partner`]: where a controller's code is, in a process of its own or here.
 //! - [`guest`]: what the cluster has in the place of its own controller.

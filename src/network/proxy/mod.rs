@@ -15,9 +15,10 @@
 //!
 //! # Must hold
 //!
-//! - Nothing is written before both caches are filled: half the truth would cut connections.
-//! - A sync changes a table whole or not at all.
-//! - No chain of a Service that is gone is left.
+//! - Nothing is written before both caches are filled: half the truth would cut connections. Kept by
+//!   `a_new_process_takes_over_the_rules_of_the_old`.
+//! - A sync changes a table whole or not at all. Kept by `a_change_happens_whole_or_not_at_all`.
+//! - No chain of a Service that is gone is left. Kept by `what_is_gone_leaves_nothing_behind`.
 //!
 //! Mirrors `cmd/kube-proxy/app/server.go`, `pkg/proxy/{servicechangetracker,endpointschangetracker}.go` and
 //! `pkg/proxy/iptables/proxier.go`; [`nftables`] is the other mode. [`names`] are those that `iptables-save` shows.

@@ -4,9 +4,14 @@
 //! Between two of them it is plain data.
 //!
 //! Must hold:
-//! - It always comes back. A script that does more than [`BUDGET`](super::limits::BUDGET) at one moment, whose loop goes round more than
-//!   [`ROUNDS_MAX`](super::limits::ROUNDS_MAX) times in a row in less than [`ROUND_MIN`](super::limits::ROUND_MIN) each, or that holds longer texts than [`TEXT_MAX`](super::limits::TEXT_MAX), is
+//! - It always comes back. A script that does more than [`BUDGET`] at one moment, whose loop goes round more than
+//!   [`ROUNDS_MAX`] times in a row in less than [`ROUND_MIN`] each, or that holds longer texts than [`TEXT_MAX`], is
 //!   unsupported. Kept by `no_script_breaks_it` and `a_loop_without_a_pause_comes_to_an_end`.
+//!
+//! [`BUDGET`]: super::limits::BUDGET
+//! [`ROUNDS_MAX`]: super::limits::ROUNDS_MAX
+//! [`ROUND_MIN`]: super::limits::ROUND_MIN
+//! [`TEXT_MAX`]: super::limits::TEXT_MAX
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
