@@ -275,7 +275,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("src/engine", 5),
     ("src/client", 1),
     ("src/rules", 2),
-    ("src/kinds", 86),
+    ("src/kinds", 92),
     ("src/apiserver", 6),
     ("src/controllers", 4),
     ("src/scheduler", 12),
@@ -288,7 +288,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("src/debugger", 13),
     ("src/stepper", 16),
     ("src/exercise", 1),
-    ("src/lab", 45),
+    ("src/lab", 55),
     ("src/cli", 4),
 ];
 
