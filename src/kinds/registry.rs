@@ -1,6 +1,6 @@
 //! Where objects live in the store. Mirrors `pkg/registry` and `storage/etcd3`.
 
-use crate::facts;
+use crate::table::facts;
 use object::Kind;
 
 /// The etcd path of a kind: `/registry/pods/`, `/registry/minions/` …

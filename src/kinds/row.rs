@@ -117,20 +117,12 @@ pub struct Status<T> {
 macro_rules! spec_and_status {
     () => {
         Some($crate::row::Status {
-            keep_status: |new, old| $crate::row::keep(new, |object| &mut object.status, &old.status),
-            keep_spec: |new, old| $crate::row::keep(new, |object| &mut object.spec, &old.spec),
+            keep_status: |new, old| $crate::strategy::kept::keep(new, |object| &mut object.status, &old.status),
+            keep_spec: |new, old| $crate::strategy::kept::keep(new, |object| &mut object.spec, &old.spec),
         })
     };
 }
 pub(crate) use spec_and_status;
-
-/// Puts a field back to what it was, if it differs.
-pub fn keep<T: Clone, F: Clone + PartialEq>(new: &mut Arc<T>, field: fn(&mut T) -> &mut F, old: &F) {
-    let there = field(Arc::make_mut(new));
-    if there != old {
-        *there = old.clone();
-    }
-}
 
 /// What is wrong with an object, apart from its metadata.
 pub struct Validation<T> {

@@ -275,7 +275,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("src/engine", 5),
     ("src/client", 1),
     ("src/rules", 2),
-    ("src/kinds", 92),
+    ("src/kinds", 2),
     ("src/apiserver", 6),
     ("src/controllers", 4),
     ("src/scheduler", 12),

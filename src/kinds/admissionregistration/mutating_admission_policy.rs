@@ -9,7 +9,7 @@ use crate::admissionregistration::policy;
 use crate::admissionregistration::policy::{compiles, head, variables};
 use crate::printers::columns::{AGE, NAME, column, integer};
 use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::warnings;
+use crate::warnings::names;
 use object::Accessor;
 use object::validation::field::{Path, Problems};
 use rules::expression::Environment;
@@ -24,10 +24,7 @@ pub const ROW: Row<MutatingAdmissionPolicy> = Row {
         update: |problems, new, _| validate(problems, new),
         ..Validation::DEFAULT
     },
-    warnings: Warnings {
-        any: |told, object| warnings::of_static_name(told, object.metadata.name()),
-        ..Warnings::DEFAULT
-    },
+    warnings: Warnings { any: |told, object| names::of_static_name(told, object.metadata.name()), ..Warnings::DEFAULT },
     ..Row::new(Facts {
         unconditional_update: false,
         any_finalizers: true,

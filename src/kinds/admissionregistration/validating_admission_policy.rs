@@ -9,8 +9,8 @@ use crate::admissionregistration::policy;
 use crate::admissionregistration::policy::{compiles, head, variables};
 use crate::printers::columns::{AGE, NAME, column, integer};
 use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
-use crate::strategy::keep_metadata;
-use crate::warnings;
+use crate::strategy::kept::keep_metadata;
+use crate::warnings::names;
 use object::Accessor;
 use object::selector::names::check_label_key;
 use object::validation::field::{Json, Path, Problems};
@@ -32,10 +32,7 @@ pub const ROW: Row<ValidatingAdmissionPolicy> = Row {
         update: |problems, new, _| validate(problems, new),
         ..Validation::DEFAULT
     },
-    warnings: Warnings {
-        any: |told, object| warnings::of_static_name(told, object.metadata.name()),
-        ..Warnings::DEFAULT
-    },
+    warnings: Warnings { any: |told, object| names::of_static_name(told, object.metadata.name()), ..Warnings::DEFAULT },
     ..Row::new(Facts {
         unconditional_update: false,
         any_finalizers: true,

@@ -7,7 +7,7 @@ use crate::admissionregistration::policy_binding::binding_head;
 use crate::admissionregistration::{matching, policy_binding};
 use crate::printers::columns::{AGE, NAME, column};
 use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::warnings;
+use crate::warnings::names;
 use object::Accessor;
 use object::validation::field::{Json, Path, Problems};
 
@@ -20,10 +20,7 @@ pub const ROW: Row<ValidatingAdmissionPolicyBinding> = Row {
         update: |problems, new, _| validate(problems, new),
         ..Validation::DEFAULT
     },
-    warnings: Warnings {
-        any: |told, object| warnings::of_static_name(told, object.metadata.name()),
-        ..Warnings::DEFAULT
-    },
+    warnings: Warnings { any: |told, object| names::of_static_name(told, object.metadata.name()), ..Warnings::DEFAULT },
     ..Row::new(Facts {
         unconditional_update: false,
         any_finalizers: true,

@@ -6,7 +6,7 @@ use crate::admissionregistration::webhooks;
 use crate::admissionregistration::webhooks::{webhook_defaults, webhooks};
 use crate::printers::columns::{AGE, NAME, integer};
 use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
-use crate::warnings;
+use crate::warnings::names;
 use object::Accessor;
 use object::validation::field::Problems;
 use rules::webhook::hook::as_mutating;
@@ -23,10 +23,7 @@ pub const ROW: Row<ValidatingWebhookConfiguration> = Row {
         update: |problems, new, _| validate(problems, new),
         ..Validation::DEFAULT
     },
-    warnings: Warnings {
-        any: |told, object| warnings::of_static_name(told, object.metadata.name()),
-        ..Warnings::DEFAULT
-    },
+    warnings: Warnings { any: |told, object| names::of_static_name(told, object.metadata.name()), ..Warnings::DEFAULT },
     ..Row::new(Facts {
         unconditional_update: false,
         any_finalizers: true,

@@ -8,7 +8,7 @@ use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::{
 };
 use serde_json::Value;
 
-use crate::defaults::or;
+use crate::defaults::fields::or;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::{at, list, text};

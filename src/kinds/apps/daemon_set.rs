@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::pod_template::defaults::template_defaults;
 use crate::pod_template::template;
 use crate::pod_template::template::{selected_template, selector_text};

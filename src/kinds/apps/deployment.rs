@@ -7,7 +7,7 @@ use k8s_openapi::api::apps::v1::{
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::pod_template::defaults::template_defaults;
 use crate::pod_template::template::{selector_and_template, selector_text};
 use crate::printers::cells::{containers, created, name};

@@ -5,7 +5,7 @@ use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetSpec, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::Value;
 
-use crate::defaults::or;
+use crate::defaults::fields::or;
 use crate::pod_template::defaults::template_defaults;
 use crate::pod_template::template::{selector_and_template, selector_text};
 use crate::printers::cells::{containers, created, name};

@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::Value;
 
 use crate::core::persistent_volume_claim;
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::pod_template::defaults::template_defaults;
 use crate::pod_template::template::{runs_forever, selected_template, template_body, template_metadata};
 use crate::printers::cells::{containers, created, name};

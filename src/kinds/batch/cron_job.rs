@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::batch::job;
 use crate::batch::job::validation::job_spec;
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::printers::cells::{containers, created, name};
 use crate::printers::columns::{AGE, NAME, boolean, column, integer, wide};
 use crate::printers::duration::since;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{EndpointAddress, EndpointSubset, Endpoints};
 
-use crate::defaults::or_text;
+use crate::defaults::fields::or_text;
 use crate::pod_template::container::PROTOCOLS;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};

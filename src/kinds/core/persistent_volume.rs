@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec, PersistentVolumeStatus};
 use serde_json::Value;
 
-use crate::defaults::or_text;
+use crate::core::persistent_volume_claim::BETA_CLASS;
+use crate::defaults::fields::or_text;
 use crate::pod_template::scheduling::node_selector;
 use crate::pod_template::volume_warnings;
 use crate::pod_template::warnings::of_term;
@@ -54,10 +55,6 @@ pub const ROW: Row<PersistentVolume> = Row {
 };
 
 const SPEC: Path = Path::new("spec");
-
-/// The annotation that once said the class, and what says it now.
-pub const BETA_CLASS: (&str, &str) =
-    ("volume.beta.kubernetes.io/storage-class", "deprecated since v1.8; use \"storageClassName\" attribute instead");
 
 const RECLAIM_POLICIES: &[&str] = &["Delete", "Recycle", "Retain"];
 

@@ -11,9 +11,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use crate::core::persistent_volume::BETA_CLASS;
-use crate::defaults::or_text;
-use crate::pod_template::warnings::fraction;
+use crate::defaults::fields::or_text;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column, wide};
 use crate::printers::fields::text;
@@ -22,6 +20,7 @@ use crate::row::{Facts, Row, Strategy, Table, Validation, Warnings, spec_and_sta
 use crate::validation::metadata::label_selector;
 use crate::validation::volumes::{class_name, known_access_modes, positive, volume_mode};
 use crate::validation::{diff, metadata};
+use crate::warnings::amounts::fraction;
 use object::quantity::Amount;
 use object::validation::field::{Json, Path, Problems, Shown};
 use object::volume::phase_of;
@@ -57,6 +56,10 @@ pub const ROW: Row<PersistentVolumeClaim> = Row {
         ..Facts::new("/registry/persistentvolumeclaims/", 11)
     })
 };
+
+/// The annotation that once said the class, and what says it now.
+pub const BETA_CLASS: (&str, &str) =
+    ("volume.beta.kubernetes.io/storage-class", "deprecated since v1.8; use \"storageClassName\" attribute instead");
 
 const SPEC: Path = Path::new("spec");
 

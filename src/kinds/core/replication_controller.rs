@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ReplicationController, ReplicationControllerSpec, ReplicationControllerStatus};
 
 use crate::apps::replica_set;
-use crate::defaults::or;
+use crate::defaults::fields::or;
 use crate::pod_template::defaults::template_defaults;
 use crate::pod_template::template;
 use crate::pod_template::template::not_selected;

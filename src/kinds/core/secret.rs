@@ -3,7 +3,7 @@
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 
-use crate::defaults::or_text;
+use crate::defaults::fields::or_text;
 use crate::printers::cells::{created, data_count, name};
 use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::text;

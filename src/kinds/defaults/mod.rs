@@ -2,29 +2,16 @@
 //!
 //! Mirrors `pkg/apis/*/v1/defaults.go`. An object is copied only when a default is really missing.
 
-use crate::row;
+use crate::table::row;
 use object::Object;
+
+pub mod fields;
 
 /// Fills in what the sender left out. A spec that is left out counts as an empty one: in Go it is a struct, and always
 /// there.
 pub fn set_defaults(object: &mut Object) {
     if let Some(row) = row(object.kind()) {
         row.set_defaults(object);
-    }
-}
-
-/// Sets a field that is absent.
-pub fn or<T>(field: &mut Option<T>, default: T) {
-    if field.is_none() {
-        *field = Some(default);
-    }
-}
-
-/// Sets a text that is absent or empty.
-pub fn or_text(field: &mut Option<String>, default: &str) {
-    // In Go an empty text is a missing one.
-    if field.as_deref().unwrap_or_default().is_empty() && field.as_deref() != Some(default) {
-        *field = Some(default.to_owned());
     }
 }
 

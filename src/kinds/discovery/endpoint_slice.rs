@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointHints, EndpointPort, EndpointSlice};
 use serde_json::{Value, json};
 
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::pod_template::container::PROTOCOLS;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};

@@ -6,7 +6,7 @@ use k8s_openapi::api::flowcontrol::v1::{
 };
 use serde_json::Value;
 
-use crate::defaults::or;
+use crate::defaults::fields::or;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column, integer};
 use crate::printers::fields::{at, text};

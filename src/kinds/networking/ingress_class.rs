@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::networking::v1::{IngressClass, IngressClassParametersReference};
 use serde_json::Value;
 
-use crate::defaults::or;
+use crate::defaults::fields::or;
 use crate::networking::ingress::reference;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};

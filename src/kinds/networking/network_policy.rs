@@ -8,7 +8,7 @@ use k8s_openapi::api::networking::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::defaults::or_text;
+use crate::defaults::fields::or_text;
 use crate::pod_template::container::PROTOCOLS;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};

@@ -6,7 +6,7 @@ use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::service;
 use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
-use crate::strategy::keep_metadata;
+use crate::strategy::kept::keep_metadata;
 use crate::validation::addresses::IMMUTABLE;
 use object::validation::field::{Json, Path, Problems};
 use object::validation::internal::Internal;

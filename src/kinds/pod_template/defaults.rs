@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use crate::core::persistent_volume_claim;
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use object::ephemeral;
 
 /// Bits of a file that holds configuration: 0644.

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::pod_template::volume_warnings;
 use crate::warnings::addresses;
-use object::quantity::Amount;
+use crate::warnings::amounts::fraction;
 use object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 
 /// What is said of the spec of a Pod or of a template.
@@ -77,14 +77,6 @@ fn doubled<'a>(values: impl Iterator<Item = &'a str>, mut say: impl FnMut(usize,
         } else {
             seen.push(value);
         }
-    }
-}
-
-/// Amounts in thousandths, where only whole units make sense.
-pub fn fraction(told: &mut Vec<String>, path: &str, amounts: Option<&BTreeMap<String, Quantity>>, resource: &str) {
-    let Some(Quantity(value)) = amounts.and_then(|amounts| amounts.get(resource)) else { return };
-    if Amount::parse(value).is_ok_and(|amount| amount.milli_value() % 1000 != 0) {
-        told.push(format!("{path}[{resource}]: fractional byte value {value:?} is invalid, must be an integer"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Objects as tables: what `Accept: application/json;as=Table` gives, and what `kubectl get` lines up.
 //!
-//! - [`columns`]: what tables are made of; which columns a kind has, and what stands in them, says its row.
+//! - [`columns`]: what tables are made of; which columns a kind has, and what stands in them, says its row. [`layout`]: how a
+//!   kind shows by that.
 //! - [`cells`], [`workloads`], [`service`], [`storage`], [`ingress`]: what tables and pages of `describe` both show; [`pod`]: the
 //!   one hard cell, a Pod's status.
 //! - [`duration`], [`fields`]: what they are made of.
@@ -23,6 +24,7 @@ pub mod columns;
 pub mod duration;
 pub mod fields;
 pub mod ingress;
+pub mod layout;
 pub mod pod;
 pub mod service;
 pub mod storage;
@@ -79,7 +81,7 @@ pub struct View<'a> {
 
 /// A Table of objects of one kind, with this metadata.
 pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, View { now, known }: View) -> Value {
-    let layout = columns::layout(kind, known);
+    let layout = layout::layout(kind, known);
     let row = |object: &Value| json!({"cells": (layout.cells)(object, now), "object": include.of(object)});
     let definitions: Vec<Value> = layout.columns.iter().map(columns::Column::definition).collect();
     let rows: Vec<Value> = objects.iter().map(row).collect();

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::rbac::v1::{RoleRef, Subject};
 use serde_json::Value;
 
-use crate::defaults::or_text;
+use crate::defaults::fields::or_text;
 use crate::printers::cells::{created, name};
 use crate::printers::fields::{list, text};
 use object::selector::names::check_subdomain;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::resource::v1::{DeviceClaim, DeviceSelector};
 
-use crate::defaults::or_text;
+use crate::defaults::fields::or_text;
 use object::selector::names::check_subdomain;
 use object::validation::field::{Literal, Path, Problems};
 use object::validation::names::check_dns_label;

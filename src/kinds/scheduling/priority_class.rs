@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde_json::Value;
 
-use crate::defaults::or_text;
+use crate::defaults::fields::or_text;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, boolean, column, integer};
 use crate::printers::fields::{flag, int, text};

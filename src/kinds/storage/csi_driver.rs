@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::storage::v1::{CSIDriver, TokenRequest};
 use serde_json::Value;
 
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, boolean, column};
 use crate::printers::fields::{at, flag, list, text};

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{TopologySelectorLabelRequirement, TopologySelec
 use k8s_openapi::api::storage::v1::StorageClass;
 use serde_json::Value;
 
-use crate::defaults::or_text;
+use crate::defaults::fields::or_text;
 use crate::pod_template::warnings::deprecated_label;
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};

@@ -8,7 +8,7 @@ use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, Column, NAME, boolean, column};
 use crate::printers::fields::{flag, text};
 use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
-use crate::strategy::keep_metadata;
+use crate::strategy::kept::keep_metadata;
 use crate::validation::volumes::driver_name;
 use object::selector::names::check_subdomain;
 use object::validation::field::{Path, Problems};

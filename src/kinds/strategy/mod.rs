@@ -6,15 +6,16 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Container;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::pod_template::disabled;
-use crate::row::keep;
-use crate::{facts, row};
+use crate::strategy::kept::keep;
+use crate::table::{facts, row};
 use object::pod::Spec;
 use object::time::Instant;
 use object::{Kind, Object, Pod};
 use rules::apiextensions::Version;
+
+pub mod kept;
 
 /// Whether a kind has a `status` subresource. Of a kind that a user defines, its definition says so.
 pub fn has_status(kind: Kind) -> bool {
@@ -74,15 +75,6 @@ pub fn drop_disabled(object: &mut Object) {
         row.drop_disabled(object);
     }
     disabled::drop_from_pods(object);
-}
-
-/// Who writes a status changes nothing else: mirrors `ResetObjectMetaForStatus`.
-pub fn keep_metadata(new: &mut ObjectMeta, old: &ObjectMeta) {
-    new.self_link.clone_from(&old.self_link);
-    new.labels.clone_from(&old.labels);
-    new.annotations.clone_from(&old.annotations);
-    new.finalizers.clone_from(&old.finalizers);
-    new.owner_references.clone_from(&old.owner_references);
 }
 
 /// Before a Pod gets ephemeral containers: all else stays. Mirrors `dropNonEphemeralContainerUpdates`.

@@ -6,7 +6,8 @@
 //!
 //! What is wrong with an object of one kind stands in the kind's file; here is what kinds have in common.
 //!
-//! - [`metadata`]: every object's metadata; labels and selectors. [`conditions`]: those of a status.
+//! - `object_meta`: every object's metadata. [`metadata`]: what it is made of, and label selectors. [`conditions`]: those of a
+//!   status.
 //! - [`data`], [`volumes`], [`addresses`], [`counts`]: what several kinds have.
 //! - [`diff`]: how a sentence shows what changed.
 //!
@@ -20,18 +21,19 @@
 use crate::core::namespace;
 use crate::core::pod::resize;
 use crate::pod_template::ephemeral;
-use crate::row;
+use crate::table::row;
 use object::status::Cause;
-use object::validation::field;
 use object::validation::field::Problems;
 use object::{Kind, Object};
 use rules::apiextensions::Version;
+
 pub mod addresses;
 pub mod conditions;
 pub mod counts;
 pub mod data;
 pub mod diff;
 pub mod metadata;
+mod object_meta;
 pub mod volumes;
 
 #[cfg(test)]
@@ -45,7 +47,7 @@ pub fn validate_create(object: &Object, custom: Option<&Version>) -> Vec<Cause> 
 /// The same of one that was written in this version of its kind: `events.k8s.io` asks more than `v1`.
 pub fn validate_create_in(version: Kind, object: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_create(&mut problems, object);
+    object_meta::validate_create(&mut problems, object);
     if let (Object::Custom(object), Some(version)) = (object, custom) {
         version.validate(&mut problems, object, None);
     } else if let Some(row) = row(object.kind()) {
@@ -62,7 +64,7 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
 /// The same of one that was written in this version of its kind.
 pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new, old);
+    object_meta::validate_update(&mut problems, new, old);
     if let (Object::Custom(new), Object::Custom(old), Some(version)) = (new, old, custom) {
         version.validate(&mut problems, new, Some(old));
     } else if let Some(row) = row(new.kind()) {
@@ -71,16 +73,10 @@ pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Opt
     problems.0
 }
 
-/// Devices are not handed out here: no driver tells of any. The kinds are served so that they can be listed, and so that a
-/// Namespace is emptied of them.
-pub fn no_devices(problems: &mut Problems) {
-    problems.forbidden(&field::Path::new("spec").child("devices"), "this cluster has no devices to claim");
-}
-
 /// What is wrong with a change of the status.
 pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new, old);
+    object_meta::validate_update(&mut problems, new, old);
     if let (Object::Custom(new), Object::Custom(old), Some(version)) = (new, old, custom) {
         version.validate_status(&mut problems, new, Some(old));
     } else if let Some(row) = row(new.kind()) {
@@ -92,7 +88,7 @@ pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Versio
 /// What is wrong with a change of a Pod's ephemeral containers.
 pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new, old);
+    object_meta::validate_update(&mut problems, new, old);
     if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
         ephemeral::update(&mut problems, new, old);
     }
@@ -102,7 +98,7 @@ pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
 /// What is wrong with other sizes of a Pod's containers.
 pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new, old);
+    object_meta::validate_update(&mut problems, new, old);
     if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
         resize::update(&mut problems, new, old);
     }
@@ -112,7 +108,7 @@ pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
 /// What is wrong with a change through `finalize`.
 pub fn validate_finalize(new: &Object, old: &Object) -> Vec<Cause> {
     let mut problems = Problems::default();
-    metadata::validate_update(&mut problems, new, old);
+    object_meta::validate_update(&mut problems, new, old);
     if let Object::Namespace(new) = new {
         namespace::validate_finalize(&mut problems, new);
     }

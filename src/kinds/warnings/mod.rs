@@ -8,13 +8,14 @@
 //! those that a status says of a Pod.
 
 use crate::pod_template::warnings::of_pod_spec;
-use crate::row;
 use crate::row::Known;
-use object::validation::names::check_dns_label;
+use crate::table::row;
 use object::{Object, template};
 
 pub mod addresses;
+pub mod amounts;
 mod custom;
+pub mod names;
 
 /// What is said of a new object.
 pub fn on_create(object: &Object) -> Vec<String> {
@@ -23,7 +24,7 @@ pub fn on_create(object: &Object) -> Vec<String> {
         custom::of_finalizers(&mut told, object.meta(), None);
         return told;
     };
-    told.extend(row.name_is_used_in().and_then(|used| of_name(object.name(), used)));
+    told.extend(row.name_is_used_in().and_then(|used| names::of_name(object.name(), used)));
     of_any(&mut told, row, object);
     row.warn_on_create(&mut told, object);
     told
@@ -64,29 +65,6 @@ fn of_any(told: &mut Vec<String>, row: &dyn Known, object: &Object) {
     if let Some((path, template)) = template::of(object) {
         of_pod_spec(told, &format!("{path}.spec"), template.spec.as_ref());
     }
-}
-
-/// Names that are kept for what a file configures. Mirrors `WarningsForStaticSuffix`.
-pub fn of_static_name(told: &mut Vec<String>, name: &str) {
-    const SUFFIX: &str = ".static.k8s.io";
-    if name.ends_with(SUFFIX) {
-        told.push(format!(
-            "metadata.name: names ending with {SUFFIX:?} are reserved for static manifest-based configurations and cannot be \
-             managed via the API"
-        ));
-    }
-}
-
-/// A name that becomes a host name should be one.
-fn of_name(name: &str, used: &str) -> Option<String> {
-    let wrong = check_dns_label(name);
-    (!wrong.is_empty()).then(|| {
-        format!(
-            "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is \
-             recommended: [{}]",
-            wrong.join(" ")
-        )
-    })
 }
 
 #[cfg(test)]

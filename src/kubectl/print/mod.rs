@@ -19,5 +19,5 @@ pub mod tabs;
 pub mod template;
 pub mod yaml;
 
-pub use kinds::printers::{cells, columns, duration, fields, ingress, pod, service, storage, workloads};
+pub use kinds::printers::{cells, duration, fields, ingress, layout, pod, service, storage, workloads};
 pub use object::jsonpath;

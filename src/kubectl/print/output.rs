@@ -1,5 +1,5 @@
 //! The formats of `-o`, and objects in each of them.
-pub use kinds::printers::{cells, columns, duration, fields, ingress, pod, service, storage, workloads};
+pub use kinds::printers::{cells, duration, fields, ingress, layout, pod, service, storage, workloads};
 
 use jiff::Timestamp;
 use serde::Serialize;

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::columns::{Layout, any_layout, layout};
 use super::fields::{self, at, labels, text};
+use super::layout::{Layout, any_layout, layout};
 use super::names::{kind_of, qualified_singular};
 use super::tabs;
 use object::{Discovery, Kind, versions};

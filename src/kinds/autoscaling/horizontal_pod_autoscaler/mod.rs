@@ -6,7 +6,7 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use serde_json::Value;
 
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::{at, int, list, plain, text};

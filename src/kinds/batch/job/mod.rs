@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use serde_json::Value;
 
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::pod_template::defaults::template_defaults;
 use crate::printers::cells::{containers, created, name};
 use crate::printers::columns::{AGE, NAME, column, wide};

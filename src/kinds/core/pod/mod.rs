@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 use serde_json::Value;
 
-use crate::defaults::or;
+use crate::defaults::fields::or;
 use crate::pod_template::defaults::pod_spec_defaults;
 use crate::pod_template::spec::{Owner, SPEC, pod_spec, restarted_inits, trimmed_image};
 use crate::pod_template::warnings;

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
-use crate::defaults::{or, or_text};
+use crate::defaults::fields::{or, or_text};
 use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column, wide};
 use crate::printers::fields::{int, labels, list, or_none, text, text_or_none};
