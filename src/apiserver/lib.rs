@@ -121,6 +121,7 @@ pub mod managed_fields;
 mod managers;
 pub mod metrics;
 pub mod non_resource;
+pub mod own_service;
 mod pipeline;
 mod read;
 mod recent;

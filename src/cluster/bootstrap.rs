@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use super::flows;
 use apiserver::host::Engine;
+use apiserver::own_service;
 use controllers::TABLE;
-use object::well_known::{API_SERVER_IP, KUBERNETES, SERVICE_NAME};
+use object::well_known::KUBERNETES;
 use object::{Kind, Object};
 use wire::{Body, Patch, Request, Subresource, User, Verb};
 
@@ -25,7 +26,7 @@ pub(super) fn bootstrap(engine: &mut Engine) {
     write_as_server(engine, bootstrap_objects());
     write_as_server(engine, vec![service_addresses()]);
     say_ready(engine);
-    write_as_server(engine, own_service().into_iter().chain(accounts()).collect());
+    write_as_server(engine, own_service::objects().into_iter().chain(accounts()).collect());
     write_as_server(engine, flows::api_services());
     let levels_and_flows = flows::levels_and_flows();
     write_as_server(engine, levels_and_flows.clone());
@@ -88,33 +89,6 @@ fn say_ready(engine: &mut Engine) {
     request.options.field_manager = "kubernetes-service-cidr-controller".to_owned();
     request.options.force = true;
     send(engine, &request);
-}
-
-/// The API server as a Service, which Pods find as `kubernetes.default.svc`. Mirrors
-/// `pkg/controlplane/controller/kubernetesservice` and `pkg/controlplane/reconcilers`.
-fn own_service() -> Vec<Object> {
-    let labels = json!({"component": "apiserver", "provider": "kubernetes"});
-    let metadata = |labels: Value| json!({"name": KUBERNETES, "namespace": "default", "labels": labels});
-    let objects = [
-        (
-            Kind::Service,
-            json!({"metadata": metadata(labels), "spec": {"clusterIP": "10.96.0.1",
-                "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}]}}),
-        ),
-        (
-            Kind::Endpoints,
-            json!({"metadata": metadata(json!({"endpointslice.kubernetes.io/skip-mirror": "true"})),
-                "subsets": [{"addresses": [{"ip": API_SERVER_IP}],
-                    "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}]}]}),
-        ),
-        (
-            Kind::EndpointSlice,
-            json!({"metadata": metadata(json!({SERVICE_NAME: KUBERNETES})),
-                "addressType": "IPv4", "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}],
-                "endpoints": [{"addresses": [API_SERVER_IP], "conditions": {"ready": true}}]}),
-        ),
-    ];
-    objects.into_iter().map(|(kind, value)| decode(kind, value)).collect()
 }
 
 fn decode(kind: Kind, object: Value) -> Object {

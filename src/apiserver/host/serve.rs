@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Engine;
 use super::control::stale_revision;
 use super::failing::{Failing, failing, note_conflict, refuse};
+use super::own_service;
 use super::servers::{Waits, etcd_tells, look_into_cache};
 use super::webhook::{park, unpark};
 use crate::cache::Cache;
@@ -78,13 +79,17 @@ pub(super) fn handle_request(engine: &mut Engine, event: &Pending, reply: ReplyT
 }
 
 /// The store has changed: whoever follows it is told, and the step says so.
-fn stored(engine: &mut Engine, changes: Vec<Change>) {
+pub(super) fn stored(engine: &mut Engine, changes: Vec<Change>) {
+    let lost = changes.iter().any(own_service::is_lost);
     for change in changes {
         if engine.server.has_several() {
             etcd_tells(engine, &change);
         }
         let (old, new) = (change.old.map(|e| e.value), change.new.map(|e| e.value));
         engine.hub().note(|| Note::Stored { key: change.key.as_ref().into(), revision: change.revision, old, new });
+    }
+    if lost {
+        own_service::arm(engine, false);
     }
 }
 

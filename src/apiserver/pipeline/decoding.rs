@@ -81,10 +81,11 @@ pub(crate) fn clear_system_metadata(object: &mut Object) {
     }
 }
 
-/// The URL's namespace wins where the object names none. Mirrors `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
+/// The URL's namespace wins where the object names none, and what is in no namespace loses the one that it names. Mirrors
+/// `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
 pub(crate) fn place_in_namespace(object: &mut Object, namespace: &str) -> Result<(), Status> {
     if !object.kind().info().namespaced {
-        if object.meta().namespace.is_some() && !object.kind().is_kept() {
+        if object.meta().namespace.is_some() {
             object.meta_mut().namespace = None;
         }
         return Ok(());

@@ -33,6 +33,7 @@ use wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
 
 use super::cache::Cache;
 use super::handling::{Handled, Handling, Outcome};
+use super::rest::path::is_served;
 use super::server::ApiServer;
 use super::waiting::Reviews;
 use super::{flow_control, versions};
@@ -164,6 +165,8 @@ impl ApiServer {
             let version = self.definitions.for_request(kind, request)?;
             handling.warnings.extend(version.deprecation.clone());
             handling.custom = Some(version);
+        } else if request.subresource.is_some_and(|part| !is_served(handling.served, part)) {
+            return Err(Status::not_served());
         }
         if let Body::Path(path) = &request.body {
             return Ok(self.page(path));

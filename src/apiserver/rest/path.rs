@@ -115,6 +115,11 @@ fn of_metrics(rest: &[&str]) -> Option<Shape> {
     Some(Shape { kind, namespace: namespace.to_owned(), name: name.to_owned(), subresource })
 }
 
+/// Whether objects of a built-in kind have this part.
+pub(crate) fn is_served(kind: Kind, part: Subresource) -> bool {
+    part == Subresource::Metrics || served_subresource(kind, part.as_str()) == Some(part)
+}
+
 pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
     let name = kind.info().kind;
     match part {

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresourceScale, JSONSchemaProps,
 };
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use object::definition::{is_true, kind_of};
 use object::validation::field::Problems;
@@ -260,9 +260,10 @@ impl Version {
         new.content = content;
     }
 
-    /// What is wrong with an object, apart from its metadata.
+    /// What is wrong with an object. Of its metadata, that is what the schema says of them.
     pub fn validate(&self, problems: &mut Problems, object: &CustomObject, old: Option<&CustomObject>) {
-        problems.0.extend(value::validate_object(&object.content, old.map(|old| &*old.content), &self.schema));
+        let old_whole = old.map(whole);
+        problems.0.extend(value::validate_object(&whole(object), old_whole.as_ref(), &self.schema));
         scale::validate(problems, object, self.scale.as_ref());
         self.validate_lists(problems, object, old);
         problems.0.extend(rules::validate(&self.schema, object, old, &problems.0));
@@ -284,6 +285,16 @@ impl Version {
         let lists = |object: &CustomObject| value::validate_lists_in(&object.content, &self.schema, "");
         problems.0.extend(if old.is_some_and(|old| !lists(old).is_empty()) { Vec::new() } else { lists(object) });
     }
+}
+
+/// All fields of an object, those too that every object has: a schema may require them, and restrict a name.
+fn whole(object: &CustomObject) -> Map<String, Value> {
+    let mut fields = Map::clone(&object.content);
+    let info = object.kind().info();
+    fields.insert("apiVersion".to_owned(), info.api_version.into());
+    fields.insert("kind".to_owned(), info.kind.into());
+    fields.insert("metadata".to_owned(), serde_json::to_value(&object.metadata).unwrap_or_default());
+    fields
 }
 
 /// The schema of a whole object with its rules.

@@ -96,7 +96,9 @@ struct Found {
 
 impl Found {
     fn add(&mut self, reason: &str, path: &str, message: String) {
-        self.causes.push(Cause { reason: reason.to_owned(), message, field: path.to_owned() });
+        // What is wrong with the object as a whole has a path that is nil in Go, which prints so.
+        let field = if path.is_empty() { "<nil>" } else { path };
+        self.causes.push(Cause { reason: reason.to_owned(), message, field: field.to_owned() });
     }
 
     /// `Invalid value: 11: spec.replicas in body should be …`

@@ -7,6 +7,7 @@ mod events;
 mod garbage_collector;
 mod harness;
 mod namespace;
+mod own_service;
 mod pod_gc;
 mod replication_controller;
 mod workloads;

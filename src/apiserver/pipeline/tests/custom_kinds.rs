@@ -125,3 +125,24 @@ fn finalizers_need_no_domain() {
         assert_eq!((code, warnings), (200, want), "{names:?}");
     }
 }
+
+#[test]
+fn a_schema_is_asked_about_the_whole_object() {
+    let mut server = server();
+    let schema = json!({"type": "object", "required": ["apiVersion", "kind", "metadata", "spec"], "minProperties": 4,
+        "properties": {"metadata": {"type": "object", "properties": {"name": {"type": "string", "pattern": "^a"}}},
+            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
+    let versions = json!([{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]);
+    let patch = json!({"spec": {"versions": versions}});
+    let (code, answer) = send(&mut server, "PATCH", DEFINITION, MERGE, &patch);
+    assert_eq!(code, 200, "{answer}");
+    let thing =
+        |name: &str| json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {}});
+    assert_eq!(send(&mut server, "POST", THINGS, "", &thing("ab")).0, 201);
+    let (code, refused) = send(&mut server, "POST", THINGS, "", &thing("b"));
+    let want = "Thing.example.com \"b\" is invalid: metadata.name: Invalid value: \"b\": metadata.name in body should match '^a'";
+    assert_eq!((code, &refused["message"]), (422, &json!(want)));
+    let bare = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "ac"}});
+    let (code, refused) = send(&mut server, "POST", THINGS, "", &bare);
+    assert_eq!((code, &refused["details"]["causes"][0]["field"]), (422, &json!("<nil>")), "{refused}");
+}

@@ -1,3 +1,4 @@
 mod custom_kinds;
+mod parts;
 mod policies;
 mod webhooks;

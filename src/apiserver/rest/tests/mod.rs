@@ -491,3 +491,42 @@ fn metadata_that_is_not_the_senders_is_refused_in_turn() {
         }
     }
 }
+
+#[test]
+fn what_is_in_no_namespace_loses_the_one_that_it_names() {
+    let mut server = ApiServer::new(1);
+    let spec = json!({"": {}, "roles": {"rules": []}, "classes": {"provisioner": "a/b"}});
+    for (path, extra) in [
+        ("/api/v1/namespaces", &spec[""]),
+        ("/api/v1/nodes", &spec[""]),
+        ("/apis/rbac.authorization.k8s.io/v1/clusterroles", &spec["roles"]),
+        ("/apis/storage.k8s.io/v1/storageclasses", &spec["classes"]),
+    ] {
+        let mut object = extra.clone();
+        object["metadata"] = json!({"name": "a", "namespace": "kube-system"});
+        let (code, made, _) = send(&mut server, "POST", path, "", &object.to_string());
+        assert_eq!((code, &made["metadata"]["namespace"]), (201, &Value::Null), "{path}: {made}");
+        object["metadata"]["labels"] = json!({"new": "1"});
+        let one = format!("{path}/a");
+        let (code, put, _) = send(&mut server, "PUT", &one, "", &object.to_string());
+        let meta = &put["metadata"];
+        assert_eq!(
+            (code, &meta["namespace"], &meta["labels"]["new"]),
+            (200, &Value::Null, &json!("1")),
+            "{path}: {put}"
+        );
+        let (code, patched, _) = send(&mut server, "PATCH", &one, MERGE, r#"{"metadata":{"namespace":"x"}}"#);
+        assert_eq!((code, &patched["metadata"]["namespace"]), (200, &Value::Null), "{path}: {patched}");
+        let applied = json!({"metadata": {"name": "b", "namespace": "x"}});
+        let query = format!("{path}/b?fieldManager=m");
+        let mut config = extra.clone();
+        config["metadata"] = applied["metadata"].clone();
+        config["apiVersion"] = made["apiVersion"].clone();
+        config["kind"] = made["kind"].clone();
+        let (code, applied, _) =
+            send(&mut server, "PATCH", &query, "application/apply-patch+yaml", &config.to_string());
+        assert_eq!((code, &applied["metadata"]["namespace"]), (201, &Value::Null), "{path}: {applied}");
+    }
+}
+
+const MERGE: &str = "application/merge-patch+json";
