@@ -390,6 +390,9 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
         });
         scenario.files.extend(once.map(|text| (name.to_owned(), text)));
     }
+    for doubled in &all.doubled {
+        eprintln!("Warning: {}: a key stands twice in one mapping, and kubectl takes the last", doubled.source);
+    }
     // The agents that enforce policies listen to much: they are there where there is something to enforce. So it is with who
     // measures for autoscalers.
     let has = |kind| all.known.iter().any(|manifest| manifest.kind == kind);

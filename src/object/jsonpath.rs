@@ -1,8 +1,11 @@
 //! JSONPath templates: text with expressions in braces. Mirrors `k8s.io/client-go/util/jsonpath`.
 //!
 //! `{.items[0].metadata.name}`, `{range .items[*]}{.metadata.name}{"\n"}{end}`,
-//! `{.status.conditions[?(@.type=="Ready")].status}`. A field that is not there prints nothing, and a range that nobody ends
-//! goes to the end of the text. `$` is where we stand, in a range too, as there. Left out: numbers and truth values alone.
+//! `{.status.conditions[?(@.type=="Ready")].status}`. A field that is not there prints nothing, and a range without an end
+//! goes to the end of the text. `$` is where we stand, in a range too, as there. `[]` is the first item, and there is no
+//! `||` and no `&&`.
+
+use std::cmp::Ordering;
 
 use serde_json::Value;
 
@@ -32,14 +35,12 @@ enum Part {
     Slice([Option<i64>; 3]),
     /// `['a','b.c']`, `[0,2]`
     Union(Vec<Vec<Part>>),
-    /// `[?(@.a.b=="c")]`
-    Filter(Vec<Part>, Option<(String, Operand)>),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Operand {
+    /// `[?(@.a.b=="c")]`, `[?(@.a)]`
+    Filter(Vec<Part>, Option<(String, Vec<Part>)>),
+    /// `"text"`, `3`, `true`: itself, whatever it stands behind.
     Literal(Value),
-    Path(Vec<Part>),
+    /// `name`, without a dot: nothing that can be printed.
+    Identifier(String),
 }
 
 impl Template {
@@ -59,10 +60,10 @@ impl Template {
 }
 
 /// The values at one path, without braces: `.metadata.creationTimestamp`, as `--sort-by` has it.
-pub fn find<'a>(path: &str, value: &'a Value) -> Result<Vec<&'a Value>, String> {
+pub fn find(path: &str, value: &Value) -> Result<Vec<Value>, String> {
     let path = path.trim_start_matches('{').trim_end_matches('}');
     let parts = parse_path(&format!(".{}", path.trim_start_matches('.')))?;
-    walk(&parts, value)
+    Ok(walk(&parts, value)?.into_iter().cloned().collect())
 }
 
 fn parse_nodes(rest: &mut &str, inside: bool) -> Result<Vec<Node>, String> {
@@ -76,11 +77,12 @@ fn parse_nodes(rest: &mut &str, inside: bool) -> Result<Vec<Node>, String> {
         let close = closing_brace(&rest[open..]).ok_or_else(|| unclosed(&rest[open..]))?;
         let action = rest[open + 1..open + close].trim();
         *rest = &rest[open + close + 1..];
-        match action.strip_prefix("range").filter(|path| path.starts_with([' ', '.', '[', '$', '@'])) {
+        match action.strip_prefix("range").filter(|path| path.is_empty() || path.starts_with(TERMINATORS)) {
             Some(path) => nodes.push(Node::Range(parse_path(path.trim())?, parse_nodes(rest, true)?)),
             None if action == "end" && inside => return Ok(nodes),
             None if action == "end" => nodes.push(Node::End),
-            None => parse_action(action, &mut nodes)?,
+            None if action.is_empty() => {}
+            None => nodes.push(Node::Path(parse_path(action)?)),
         }
     }
 }
@@ -119,18 +121,57 @@ fn closing_brace(text: &str) -> Option<usize> {
     None
 }
 
-fn parse_action(action: &str, nodes: &mut Vec<Node>) -> Result<(), String> {
-    match action.chars().next() {
-        Some(quote @ ('"' | '\'')) => nodes.push(Node::Text(unquote(action, quote)?)),
-        Some(_) => nodes.push(Node::Path(parse_path(action)?)),
-        None => {}
+/// What ends a name.
+const TERMINATORS: [char; 9] = ['.', ',', '[', ']', '$', '@', '{', '}', ' '];
+
+fn parse_path(text: &str) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '$' | '@' | ' ' => rest = &rest[1..],
+            '.' if rest.starts_with("..") => parts.push(Part::Deep(field_name(&mut rest, 2)?)),
+            '.' if rest.len() == 1 || rest[1..].starts_with(TERMINATORS) => rest = &rest[1..],
+            '.' => parts.push(match field_name(&mut rest, 1)?.as_str() {
+                "*" => Part::All,
+                name => Part::Field(name.to_owned()),
+            }),
+            '[' => parts.extend(parse_brackets(&mut rest)?),
+            '"' | '\'' => parts.push(Part::Literal(Value::String(quoted(&mut rest, first)?))),
+            '+' | '-' => parts.push(Part::Literal(number(&mut rest)?)),
+            c if c.is_ascii_digit() => parts.push(Part::Literal(number(&mut rest)?)),
+            c if c.is_alphanumeric() || c == '_' => parts.push(match take(&mut rest, |c| TERMINATORS.contains(&c)) {
+                "true" => Part::Literal(true.into()),
+                "false" => Part::Literal(false.into()),
+                word => Part::Identifier(word.to_owned()),
+            }),
+            c => return Err(format!("unrecognized character in action: U+{:04X} '{c}'", c as u32)),
+        }
     }
-    Ok(())
+    Ok(parts)
 }
 
-fn unquote(text: &str, quote: char) -> Result<String, String> {
-    let inner = text.strip_prefix(quote).and_then(|t| t.strip_suffix(quote));
-    let inner = inner.ok_or_else(|| format!("unterminated quoted string: {text}"))?;
+/// Takes off what stands before the first character that ends it.
+fn take<'a>(rest: &mut &'a str, ends: impl FnMut(char) -> bool) -> &'a str {
+    let (taken, after) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+    *rest = after;
+    taken
+}
+
+fn quoted(rest: &mut &str, quote: char) -> Result<String, String> {
+    let mut escaped = false;
+    let end = rest.char_indices().skip(1).find(|(_, c)| {
+        let ends = *c == quote && !escaped;
+        escaped = *c == '\\';
+        ends
+    });
+    let (end, _) = end.ok_or("unterminated quoted string")?;
+    let inner = &rest[1..end];
+    *rest = &rest[end + 1..];
+    Ok(unescaped(inner))
+}
+
+fn unescaped(inner: &str) -> String {
     let mut out = String::new();
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
@@ -145,28 +186,15 @@ fn unquote(text: &str, quote: char) -> Result<String, String> {
             c => out.push(c),
         }
     }
-    Ok(out)
+    out
 }
 
-fn parse_path(text: &str) -> Result<Vec<Part>, String> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        match first {
-            '$' | '@' | ' ' => rest = &rest[1..],
-            '.' if rest.starts_with("..") => parts.push(Part::Deep(field_name(&mut rest, 2)?)),
-            '.' if rest.len() == 1 => rest = "",
-            '.' if rest[1..].starts_with('[') => rest = &rest[1..],
-            '.' => parts.push(match field_name(&mut rest, 1)?.as_str() {
-                "*" => Part::All,
-                name => Part::Field(name.to_owned()),
-            }),
-            '[' => parts.extend(parse_brackets(&mut rest)?),
-            c if c.is_alphanumeric() && parts.is_empty() => parts.push(Part::Field(field_name(&mut rest, 0)?)),
-            c => return Err(format!("unrecognized character in action: U+{:04X} '{c}'", c as u32)),
-        }
-    }
-    Ok(parts)
+fn number(rest: &mut &str) -> Result<Value, String> {
+    let mut sign = true;
+    let text = take(rest, |c| !(c == '.' || c.is_ascii_digit() || std::mem::take(&mut sign) && matches!(c, '+' | '-')));
+    let whole = text.parse::<i64>().map(Value::from).ok();
+    let number = whole.or_else(|| serde_json::Number::from_f64(text.parse().ok()?).map(Value::Number));
+    number.ok_or_else(|| format!("cannot parse number {text}"))
 }
 
 /// A field's name, after `skip` dots. A dot that belongs to the name has a backslash before it.
@@ -181,7 +209,7 @@ fn field_name(rest: &mut &str, skip: usize) -> Result<String, String> {
                 name.push(c);
             }
             '\\' => escaped = true,
-            '.' | '[' | ' ' | '=' | '!' | '<' | '>' | ')' => {
+            c if TERMINATORS.contains(&c) => {
                 end = i;
                 break;
             }
@@ -198,8 +226,8 @@ fn field_name(rest: &mut &str, skip: usize) -> Result<String, String> {
 /// What one pair of brackets says. A quoted name is read as a path: its dots part, unless a backslash stands before them.
 fn parse_brackets(rest: &mut &str) -> Result<Vec<Part>, String> {
     if let Some(filter) = rest.strip_prefix("[?(") {
-        let end = filter.find(")]").ok_or("unterminated filter")?;
-        *rest = &filter[end + 2..];
+        let end = closing_bracket(filter).ok_or("unterminated filter")?;
+        *rest = filter[end + 1..].strip_prefix(']').ok_or("unclosed array expect ]")?;
         return Ok(vec![parse_filter(&filter[..end])?]);
     }
     let end = rest.find(']').ok_or("unterminated array")?;
@@ -214,8 +242,10 @@ fn parse_brackets(rest: &mut &str) -> Result<Vec<Part>, String> {
 }
 
 fn parse_bracket(inside: &str) -> Result<Vec<Part>, String> {
-    if inside == "*" {
-        return Ok(vec![Part::Slice([None; 3])]);
+    match inside {
+        "*" => return Ok(vec![Part::Slice([None; 3])]),
+        "" => return Ok(vec![Part::Index(0)]),
+        _ => {}
     }
     if let Some(name) = inside.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')) {
         return parse_path(&format!(".{name}"));
@@ -235,20 +265,30 @@ fn parse_bracket(inside: &str) -> Result<Vec<Part>, String> {
     }
 }
 
+/// Where the bracket of a filter closes: the first one outside the first pair of quotes.
+fn closing_bracket(filter: &str) -> Option<usize> {
+    let (mut opened, mut closed, mut before) = (None, false, '\0');
+    for (i, c) in filter.char_indices() {
+        match c {
+            '"' | '\'' if opened.is_none() => opened = Some(c),
+            '"' | '\'' if opened == Some(c) && before != '\\' => closed = true,
+            ')' if opened.is_some() == closed => return Some(i),
+            _ => {}
+        }
+        before = c;
+    }
+    None
+}
+
 fn parse_filter(text: &str) -> Result<Part, String> {
-    const OPERATORS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
-    let found = text.char_indices().find_map(|(i, _)| {
-        let operator = OPERATORS.iter().find(|op| text[i..].starts_with(**op))?;
-        Some((i, *operator))
-    });
-    let Some((i, operator)) = found else { return Ok(Part::Filter(parse_path(text.trim())?, None)) };
-    let right = text[i + operator.len()..].trim();
-    let operand = match right.chars().next() {
-        Some(quote @ ('"' | '\'')) => Operand::Literal(Value::String(unquote(right, quote)?)),
-        Some('@' | '.' | '$') => Operand::Path(parse_path(right)?),
-        _ => Operand::Literal(serde_json::from_str(right).map_err(|_| format!("unrecognized identifier {right}"))?),
-    };
-    Ok(Part::Filter(parse_path(text[..i].trim())?, Some((operator.to_owned(), operand))))
+    const SIGNS: [char; 4] = ['!', '<', '>', '='];
+    let mut right = text;
+    let left = take(&mut right, |c| SIGNS.contains(&c));
+    let operator = take(&mut right, |c| !SIGNS.contains(&c));
+    match left.is_empty() || operator.is_empty() || right.is_empty() {
+        true => Ok(Part::Filter(parse_path(text)?, None)),
+        false => Ok(Part::Filter(parse_path(left)?, Some((operator.to_owned(), parse_path(right)?)))),
+    }
 }
 
 fn print_nodes(nodes: &[Node], here: &Value, out: &mut String) -> Result<(), String> {
@@ -277,7 +317,7 @@ fn show(value: &Value) -> String {
     }
 }
 
-fn walk<'a>(parts: &[Part], here: &'a Value) -> Result<Vec<&'a Value>, String> {
+fn walk<'a>(parts: &'a [Part], here: &'a Value) -> Result<Vec<&'a Value>, String> {
     let mut values = vec![here];
     for part in parts {
         let mut next = Vec::new();
@@ -287,6 +327,8 @@ fn walk<'a>(parts: &[Part], here: &'a Value) -> Result<Vec<&'a Value>, String> {
                     next.extend(value?);
                 }
             }
+            Part::Literal(value) => next.push(value),
+            Part::Identifier(name) => return Err(format!("unrecognized identifier {name}")),
             part => {
                 for value in values {
                     step(part, value, &mut next)?;
@@ -299,12 +341,12 @@ fn walk<'a>(parts: &[Part], here: &'a Value) -> Result<Vec<&'a Value>, String> {
 }
 
 /// One path from each of several values: a union gives the first path's finds before the second's.
-fn walk_all<'a>(path: &[Part], values: &[&'a Value]) -> Result<Vec<&'a Value>, String> {
+fn walk_all<'a>(path: &'a [Part], values: &[&'a Value]) -> Result<Vec<&'a Value>, String> {
     let found: Vec<Vec<&Value>> = values.iter().map(|value| walk(path, value)).collect::<Result<_, _>>()?;
     Ok(found.concat())
 }
 
-fn step<'a>(part: &Part, value: &'a Value, next: &mut Vec<&'a Value>) -> Result<(), String> {
+fn step<'a>(part: &'a Part, value: &'a Value, next: &mut Vec<&'a Value>) -> Result<(), String> {
     match part {
         Part::Field(name) => next.extend(value.get(name)),
         Part::All => match value {
@@ -342,7 +384,9 @@ fn step<'a>(part: &Part, value: &'a Value, next: &mut Vec<&'a Value>) -> Result<
                 }
             }
         }
-        Part::Union(_) => unreachable!("it is about all values, and not about one"),
+        Part::Union(_) | Part::Literal(_) | Part::Identifier(_) => {
+            unreachable!("they are about all values, and not about one")
+        }
     }
     Ok(())
 }
@@ -379,26 +423,39 @@ fn deep<'a>(name: &str, value: &'a Value, next: &mut Vec<&'a Value>) {
     }
 }
 
-fn holds(left: &[Part], test: Option<&(String, Operand)>, item: &Value) -> Result<bool, String> {
-    let left = walk(left, item)?.first().copied();
-    let Some((operator, operand)) = test else { return Ok(left.is_some()) };
-    let right = match operand {
-        Operand::Literal(value) => Some(value),
-        Operand::Path(parts) => walk(parts, item)?.first().copied(),
-    };
-    let (Some(left), Some(right)) = (left, right) else { return Ok(false) };
+/// Whether a filter keeps an item. Mirrors `evalFilter`: only values of one type are compared.
+fn holds(left: &[Part], test: Option<&(String, Vec<Part>)>, item: &Value) -> Result<bool, String> {
+    let Some((operator, right)) = test else { return Ok(walk(left, item).is_ok_and(|found| !found.is_empty())) };
+    let (Some(left), Some(right)) = (only(walk(left, item)?)?, only(walk(right, item)?)?) else { return Ok(false) };
+    let equal = matches!(operator.as_str(), "==" | "!=");
     let order = match (left, right) {
-        (Value::Number(a), Value::Number(b)) => a.as_f64().partial_cmp(&b.as_f64()),
-        _ => show(left).partial_cmp(&show(right)),
+        (Value::String(a), Value::String(b)) => a.partial_cmp(b),
+        (Value::Bool(a), Value::Bool(b)) if equal => a.partial_cmp(b),
+        (Value::Number(a), Value::Number(b)) if a.is_f64() == b.is_f64() => a.as_f64().partial_cmp(&b.as_f64()),
+        (Value::Bool(_), Value::Bool(_)) => return Err("invalid type for comparison".to_owned()),
+        (Value::Null | Value::Array(_) | Value::Object(_), _)
+        | (_, Value::Null | Value::Array(_) | Value::Object(_)) => {
+            return Err("invalid type for comparison".to_owned());
+        }
+        _ => return Err("incompatible types for comparison".to_owned()),
     };
-    Ok(order.is_some_and(|order| match operator.as_str() {
-        "==" => order.is_eq(),
-        "!=" => order.is_ne(),
-        "<" => order.is_lt(),
-        ">" => order.is_gt(),
-        "<=" => order.is_le(),
-        _ => order.is_ge(),
-    }))
+    let tells = |holds: fn(Ordering) -> bool| Ok(order.is_some_and(holds));
+    match operator.as_str() {
+        "==" => tells(Ordering::is_eq),
+        "!=" => tells(Ordering::is_ne),
+        "<" => tells(Ordering::is_lt),
+        ">" => tells(Ordering::is_gt),
+        "<=" => tells(Ordering::is_le),
+        ">=" => tells(Ordering::is_ge),
+        other => Err(format!("unrecognized filter operator {other}")),
+    }
+}
+
+fn only(found: Vec<&Value>) -> Result<Option<&Value>, String> {
+    match found.len() {
+        0 | 1 => Ok(found.first().copied()),
+        _ => Err("can only compare one element at a time".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -426,6 +483,9 @@ mod tests {
             ("{..name}", "a b"), ("name={.items[0].metadata['name']}!", "name=a!"), ("plain", "plain"),
             ("{.items[*]['metadata.name', 'n']}", "a b 1 2"), ("{.items[0,1].n}", "1 2"), ("{.items[::2].n}", "1"),
             ("{range .items[*]}{$.n}{end}", "12"), ("{range .items[*]}{.n}", "12"), ("{.null[0]}", ""),
+            ("{.items[].metadata.name}", "a"), ("{.items[*].metadata.owners[].kind}", "ReplicaSet"),
+            (r#"{.items[?(@.metadata.name=='b')].n}"#, "2"), (r#"{.items[?(@.metadata.name != "(a)")].n}"#, "1 2"),
+            ("{.items[?(@.on==true)].n}", "1"), ("{.items[?(2==@.n)].n}", "2"), (r#"{.n "x" }{1} {-1.5} {true}"#, "x1 -1.5 true"),
         ];
         for (template, want) in cases {
             assert_eq!(Template::parse(template).and_then(|t| t.print(&value)).unwrap(), want, "{template}");
@@ -443,17 +503,30 @@ mod tests {
             ("{.a[?(@.b]}", "unterminated filter"),
             ("{\"a}", "unterminated quoted string"),
             ("{.}}{", "unclosed action"),
-            ("{.a[?(@.b==c)]}", "unrecognized identifier c"),
+            (r#"{.a[?(@.b=="c"||@.b=="d")]}"#, "unrecognized character in action: U+007C '|'"),
+            ("{.a[?(@.b==1 && @.c)]}", "unrecognized character in action: U+0026 '&'"),
+            ("{.a[?(@.b) ]}", "unclosed array expect ]"),
+            ("{.a | .b}", "unrecognized character in action: U+007C '|'"),
+            ("{1.2.3}", "cannot parse number 1.2.3"),
         ] {
             assert_eq!(Template::parse(wrong).unwrap_err(), why, "{wrong}");
         }
-        let value = json!({"a": [], "b": {}});
+        let value = json!({"a": [], "b": {}, "c": [{"n": 1, "s": "1", "many": [1, 2]}]});
         for (template, why) in [
             ("{.a[0].b}", "array index out of bounds: index 0, length 0"),
             ("{.a[0:2]}", "array index out of bounds: index 0, length 0"),
             ("{.b[0]}", "map[string]interface {} is not array or slice"),
             ("{.b[*]}", "map[string]interface {} is not array or slice"),
             ("{end}", "not in range, nothing to end"),
+            ("{name}", "unrecognized identifier name"),
+            ("{items[0].name}", "unrecognized identifier items"),
+            ("{.a[]}", "array index out of bounds: index 0, length 0"),
+            ("{.c[?(@.n==c)]}", "unrecognized identifier c"),
+            ("{.c[?(@.n==\"1\")]}", "incompatible types for comparison"),
+            ("{.c[?(@.s>0)]}", "incompatible types for comparison"),
+            ("{.c[?(@.many==1)]}", "invalid type for comparison"),
+            ("{.c[?(@.many[*]==1)]}", "can only compare one element at a time"),
+            ("{.c[?(@.n=1)]}", "unrecognized filter operator ="),
         ] {
             assert_eq!(Template::parse(template).unwrap().print(&value).unwrap_err(), why, "{template}");
         }

@@ -69,7 +69,7 @@ fn custom_cell(column: &CustomResourceColumnDefinition, object: &Value, now: Tim
             _ => "<invalid>".into(),
         },
         ("integer", Some(value)) => value.as_f64().map_or(Value::Null, |number| (number as i64).into()),
-        ("number", Some(value @ Value::Number(_))) | ("boolean", Some(value @ Value::Bool(_))) => (*value).clone(),
+        ("number", Some(value @ Value::Number(_))) | ("boolean", Some(value @ Value::Bool(_))) => value.clone(),
         _ => Value::Null,
     }
 }

@@ -10,10 +10,11 @@
 use std::fmt;
 use std::path::Path;
 
-use serde_json::Value;
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::{Value, json};
 
 use object::nearest::nearest;
-use object::{Discovery, Kind};
+use object::{Discovery, Kind, read};
 
 use super::workdir::{FILE_BYTES_MAX, Found, Listing, Unread, Workdir};
 
@@ -44,10 +45,9 @@ pub struct Source {
 /// What is done about a file in which something is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// It is refused as a whole: what begins a run has to be right. A key may not stand twice in one mapping.
+    /// It is refused as a whole: what begins a run has to be right.
     Whole,
-    /// What stands before it counts all the same, and of a key that stands twice the last. Mirrors `StreamVisitor`, and
-    /// the decoder below it, which is not the strict one.
+    /// What stands before it counts all the same. Mirrors `StreamVisitor`.
     Stream,
 }
 
@@ -60,6 +60,8 @@ pub struct Manifests {
     pub faults: Vec<ManifestError>,
     /// Whether there are such kinds.
     pub names_unknown_kinds: bool,
+    /// Documents in which a key stands twice. The last one counts, and kubectl, which does not decode strictly, says nothing.
+    pub doubled: Vec<ManifestError>,
 }
 
 impl Manifests {
@@ -68,6 +70,7 @@ impl Manifests {
         self.known.append(&mut other.known);
         self.faults.append(&mut other.faults);
         self.names_unknown_kinds |= other.names_unknown_kinds;
+        self.doubled.append(&mut other.doubled);
     }
 
     /// Whether there is nothing in it, right or wrong.
@@ -156,9 +159,14 @@ pub fn read_path(workdir: &Workdir, path: &str, known: &Discovery, how: Reading)
 /// [`faults`](Manifests::faults).
 pub fn read_text(file: &str, text: &str, known: &Discovery, reading: Reading) -> Result<Manifests, ManifestError> {
     let mut manifests = Manifests::default();
-    let read = yaml::documents(text).into_iter().try_for_each(|document| match yaml::read(file, document, reading)? {
-        (Value::Null, _) => Ok(()),
-        (value, source) => add_objects(value, source, known, &mut manifests),
+    let read = yaml::documents(text).into_iter().try_for_each(|document| {
+        match yaml::read(file, document, Some(&mut manifests.doubled))? {
+            (Value::Null, _) => Ok(()),
+            (value, source) => {
+                has_metadata(&value, &source)?;
+                add_objects(value, source, known, &mut manifests)
+            }
+        }
     });
     match (read, reading) {
         (read, Reading::Whole) => read?,
@@ -179,9 +187,22 @@ pub fn of_values(file: &str, values: Vec<Value>, known: &Discovery) -> Result<Ma
 
 /// The values of all documents of a text named `file`, whatever they are.
 pub(super) fn values(file: &str, text: &str) -> Result<Vec<Value>, ManifestError> {
-    let read = yaml::documents(text).into_iter().map(|document| Ok(yaml::read(file, document, Reading::Whole)?.0));
+    let read = yaml::documents(text).into_iter().map(|document| Ok(yaml::read(file, document, None)?.0));
     let values = read.collect::<Result<Vec<Value>, ManifestError>>()?;
     Ok(values.into_iter().filter(|value| !value.is_null()).collect())
+}
+
+/// What is in metadata has to be of the types that metadata has. Mirrors `metadataValidatingDecoder`, which comes to it
+/// after it was found that the document says what it is.
+fn has_metadata(value: &Value, source: &Source) -> Result<(), ManifestError> {
+    let says = |name: &str| value.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    let Some(metadata) = value.get("metadata").filter(|_| says("apiVersion") && says("kind")) else { return Ok(()) };
+    read::from_value::<ConfigMap>(&json!({ "metadata": metadata })).map(drop).map_err(|why| {
+        let why = why.to_string().replace("field ConfigMap.metadata of", "field metadataOnlyObject.metadata of");
+        let advice =
+            "Labels, annotations and names are text: a number, and a word such as `true` or `no`, needs quotes.";
+        ManifestError::new(source.clone(), format!("unable to decode \"{}\": {why}", source.file), advice)
+    })
 }
 
 fn add_objects(
@@ -190,9 +211,12 @@ fn add_objects(
     known: &Discovery,
     manifests: &mut Manifests,
 ) -> Result<(), ManifestError> {
-    let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
-    if let (true, Some(Value::Array(items))) = (is_list, value.get("items")) {
-        return items.iter().try_for_each(|item| add_objects(item.clone(), source.clone(), known, manifests));
+    let of_kind = value.get("kind").and_then(Value::as_str).and_then(|kind| kind.strip_suffix("List"));
+    if let (Some(of_kind), Some(Value::Array(items))) = (of_kind, value.get("items")) {
+        return items.iter().cloned().try_for_each(|mut item| {
+            name_kind(&mut item, of_kind, &value["apiVersion"]);
+            add_objects(item, source.clone(), known, manifests)
+        });
     }
     match kind_of(&value, &source, known)? {
         Ok(kind) => manifests.known.push(Manifest { object: value, kind, source }),
@@ -202,6 +226,15 @@ fn add_objects(
         }
     }
     Ok(())
+}
+
+/// Gives an item of a `ConfigMapList` the kind that the list says. Mirrors `unstructuredJSONScheme.decodeToList`.
+fn name_kind(item: &mut Value, kind: &str, api_version: &Value) {
+    let Some(fields) = item.as_object_mut().filter(|_| !kind.is_empty()) else { return };
+    if !fields.contains_key("kind") && !fields.contains_key("apiVersion") {
+        fields.insert("kind".to_owned(), kind.into());
+        fields.insert("apiVersion".to_owned(), api_version.clone());
+    }
 }
 
 /// The kind that a document names, or what a real cluster says of it. Mirrors `meta.NoKindMatchError`.

@@ -57,9 +57,9 @@ fn words_are_read_as_kubectl_reads_them() {
     let spec = read("web.yaml", text).unwrap().remove(0).object["spec"].take();
     assert_eq!(spec["mode"], 420);
     assert_eq!(spec["text"], "0755");
-    assert_eq!(spec["on"], true);
+    assert_eq!(spec["true"], true);
     assert_eq!(spec["quoted"], "no");
-    assert_eq!(spec["derived"], json!({"x": 1, "y": 3}));
+    assert_eq!(spec["derived"], json!({"x": 1, "true": 3}));
     assert_eq!(spec["5"], "five");
 }
 
@@ -69,7 +69,15 @@ fn mistakes_have_a_line_and_a_way_out() {
     let cases = [
         ("apiVersion: v1\nkind: Pod\nmetadata: {name: x\nspec: {}\n",
             "yaml: line 3: did not find expected ',' or '}'", 4, "not closed"),
-        ("apiVersion: v1\nkind: Pod\n---\nkind: Pod\nkind: Pod\n", "key \"kind\" already set in map", 4, "twice"),
+        ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n", "error converting YAML to JSON: yaml: invalid map \
+            key: map[interface {}]interface {}{\".Values.name\":interface {}(nil)}", 1, ""),
+        ("apiVersion: v1\nkind: Pod\nspec: {[1, no]: x}\n", "invalid map key: []interface {}{1, \"no\"}", 1, ""),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {labels: {v: 1}}\n", "unable to decode \"web.yaml\": json: cannot unmarshal number \
+            into Go struct field ObjectMeta.metadata.labels of type string", 1, "needs quotes"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: no}\n", "unable to decode \"web.yaml\": json: cannot unmarshal bool \
+            into Go struct field ObjectMeta.metadata.name of type string", 1, "needs quotes"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: [x]\n", "cannot unmarshal array into Go struct field \
+            metadataOnlyObject.metadata of type v1.ObjectMeta", 1, "needs quotes"),
         ("apiVersion: v1\nkind: Pod\n\tspec: {}\n", "found character that cannot start any token", 3, "replace the tab"),
         ("apiVersion: v1\nkind: Pod: x\n", "mapping values are not allowed in this context", 2, "one line"),
         ("just words\n", "error validating data: invalid object to validate; if you choose", 1, "is a mapping"),
@@ -88,6 +96,32 @@ fn mistakes_have_a_line_and_a_way_out() {
         assert_eq!(error.source.line, line, "{text:?}");
         assert!(error.to_string().contains("\n  hint: "), "{error}");
     }
+}
+
+#[test]
+fn typed_lists_and_streams_of_json_are_parted() {
+    let list =
+        "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: a}\n- {apiVersion: v1, kind: Pod}\n";
+    let found: Vec<Kind> = read("web.yaml", list).unwrap().iter().map(|m| m.kind).collect();
+    assert_eq!(found, [Kind::Deployment, Kind::Pod]);
+    assert!(
+        error("apiVersion: v1\nkind: List\nitems:\n- metadata: {name: a}\n").message.contains("apiVersion not set")
+    );
+    let pod = "{\"apiVersion\": \"v1\",\n \"kind\": \"Pod\"}";
+    let places = |text: &str| read("a.json", text).unwrap().iter().map(|m| m.source.line).collect::<Vec<_>>();
+    assert_eq!(places(&format!("{pod}\n{pod}{pod}\n---\n{pod}\n")), [1, 3, 4, 7]);
+    assert_eq!(places("{apiVersion: v1, kind: Pod}\n"), [1]);
+    assert!(error(&format!("{pod}\n{{\n")).message.starts_with("error parsing web.yaml"));
+}
+
+#[test]
+fn words_and_keys_are_those_of_yaml_1_1() {
+    let text = "apiVersion: v1\nkind: Pod\nspec:\n  values: [08, 1_000, 0b11, 0o17, -012, 1_0.5, 1_x, 0x1_0, \"07\"]\n  y: 1\n  'n': 2\n\
+                \x20 on: 3\n  0644: 4\n  flow: {no: 5, \"off\": 6}\n";
+    let spec = read("web.yaml", text).unwrap().remove(0).object["spec"].take();
+    let values = json!([8, 1000, 3, 15, -10, 10.5, "1_x", 16, "07"]);
+    let flow = json!({"false": 5, "off": 6});
+    assert_eq!(spec, json!({"values": values, "true": 3, "n": 2, "420": 4, "flow": flow}));
 }
 
 /// Each kind was still served in its old version for a while after others had gone.
@@ -144,14 +178,18 @@ fn a_stream_is_read_up_to_what_is_broken() {
 }
 
 #[test]
-fn of_a_key_that_stands_twice_the_last_counts_in_a_stream() {
+fn of_a_key_that_stands_twice_the_last_counts() {
     let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, name: b}\nspec: &s\n  - {x: 1, y: !t [1.5, true, ~], x: -2}\n\
                 kind: Pod\nmore: *s\n";
     let manifests = read_text("web.yaml", text, &Discovery::default(), Reading::Stream).unwrap();
-    let spec = json!([{"x": -2, "y": [1.5, true, null]}]);
+    let spec = json!([{"x": -2, "true": [1.5, true, null]}]);
     let want = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}, "spec": spec, "more": spec});
     assert_eq!(manifests.known[0].object, want);
-    assert_eq!(read("web.yaml", text).unwrap_err().source, Source { file: "web.yaml".to_owned(), line: 3, column: 11 });
+    let whole = read_text("web.yaml", text, &Discovery::default(), Reading::Whole).unwrap();
+    assert_eq!((&whole.known, &whole.doubled), (&manifests.known, &manifests.doubled));
+    assert_eq!(whole.doubled[0].source, Source { file: "web.yaml".to_owned(), line: 3, column: 11 });
+    let refused = values("web.yaml", text).unwrap_err();
+    assert!(refused.message.ends_with("key \"name\" already set in map"), "{refused}");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{ManifestError, Reading, Source};
+use super::{ManifestError, Source};
 
 /// A document of a file: its text and the number of the lines before it.
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +14,8 @@ pub struct Document<'a> {
     lines_before: usize,
 }
 
-/// Splits a file at its `---` lines. Mirrors `yaml.NewYAMLReader`, which goes by lines, so that a broken document
-/// does not hide those before it.
+/// Splits a file at its `---` lines, and JSON after each value. Mirrors `yaml.NewYAMLReader`, which goes by lines, so that
+/// a broken document does not hide those before it, and `yaml.NewYAMLOrJSONDecoder`.
 pub fn documents(text: &str) -> Vec<Document<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut documents = Vec::new();
@@ -24,17 +24,43 @@ pub fn documents(text: &str) -> Vec<Document<'_>> {
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let bare = line.trim_end();
         if bare == "---" || bare.starts_with("--- #") || bare.starts_with("---\t") {
-            documents.push(Document { text: &text[start..offset], lines_before: first_line });
+            Document { text: &text[start..offset], lines_before: first_line }.push_parts(&mut documents);
             (start, first_line) = (offset + line.len(), number + 1);
         }
         offset += line.len();
     }
-    documents.push(Document { text: &text[start..], lines_before: first_line });
+    Document { text: &text[start..], lines_before: first_line }.push_parts(&mut documents);
     documents
 }
 
-/// Reads a document; null if there is nothing in it.
-pub fn read(file: &str, document: Document<'_>, reading: Reading) -> Result<(Value, Source), ManifestError> {
+impl<'a> Document<'a> {
+    /// Each JSON value that stands at the beginning by itself, and what comes after them.
+    fn push_parts(self, documents: &mut Vec<Document<'a>>) {
+        let mut rest = self;
+        if self.text.trim_start().starts_with('{') {
+            let mut values = serde_json::Deserializer::from_str(self.text).into_iter::<IgnoredAny>();
+            let mut start = 0;
+            while let Some(Ok(_)) = values.next() {
+                let end = values.byte_offset();
+                documents.push(Document { text: &self.text[start..end], ..rest });
+                rest.lines_before += self.text[start..end].matches('\n').count();
+                start = end;
+                rest.text = &self.text[start..];
+            }
+        }
+        if rest.text.len() == self.text.len() || !rest.text.trim().is_empty() {
+            documents.push(rest);
+        }
+    }
+}
+
+/// Reads a document; null if there is nothing in it. A key that stands twice in one mapping is noted in `doubled`, and the
+/// last one counts; it is refused where there is no place to note it.
+pub fn read(
+    file: &str,
+    document: Document<'_>,
+    doubled: Option<&mut Vec<ManifestError>>,
+) -> Result<(Value, Source), ManifestError> {
     let blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     let skipped = document.text.lines().take_while(|line| blank(line)).count();
     let source = Source { file: file.to_owned(), line: document.lines_before + skipped + 1, column: 0 };
@@ -47,7 +73,14 @@ pub fn read(file: &str, document: Document<'_>, reading: Reading) -> Result<(Val
         let advice = "No manifest is that deep: a `[` or `{` is opened over and over.".to_owned();
         return Err(ManifestError { message, source, advice });
     }
-    let tree = tree(document.text, reading).map_err(|error| broken(file, document, &error))?;
+    let tree = tree(document.text, |error| match doubled {
+        Some(doubled) => {
+            doubled.push(broken(file, document, error));
+            true
+        }
+        None => false,
+    });
+    let tree = tree.map_err(|error| broken(file, document, &error))?;
     let value = to_json(tree, document.text).map_err(|why| {
         let message = format!("error parsing {file}: error converting YAML to JSON: {why}");
         ManifestError { message, source: source.clone(), advice: String::new() }
@@ -56,9 +89,12 @@ pub fn read(file: &str, document: Document<'_>, reading: Reading) -> Result<(Val
 }
 
 /// The tree of a document. The reader below us refuses a key that stands twice: then it is read anew, if it may.
-fn tree(text: &str, reading: Reading) -> Result<serde_yaml::Value, serde_yaml::Error> {
+fn tree(
+    text: &str,
+    may_double: impl FnOnce(&serde_yaml::Error) -> bool,
+) -> Result<serde_yaml::Value, serde_yaml::Error> {
     match serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(text)) {
-        Err(error) if reading == Reading::Stream && is_duplicate(&error.to_string()) => {
+        Err(error) if is_duplicate(&error.to_string()) && may_double(&error) => {
             LastOfKeys::deserialize(serde_yaml::Deserializer::from_str(text)).map(|tree| tree.0)
         }
         tree => tree,
@@ -236,7 +272,7 @@ fn json_map(fields: serde_yaml::Mapping, text: &str) -> Result<Value, String> {
     let mut out = Map::new();
     let mut bases = Vec::new();
     for (key, value) in fields {
-        match (json_key(key)?, to_json(value, text)?) {
+        match (json_key(key, text)?, to_json(value, text)?) {
             (key, Value::Object(base)) if key == "<<" => bases.push(base),
             (key, Value::Array(many)) if key == "<<" => {
                 bases.extend(many.into_iter().filter_map(|base| base.as_object().cloned()));
@@ -264,28 +300,92 @@ fn json_number(number: &serde_yaml::Number) -> Result<Value, String> {
     float.map(Value::Number).ok_or_else(|| format!("{number} is no number that JSON has"))
 }
 
-fn json_key(key: serde_yaml::Value) -> Result<String, String> {
+fn json_key(key: serde_yaml::Value, text: &str) -> Result<String, String> {
     use serde_yaml::Value as Yaml;
     match key {
-        Yaml::String(text) => Ok(text),
+        Yaml::String(word) => Ok(match old_value(&word).filter(|_| is_plain_key(&word, text)) {
+            Some(value) => value.to_string(),
+            None => word,
+        }),
         Yaml::Bool(value) => Ok(value.to_string()),
         Yaml::Number(number) => Ok(number.to_string()),
         Yaml::Null => Ok("null".to_owned()),
-        _ => Err("a mapping or a list cannot be a key".to_owned()),
+        key => Err(format!("yaml: invalid map key: {}", go_syntax(&key))),
     }
 }
 
-/// `0644` is 420 and `yes` is true: kubectl reads YAML 1.1, which has octal file modes and many booleans. The reader
-/// below us keeps such words as text and does not say whether they were quoted, so the document is asked.
-fn old_word(word: &str, text: &str) -> Option<Value> {
-    let value = match word {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Value::Bool(false),
-        _ => {
-            let digits = word.strip_prefix('0').filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))?;
-            Value::from(i64::from_str_radix(digits, 8).ok()?)
+/// What Go's `%#v` prints of what goyaml has read.
+fn go_syntax(tree: &serde_yaml::Value) -> String {
+    use serde_yaml::Value as Yaml;
+    match tree {
+        Yaml::Null => "interface {}(nil)".to_owned(),
+        Yaml::Bool(value) => value.to_string(),
+        Yaml::Number(number) => number.to_string(),
+        Yaml::String(text) => format!("{text:?}"),
+        Yaml::Sequence(items) => {
+            let items: Vec<String> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
         }
+        Yaml::Mapping(fields) => {
+            let fields = fields.iter().map(|(key, value)| format!("{}:{}", go_syntax(key), go_syntax(value)));
+            format!("map[interface {{}}]interface {{}}{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+        Yaml::Tagged(tagged) => go_syntax(&tagged.value),
+    }
+}
+
+/// `0644` is 420, `08` is 8, `1_000` is 1000 and `yes` is true: kubectl reads YAML 1.1, which has octal file modes and many
+/// booleans. Mirrors goyaml's `resolve`; none of a word that is text there too.
+fn old_value(word: &str) -> Option<Value> {
+    match word {
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some(Value::Bool(true)),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Some(Value::Bool(false)),
+        _ => {}
+    }
+    let bare: String = word.chars().filter(|c| *c != '_').collect();
+    let (sign, digits) = match bare.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", bare.strip_prefix('+').unwrap_or(&bare)),
     };
+    if !word.starts_with(['-', '+', '.']) && !word.starts_with(|c: char| c.is_ascii_digit()) || digits.is_empty() {
+        return None;
+    }
+    let whole = |digits: &str, base| i64::from_str_radix(&format!("{sign}{digits}"), base).ok().map(Value::from);
+    let lower = digits.to_ascii_lowercase();
+    let based = [("0x", 16), ("0o", 8), ("0b", 2)]
+        .into_iter()
+        .find_map(|(start, base)| Some((lower.strip_prefix(start)?, base)));
+    match (based, digits.bytes().all(|b| b.is_ascii_digit())) {
+        (Some((digits, base)), _) if !digits.starts_with(['-', '+']) => whole(digits, base),
+        (Some(_), _) => None,
+        // What is no octal number is a fraction.
+        (None, true) if digits.starts_with('0') => whole(digits, 8).or_else(|| whole(digits, 10)),
+        (None, true) => whole(digits, 10),
+        (None, false) if digits.starts_with(|c: char| c == '.' || c.is_ascii_digit()) => {
+            let number: f64 = bare.parse().ok()?;
+            Number::from_f64(number).map(Value::Number)
+        }
+        (None, false) => None,
+    }
+}
+
+/// Whether a key stands in the document without quotes.
+fn is_plain_key(word: &str, text: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (text[..at].trim_end_matches([' ', '?']), &text[at + word.len()..]);
+        let begins = before.is_empty() || before.ends_with(['\n', '{', ',']) || before.ends_with('-');
+        begins
+            && after
+                .trim_start_matches(' ')
+                .strip_prefix(':')
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    })
+}
+
+/// The value of a word without quotes. The reader below us keeps such words as text and does not say whether they were
+/// quoted, so the document is asked.
+fn old_word(word: &str, text: &str) -> Option<Value> {
+    let value = old_value(word)?;
     let quoted = |quote: char| text.contains(&format!("{quote}{word}{quote}"));
     // A word of a block of text (`|`) stands alone in no list or mapping.
     let ends = |rest: &str| !rest.starts_with(|c: char| !c.is_whitespace() && !matches!(c, ',' | ']' | '}'));

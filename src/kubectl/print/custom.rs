@@ -43,7 +43,7 @@ impl Columns {
         }
         for object in objects {
             let cells = self.columns.iter().map(|(_, path)| {
-                let found: Vec<String> = jsonpath::find(path, object)?.into_iter().map(go_value).collect();
+                let found: Vec<String> = jsonpath::find(path, object)?.iter().map(go_value).collect();
                 Ok(if found.is_empty() { "<none>".to_owned() } else { found.join(",") })
             });
             rows.push(cells.collect::<Result<Vec<_>, String>>()?.join("\t"));

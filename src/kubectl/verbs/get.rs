@@ -134,7 +134,7 @@ fn sort(groups: &mut [(Kind, Vec<Value>)], path: &str) -> Result<(), Failure> {
         let mut keyed: Vec<(Option<(f64, String)>, Value)> = Vec::new();
         for object in objects.drain(..) {
             let found = jsonpath::find(path, &object).map_err(Failure::text)?;
-            let key = found.first().map(|value| sort_key(value));
+            let key = found.first().map(sort_key);
             keyed.push((key, object));
         }
         if !keyed.is_empty() && keyed.iter().all(|(key, _)| key.is_none()) {

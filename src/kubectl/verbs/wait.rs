@@ -225,7 +225,7 @@ fn relaxed(path: &str) -> Result<&str, Failure> {
 
 /// Whether a path has led to the value that is waited for, or to any if none is named. Mirrors `verifyParsedJSONPath` and
 /// `compareResults`.
-fn is_found(found: &[&Value], wanted: Option<&str>) -> Result<bool, Failure> {
+fn is_found(found: &[Value], wanted: Option<&str>) -> Result<bool, Failure> {
     match (found, wanted) {
         ([], _) => Ok(false),
         ([_, _, ..], _) => Err(Failure::text("given jsonpath expression matches more than one value")),

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use k8s_openapi::ByteString;
 use serde_json::Value;
 
+use super::printf::printf;
 use super::tree::Item;
 use kinds::printers::fields::go_value;
 use object::read;
@@ -28,6 +29,7 @@ const NAMES: &[&str] = &[
     "print",
     "printf",
     "println",
+    "slice",
 ];
 
 /// The function that a word names.
@@ -57,12 +59,13 @@ pub fn call(name: &str, arguments: &[Item]) -> Result<Item, String> {
         ("ge", [one, other]) => truth(order(one, other)? != Ordering::Less),
         ("len", [one]) => length(one),
         ("index", [one, keys @ ..]) => keys.iter().try_fold(one.clone(), index),
+        ("slice", [one, bounds @ ..]) => slice(one, bounds),
         ("exists", [one, keys @ ..]) => {
             truth(keys.iter().try_fold(one.clone(), index).is_ok_and(|i| i != Item::Missing))
         }
         ("print", items) => Ok(Item::Value(print(items).into())),
         ("println", items) => Ok(Item::Value((items.iter().map(text).collect::<Vec<_>>().join(" ") + "\n").into())),
-        ("printf", [format, items @ ..]) => printf(&text(format), items),
+        ("printf", [format, items @ ..]) => Ok(Item::Value(printf(&text(format), items).into())),
         ("html", items) => Ok(Item::Value(html(&print(items)).into())),
         ("base64decode", [Item::Value(coded @ Value::String(_))]) => match read::from_value::<ByteString>(coded) {
             Ok(ByteString(bytes)) => Ok(Item::Value(String::from_utf8_lossy(&bytes).into_owned().into())),
@@ -110,7 +113,7 @@ fn equal(one: &Item, other: &Item) -> Result<bool, String> {
     }
 }
 
-/// Of two texts, two whole numbers of the template, or two numbers of an object.
+/// Of two texts, two whole numbers, or two fractions.
 fn order(one: &Item, other: &Item) -> Result<Ordering, String> {
     match (one, other) {
         (Item::Int(one), Item::Int(other)) => Ok(one.cmp(other)),
@@ -130,7 +133,7 @@ fn length(item: &Item) -> Result<Item, String> {
         Item::Value(Value::Object(fields)) => fields.len(),
         Item::Value(Value::Number(_)) => return Err("len of type float64".to_owned()),
         Item::Value(Value::Bool(_)) => return Err("len of type bool".to_owned()),
-        Item::Int(_) => return Err("len of type int".to_owned()),
+        Item::Int(_) => return Err("len of type int64".to_owned()),
         Item::Missing | Item::Value(Value::Null) => return Err("len of nil pointer".to_owned()),
     };
     Ok(Item::Int(i64::try_from(length).unwrap_or(i64::MAX)))
@@ -139,10 +142,10 @@ fn length(item: &Item) -> Result<Item, String> {
 fn index(item: Item, key: &Item) -> Result<Item, String> {
     match (item, key) {
         (Item::Value(Value::Object(mut fields)), Item::Value(Value::String(name))) => {
-            Ok(fields.remove(name).map_or(Item::Missing, Item::Value))
+            Ok(fields.remove(name).map_or(Item::Missing, Item::of))
         }
         (Item::Value(Value::Array(mut items)), Item::Int(at)) => match usize::try_from(*at) {
-            Ok(at) if at < items.len() => Ok(Item::Value(items.swap_remove(at))),
+            Ok(at) if at < items.len() => Ok(Item::of(items.swap_remove(at))),
             _ => Err(format!("index out of range: {at}")),
         },
         (Item::Missing | Item::Value(Value::Null), _) => Err("index of untyped nil".to_owned()),
@@ -164,26 +167,48 @@ fn print(items: &[Item]) -> String {
     out
 }
 
-/// Go's `Sprintf`, with the verbs `%s`, `%v`, `%d`, `%q`, `%t` and `%%`.
-fn printf(format: &str, items: &[Item]) -> Result<Item, String> {
-    let (mut out, mut chars, mut items) = (String::new(), format.chars(), items.iter());
-    while let Some(c) = chars.next() {
-        if c != '%' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('%') => out.push('%'),
-            Some(verb @ ('s' | 'v' | 'd' | 'q' | 't')) => match items.next() {
-                Some(item) if verb == 'q' => out += &format!("{:?}", text(item)),
-                Some(item) => out += &text(item),
-                None => out += &format!("%!{verb}(MISSING)"),
-            },
-            Some(verb) => return Err(format!("the verb %{verb} is left out here")),
-            None => out += "%!(NOVERB)",
-        }
+/// `slice x 1 2`: from a place, up to a place, of a text or a list.
+fn slice(item: &Item, bounds: &[Item]) -> Result<Item, String> {
+    let length = match item {
+        Item::Value(Value::String(text)) => text.len(),
+        Item::Value(Value::Array(items)) => items.len(),
+        Item::Missing | Item::Value(Value::Null) => return Err("slice of untyped nil".to_owned()),
+        other => return Err(format!("can't slice item of type {}", type_of(other))),
+    };
+    if bounds.len() > 2 {
+        return Err(match item {
+            Item::Value(Value::String(_)) => "cannot 3-index slice a string".to_owned(),
+            _ => format!("too many slice indexes: {}", bounds.len()),
+        });
     }
-    Ok(Item::Value(out.into()))
+    let place = |bound: &Item| match bound {
+        Item::Int(place) => usize::try_from(*place)
+            .ok()
+            .filter(|place| *place <= length)
+            .ok_or_else(|| format!("index out of range: {place}")),
+        other => Err(format!("cannot index slice/array with type {}", type_of(other))),
+    };
+    let from = bounds.first().map_or(Ok(0), place)?;
+    let to = bounds.get(1).map_or(Ok(length), place)?;
+    if from > to {
+        return Err(format!("invalid slice index: {from} > {to}"));
+    }
+    Ok(match item {
+        Item::Value(Value::String(text)) => {
+            Item::Value(String::from_utf8_lossy(&text.as_bytes()[from..to]).into_owned().into())
+        }
+        Item::Value(Value::Array(items)) => Item::Value(items[from..to].to_vec().into()),
+        _ => Item::Missing,
+    })
+}
+
+/// The type that Go reads a value into.
+pub(super) fn type_of(item: &Item) -> &'static str {
+    match item {
+        Item::Missing => "<nil>",
+        Item::Int(_) => "int64",
+        Item::Value(value) => object::go_types::untyped(value),
+    }
 }
 
 fn html(text: &str) -> String {

@@ -1,5 +1,7 @@
 //! The text of a template to its nodes. Mirrors `text/template/parse`.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::functions;
@@ -9,11 +11,12 @@ use super::tree::{Command, Item, Node, Operand, Pipeline};
 const DEPTH_MAX: usize = 100;
 
 /// Reads a template; an error begins with the number of its line.
-pub fn parse(text: &str) -> Result<Vec<Node>, String> {
-    let mut parser = Parser { rest: text, line: 1, variables: vec!["$".to_owned()], depth: 0 };
+pub fn parse(text: &str) -> Result<(Vec<Node>, BTreeMap<String, Vec<Node>>), String> {
+    let variables = vec!["$".to_owned()];
+    let mut parser = Parser { rest: text, line: 1, variables, depth: 0, ranges: 0, defined: BTreeMap::new() };
     let (nodes, end) = parser.nodes()?;
     match end {
-        Until::Text => Ok(nodes),
+        Until::Text => Ok((nodes, parser.defined)),
         Until::Else(_) => Err(parser.wrong("unexpected {{else}}")),
         Until::End => Err(parser.wrong("unexpected {{end}}")),
     }
@@ -25,6 +28,10 @@ struct Parser<'a> {
     /// Those that may be named here.
     variables: Vec<String>,
     depth: usize,
+    /// How many ranges stand around this place.
+    ranges: usize,
+    /// Templates that have names.
+    defined: BTreeMap<String, Vec<Node>>,
 }
 
 /// What ends a list of nodes.
@@ -72,6 +79,17 @@ impl Parser<'_> {
                     ("else", rest) => break Until::Else(rest.to_vec()),
                     ("if" | "with", rest) => nodes.push(self.branch(word == "with", rest)?),
                     ("range", rest) => nodes.push(self.range(rest)?),
+                    ("break" | "continue", []) if self.ranges == 0 => {
+                        return Err(self.wrong(&format!("{{{{{word}}}}} outside {{{{range}}}}")));
+                    }
+                    ("break", []) => nodes.push(Node::Break),
+                    ("continue", []) => nodes.push(Node::Continue),
+                    ("define", rest) if self.depth > 1 => {
+                        return Err(
+                            self.wrong(&format!("unexpected {} in define clause", rest.first().map_or("", shown)))
+                        );
+                    }
+                    ("define" | "block" | "template", rest) => nodes.extend(self.named(word, rest)?),
                     _ => nodes.push(self.show(&tokens)?),
                 },
                 _ => nodes.push(self.show(&tokens)?),
@@ -236,6 +254,33 @@ impl Parser<'_> {
         }
     }
 
+    /// `define`, `block` or `template`, its name, and what its dot is.
+    fn named(&mut self, word: &str, tokens: &[Token]) -> Result<Option<Node>, String> {
+        let [Token::Literal(Item::Value(Value::String(name))), dot @ ..] = tokens else {
+            let unexpected = tokens.first().map_or("end of action", shown);
+            return Err(self.wrong(&format!("unexpected {unexpected} in {word} clause")));
+        };
+        let dot = match (word, dot) {
+            ("define", [token, ..]) => {
+                return Err(self.wrong(&format!("unexpected {} in define clause", shown(token))));
+            }
+            ("block", []) => return Err(self.wrong("missing value for block clause")),
+            (_, []) => None,
+            (_, dot) => Some(self.pipeline(dot)?),
+        };
+        if word != "template" {
+            let outside = std::mem::replace(&mut self.variables, vec!["$".to_owned()]);
+            let ranges = std::mem::take(&mut self.ranges);
+            match self.nodes()? {
+                (nodes, Until::End) => drop(self.defined.insert(name.clone(), nodes)),
+                (_, Until::Text) => return Err(self.wrong("unexpected EOF")),
+                (_, Until::Else(_)) => return Err(self.wrong(&format!("unexpected {{{{else}}}} in {word} clause"))),
+            }
+            (self.variables, self.ranges) = (outside, ranges);
+        }
+        Ok((word != "define").then(|| Node::Call { name: name.clone(), dot }))
+    }
+
     fn branch(&mut self, with: bool, tokens: &[Token]) -> Result<Node, String> {
         let known = self.variables.len();
         let test = self.pipeline(tokens)?;
@@ -259,7 +304,9 @@ impl Parser<'_> {
         };
         let over = self.pipeline(over)?;
         self.variables.extend(names.iter().cloned());
+        self.ranges += 1;
         let (body, otherwise) = self.bodies()?;
+        self.ranges -= 1;
         self.variables.truncate(known);
         Ok(Node::Range { names, over, body, otherwise })
     }

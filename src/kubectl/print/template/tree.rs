@@ -28,6 +28,15 @@ pub(super) enum Node {
         body: Vec<Node>,
         otherwise: Vec<Node>,
     },
+    /// `{{break}}`
+    Break,
+    /// `{{continue}}`
+    Continue,
+    /// `{{template "name" .}}`: what was defined under the name, with what its dot is.
+    Call {
+        name: String,
+        dot: Option<Pipeline>,
+    },
 }
 
 /// Commands; what one comes to is the last argument of the next.
@@ -53,7 +62,15 @@ pub(super) enum Operand {
 pub(super) enum Item {
     /// A field that is not there.
     Missing,
-    /// A whole number of the template's own; those of objects are fractions.
+    /// A whole number, of an object or the template's own.
     Int(i64),
+    /// All else; a number here is a fraction.
     Value(Value),
+}
+
+impl Item {
+    /// A value of an object.
+    pub(super) fn of(value: Value) -> Item {
+        value.as_i64().map_or(Item::Value(value), Item::Int)
+    }
 }
