@@ -10,8 +10,11 @@ use super::tree::{Command, Item, Node, Operand, Pipeline};
 /// So deep actions and brackets may stand in one another.
 const DEPTH_MAX: usize = 100;
 
+/// A template's nodes, and those that it defines under names.
+pub type Parsed = (Vec<Node>, BTreeMap<String, Vec<Node>>);
+
 /// Reads a template; an error begins with the number of its line.
-pub fn parse(text: &str) -> Result<(Vec<Node>, BTreeMap<String, Vec<Node>>), String> {
+pub fn parse(text: &str) -> Result<Parsed, String> {
     let variables = vec!["$".to_owned()];
     let mut parser = Parser { rest: text, line: 1, variables, depth: 0, ranges: 0, defined: BTreeMap::new() };
     let (nodes, end) = parser.nodes()?;
