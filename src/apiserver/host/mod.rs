@@ -5,7 +5,6 @@
 //! engine all this is a [`Server`], of which it knows no more.
 //!
 //! - [`serve`]: a request that has arrived.
-//! - [`own_service`]: the Service `kubernetes`, which comes back.
 //! - [`servers`]: several API servers beside one another, and etcd behind them.
 //! - [`webhook`]: requests that wait for admission webhooks.
 //! - [`failing`]: calls that are to fail. [`control`]: servers that stop, watches that break, caches that show the past.
@@ -23,13 +22,11 @@ use wire::WatchId;
 
 pub mod control;
 pub mod failing;
-mod own_service;
 mod serve;
 mod servers;
 pub mod webhook;
 
-pub use own_service::LOOKS_AFTER_SERVICE;
-pub use serve::LEASE_EXPIRES;
+pub use serve::{LEASE_EXPIRES, LOOKS_AFTER_SERVICE};
 
 use control::Stale;
 use failing::Failure;
@@ -83,7 +80,7 @@ impl Server for Host {
             What::Reply { call, result, .. } => webhook::heard(engine, *call, Some(result)),
             What::Notification { event: said, .. } => servers::hear(engine, event.to, said),
             What::Wake { what: LEASE_EXPIRES, key, .. } => serve::lease_expires(engine, key),
-            What::Wake { what: LOOKS_AFTER_SERVICE, .. } => own_service::look(engine),
+            What::Wake { what: LOOKS_AFTER_SERVICE, .. } => serve::look_after_service(engine),
             _ => {}
         }
     }

@@ -1,4 +1,7 @@
 //! A request that has arrived: the API server carries it out, and what comes of it is sent.
+//!
+//! The API server also looks after its own Service: every ten seconds it writes what is missing of it. A round that finds
+//! all there changes nothing, so a round is only due where something was deleted, at the time at which the real one comes.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -6,18 +9,26 @@ use std::time::Duration;
 use super::Engine;
 use super::control::stale_revision;
 use super::failing::{Failing, failing, note_conflict, refuse};
-use super::own_service;
 use super::servers::{Waits, etcd_tells, look_into_cache};
 use super::webhook::{park, unpark};
 use crate::cache::Cache;
 use crate::leases::Lease;
+use crate::own_service::{is_key, objects};
+use crate::registry;
 use crate::store::Change;
 use engine::{Note, Outgoing, Pending, ReplyTo, Stream, What};
-use object::Kind;
-use wire::{Answer, Request, Response, WatchEvent, WatchId};
+use object::time::Instant;
+use object::{Kind, Object};
+use wire::{Answer, Request, Response, User, WatchEvent, WatchId};
 
 /// The timer of etcd's that says that a lease is over; its key is the lease's number.
 pub const LEASE_EXPIRES: &str = "etcd lease expires";
+
+/// The timer of a round.
+pub const LOOKS_AFTER_SERVICE: &str = "the Service kubernetes is looked after";
+
+/// How often the real one looks. Mirrors `EndpointInterval`, `DefaultEndpointReconcilerInterval`.
+const EVERY: Duration = Duration::from_secs(10);
 
 /// A request has arrived.
 pub(super) fn handle_request(engine: &mut Engine, event: &Pending, reply: ReplyTo, request: &Request) {
@@ -80,7 +91,7 @@ pub(super) fn handle_request(engine: &mut Engine, event: &Pending, reply: ReplyT
 
 /// The store has changed: whoever follows it is told, and the step says so.
 pub(super) fn stored(engine: &mut Engine, changes: Vec<Change>) {
-    let lost = changes.iter().any(own_service::is_lost);
+    let lost = changes.iter().any(is_lost);
     for change in changes {
         if engine.server.has_several() {
             etcd_tells(engine, &change);
@@ -89,7 +100,7 @@ pub(super) fn stored(engine: &mut Engine, changes: Vec<Change>) {
         engine.hub().note(|| Note::Stored { key: change.key.as_ref().into(), revision: change.revision, old, new });
     }
     if lost {
-        own_service::arm(engine, false);
+        arm_round(engine, false);
     }
 }
 
@@ -148,4 +159,46 @@ fn is_background(said: &WatchEvent) -> bool {
         WatchEvent::Bookmark { kind, initial_events_end: true, .. } => matches!(kind, Kind::Event | Kind::Lease),
         _ => matches!(said.kind(), None | Some(Kind::Event | Kind::Lease)),
     }
+}
+
+/// Whether the change has taken away something that the next round brings back.
+fn is_lost(change: &Change) -> bool {
+    change.new.is_none() && is_key(&change.key)
+}
+
+/// The next round is due, if it was not. `idle`: nobody waits for it.
+fn arm_round(engine: &mut Engine, idle: bool) {
+    let is_round = |what: &What| matches!(what, What::Wake { what: LOOKS_AFTER_SERVICE, .. });
+    if engine.pending().any(|event| is_round(&event.what)) {
+        return;
+    }
+    let etcd = engine.server.etcd();
+    let into = (engine.now() - Instant::default()).as_nanos() % EVERY.as_nanos();
+    let delay = EVERY - Duration::from_nanos(u64::try_from(into).unwrap_or_default());
+    let what = What::Wake { what: LOOKS_AFTER_SERVICE, key: "".into(), timer: None };
+    engine.send(Outgoing { from: etcd, to: etcd, delay, background: idle, idle, what });
+}
+
+/// A round. What could not be written, because no server runs or something refuses it, is tried again in the next.
+pub(super) fn look_after_service(engine: &mut Engine) {
+    if engine.server.runs() {
+        let user = Rc::new(User::loopback());
+        for object in missing(engine) {
+            let now = engine.now();
+            let handled = engine.server.api.handle(&Request::create(user.clone(), object), None, now);
+            stored(engine, handled.changes);
+            for (watch, said) in handled.fanout {
+                notify(engine, watch, said);
+            }
+        }
+    }
+    if !missing(engine).is_empty() {
+        arm_round(engine, true);
+    }
+}
+
+fn missing(engine: &Engine) -> Vec<Object> {
+    let store = &engine.server.api.store;
+    let is_there = |o: &Object| store.get(&registry::key(o.kind(), o.namespace(), o.name())).is_some();
+    objects().into_iter().filter(|object| !is_there(object)).collect()
 }
