@@ -4,7 +4,7 @@
 //! gets, and because templates and custom columns ask for any field.
 //!
 //! - [`output`]: what `-o` asks for. [`names`]: how objects are named.
-//! - [`table`]: tables of objects; the cells are the API server's, see [`columns`]. [`describe`]: pages about one.
+//! - [`table`]: tables of objects; the cells are the API server's, see [`layout`]. [`describe`]: pages about one.
 //! - [`jsonpath`], [`template`], [`yaml`], [`kyaml`], [`custom`]: the other output formats.
 //! - [`rules`]: what roles allow. [`tabs`], [`duration`], [`fields`]: what all this is made of.
 
