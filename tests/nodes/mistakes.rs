@@ -154,6 +154,24 @@ fn a_selector_that_matches_nothing() {
     );
 }
 
+/// A Pod's packet to a Service without endpoints is forwarded by its node, and refused there: at once, by any path.
+#[test]
+fn a_pod_is_refused_at_once_where_nobody_serves() {
+    let text = format!(
+        "{WEB}timeline:
+  - kubectl apply -f web.yaml
+  - kubectl rollout status deployment/web
+  - kubectl create service clusterip nobody --tcp=80
+  - kubectl create service nodeport nowhere --tcp=80 --node-port=30080
+  - kubectl run asks --image=busybox --restart=Never -- sleep 1h
+  - kubectl wait --for=condition=Ready pod/asks
+  - curl nobody --from asks
+  - curl 172.18.0.11:30080 --from asks
+"
+    );
+    says(&text, &["port 80 after 0 ms: Connection refused", "port 30080 after 0 ms: Connection refused"]);
+}
+
 /// The rules of a proxy that does not get to write them lead to a Pod that is gone.
 #[test]
 fn a_proxy_that_sleeps_is_found_out() {

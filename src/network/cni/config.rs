@@ -41,9 +41,6 @@ pub fn default_text(subnet: &str) -> String {
     {{
       "type": "portmap",
       "capabilities": {{"portMappings": true}}
-    }},
-    {{
-      "type": "firewall"
     }}
   ]
 }}
@@ -244,7 +241,7 @@ mod tests {
     fn the_configuration_that_a_node_comes_with_is_whole() {
         let list = NetworkList::parse(&default_text("10.244.0.0/24")).unwrap();
         let types: Vec<&str> = list.plugins.iter().map(|plugin| plugin.plugin_type.as_str()).collect();
-        assert_eq!(types, ["bridge", "portmap", "firewall"]);
+        assert_eq!(types, ["bridge", "portmap"]);
         assert_eq!(list.plugins[1].capabilities, ["portMappings"]);
         let stdin = list.stdin(&list.plugins[0], vec![("prevResult", json!({}))]);
         assert_eq!(stdin["name"], "kubestep");

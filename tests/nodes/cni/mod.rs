@@ -112,7 +112,7 @@ fn what_goes_in_and_out_is_as_the_specification_says() {
     bench.type_lines(&["node stop 1", "node start 1"], 60);
     let mapped = bench.runs.iter().filter(|run| run.stdin.pointer("/runtimeConfig/portMappings").is_some());
     assert_eq!(mapped.map(program).collect::<BTreeSet<_>>(), BTreeSet::from(["portmap"]));
-    assert!(bench.runs.len() > 20, "{}", bench.runs.len());
+    assert!(bench.runs.len() > 18, "{}", bench.runs.len());
     for run in &bench.runs {
         let told =
             |error: String| panic!("{} {}: {error}\n{}", run.environment.command.as_str(), run.program, run.stdin);
@@ -164,8 +164,8 @@ fn add_goes_forward_and_del_backward_with_the_last_result() {
         bench.runs.iter().filter(wanted).collect()
     };
     let (added, deleted) = (of(Command::Add, "eth0"), of(Command::Del, "eth0"));
-    assert_eq!(added.iter().map(|run| program(run)).collect::<Vec<_>>(), ["bridge", "portmap", "firewall"]);
-    assert_eq!(deleted.iter().map(|run| program(run)).collect::<Vec<_>>(), ["firewall", "portmap", "bridge"]);
+    assert_eq!(added.iter().map(|run| program(run)).collect::<Vec<_>>(), ["bridge", "portmap"]);
+    assert_eq!(deleted.iter().map(|run| program(run)).collect::<Vec<_>>(), ["portmap", "bridge"]);
     assert_eq!(added[0].stdin.get("prevResult"), None);
     assert_eq!(added[1].stdin["prevResult"]["ips"][0]["address"], "10.244.0.2/24");
     assert!(deleted.iter().all(|run| run.stdin["prevResult"] == kept["result"]));
@@ -181,7 +181,7 @@ fn check_finds_what_is_broken() {
     bench.type_lines(&["kubectl run web --image=nginx"], 20);
     assert_eq!(bench.check(), Ok(()));
     let checks: Vec<&PluginRun> = bench.runs.iter().filter(|run| run.environment.command == Command::Check).collect();
-    assert_eq!(checks.iter().map(|run| program(run)).collect::<Vec<_>>(), ["bridge", "portmap", "firewall"]);
+    assert_eq!(checks.iter().map(|run| program(run)).collect::<Vec<_>>(), ["bridge", "portmap"]);
     for run in &checks {
         schema::check("request", &run.stdin).unwrap_or_else(|error| panic!("{error}\n{}", run.stdin));
         assert_eq!(run.stdin["prevResult"]["ips"][0]["address"], "10.244.0.2/24");
@@ -259,9 +259,9 @@ fn addresses_leak_with_the_power_and_are_collected() {
     bench.type_lines(&["node start 1"], 30);
     let runs = &bench.runs[collected..];
     let dels: Vec<&str> = runs.iter().filter(|r| r.environment.command == Command::Del).map(program).collect();
-    let per_sandbox = ["firewall", "portmap", "bridge"];
+    let per_sandbox = ["portmap", "bridge"];
     assert_eq!(dels, [&["loopback"; 2][..], &per_sandbox, &per_sandbox].concat());
-    assert_eq!(runs.iter().filter(|run| run.environment.command == Command::Gc).count(), 3);
+    assert_eq!(runs.iter().filter(|run| run.environment.command == Command::Gc).count(), 2);
     let held = bench.files("networks/kubestep");
     assert!(!held.contains(&"10.244.0.2".to_owned()) && !held.contains(&"10.244.0.3".to_owned()), "{held:?}");
     assert_eq!(bench.files("results").len(), 2 * (held.len() - 2), "a result for each address and each lo");
