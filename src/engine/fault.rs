@@ -45,7 +45,7 @@ impl<S: Server> Engine<S> {
 
     /// Ends it. `at` is whom it concerned.
     pub fn end_fault(&mut self, breaking: Breaking, at: ActorId) -> Step {
-        self.settle();
+        self.settle(at);
         let sent = self.sent_since(breaking.first);
         let event = Pending { to: at, ..breaking.event };
         Step { id: StepId(self.world.steps), time: self.world.now, event, notes: self.hub.take_notes(), sent }

@@ -233,7 +233,7 @@ impl<S: Server> Engine<S> {
     pub fn outside<T>(&mut self, actor: ActorId, change: impl FnOnce(&mut Engine<S>) -> T) -> T {
         self.hub.enter(self.world.now, StepId(self.world.steps), actor, false);
         let result = change(self);
-        self.settle();
+        self.settle(actor);
         result
     }
 
@@ -256,7 +256,7 @@ impl<S: Server> Engine<S> {
         let (id, first) = (StepId(self.world.steps), self.world.next_event);
         self.hub.enter(self.world.now, id, event.to, event.background);
         self.dispatch(&event);
-        self.settle();
+        self.settle(event.to);
         Step { id, time: self.world.now, event, notes: self.hub.take_notes(), sent: self.sent_since(first) }
     }
 
@@ -299,18 +299,12 @@ impl<S: Server> Engine<S> {
         }
     }
 
-    /// Starts what was spawned and turns what was sent into pending events.
-    fn settle(&mut self) {
-        loop {
-            let spawned = self.hub.take_spawned();
-            if spawned.is_empty() {
-                break;
-            }
-            for Spawned { actor, label, background, future } in spawned {
-                let id = self.world.next_task;
-                self.world.next_task += 1;
-                self.poll(id, Task { actor, label, waits: Vec::new(), background, future });
-            }
+    /// Ends an actor's turn: starts what was spawned and turns what was sent into pending events.
+    fn settle(&mut self, actor: ActorId) {
+        self.start_spawned();
+        if let Some(Some(actor)) = self.world.actors.get(actor.0 as usize) {
+            actor.clone().turn_ended();
+            self.start_spawned();
         }
         for watch in self.hub.take_closed() {
             self.close_watch(watch);
@@ -323,6 +317,20 @@ impl<S: Server> Engine<S> {
         self.scratch = outgoing;
         for timer in self.hub.take_disarmed() {
             self.call_off(timer);
+        }
+    }
+
+    fn start_spawned(&mut self) {
+        loop {
+            let spawned = self.hub.take_spawned();
+            if spawned.is_empty() {
+                return;
+            }
+            for Spawned { actor, label, background, future } in spawned {
+                let id = self.world.next_task;
+                self.world.next_task += 1;
+                self.poll(id, Task { actor, label, waits: Vec::new(), background, future });
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use engine::{Actor, ActorId, CallId, Delivery, Hub, Message};
 use network::disk::Disk;
 use network::host::{Host, Shortage};
 use object::time::Instant;
-use object::{Key, Kind, Last};
+use object::{Accessor, Key, Kind, Last, Pod};
 use wire::User;
 use wire::{WatchEvent, WatchId};
 
@@ -93,6 +93,29 @@ impl Kubelet {
     pub fn stages(&self) -> Vec<(Key, Stage)> {
         let state = self.shared.state.borrow();
         state.workers.values().map(|w| (Key::of_meta(&w.pod.metadata), w.stage)).collect()
+    }
+
+    /// The pods whose status a pass over all would write now, or whose object it would delete, as far as the kubelet knows: for
+    /// whoever looks inside.
+    pub fn statuses_due(&self) -> Vec<Key> {
+        let state = self.shared.state.borrow();
+        let due = state.workers.iter().filter(|(uid, _)| state.would_be_written(uid, self.shared.hub.now()));
+        due.map(|(_, worker)| Key::of_meta(&worker.pod.metadata)).collect()
+    }
+
+    /// Whether such a pass comes, or statuses are written right now.
+    pub fn status_pass_comes(&self) -> bool {
+        let status = &self.shared.state.borrow().status;
+        status.writing || status.retrying
+    }
+
+    /// Whether this is what the kubelet would have the API server hold of a pod, which is not a static one.
+    pub fn agrees_with(&self, pod: &Pod) -> bool {
+        let state = self.shared.state.borrow();
+        let worker = state.workers.get(pod.metadata.uid());
+        let may_run = worker.is_some_and(|worker| worker.stage < Stage::Terminated);
+        let entry = state.status.entry(pod.metadata.uid());
+        entry.is_none_or(|entry| !entry.is_pending() && !entry.differs(pod, may_run, self.shared.hub.now()))
     }
 
     /// The machine becomes short of something; none: it has enough of everything again.
@@ -211,6 +234,10 @@ impl Actor for Kubelet {
             }
             Delivery::Rpc { call, from, message } => self.shared.called(call, from, &*message),
         }
+    }
+
+    fn turn_ended(&self) {
+        self.shared.expect_status_pass();
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -2,8 +2,8 @@
 //!
 //! Mirrors `pkg/kubelet/config` and the `HandlePod…` functions of `pkg/kubelet/kubelet.go`. A change of the spec, the
 //! labels or the deletion time is an UPDATE or DELETE and leads to a sync; a change of the status alone (the kubelet's
-//! own patch coming back) is a RECONCILE: only a status that somebody else wrote into is put right, and a readiness gate that
-//! has turned is looked at.
+//! own patch coming back) is a RECONCILE: only a readiness gate that has turned is looked at. A status that somebody else wrote
+//! into is put right by the status manager, which finds it by itself ([`crate::status_loop`]).
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -14,7 +14,6 @@ use k8s_openapi::api::core::v1::Node;
 use crate::eviction::threshold;
 use crate::rejection::Rejection;
 use crate::shared::{Shared, State};
-use crate::status::manager::may_delete;
 use crate::status::{conditions, phase};
 use crate::worker::{Stage, Worker};
 use crate::{admission, resize, shutdown, sysctl};
@@ -139,7 +138,7 @@ impl Shared {
         if verdict.is_err() {
             worker.stage = Stage::Finished;
         }
-        self.state.borrow_mut().workers.insert(uid.clone(), worker.into());
+        self.state.borrow_mut().workers.insert(&uid, worker);
         if let Err(rejection) = verdict {
             self.reject(&pod, rejection);
             return;
@@ -197,12 +196,10 @@ impl Shared {
             let Some(worker) = state.workers.get_mut(&uid) else { return };
             if reconcile {
                 worker.take(new.clone());
-                let may_run = worker.stage < Stage::Terminated;
                 drop(state);
                 if resize::has_shrunk(old, new) {
                     self.try_resizes();
                 }
-                self.reconcile_status(&uid, new, may_run);
                 if conditions::gates_have_turned(new) {
                     self.mark(&uid);
                 }
@@ -238,21 +235,13 @@ impl Shared {
         }
     }
 
-    /// A pod of which nothing is left here has changed, which is nothing to its worker (`UpdatePod`, `IsFinished`). That it is
-    /// to go the status manager finds at its next tick. One that was rejected never had a worker: its status is looked at.
-    fn finished_pod_touched(self: &Rc<Self>, uid: &str, pod: &Pod) {
-        let mut state = self.state.borrow_mut();
-        match state.status.is_finished(uid) {
-            Some(false) => {
-                state.status.touch(uid);
-                drop(state);
-                self.write_statuses();
-            }
-            Some(true) if may_delete(pod, true) => {
-                drop(state);
-                self.arm_status_tick();
-            }
-            _ => {}
+    /// A pod of which nothing is left here has changed, which is nothing to its worker (`UpdatePod`, `IsFinished`). One that was
+    /// rejected never had a worker: it gets one now, which finds that the pod has failed, and brings it to its end.
+    fn finished_pod_touched(self: &Rc<Self>, uid: &str, pod: &Arc<Pod>) {
+        let was_rejected = self.state.borrow().status.is_finished(uid) == Some(false);
+        if was_rejected {
+            self.state.borrow_mut().workers.remove(uid);
+            self.pod_added(pod.clone(), Ok(()));
         }
     }
 

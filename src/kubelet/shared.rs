@@ -18,7 +18,7 @@ use crate::status::manager::StatusManager;
 use crate::status::sizes::Sizes;
 use crate::timers::Timer;
 use crate::volumes::slots::Device;
-use crate::worker::Worker;
+use crate::worker::Workers;
 use client::informer::Change;
 use client::{Client, Informer, Lister, Recorder};
 use engine::{ActorId, CallId, Hub, Memory};
@@ -72,8 +72,7 @@ pub struct Shared {
 /// All that changes. It can be lost: everything in it is found again in the API server and in the runtime.
 #[derive(Clone, Default)]
 pub(crate) struct State {
-    /// By pod uid. They are beside the map, whose nodes are half empty.
-    pub(crate) workers: BTreeMap<String, Box<Worker>>,
+    pub(crate) workers: Workers,
     /// The uids of those that are there because a file asks for them.
     pub(crate) statics: BTreeSet<String>,
     /// The objects that stand for such pods, and for such as there were.

@@ -26,7 +26,6 @@ use crate::pod_types::SOURCE;
 use crate::shared::Shared;
 use crate::status::phase::PENDING;
 use crate::timers::Timer;
-use crate::worker::Stage;
 use client::informer::Change;
 use kinds::defaults::set_defaults;
 use kinds::validation::validate_create;
@@ -109,11 +108,6 @@ impl Shared {
             (None, Some(new)) => self.drop_mirror(new.clone()),
             (None, None) => {}
             (Some(uid), new) => {
-                if let Some(new) = new.filter(|new| new.metadata.deletion_timestamp.is_none()) {
-                    let stage = self.state.borrow().workers.get(&uid).map(|worker| worker.stage);
-                    self.reconcile_status(&uid, new, stage.is_some_and(|stage| stage < Stage::Terminated));
-                    self.retry_statuses();
-                }
                 if !is_update || new.is_none_or(|new| new.metadata.deletion_timestamp.is_some()) {
                     self.mark(&uid);
                 }

@@ -3,6 +3,7 @@
 //! Mirrors `pkg/kubelet/pod_workers.go`. A pod goes SyncPod → TerminatingPod → TerminatedPod and never back.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -147,6 +148,64 @@ impl Worker {
     /// The pod's uid.
     pub fn uid(&self) -> &str {
         self.pod.metadata.uid()
+    }
+}
+
+/// The workers, by pod uid. They are beside the map, whose nodes are half empty. Whose worker may have changed is known, so
+/// that what follows from it can be found at the end of a turn without a look at all others.
+#[derive(Clone, Default)]
+pub(crate) struct Workers {
+    all: BTreeMap<String, Box<Worker>>,
+    touched: Vec<String>,
+}
+
+impl Deref for Workers {
+    type Target = BTreeMap<String, Box<Worker>>;
+
+    fn deref(&self) -> &BTreeMap<String, Box<Worker>> {
+        &self.all
+    }
+}
+
+impl Workers {
+    /// The pod's worker, to be changed.
+    pub(crate) fn get_mut(&mut self, uid: &str) -> Option<&mut Box<Worker>> {
+        note(&mut self.touched, uid);
+        self.all.get_mut(uid)
+    }
+
+    /// A pod gets a worker.
+    pub(crate) fn insert(&mut self, uid: &str, worker: Worker) {
+        note(&mut self.touched, uid);
+        self.all.insert(uid.to_owned(), worker.into());
+    }
+
+    /// The pod has no worker any more.
+    pub(crate) fn remove(&mut self, uid: &str) -> Option<Box<Worker>> {
+        note(&mut self.touched, uid);
+        self.all.remove(uid)
+    }
+
+    /// The volumes of all pods, each with the uid and the stage of its pod. They have no part in what a pod's status is.
+    pub(crate) fn volumes_mut(&mut self) -> impl Iterator<Item = (&String, Stage, &mut PodVolumes)> {
+        self.all.iter_mut().map(|(uid, worker)| (uid, worker.stage, &mut worker.volumes))
+    }
+
+    /// The pods whose workers may have changed since this was last asked.
+    pub(crate) fn take_touched(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// Whether there is any.
+    pub(crate) fn are_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+}
+
+/// Adds a pod to those that were touched. Mostly it is the last one once more.
+pub(crate) fn note(touched: &mut Vec<String>, uid: &str) {
+    if touched.last().is_none_or(|last| last != uid) {
+        touched.push(uid.to_owned());
     }
 }
 

@@ -5,9 +5,11 @@
 //! is new, pod after pod, so several changes in quick succession become one PATCH. A status that could not be
 //! written stays pending and is tried with the next batch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{conditions, containers, merge};
+use super::merge::{self, says_as_much};
+use super::{conditions, containers};
+use crate::worker::note;
 use object::pod::status::PodStatus;
 use object::pod::{MIRROR, has_ended};
 use object::time::Instant;
@@ -21,19 +23,26 @@ pub struct StatusManager {
     pub writing: bool,
     /// Something was set since the loop last made a batch.
     pub again: bool,
-    /// The tick that tries again is armed.
+    /// The ten-second pass is armed.
     pub retrying: bool,
+    /// The pods for which such a pass would do something.
+    pub due: BTreeSet<String>,
+    touched: Vec<String>,
     clock: u64,
 }
 
+/// The status of one pod.
 #[derive(Clone, Debug)]
-struct Entry {
-    key: Key,
+pub struct Entry {
+    /// The pod's namespace and name.
+    pub key: Key,
     status: Shared<PodStatus>,
     /// Raised with each change.
     version: u64,
     /// The last version that was written.
     written: u64,
+    /// The object's revision then. What the kubelet has in its cache may be older.
+    at: u64,
     /// Nothing of the pod is left on the node: it may be deleted.
     finished: bool,
     /// When it was last changed, among all: the order in which statuses are written.
@@ -55,15 +64,44 @@ pub struct Write {
     pub finished: bool,
 }
 
+impl Entry {
+    /// Whether it is yet to be written.
+    pub fn is_pending(&self) -> bool {
+        self.version > self.written
+    }
+
+    /// Whether an object, of which the status was written, has come to say something else since (`needsReconcile`), or is to be
+    /// deleted.
+    pub fn differs(&self, object: &Pod, may_run: bool, now: Instant) -> bool {
+        let as_written = || says_as_much(object.status.as_deref(), &merge::merge(object, &self.status, may_run, now));
+        revision(object) >= self.at && (may_delete(object, self.finished) || !as_written())
+    }
+}
+
 impl StatusManager {
     /// The status last set for the pod.
     pub fn get(&self, uid: &str) -> Option<&PodStatus> {
         self.entries.get(uid).map(|entry| &*entry.status)
     }
 
-    /// The status that the API server should have; none while another is to be written.
-    pub fn written_status(&self, uid: &str) -> Option<&Shared<PodStatus>> {
-        self.entries.get(uid).filter(|entry| entry.written == entry.version).map(|entry| &entry.status)
+    /// What is known of the pod.
+    pub fn entry(&self, uid: &str) -> Option<&Entry> {
+        self.entries.get(uid)
+    }
+
+    fn entry_mut(&mut self, uid: &str) -> Option<&mut Entry> {
+        note(&mut self.touched, uid);
+        self.entries.get_mut(uid)
+    }
+
+    /// The pods of which something may have changed since this was last asked.
+    pub fn take_touched(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// Whether there is any.
+    pub fn are_touched(&self) -> bool {
+        !self.touched.is_empty()
     }
 
     /// Sets a pod's status; false if it says nothing new. A pod that is being deleted is written in any case,
@@ -80,11 +118,13 @@ impl StatusManager {
         }
         self.clock += 1;
         let changed = self.clock;
+        note(&mut self.touched, &uid);
         let entry = self.entries.entry(uid).or_insert_with(|| Entry {
             key: Key::of_meta(&pod.metadata),
             status: Shared::default(),
             version: 0,
             written: 0,
+            at: 0,
             finished: false,
             changed,
         });
@@ -130,7 +170,7 @@ impl StatusManager {
         let mut status = self.get(&uid).or(pod.status.as_deref()).cloned().unwrap_or_default();
         merge::finish(pod, &mut status);
         self.set(pod, status, now);
-        if let Some(entry) = self.entries.get_mut(&uid) {
+        if let Some(entry) = self.entry_mut(&uid) {
             entry.finished = true;
             entry.version += 1;
         }
@@ -138,6 +178,7 @@ impl StatusManager {
 
     /// The pod is gone from the API or from the node.
     pub fn forget(&mut self, uid: &str) {
+        note(&mut self.touched, uid);
         self.entries.remove(uid);
     }
 
@@ -148,15 +189,14 @@ impl StatusManager {
 
     /// A status is written once more, whatever has become of it.
     pub fn touch(&mut self, uid: &str) {
-        if let Some(entry) = self.entries.get_mut(uid) {
+        if let Some(entry) = self.entry_mut(uid) {
             entry.version += 1;
         }
     }
 
     /// Every status not yet written, oldest change first.
     pub fn batch(&self) -> Vec<Write> {
-        let mut pending: Vec<(&String, &Entry)> =
-            self.entries.iter().filter(|(_, entry)| entry.version > entry.written).collect();
+        let mut pending: Vec<(&String, &Entry)> = self.entries.iter().filter(|(_, entry)| entry.is_pending()).collect();
         pending.sort_by_key(|(_, entry)| entry.changed);
         let write = |(uid, entry): (&String, &Entry)| Write {
             uid: uid.clone(),
@@ -168,12 +208,17 @@ impl StatusManager {
         pending.into_iter().map(write).collect()
     }
 
-    /// That version of the pod's status is with the API server.
-    pub fn written(&mut self, uid: &str, version: u64) {
-        if let Some(entry) = self.entries.get_mut(uid) {
-            entry.written = entry.written.max(version);
+    /// That version of the pod's status is with the API server, since this revision of the object at the latest.
+    pub fn written(&mut self, uid: &str, version: u64, at: u64) {
+        if let Some(entry) = self.entry_mut(uid) {
+            (entry.written, entry.at) = (entry.written.max(version), at);
         }
     }
+}
+
+/// The revision of an object. Those of one kind can be compared.
+pub fn revision(pod: &Pod) -> u64 {
+    pod.metadata.resource_version.as_deref().and_then(|revision| revision.parse().ok()).unwrap_or_default()
 }
 
 /// Whether the kubelet may now remove the pod object for good: it is being deleted, the API server holds a

@@ -375,7 +375,7 @@ fn equal_statuses_are_written_once_and_changes_coalesce() {
     let batch = manager.batch();
     assert_eq!(batch.len(), 1);
     assert_eq!(batch[0].status.phase.as_deref(), Some("Running"));
-    manager.written("u1", batch[0].version);
+    manager.written("u1", batch[0].version, 7);
     assert!(manager.batch().is_empty());
 }
 

@@ -210,9 +210,9 @@ impl Shared {
     /// Something has changed that volumes may have waited for.
     pub(crate) fn retry_claims(self: &Rc<Self>) {
         let mut due = Vec::new();
-        for (uid, worker) in &mut self.state.borrow_mut().workers {
-            for (index, slot) in worker.volumes.slots.iter_mut().enumerate() {
-                if std::mem::take(&mut slot.waits) && worker.stage == Stage::Sync {
+        for (uid, stage, volumes) in self.state.borrow_mut().workers.volumes_mut() {
+            for (index, slot) in volumes.slots.iter_mut().enumerate() {
+                if std::mem::take(&mut slot.waits) && stage == Stage::Sync {
                     due.push((uid.clone(), index));
                 }
             }

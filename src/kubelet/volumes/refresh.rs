@@ -69,7 +69,7 @@ impl Shared {
     /// An object has changed: the pods that have it in a volume see it after their next regular sync.
     pub(super) fn refresh_users(&self, kind: Kind, key: &Key) {
         let mut stale = Vec::new();
-        for (uid, worker) in &self.state.borrow().workers {
+        for (uid, worker) in self.state.borrow().workers.iter() {
             if worker.pod.metadata.namespace.as_deref() != Some(key.namespace()) {
                 continue;
             }

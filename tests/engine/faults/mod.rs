@@ -5,6 +5,7 @@
 mod harness;
 mod healed;
 mod lasting;
+mod level;
 mod shortage;
 mod shutdown;
 mod stateful_set;
