@@ -30,8 +30,8 @@ pub const CHAPTERS: [Chapter; 19] = [
     Chapter { file: "14-deletion.md", title: "Garbage collection and finalizers" },
     Chapter { file: "15-races.md", title: "Races, stale caches, and how real bugs happened" },
     Chapter { file: "16-jobs.md", title: "Jobs and the other controllers" },
-    Chapter { file: "17-rules.md", title: "Rules of your own" },
-    Chapter { file: "18-your-own.md", title: "A controller of your own" },
+    Chapter { file: "17-rules.md", title: "Admission policies, webhooks and field ownership" },
+    Chapter { file: "18-your-own.md", title: "Operators and custom resources: a controller of your own" },
 ];
 
 /// Fields of any object that a chapter tells of: how they begin.

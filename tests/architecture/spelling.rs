@@ -1,4 +1,5 @@
-//! Words: what a reader reads is spelt as the dictionary has it, or as `book/words.txt` does.
+//! Words: the pages are spelt as the dictionary has it, or as `book/words.txt` does, and free of the phrases in
+//! `book/phrases.txt`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,6 +12,18 @@ use kubestep_tests::skip;
 
 /// Words that are right and in no dictionary, a line each.
 const WORDS: &str = "book/words.txt";
+
+/// Phrases that must not come back, a line each: `phrase: what to write instead`.
+const PHRASES: &str = "book/phrases.txt";
+
+/// Folders whose Markdown is free of those phrases. One more line here, and the next folder is checked too.
+const FREE_OF_PHRASES: &[&str] = &["book/src"];
+
+/// Blocks in which readers find sentences too.
+const READ: &[&str] = &["scene", "quiz", "diagram"];
+
+/// How many letters around a phrase a report shows.
+const AROUND: usize = 40;
 
 #[test]
 fn words_are_spelt_right() {
@@ -34,36 +47,107 @@ fn a_wrong_word_is_found() {
     }
 }
 
+#[test]
+fn phrases_do_not_come_back() {
+    let list = fs::read_to_string(from_root(PHRASES)).expect("the list is there");
+    let phrases: Vec<(&str, &str)> = list
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split_once(": ").expect("a phrase, a colon, what to write instead"))
+        .collect();
+    assert!(phrases.is_sorted(), "{PHRASES} is sorted");
+    let mut found = Vec::new();
+    for page in FREE_OF_PHRASES.iter().flat_map(|folder| markdown(folder)) {
+        let text = sentences(&fs::read_to_string(&page).expect("a page just listed can be read"));
+        for &(phrase, instead) in &phrases {
+            let places = places(&text, phrase).into_iter();
+            found.extend(places.map(|place| format!("{}: {place:?}: write: {instead}", page.display())));
+        }
+    }
+    assert!(found.is_empty(), "phrases of {PHRASES}:\n{}", found.join("\n"));
+}
+
+#[test]
+fn a_phrase_is_found_where_it_is_read() {
+    let text = "# The *Walk*\nIt is what\nis there. Somebody's `nobody` boardwalks.\n\n```sh\nnobody\n```\n\
+                ```quiz title=\"Nobody asks\"\nwhy: The walk ends.\n```\n";
+    let text = sentences(text);
+    let count = |phrase| places(&text, phrase).len();
+    assert_eq!(["the walk", "what is there", "somebody", "nobody", "walks"].map(count), [2, 1, 1, 1, 0], "{text}");
+}
+
+/// Every sentence of a page in lower case, those in scenes and quizzes too, with one blank between words.
+fn sentences(text: &str) -> String {
+    let text = without(&without(&readable(text, READ), "](", ")"), "`", "`").replace('*', "").to_lowercase();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Where a phrase stands as words of its own: each place with a few words around it.
+fn places<'a>(text: &'a str, phrase: &str) -> Vec<&'a str> {
+    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-');
+    let found = text.match_indices(phrase).map(|(start, found)| (start, start + found.len()));
+    let whole = found.filter(|&(start, end)| {
+        !part_of_word(text[..start].chars().next_back()) && !part_of_word(text[end..].chars().next())
+    });
+    let around = whole.map(|(start, end)| {
+        let from = text[..start].char_indices().rev().nth(AROUND).map_or(0, |(at, _)| at);
+        let to = text[end..].char_indices().nth(AROUND).map_or(text.len(), |(at, _)| end + at);
+        &text[from..to]
+    });
+    around.collect()
+}
+
 /// Everything in Markdown that a reader meets.
 fn pages() -> Vec<PathBuf> {
-    let chapters =
-        fs::read_dir(from_root("book/src")).expect("the course is there").map(|entry| entry.expect("listed").path());
-    let mut pages: Vec<PathBuf> =
-        chapters.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
+    let mut pages = markdown("book/src");
     pages.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "book/README.md"].map(from_root));
+    pages.sort();
+    pages
+}
+
+/// The Markdown files of a folder.
+fn markdown(folder: &str) -> Vec<PathBuf> {
+    let files =
+        fs::read_dir(from_root(folder)).expect("the folder is there").map(|entry| entry.expect("listed").path());
+    let mut pages: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
     pages.sort();
     pages
 }
 
 /// A page without what is not prose: blocks and pieces of code, addresses of links, tags.
 fn prose(text: &str) -> String {
-    let mut prose = String::new();
-    let mut fence: Option<&str> = None;
+    let text = without(&without(&readable(text, &[]), "](", ")"), "<", ">");
+    without(&text, "`", "`")
+}
+
+/// A page without blocks of code. Blocks of the kinds named are kept: their titles and bodies.
+fn readable(text: &str, kinds: &[&str]) -> String {
+    let mut kept = String::new();
+    // The mark that ends the block a line is in, and whether the block is kept.
+    let mut fence: Option<(&str, bool)> = None;
     for line in text.lines() {
-        let mark = line.trim_start();
-        let mark = &mark[..mark.len() - mark.trim_start_matches('`').len()];
-        match fence {
-            Some(opened) if mark == opened && line.trim() == mark => fence = None,
-            None if mark.len() >= 3 => fence = Some(mark),
-            None if !line.starts_with("    ") => {
-                prose.push_str(line);
-                prose.push('\n');
+        let info = line.trim_start().trim_start_matches('`');
+        let mark = &line.trim_start()[..line.trim_start().len() - info.len()];
+        let keep = match fence {
+            Some((opened, _)) if line.trim() == opened => {
+                fence = None;
+                false
             }
-            _ => {}
+            Some((_, keep)) => keep,
+            None if mark.len() >= 3 => {
+                let keep = kinds.contains(&info.split(' ').next().unwrap_or_default());
+                fence = Some((mark, keep));
+                keep
+            }
+            None => !line.starts_with("    "),
+        };
+        if keep {
+            // The first line of a block comes without its mark, which is no piece of code.
+            kept.push_str(if mark.len() >= 3 { info } else { line });
+            kept.push('\n');
         }
     }
-    let prose = without(&without(&prose, "](", ")"), "<", ">");
-    without(&prose, "`", "`")
+    kept
 }
 
 /// `text` without what stands between such marks.
