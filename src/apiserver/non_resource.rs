@@ -18,6 +18,7 @@ use super::rest::path::{Shape, served_subresource};
 use super::rest::{NOT_FOUND, TEXT};
 use super::{ApiServer, health, registry};
 use object::discovery::group_rank;
+use object::go_types::Ordered;
 use object::{Discovery, Kind, versions};
 use wire::{Response, Subresource, Verb};
 
@@ -31,7 +32,7 @@ impl ApiServer {
         let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
         let found = match segments[..] {
             [""] | ["index.html"] => return (200, self.index()),
-            ["version"] => Some(build()),
+            ["version"] => return (200, version()),
             ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["apis"] => Some(self.groups()),
             ["apis", group] => self.group(group),
@@ -172,10 +173,22 @@ pub fn verbs(kind: Kind, subresource: Option<Subresource>) -> Vec<&'static str> 
     words
 }
 
-/// What a program of this version says of itself.
+/// What a program of this version says of itself. Left out: the commit and the date of a build.
 pub fn build() -> Value {
-    json!({"major": "1", "minor": "36", "gitVersion": "v1.36.2", "gitTreeState": "clean", "compiler": "gc",
-        "platform": "linux/amd64"})
+    json!({"major": "1", "minor": "36", "gitVersion": "v1.36.2", "gitTreeState": "clean", "goVersion": "go1.26.6",
+        "compiler": "gc", "platform": "linux/amd64"})
+}
+
+/// The page `/version`, which is indented whoever asks: the program, and the versions that it behaves as. Mirrors
+/// `k8s.io/apiserver/pkg/server/routes.Version`.
+fn version() -> Response {
+    let mut version = build();
+    for (field, number) in [("emulation", "36"), ("minCompatibility", "35")] {
+        version[format!("{field}Major")] = json!("1");
+        version[format!("{field}Minor")] = json!(number);
+    }
+    let body = serde_json::to_string_pretty(&Ordered::object("Info", &version)).unwrap_or_default();
+    Response::Page { content_type: "application/json", body }
 }
 
 /// A group in a list does not repeat its kind.

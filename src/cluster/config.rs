@@ -149,6 +149,12 @@ pub struct NodeConfig {
     pub labels: BTreeMap<String, String>,
 }
 
+/// The number at the end of a node's name, `node-2` or `n2`; 1 if there is none.
+pub(super) fn number_in(name: &str) -> usize {
+    let before = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    name[before..].parse().unwrap_or(1).max(1)
+}
+
 impl NodeConfig {
     /// Node number `n`, counted from 1: 4 cores, 8 GiB, 110 Pods, in one of three zones.
     pub fn numbered(n: usize) -> NodeConfig {
@@ -159,8 +165,7 @@ impl NodeConfig {
 
     /// The number in the node's name, 1 if it has none.
     pub(super) fn number(&self) -> usize {
-        let digits = self.name.rsplit('-').next().unwrap_or_default();
-        digits.parse().unwrap_or(1).max(1)
+        number_in(&self.name)
     }
 
     /// Where its Pods get their addresses, as an installer would write it into the network configuration.

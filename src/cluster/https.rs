@@ -19,10 +19,10 @@ use client::Client;
 use engine::{Actor, ActorId, CallId, Delivery, Hub};
 use kinds::printers::View;
 use network::kernel::messages::{Heard, Incoming};
-use network::kernel::page::reason;
 use network::kernel::tls;
 use object::well_known::API_SERVER_IP;
 use object::{Discovery, Kind, Status};
+use wire::status_text;
 use wire::{Body, Connection, Request, Response, Transport, User, Verb};
 
 /// The port of the API server on its machine.
@@ -184,7 +184,7 @@ fn written(answer: &HttpAnswer, head: &Head, agent: &str) -> String {
         _ => answer.body.clone(),
     };
     let headers: String = answer.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    let (code, reason, kind) = (answer.code, reason(answer.code), answer.content_type);
+    let (code, reason, kind) = (answer.code, status_text(answer.code), answer.content_type);
     let length = body.len();
     let body = if head.method == "HEAD" { "" } else { &body };
     format!("HTTP/1.1 {code} {reason}\r\nContent-Type: {kind}\r\n{headers}Content-Length: {length}\r\n\r\n{body}")

@@ -58,7 +58,7 @@ use object::reader::Reader;
 use object::time::Instant;
 use object::well_known::ZONE;
 use object::{Key, Kind, Object};
-use wire::User;
+use wire::{Answer, Transport, User};
 
 use bootstrap::{bootstrap, write_as_server};
 use nodes::Machines;
@@ -268,13 +268,17 @@ impl Cluster {
     }
 
     /// Runs a kubectl command that only reads, beside the engine: its requests are answered at once and leave no step.
-    /// Programs behind a `|` go over what it prints.
+    /// Where no API server runs they are refused, as any other is. Programs behind a `|` go over what it prints.
     pub fn read_now(&mut self, words: &[String]) -> String {
         let mut commands = words.split(|word| word == "|");
         let words = commands.next().unwrap_or_default();
         let (hub, aside) = self.aside();
-        let (now, api) = (self.engine.now(), &mut self.engine.server.api);
-        hub.run_aside(kubectl::run(words, &aside), |request| Some(api.handle(request, None, now).answer));
+        let now = self.engine.now();
+        let runs = self.engine.server.runs();
+        let api = &mut self.engine.server.api;
+        hub.run_aside(kubectl::run(words, &aside), |request| {
+            Some(if runs { api.handle(request, None, now).answer } else { Answer::unsent(Transport::Refused) })
+        });
         timeline::printed_through(&aside, commands)
     }
 

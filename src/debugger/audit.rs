@@ -134,8 +134,7 @@ fn user_agent(request: &Request) -> String {
         return connection.user_agent.clone();
     }
     let user = &request.user;
-    let version = if user.program() == "kubectl" { "v1.32.4" } else { "v1.36.2" };
-    let agent = format!("{}/{version} (linux/amd64) kubernetes", user.program());
+    let agent = format!("{}/v1.36.2 (linux/amd64) kubernetes", user.program());
     if user.is_controller() { format!("{agent}/{}", user.name) } else { agent }
 }
 

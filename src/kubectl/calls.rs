@@ -54,14 +54,27 @@ impl Kubectl {
     /// Sends a request and prints the warnings that come with the answer.
     pub async fn send(&self, mut request: Request) -> Result<Response, Failure> {
         request.options.managed_fields = self.managed_fields;
-        let answer: Answer = self.client.request(request).await?;
+        let answer = self.ask(request).await?;
         self.warn(&answer.warnings);
         Ok(answer.result?)
+    }
+
+    /// Sends a request, and logs what was answered if `-v` says so.
+    pub async fn ask(&self, request: Request) -> Result<Answer, Failure> {
+        if self.verbosity == 0 {
+            return Ok(self.client.request(request).await?);
+        }
+        let began = self.client.now();
+        let answer = self.client.request(request.clone()).await;
+        let code = answer.as_ref().map_or(0, |answer| answer.code);
+        self.log_answer(&request, code, self.client.now() - began);
+        Ok(answer?)
     }
 
     async fn send_for_object(&self, request: Request) -> Result<Value, Failure> {
         match self.send(request).await? {
             Response::Object(object) => Ok(object.printed()),
+            Response::Scale(scale) => serde_json::to_value(scale).map_err(|why| Failure::text(why.to_string())),
             _ => Ok(Value::Null),
         }
     }
@@ -83,6 +96,14 @@ impl Kubectl {
     pub async fn get_once(&self, kind: Kind, namespace: &str, name: &str) -> Result<Value, Failure> {
         must_be_named(name)?;
         self.send_for_object(self.request(Verb::Get, kind, namespace, name, Body::None)).await
+    }
+
+    /// GET of a part of an object.
+    pub async fn get_part(&self, kind: Kind, namespace: &str, name: &str, part: Subresource) -> Result<Value, Failure> {
+        must_be_named(name)?;
+        let mut request = self.request(Verb::Get, kind, namespace, name, Body::None);
+        request.subresource = Some(part);
+        self.send_for_object(request).await
     }
 
     /// LIST of what a command line selects. Mirrors `resource.Selector.Visit`, which says what it was that could not be

@@ -15,6 +15,8 @@ use object::well_known::API_SERVER_IP;
 pub const CLUSTER: &str = "kubernetes";
 /// The only user.
 pub const USER: &str = "kubernetes-admin";
+/// Where it is. A real kubectl writes the home directory out.
+pub const FILE: &str = "~/.kube/config";
 /// The context that there is from the start.
 const CONTEXT: &str = "kubernetes-admin@kubernetes";
 /// What `view` shows in place of what nobody should see.

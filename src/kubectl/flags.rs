@@ -262,7 +262,7 @@ pub const FLAGS: &[Flag] = &[
     valued("type", "of which type"),
     valued("types", "only Events of these types: Warning,Normal"),
     valued("user", "a user who is bound, or the user of a context"),
-    short('v', valued("v", "how much is logged; nothing is logged here")),
+    short('v', valued("v", "how much is logged: from 6 on each request")),
     alone("validate", "strict", "what becomes of unknown fields: strict, warn or ignore"),
     valued("value", "the priority, a number"),
     valued("verb", "what a rule allows: get,list,watch"),

@@ -48,6 +48,8 @@ pub struct Kubectl {
     pub written: Memory<BTreeMap<String, String>>,
     /// Whether it is told who manages which fields.
     pub managed_fields: bool,
+    /// How much it logs: what `-v` says.
+    pub verbosity: i64,
     /// What `-f -` reads.
     pub stdin: String,
     /// What the running command has warned of: it does so once, however many answers say it.
@@ -86,6 +88,7 @@ impl Kubectl {
             namespace: "default".into(),
             files: Rc::default(),
             managed_fields: false,
+            verbosity: 0,
             stdin: String::new(),
             nodes,
         }
@@ -131,6 +134,11 @@ impl Kubectl {
     /// The same, told who manages which fields, or not.
     pub fn with_managed_fields(&self, on: bool) -> Kubectl {
         Kubectl { managed_fields: on, ..self.clone() }
+    }
+
+    /// The same, logging so much.
+    pub fn logging(&self, verbosity: i64) -> Kubectl {
+        Kubectl { verbosity, ..self.clone() }
     }
 
     /// The same as a new process: it has warned of nothing yet, and printed nothing.

@@ -13,7 +13,7 @@
 //!   them.
 //! - [`mod@kubectl`]: whose it is and what it prints, with [`nodes`], the way to what runs on nodes, [`feeds`], the watches it
 //!   follows, and [`left_open`], what a command leaves behind.
-//! - [`calls`], [`options`], [`tell`]: requests, their queries, and what is said of their answers.
+//! - [`klog`], [`calls`], [`options`], [`tell`]: what is logged, requests, their queries, and what is said of their answers.
 //! - [`command`], [`verbs`]: one row for each verb, one file for each family of them. [`mod@run`]: runs a command line.
 //! - [`forwards`], [`terminal`]: what becomes of ports that are forwarded, and of a shell that is typed into.
 //!
@@ -51,6 +51,8 @@ pub mod left_open;
 pub mod kubectl;
 
 pub mod options;
+
+pub mod klog;
 
 pub mod calls;
 

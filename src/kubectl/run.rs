@@ -110,6 +110,8 @@ async fn perform(verb: &Command, args: &Args, cx: &Kubectl) -> Result<(), Failur
     });
     let cx = somebody.as_ref().unwrap_or(cx);
     let cx = &cx.in_context(args.value("context"))?.with_managed_fields(args.is_on("show-managed-fields"));
+    let cx = &cx.logging(args.number("v")?.unwrap_or_default());
+    cx.log_config();
     match verb.raw.filter(|_| args.has("raw")) {
         Some(method) => raw::raw(method, args, cx).await,
         None => run(args, cx).await,

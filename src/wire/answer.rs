@@ -3,7 +3,7 @@
 use object::Object;
 use object::metrics::Metrics;
 
-use crate::{Error, Issued};
+use crate::{Error, Issued, Transport};
 
 /// The answer to one request.
 #[derive(Clone, Debug)]
@@ -16,6 +16,13 @@ pub struct Answer {
     pub warnings: Vec<String>,
     /// Whether the store was written.
     pub wrote: bool,
+}
+
+impl Answer {
+    /// What a client has of a request that found no server.
+    pub fn unsent(why: Transport) -> Answer {
+        Answer { code: 0, result: Err(why.into()), warnings: Vec::new(), wrote: false }
+    }
 }
 
 /// What a request that succeeded returns.

@@ -86,6 +86,7 @@ validatingwebhookconfigurations.admissionregistration.k8s.io"),
     \"minor\": \"36\",
     \"gitVersion\": \"v1.36.2\",
     \"gitTreeState\": \"clean\",
+    \"goVersion\": \"go1.26.6\",
     \"compiler\": \"gc\",
     \"platform\": \"linux/amd64\"
   },

@@ -62,7 +62,10 @@ fn the_right_ones_come_first() {
         &mut shell(),
         &[
             ("kubectl create -f wrong.yaml", want),
-            ("kubectl delete cm right fine", "configmap \"right\" deleted\nconfigmap \"fine\" deleted"),
+            (
+                "kubectl delete cm right fine",
+                "configmap \"right\" deleted from apply namespace\nconfigmap \"fine\" deleted from apply namespace",
+            ),
             ("kubectl apply -f wrong.yaml", want),
         ],
     );
@@ -155,7 +158,7 @@ fn what_was_read_can_be_created() {
             ("kubectl apply -f one.yaml", "configmap/one created"),
             (
                 "kubectl get cm one -o yaml | kubectl replace --force -f -",
-                "configmap \"one\" deleted\nconfigmap/one replaced",
+                "configmap \"one\" deleted from apply namespace\nconfigmap/one replaced",
             ),
             ("kubectl get cm one -o jsonpath={.data.a}", "2"),
             ("kubectl create namespace other", "namespace/other created"),
@@ -169,7 +172,7 @@ fn what_was_read_can_be_created() {
         &mut shell,
         &[
             ("kubectl create -f other.yaml", "configmap/one created"),
-            ("kubectl delete -f other.yaml", "configmap \"one\" deleted"),
+            ("kubectl delete -f other.yaml", "configmap \"one\" deleted from other namespace"),
             ("kubectl apply -f other.yaml", "configmap/one created"),
         ],
     );
@@ -214,7 +217,12 @@ metadata: {name: after}
             ("kubectl get -f broken.yaml -o name", faults),
             ("kubectl replace -f broken.yaml", &with("configmap/before replaced\nconfigmap/between replaced")),
             ("kubectl label -f broken.yaml a=b", &with("configmap/before labeled\nconfigmap/between labeled")),
-            ("kubectl delete -f broken.yaml", &with("configmap \"before\" deleted\nconfigmap \"between\" deleted")),
+            (
+                "kubectl delete -f broken.yaml",
+                &with(
+                    "configmap \"before\" deleted from apply namespace\nconfigmap \"between\" deleted from apply namespace",
+                ),
+            ),
         ],
     );
 }
@@ -255,7 +263,7 @@ fn what_goes_is_not_changed_unnoticed() {
                 "kubectl patch cm one -p '{\"metadata\":{\"finalizers\":[\"example.com/stay\"]}}'",
                 "configmap/one patched",
             ),
-            ("kubectl delete cm one --wait=false", "configmap \"one\" deleted"),
+            ("kubectl delete cm one --wait=false", "configmap \"one\" deleted from apply namespace"),
             (
                 "kubectl apply -f both.yaml",
                 "Warning: Detected changes to resource one which is currently being deleted.\nconfigmap/one configured\n\

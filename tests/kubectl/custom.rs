@@ -72,7 +72,10 @@ fn fields_that_a_definition_names_can_be_selected_by() {
         &[
             ("kubectl get ct -o name --field-selector spec.image=x", &format!("{NAME}/a\n{NAME}/b")),
             ("kubectl get ct -o name --field-selector spec.image=x,spec.replicas!=1", &format!("{NAME}/b")),
-            ("kubectl delete ct --field-selector spec.image=y", "crontab.stable.example.com \"c\" deleted"),
+            (
+                "kubectl delete ct --field-selector spec.image=y",
+                "crontab.stable.example.com \"c\" deleted from custom namespace",
+            ),
             (
                 "kubectl get ct --field-selector spec.cronSpec=x",
                 "Error from server (BadRequest): Unable to find \"stable.example.com/v1, Resource=crontabs\" that match label selector \"\", field selector \"spec.cronSpec=x\": field label not supported: spec.cronSpec",
@@ -178,7 +181,7 @@ fn a_kind_of_ones_own_is_a_kind_as_any() {
         ("kubectl get --raw /apis/stable.example.com/v1/namespaces/custom/crontabs/my/scale", "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{…"),
         ("kubectl get --raw /apis/stable.example.com/v1/namespaces/custom/ticks", "Error from server (NotFound): the server could not find the requested resource"),
         ("kubectl auth can-i delete crontabs", "yes"),
-        ("kubectl delete ct other", "crontab.stable.example.com \"other\" deleted"),
+        ("kubectl delete ct other", "crontab.stable.example.com \"other\" deleted from custom namespace"),
         ("kubectl delete -f crd.yaml", "customresourcedefinition.apiextensions.k8s.io \"crontabs.stable.example.com\" deleted"),
         ("kubectl get ct", "error: the server doesn't have a resource type \"ct\""),
         ("kubectl apply -f crd.yaml", "customresourcedefinition.apiextensions.k8s.io/crontabs.stable.example.com created"),

@@ -33,9 +33,15 @@ fn what_is_not_there_is_told() {
             ),
             ("kubectl explain pods services", "error: We accept only this format: explain RESOURCE"),
             ("kubectl explain foo", "the server doesn't have a resource type \"foo\""),
-            ("kubectl explain pod.foo", "error: field \"foo\" does not exist"),
-            ("kubectl explain pod.spec.foo.bar", "error: field \"bar\" does not exist"),
-            ("kubectl explain pod.spec.nodeName.x", "error: field \"x\" does not exist"),
+            ("kubectl explain pod.foo", "KIND:       Pod\nVERSION:    v1\n\nerror: field \"foo\" does not exist"),
+            (
+                "kubectl explain pod.spec.foo.bar",
+                "KIND:       Pod\nVERSION:    v1\n\nerror: field \"bar\" does not exist",
+            ),
+            (
+                "kubectl explain pod.spec.nodeName.x",
+                "KIND:       Pod\nVERSION:    v1\n\nerror: field \"x\" does not exist",
+            ),
             ("kubectl explain pod.spec.containers[0]", "error: invalid jsonpath syntax, first node must be field node"),
             ("kubectl explain pods[0].spec", "error: invalid jsonpath syntax, first node must be field node"),
             ("kubectl explain pod.spec..image", "error: invalid jsonpath syntax, first node must be field node"),
@@ -45,7 +51,10 @@ fn what_is_not_there_is_told() {
                 "kubectl explain pod.spec.containers[] --api-version=v1",
                 "error: invalid jsonpath syntax, all nodes must be field nodes",
             ),
-            ("kubectl explain deployments.apps.spec --api-version=apps/v1", "error: field \"spec\" does not exist"),
+            (
+                "kubectl explain deployments.apps.spec --api-version=apps/v1",
+                "GROUP:      apps\nKIND:       Deployment\nVERSION:    v1\n\nerror: field \"spec\" does not exist",
+            ),
             (
                 "kubectl explain deploy --api-version=autoscaling/v1",
                 "error: GVR (autoscaling/v1, Resource=deployments) not found in OpenAPI schema",
@@ -189,7 +198,10 @@ fn kinds_that_users_define_are_explained_too() {
                 "GROUP:      stable.example.com\nKIND:       CronTab\nVERSION:    v1\n\nFIELD: steps <[]Object>\n\n\nDESCRIPTION:\n    \
                  <empty>\nFIELDS:\n  image\t<string>",
             ),
-            ("kubectl explain crontab.spec.foo", "error: field \"foo\" does not exist"),
+            (
+                "kubectl explain crontab.spec.foo",
+                "GROUP:      stable.example.com\nKIND:       CronTab\nVERSION:    v1\n\nerror: field \"foo\" does not exist",
+            ),
         ],
     );
     let whole = shell.line("kubectl explain crontab --recursive");

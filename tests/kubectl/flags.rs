@@ -168,8 +168,8 @@ fn names_alone_and_flags_that_change_nothing() {
     check(
         &mut shell,
         &[
-            ("kubectl -v=6 get pod p -o name", "pod/p"),
-            ("kubectl get pod p -o name --v=9", "pod/p"),
+            ("kubectl -v=2 get pod p -o name", "pod/p"),
+            ("kubectl get pod p -o name --v=5", "pod/p"),
             ("kubectl wait pod/p --for=condition=Ready -o name", "pod/p"),
             ("kubectl wait pod/p --for=condition=Ready -o jsonpath={.metadata.name}", "p"),
             ("kubectl patch pod p --subresource=resize -p {}", "pod/p patched (no change)"),
@@ -187,8 +187,8 @@ fn one_is_asked_before_a_deletion() {
     for (line, answer) in [
         ("kubectl delete pod p -i", "deletion is cancelled"),
         ("echo yes | kubectl delete pod p --interactive", "deletion is cancelled"),
-        ("echo y | kubectl delete pod p -i --dry-run=client", "pod \"p\" deleted (dry run)"),
-        ("echo Y | kubectl delete pods --all -i", "pod \"p\" deleted"),
+        ("echo y | kubectl delete pod p -i --dry-run=client", "pod \"p\" deleted from default namespace (dry run)"),
+        ("echo Y | kubectl delete pods --all -i", "pod \"p\" deleted from default namespace"),
     ] {
         assert_eq!(bench.line(line), format!("{asks}{answer}"), "{line}");
     }

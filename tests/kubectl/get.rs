@@ -54,7 +54,7 @@ fn what_is_asked_for_is_found_and_printed() {
         ("kubectl label deploy web --all x=y --dry-run=client", "deployment.apps/web labeled (dry run)"),
         ("kubectl create cm far -n kube-system", "configmap/far created"),
         ("kubectl label cm far -n kube-system a=b", "configmap/far labeled"),
-        ("kubectl delete cm -A -l a=b", "configmap \"far\" deleted"),
+        ("kubectl delete cm -A -l a=b", "configmap \"far\" deleted from kube-system namespace"),
         ("kubectl get pods nope nor", "Error from server (NotFound): pods \"nope\" not found\nError from server (NotFound): pods \"nor\" not found"),
         ("kubectl get deploy/nope deploy/web svc/nor -o name", "deployment.apps/web\nError from server (NotFound): deployments.apps \"nope\" not found\nError from server (NotFound): services \"nor\" not found"),
         ("kubectl describe deploy nope nor", "Error from server (NotFound): deployments.apps \"nope\" not found\nError from server (NotFound): deployments.apps \"nor\" not found"),

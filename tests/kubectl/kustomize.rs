@@ -87,7 +87,7 @@ fn a_kustomization_is_applied_and_what_changes_rolls() {
             ),
             (
                 "kubectl delete -k dev",
-                "namespace \"dev\" deleted\nconfigmap \"settings-66g2g6m649\" deleted\ndeployment.apps \"web\" deleted",
+                "namespace \"dev\" deleted\nconfigmap \"settings-66g2g6m649\" deleted from dev namespace\ndeployment.apps \"web\" deleted from dev namespace",
             ),
         ],
     );

@@ -51,7 +51,7 @@ fn what_a_command_prints_goes_where_it_is_sent() {
         ),
         (
             "kubectl get cm -o name | grep -v root | xargs kubectl delete",
-            "configmap \"one\" deleted\nconfigmap \"three\" deleted\nconfigmap \"two\" deleted\n",
+            "configmap \"one\" deleted from default namespace\nconfigmap \"three\" deleted from default namespace\nconfigmap \"two\" deleted from default namespace\n",
         ),
         ("kubectl get cm --no-headers | awk '{print $2, $1}'", "1 kube-root-ca.crt\n"),
         ("kubectl get cm nobody | wc -l", "Error from server (NotFound): configmaps \"nobody\" not found\n0\n"),
@@ -68,7 +68,7 @@ fn commands_run_beside_each_other() {
         ),
         (
             "kubectl wait --for=delete pod/web & kubectl delete pod web; wait; echo gone",
-            "pod \"web\" deleted\npod/web condition met\ngone\n",
+            "pod \"web\" deleted from default namespace\npod/web condition met\ngone\n",
         ),
     ]);
 }

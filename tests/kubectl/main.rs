@@ -22,6 +22,7 @@ mod kustomize;
 mod label;
 mod lines;
 mod logs;
+mod of_1_36;
 mod policies;
 mod port_forward;
 mod quota;

@@ -33,7 +33,10 @@ fn it_ends_with_its_pod() {
     bench.line("kubectl port-forward deploy/web 8080:http 8081:80");
     let first = pod_in(&bench.line("curl localhost:8081"));
     let name = first.trim_start_matches("default/");
-    assert_eq!(bench.line(&format!("kubectl delete pod {name}")), format!("pod \"{name}\" deleted"));
+    assert_eq!(
+        bench.line(&format!("kubectl delete pod {name}")),
+        format!("pod \"{name}\" deleted from default namespace")
+    );
     let said = bench.line("curl localhost:8080");
     for part in [
         "Handling connection for 8080\n\"An error occurred forwarding\" err=\"error forwarding port 80 to pod ",

@@ -106,7 +106,7 @@ fn a_process_may_be_the_shell() {
     me.types("hostname");
     assert_eq!(me.kubectl("logs tmp"), "/ # hostname\ntmp\n");
     let back = "Session ended, resume using 'kubectl attach tmp -c tmp -n default -i -t' command\n";
-    assert_eq!(me.types("exit 3"), format!("{back}pod \"tmp\" deleted\n"));
+    assert_eq!(me.types("exit 3"), format!("{back}pod \"tmp\" deleted from default namespace\n"));
 
     let begun = me.kubectl("run -it -q --restart=Never one --image=busybox");
     assert_eq!((begun.as_str(), me.prompt().as_str()), ("", "/ # "));

@@ -10,6 +10,7 @@ use network::host::Shortage;
 use object::Key;
 use object::quantity::Amount;
 
+use super::super::config::number_in;
 use super::super::{Cluster, NodeConfig};
 use super::text::{Words, seconds};
 use super::{About, Breaks, Fault, Row};
@@ -377,8 +378,8 @@ impl Breaks for Skew {
 impl Cluster {
     pub(super) fn node_config(&self, name: &str) -> NodeConfig {
         let of_scenario = self.config.nodes.iter().find(|node| node.name == name).cloned();
-        let number = name.rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(1);
-        of_scenario.unwrap_or_else(|| NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number) })
+        let numbered = || NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number_in(name)) };
+        of_scenario.unwrap_or_else(numbered)
     }
 
     pub(crate) fn with_kubelet<T>(&mut self, node: &str, change: impl FnOnce(&Kubelet) -> T) -> Result<T, String> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::wanted::{selects, wanted};
+use super::wanted::{Wanted, selects, wanted};
 use crate::args::Args;
 use crate::command::{Command, Run};
 use crate::failure::Failure;
@@ -172,6 +172,24 @@ fn not_supported(fault: Failure, kind: Kind) -> Failure {
     }
 }
 
+/// A part of each object that is to be changed: the answer to a patch of the scale is a Scale, and so it is compared with one.
+async fn parts(part: Subresource, args: &Args, cx: &Kubectl) -> Result<Found, Failure> {
+    let (mut parts, mut faults) = (Vec::new(), Vec::new());
+    for one in wanted("patch", &args.words, selects(args), args, cx).await? {
+        let read = match one {
+            Wanted::Named(kind, namespace, name) => {
+                cx.get_part(kind, &namespace, &name, part).await.map(|object| (kind, object))
+            }
+            other => other.read(cx).await,
+        };
+        match read {
+            Ok(part) => parts.push(part),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    Ok((parts, faults))
+}
+
 /// `kubectl patch -p`, or `--patch-file`.
 async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let text = match (args.value("patch"), args.value("patch-file")) {
@@ -207,16 +225,18 @@ async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             )));
         }
     };
-    let (objects, mut failed) = cx.objects_there("patch", &args.words, args).await?;
+    let (objects, mut failed) = match subresource.filter(|_| !args.is_on("local")) {
+        None => cx.objects_there("patch", &args.words, args).await?,
+        Some(part) => parts(part, args, cx).await?,
+    };
     for (kind, object) in objects {
         let mut query = plain_options("kubectl-patch", args)?;
         let patch = body::patch(media_type, &text, &mut query.options)?;
         match cx.patch(kind, &object, patch, subresource, query).await {
             Err(fault) => failed.push(not_supported(fault, kind)),
             Ok(new) => {
-                // The answer to a patch of the scale is a Scale, and what is told of is the object.
                 let how = if new == object { "patched (no change)" } else { "patched" };
-                cx.tell(if new.is_null() { &object } else { &new }, how, args)?;
+                cx.tell(&new, how, args)?;
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::args::Args;
 use crate::command::{Command, Run};
-use crate::config::{CLUSTER, Config, Context, USER};
+use crate::config::{CLUSTER, Config, Context, FILE, USER};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::print::output::{Output, print};
@@ -253,6 +253,3 @@ fn unset(path: &str, cx: &Kubectl) -> Result<(), Failure> {
     cx.line(format!("Property \"{path}\" unset."));
     Ok(())
 }
-
-/// Where a real kubectl has it; it writes the home directory out.
-const FILE: &str = "~/.kube/config";

@@ -75,10 +75,9 @@ async fn delete(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         let query = plain_options("", args)?;
         match cx.remove(kind, &namespace, &name, options.clone(), query).await {
             Ok(uid) => {
-                let how = if args.is_on("force") { "force deleted" } else { "deleted" };
                 match names_only {
                     true => cx.line(format!("{}/{name}", qualified_singular(kind))),
-                    false => cx.line(format!("{} \"{name}\" {how}{}", qualified_singular(kind), dry_run_note(args))),
+                    false => cx.line(said_of(kind, &namespace, &name, &options, args)),
                 }
                 deleted.push(Deleted { kind, namespace, name, uid });
             }
@@ -130,14 +129,21 @@ pub(super) async fn delete_one(
     cx: &Kubectl,
 ) -> Result<Option<String>, Failure> {
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    let uid = match cx.remove(kind, namespace, name, options, plain_options("", args)?).await {
+    let uid = match cx.remove(kind, namespace, name, options.clone(), plain_options("", args)?).await {
         Err(fault) if fault.is_not_found() => return Ok(None),
         uid => uid?,
     };
     if !args.is_on("quiet") {
-        cx.line(format!("{} \"{name}\" deleted{}", qualified_singular(kind), dry_run_note(args)));
+        cx.line(said_of(kind, namespace, name, &options, args));
     }
     Ok(Some(uid))
+}
+
+/// `pod "web" deleted from default namespace`. Mirrors `DeleteOptions.PrintObj`.
+fn said_of(kind: Kind, namespace: &str, name: &str, options: &DeleteOptions, args: &Args) -> String {
+    let how = if options.grace_period_seconds == Some(0) { "force deleted" } else { "deleted" };
+    let place = if kind.info().namespaced { format!(" from {namespace} namespace") } else { String::new() };
+    format!("{} \"{name}\" {how}{place}{}", qualified_singular(kind), dry_run_note(args))
 }
 
 /// Deletes one object, if it is there, and waits until it is gone.

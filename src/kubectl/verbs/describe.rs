@@ -40,9 +40,8 @@ async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.words.is_empty() && !args.gives_manifests() {
         return Err(Failure::text(format!("You must specify the type of resource to describe. {SUGGESTION}\n")));
     }
-    let with_events = args.value("show-events") != "false";
-    let mut first = true;
     let mut failed = Vec::new();
+    let mut found = Vec::new();
     let (targets, faults) = named("describe", &args.words, args, cx).await?;
     for (target, namespace) in targets {
         let kind = target.kind;
@@ -57,22 +56,25 @@ async fn describe(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
                 continue;
             }
         };
-        for object in objects {
-            // The describer reads the object again, as a typed one.
-            let (namespace, name) = namespace_and_name(&object);
-            let object = cx.get_once(kind, namespace, name).await?;
-            let related = related(kind, &object, with_events, cx).await?;
-            let page = page(kind, &object, &related, cx.now());
-            let is_first = std::mem::take(&mut first);
-            cx.print(&match (by_prefix, is_first) {
-                (true, _) => format!("{page}\n"),
-                (false, true) => page,
-                (false, false) => format!("\n\n{page}"),
-            });
-        }
+        found.extend(objects.into_iter().map(|object| (kind, object, by_prefix)));
+    }
+    // Events of many objects are many requests: unless the line says so, only a page by itself has them.
+    let with_events = if args.has("show-events") { args.is_on("show-events") } else { found.len() == 1 };
+    let is_empty = found.is_empty();
+    for (place, (kind, object, by_prefix)) in found.into_iter().enumerate() {
+        // The describer reads the object again, as a typed one.
+        let (namespace, name) = namespace_and_name(&object);
+        let object = cx.get_once(kind, namespace, name).await?;
+        let related = related(kind, &object, with_events, cx).await?;
+        let page = page(kind, &object, &related, cx.now());
+        cx.print(&match (by_prefix, place) {
+            (true, _) => format!("{page}\n"),
+            (false, 0) => page,
+            (false, _) => format!("\n\n{page}"),
+        });
     }
     failed.extend(faults);
-    match (first && failed.is_empty(), args.is_on("all-namespaces")) {
+    match (is_empty && failed.is_empty(), args.is_on("all-namespaces")) {
         (false, _) => {}
         (true, true) => cx.complain("No resources found"),
         (true, false) => cx.complain(format!("No resources found in {} namespace.", cx.namespace(args))),

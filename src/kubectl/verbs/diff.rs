@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::last_applied::{annotated, last_applied, three_way};
+use super::last_applied::{last_applied, three_way, unannotated};
 use super::server_side;
 use crate::args::Args;
 use crate::command::{Command, Run};
@@ -17,7 +17,7 @@ use crate::print::fields::namespace_and_name;
 use crate::print::yaml;
 use crate::usage::Usage;
 use object::Kind;
-use wire::Options;
+use wire::{Options, Patch};
 
 /// Unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;
@@ -65,8 +65,27 @@ async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if differs { Err(Failure::Told) } else { Ok(()) }
 }
 
-/// The object as it is, and as it would be.
+/// How often the object is looked at again that keeps changing. The last time, whatever is there is compared.
+const TRIES: u32 = 4;
+
+/// The object as it is, and as it would be: of the same version, or the server says that it is not. Mirrors `InfoObject.Merged`,
+/// which keeps what was applied last as it is.
 async fn versions(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Option<Value>, Option<Value>), Failure> {
+    for _ in 1..TRIES {
+        match compared(manifest, true, args, cx).await {
+            Err(fault) if fault.is_conflict() => {}
+            compared => return compared,
+        }
+    }
+    compared(manifest, false, args, cx).await
+}
+
+async fn compared(
+    manifest: &Manifest,
+    of_version: bool,
+    args: &Args,
+    cx: &Kubectl,
+) -> Result<(Option<Value>, Option<Value>), Failure> {
     let kind = manifest.kind;
     let (namespace, name) = namespace_and_name(&manifest.object);
     let live = match cx.get(kind, namespace, name).await {
@@ -76,15 +95,21 @@ async fn versions(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Opt
     if args.is_on("server-side") {
         return Ok((live, Some(server_side::tried(manifest, args, cx).await?)));
     }
-    let modified = annotated(&manifest.object);
     let options =
         Options { dry_run: true, field_manager: "kubectl-client-side-apply".to_owned(), ..Options::default() };
     let query = Query { options, only_here: false };
     let merged = match &live {
-        None => cx.post(kind, namespace, &modified, query).await?,
+        None => cx.post(kind, namespace, &manifest.object, query).await?,
         Some(live) => {
-            let patch = three_way(kind, &last_applied(live, manifest, cx), live, &modified);
-            cx.patch(kind, live, patch, None, query).await?
+            let mut patch = three_way(kind, &last_applied(live, manifest, cx), live, &unannotated(&manifest.object));
+            match &mut patch {
+                Patch::Merge(changes) | Patch::Strategic(changes) if *changes == json!({}) => live.clone(),
+                Patch::Merge(changes) | Patch::Strategic(changes) if of_version => {
+                    changes["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
+                    cx.patch(kind, live, patch, None, query).await?
+                }
+                _ => cx.patch(kind, live, patch, None, query).await?,
+            }
         }
     };
     Ok((live, Some(merged)))

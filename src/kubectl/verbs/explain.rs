@@ -45,8 +45,8 @@ async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if matches!(first, "" | "*") {
         return Err(Failure::text("invalid jsonpath syntax, first node must be field node"));
     }
-    let built_in = Discovery::default();
-    let known = if built_in.from_word(first).is_some() { built_in } else { cx.discover().await? };
+    // The real one asks for the OpenAPI documents, of built-in kinds too.
+    let known = cx.discover().await?;
     let kind = one_kind(first, &known).map_err(|missing| cx.told(&missing))?;
     let (kind, path) = match args.value("api-version") {
         "" => (kind, path_in(kind, word, first)?),
@@ -61,8 +61,9 @@ async fn explain(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         other => return Err(Failure::text(format!("unrecognized format: {other}"))),
     }
     let about = About { kind, known: &known };
-    cx.print(&about.page(&path, args.is_on("recursive"))?);
-    Ok(())
+    let (page, found) = about.page(&path, args.is_on("recursive"));
+    cx.print(&page);
+    found
 }
 
 /// `deployments.apps.spec.replicas`: the way to a field behind the kind, which stands there with its group or without. Mirrors
@@ -115,14 +116,23 @@ impl About<'_> {
         explain::explain(self.kind, self.known.definition(self.kind), path)
     }
 
-    fn page(&self, path: &[&str], recursive: bool) -> Result<String, Failure> {
+    /// The page, and what is wrong with the path: the head is printed all the same.
+    fn page(&self, path: &[&str], recursive: bool) -> (String, Result<(), Failure>) {
+        let info = self.kind.info();
+        let group = if info.group.is_empty() { String::new() } else { format!("GROUP:      {}\n", info.group) };
+        let head = format!("{group}KIND:       {}\nVERSION:    {}\n\n", info.kind, info.version);
+        match self.body(path, recursive) {
+            Ok(body) => (head + &body, Ok(())),
+            Err(fault) => (head, Err(fault)),
+        }
+    }
+
+    fn body(&self, path: &[&str], recursive: bool) -> Result<String, Failure> {
         // The real one blames the last word too, wherever the path leaves the schema.
         let missing =
             || Failure::text(format!("field \"{}\" does not exist", path.last().copied().unwrap_or_default()));
         let explained = self.explain(path).ok_or_else(missing)?;
-        let info = self.kind.info();
-        let mut page = if info.group.is_empty() { String::new() } else { format!("GROUP:      {}\n", info.group) };
-        page += &format!("KIND:       {}\nVERSION:    {}\n\n", info.kind, info.version);
+        let mut page = String::new();
         let mut field = None;
         if let Some((name, above)) = path.split_last() {
             let found = self.explain(above).and_then(|above| above.field(name).cloned()).ok_or_else(missing)?;

@@ -21,13 +21,18 @@ pub fn three_way(kind: Kind, last_applied: &Value, live: &Value, wanted: &Value)
 
 /// The object with itself, as JSON, in an annotation. Mirrors `util.GetModifiedConfiguration`.
 pub fn annotated(object: &Value) -> Value {
-    let mut object = object.clone();
-    let Some(annotations) = annotations_of(&mut object) else { return object };
-    annotations.remove(LAST_APPLIED);
+    let mut object = unannotated(object);
     let text = format!("{object}\n");
     if let Some(annotations) = annotations_of(&mut object) {
         annotations.insert(LAST_APPLIED.to_owned(), Value::String(text));
     }
+    object
+}
+
+/// The object without that annotation, as it is written there: it has annotations, be there none.
+pub fn unannotated(object: &Value) -> Value {
+    let mut object = object.clone();
+    annotations_of(&mut object).into_iter().for_each(|annotations| drop(annotations.remove(LAST_APPLIED)));
     object
 }
 

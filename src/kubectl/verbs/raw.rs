@@ -49,7 +49,7 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));
     }
-    let answer = cx.client.request(call.request.clone()).await?;
+    let answer = cx.ask(call.request.clone()).await?;
     cx.warn(&answer.warnings);
     if let Ok(Response::PassedOn { .. }) = answer.result {
         if call.is_connection() {

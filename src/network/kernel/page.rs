@@ -1,6 +1,7 @@
 //! What the web servers of the containers answer, and whoever else here speaks HTTP.
 
 use crate::netfilter::Packet;
+use wire::status_text;
 
 /// What a gRPC health check begins with, as far as anybody here reads it.
 pub(super) const HEALTH_CHECK: &str = "POST /grpc.health.v1.Health/Check";
@@ -22,33 +23,6 @@ pub(super) fn page(server: &str, machine: &str, packet: &Packet, request: &str, 
     );
     let length = body.len();
     let body = if method == "HEAD" { String::new() } else { body };
-    let reason = reason(status);
+    let reason = status_text(status);
     format!("HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}")
-}
-
-/// The words behind a status. Mirrors `net/http.StatusText` for what is common.
-pub fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        302 => "Found",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        406 => "Not Acceptable",
-        409 => "Conflict",
-        410 => "Gone",
-        415 => "Unsupported Media Type",
-        422 => "Unprocessable Entity",
-        429 => "Too Many Requests",
-        500 => "Internal Server Error",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        _ => "Unknown",
-    }
 }

@@ -52,7 +52,7 @@ fn a_secret_is_filled_with_the_accounts_token_and_goes_with_the_account() {
 
     assert!(world.kubectl("describe secret key").contains(&format!("token:      {}\n", text("token"))));
 
-    assert_eq!(world.kubectl("delete sa robot"), "serviceaccount \"robot\" deleted\n");
+    assert_eq!(world.kubectl("delete sa robot"), "serviceaccount \"robot\" deleted from default namespace\n");
     world.run(1);
     assert_eq!(world.take_writes(CONTROLLER), ["delete secrets key 200"]);
     assert!(world.get(Kind::Secret, "default/key").is_none());

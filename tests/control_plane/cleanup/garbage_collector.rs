@@ -244,13 +244,13 @@ fn kubectl_says_how() {
             "delete deployment web --cascade=never",
             "error: invalid cascade value (never). Must be \"background\", \"foreground\", or \"orphan\"\n",
         ),
-        ("delete deployment web --cascade=orphan", "deployment.apps \"web\" deleted\n"),
+        ("delete deployment web --cascade=orphan", "deployment.apps \"web\" deleted from default namespace\n"),
         ("get deployments", "No resources found in default namespace.\n"),
         ("create deployment web --image=nginx:1.27 --replicas=2", "deployment.apps/web created\n"),
         (
             "delete deployment web --cascade=false",
             "warning: --cascade=false is deprecated (boolean value) and can be replaced with --cascade=orphan.\n\
-             deployment.apps \"web\" deleted\n",
+             deployment.apps \"web\" deleted from default namespace\n",
         ),
     ] {
         let shown = world.kubectl(command);
@@ -264,7 +264,7 @@ fn kubectl_says_how() {
     // It returns when the last Pod is gone, not before.
     assert_eq!(
         world.kubectl(&format!("delete rs {set} --cascade=foreground")),
-        format!("replicaset.apps \"{set}\" deleted\n")
+        format!("replicaset.apps \"{set}\" deleted from default namespace\n")
     );
     assert!(world.list(Kind::Pod, "default").is_empty());
     assert!(world.list(Kind::ReplicaSet, "default").is_empty());

@@ -194,7 +194,11 @@ fn a_process_that_has_ended_leaves_no_timer() {
         let mut cluster = applied(&pod(script));
         pass(&mut cluster, 50);
         let start = cluster.engine.now();
-        assert_eq!(said(&mut cluster, "kubectl delete pod web-1"), "pod \"web-1\" deleted", "{script}");
+        assert_eq!(
+            said(&mut cluster, "kubectl delete pod web-1"),
+            "pod \"web-1\" deleted from default namespace",
+            "{script}"
+        );
         let took = (cluster.engine.now() - start).as_secs();
         assert!(within.contains(&took), "{script}: {took} s");
         let timers: Vec<_> = cluster
@@ -217,7 +221,11 @@ fn a_trap_ends_a_container_in_time() {
     ] {
         let mut cluster = applied(&pod(script));
         let start = cluster.engine.now();
-        assert_eq!(said(&mut cluster, "kubectl delete pod web-1"), "pod \"web-1\" deleted", "{script}");
+        assert_eq!(
+            said(&mut cluster, "kubectl delete pod web-1"),
+            "pod \"web-1\" deleted from default namespace",
+            "{script}"
+        );
         let took = (cluster.engine.now() - start).as_secs();
         assert!(within.contains(&took), "{script}: {took} s");
         while cluster.engine.tasks().next().is_some() {

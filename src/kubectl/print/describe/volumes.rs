@@ -215,19 +215,19 @@ fn describe_driver(page: &mut Page, csi: &Value) {
     page.labels("    VolumeAttributes", csi, "volumeAttributes");
 }
 
-/// The order is the sources' own; an unset `optional` shows as Go's nil.
+/// The order is the sources' own.
 fn describe_projected(page: &mut Page, projected: &Value) {
     page.field("    Type", "Projected (a volume that contains injected data from multiple sources)");
     for source in list(projected, "sources") {
         let [secret, downward, config] = ["secret", "downwardAPI", "configMap"].map(|field| at(source, field));
         if !secret.is_null() {
             page.field("    SecretName", text(secret, "name"));
-            page.field("    SecretOptionalName", plain(at(secret, "optional")));
+            page.field("    Optional", flag(secret, "optional").to_string());
         } else if !downward.is_null() {
             page.field("    DownwardAPI", "true");
         } else if !config.is_null() {
             page.field("    ConfigMapName", text(config, "name"));
-            page.field("    ConfigMapOptional", plain(at(config, "optional")));
+            page.field("    Optional", flag(config, "optional").to_string());
         } else {
             let seconds = int(source, "serviceAccountToken.expirationSeconds");
             page.field("    TokenExpirationSeconds", seconds.to_string());
