@@ -52,6 +52,21 @@ fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
     Some(rest.split("\n## ").next().unwrap_or(rest))
 }
 
+/// For each question of a quiz: which of its answers are right, and how long each is.
+fn answers(body: &str) -> Vec<Vec<(bool, usize)>> {
+    let mut questions: Vec<Vec<(bool, usize)>> = Vec::new();
+    for line in body.lines().map(|line| line.trim_start().trim_start_matches("- ")) {
+        if line.starts_with("question: ") {
+            questions.push(Vec::new());
+        } else if let Some(text) = line.strip_prefix("text: ") {
+            questions.last_mut().expect("answers come after a question").push((false, text.chars().count()));
+        } else if line == "right: true" {
+            questions.last_mut().and_then(|answers| answers.last_mut()).expect("it says so of an answer").0 = true;
+        }
+    }
+    questions
+}
+
 fn bullets(text: &str) -> usize {
     text.lines().filter(|line| line.starts_with("- ")).count()
 }
@@ -60,8 +75,8 @@ fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-#[test]
-fn every_chapter_has_its_parts() {
+/// The chapters' files, in their order.
+fn chapters() -> Vec<PathBuf> {
     let numbered = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.as_bytes().first().is_some_and(u8::is_ascii_digit)
@@ -71,6 +86,12 @@ fn every_chapter_has_its_parts() {
         .map(|entry| entry.expect("it can be listed").path());
     let mut chapters: Vec<PathBuf> = files.filter(numbered).collect();
     chapters.sort();
+    chapters
+}
+
+#[test]
+fn every_chapter_has_its_parts() {
+    let chapters = chapters();
     assert_eq!(chapters.len(), 19);
     let wrong: Vec<String> = chapters
         .iter()
@@ -79,6 +100,29 @@ fn every_chapter_has_its_parts() {
         .map(|(path, missing)| format!("{} lacks {}", path.display(), missing.join("; ")))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A reader who always takes the longest answer, or always the second, does worse than one who thinks.
+#[test]
+fn neither_length_nor_place_gives_an_answer_away() {
+    let (mut count, mut longest, mut places) = (0, 0, [0; 3]);
+    for path in chapters() {
+        let text = fs::read_to_string(path).expect("a chapter is text");
+        let blocks = block::find(&text).unwrap_or_default();
+        let quizzes = blocks.iter().filter(|block| block.directive == Directive::Quiz);
+        for answers in quizzes.flat_map(|block| answers(&block.body)) {
+            let Some(place) = answers.iter().position(|&(right, _)| right) else { continue };
+            count += 1;
+            longest += usize::from(answers.iter().all(|&(right, length)| right || length < answers[place].1));
+            places[place.min(2)] += 1;
+        }
+    }
+    assert!(count > 60, "only {count} questions were found");
+    assert!(longest * 4 < count, "in {longest} of {count} questions the right answer is the longest");
+    assert!(
+        places.iter().all(|&place| place * 2 < count && place * 5 > count),
+        "right by place: {places:?} of {count}"
+    );
 }
 
 #[test]
