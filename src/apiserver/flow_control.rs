@@ -12,79 +12,55 @@
 //! `pkg/server/filters/priority-and-fairness.go`.
 //!
 //! Left out: the queues, and all numbers of the levels. Requests are handled one at a time here, so that none ever waits.
-//! The headers with the objects' uids. The objects themselves (`flowcontrol.apiserver.k8s.io/v1`) are kept, and nothing here
-//! reads them: the shipped configuration is all there is.
+//! The headers with the objects' uids. The objects themselves (`flowcontrol.apiserver.k8s.io/v1`) are kept, and what a user
+//! changes in them counts for nothing: the shipped configuration, with which they begin, is all there is.
 
 use std::fmt;
+use std::sync::{Arc, LazyLock};
 
-use wire::{MASTERS, Request, Subresource};
+use k8s_openapi::api::flowcontrol::v1::{FlowSchema, NonResourcePolicyRule, ResourcePolicyRule, Subject};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use object::{Accessor, Kind, Object};
+use wire::{Request, Subresource};
 
 use super::authorization::Attributes;
 
-/// What makes requests of one schema different flows. Mirrors `FlowDistinguisherMethodType`.
-#[derive(Clone, Copy)]
-enum Flows {
-    /// Nothing does.
-    Same,
-    ByUser,
-    ByNamespace,
+/// The levels and the flows that a server makes for itself, in the order in which it makes them.
+const SHIPPED: &str = include_str!("flow_control.yaml");
+
+/// The schema of a request that no schema takes.
+const CATCH_ALL: &str = "catch-all";
+
+/// The PriorityLevelConfigurations that a server makes for itself, and the FlowSchemas that lead to them.
+pub fn bootstrap() -> &'static [Object] {
+    static OBJECTS: LazyLock<Vec<Object>> = LazyLock::new(|| {
+        let object = |document: serde_yaml::Deserializer| {
+            let row = Value::deserialize(document).expect("the file is read whole by the tests");
+            let kind = if row["kind"] == "FlowSchema" { Kind::FlowSchema } else { Kind::PriorityLevelConfiguration };
+            let annotations = json!({"apf.kubernetes.io/autoupdate-spec": "true"});
+            let metadata = json!({"name": row["name"], "annotations": annotations});
+            kind.decode(json!({"metadata": metadata, "spec": row["spec"]}))
+                .expect("the file is read whole by the tests")
+        };
+        serde_yaml::Deserializer::from_str(SHIPPED).map(object).collect()
+    });
+    &OBJECTS
 }
-
-/// Who asks.
-enum Subject {
-    User(&'static str),
-    Group(&'static str),
-}
-
-/// What is asked: these verbs on these resources of a group, outside namespaces and of all of them only where that is
-/// said (`clusterScope`); or on these paths.
-struct Rule {
-    verbs: &'static [&'static str],
-    group: &'static str,
-    resources: &'static [&'static str],
-    cluster_scope: bool,
-    paths: &'static [&'static str],
-}
-
-/// What leader election by an object comes to.
-const ELECTING: &[&str] = &["get", "create", "update"];
-const LEASES: Rule = electing("coordination.k8s.io", &["leases"]);
-const HEARTBEATS: Rule = Rule { verbs: &["*"], ..LEASES };
-const NODE_STATUS: Rule = Rule { verbs: &["*"], cluster_scope: true, ..electing("", &["nodes", "nodes/status"]) };
-const PROBES: Rule = Rule { verbs: &["get"], paths: &["/healthz", "/readyz", "/livez"], ..electing("", &[]) };
-
-const fn electing(group: &'static str, resources: &'static [&'static str]) -> Rule {
-    Rule { verbs: ELECTING, group, resources, cluster_scope: false, paths: &[] }
-}
-
-const CONTROLLER_MANAGER: Subject = Subject::User("system:kube-controller-manager");
-const SCHEDULER: Subject = Subject::User("system:kube-scheduler");
-const NODES: Subject = Subject::Group("system:nodes");
-const SYSTEM_ACCOUNTS: Subject = Subject::Group("system:serviceaccounts:kube-system");
-const EVERYBODY: &[Subject] = &[Subject::Group("system:unauthenticated"), Subject::Group("system:authenticated")];
-
-/// A FlowSchema: its name, its level, its `matchingPrecedence`, whose requests it takes, and which of them: no rule, all.
-type FlowSchema = (&'static str, &'static str, u16, Flows, &'static [Subject], &'static [Rule]);
 
 /// The shipped FlowSchemas, in the order in which they are tried.
-const SCHEMAS: &[FlowSchema] = {
-    use Flows::{ByNamespace, ByUser, Same};
-    &[
-        ("exempt", "exempt", 1, Same, &[Subject::Group(MASTERS)], &[]),
-        ("probes", "exempt", 2, Same, EVERYBODY, &[PROBES]),
-        ("system-leader-election", "leader-election", 100, ByUser, ELECTED, &[LEASES]),
-        ("system-node-high", "node-high", 400, ByUser, &[NODES], &[NODE_STATUS, HEARTBEATS]),
-        ("system-nodes", "system", 500, ByUser, &[NODES], &[]),
-        ("kube-controller-manager", "workload-high", 800, ByNamespace, &[CONTROLLER_MANAGER], &[]),
-        ("kube-scheduler", "workload-high", 800, ByNamespace, &[SCHEDULER], &[]),
-        ("kube-system-service-accounts", "workload-high", 900, ByNamespace, &[SYSTEM_ACCOUNTS], &[]),
-        ("service-accounts", "workload-low", 9000, ByUser, &[Subject::Group("system:serviceaccounts")], &[]),
-        ("global-default", "global-default", 9900, ByUser, EVERYBODY, &[]),
-        CATCH_ALL,
-    ]
-};
-const ELECTED: &[Subject] = &[CONTROLLER_MANAGER, SCHEDULER, SYSTEM_ACCOUNTS];
-const CATCH_ALL: FlowSchema = ("catch-all", "catch-all", 10000, Flows::ByUser, EVERYBODY, &[]);
+fn schemas() -> &'static [Arc<FlowSchema>] {
+    static SCHEMAS: LazyLock<Vec<Arc<FlowSchema>>> = LazyLock::new(|| {
+        let schema =
+            |object: &Object| if let Object::FlowSchema(schema) = object { Some(schema.clone()) } else { None };
+        let mut schemas: Vec<Arc<FlowSchema>> = bootstrap().iter().filter_map(schema).collect();
+        let precedence = |schema: &FlowSchema| schema.spec.as_ref().and_then(|spec| spec.matching_precedence);
+        schemas.sort_by(|a, b| (precedence(a), &a.metadata.name).cmp(&(precedence(b), &b.metadata.name)));
+        schemas
+    });
+    &SCHEMAS
+}
 
 /// Where a request waits its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,38 +89,69 @@ pub fn classify(request: &Request) -> Option<Classification> {
 }
 
 fn of(attributes: &Attributes) -> Classification {
-    let (schema, level, _, flows, ..) =
-        *SCHEMAS.iter().find(|schema| matches(schema, attributes)).unwrap_or(&CATCH_ALL);
-    let flow = match flows {
-        Flows::Same => None,
-        Flows::ByUser => Some(attributes.user.name.clone()),
-        Flows::ByNamespace => Some(attributes.namespace.to_owned()),
-    };
-    Classification { schema, level, flow }
+    let schemas = schemas();
+    let catch_all = || schemas.iter().find(|schema| schema.metadata.name() == CATCH_ALL);
+    let schema = schemas.iter().find(|schema| matches(schema, attributes)).or_else(catch_all);
+    let spec = schema.and_then(|schema| schema.spec.as_ref());
+    let by = spec.and_then(|spec| spec.distinguisher_method.as_ref()).map(|method| method.type_.as_str());
+    Classification {
+        schema: schema.map_or(CATCH_ALL, |schema| schema.metadata.name()),
+        level: spec.map_or(CATCH_ALL, |spec| &spec.priority_level_configuration.name),
+        flow: match by {
+            Some("ByUser") => Some(attributes.user.name.clone()),
+            Some("ByNamespace") => Some(attributes.namespace.to_owned()),
+            _ => None,
+        },
+    }
 }
 
 /// Mirrors `matchesFlowSchema`.
-fn matches((.., subjects, rules): &FlowSchema, attributes: &Attributes) -> bool {
-    let user = attributes.user;
-    let is_meant = |subject: &Subject| match subject {
-        Subject::User(name) => user.name == *name,
-        Subject::Group(name) => user.groups.iter().any(|group| group == name),
-    };
-    subjects.iter().any(is_meant) && (rules.is_empty() || rules.iter().any(|rule| rule.covers(attributes)))
+fn matches(schema: &FlowSchema, attributes: &Attributes) -> bool {
+    let rules = schema.spec.iter().flat_map(|spec| spec.rules.iter().flatten());
+    { rules }.any(|rule| {
+        rule.subjects.iter().any(|subject| means(subject, attributes))
+            && match attributes.path {
+                "" => rule.resource_rules.iter().flatten().any(|rule| covers(rule, attributes)),
+                path => rule.non_resource_rules.iter().flatten().any(|rule| covers_path(rule, attributes.verb, path)),
+            }
+    })
 }
 
-impl Rule {
-    fn covers(&self, attributes: &Attributes) -> bool {
-        if !self.verbs.iter().any(|verb| [attributes.verb, "*"].contains(verb)) {
-            return false;
-        }
-        if !attributes.path.is_empty() {
-            return self.paths.contains(&attributes.path);
-        }
-        self.group == attributes.group
-            && self.resources.contains(&&*attributes.resource)
-            && (self.cluster_scope || !attributes.namespace.is_empty())
+/// Whether the one who asks is meant. Mirrors `matchesSubject`.
+fn means(subject: &Subject, attributes: &Attributes) -> bool {
+    let user = attributes.user;
+    if let Some(account) = &subject.service_account {
+        let name = user.name.strip_prefix("system:serviceaccount:").and_then(|name| name.split_once(':'));
+        return name.is_some_and(|(namespace, name)| {
+            namespace == account.namespace && ["*", name].contains(&account.name.as_str())
+        });
     }
+    let named = |name: &str, wanted: &str| wanted == "*" || wanted == name;
+    subject.user.as_ref().is_some_and(|wanted| named(&user.name, &wanted.name))
+        || subject.group.as_ref().is_some_and(|wanted| user.groups.iter().any(|group| named(group, &wanted.name)))
+}
+
+/// Mirrors `matchesAResourceRule`.
+fn covers(rule: &ResourcePolicyRule, attributes: &Attributes) -> bool {
+    let in_place = match attributes.namespace {
+        "" => rule.cluster_scope == Some(true),
+        namespace => has(rule.namespaces.as_deref().unwrap_or_default(), namespace),
+    };
+    in_place
+        && has(&rule.verbs, attributes.verb)
+        && has(&rule.api_groups, attributes.group)
+        && has(&rule.resources, &attributes.resource)
+}
+
+/// Mirrors `matchesANonResourceRule`.
+fn covers_path(rule: &NonResourcePolicyRule, verb: &str, path: &str) -> bool {
+    let below = |url: &String| url.strip_suffix('*').is_some_and(|start| path.starts_with(start));
+    has(&rule.verbs, verb) && (has(&rule.non_resource_urls, path) || rule.non_resource_urls.iter().any(below))
+}
+
+/// Whether a list has a word, or all words.
+fn has(list: &[String], word: &str) -> bool {
+    list.iter().any(|there| there == word || there == "*")
 }
 
 #[cfg(test)]
@@ -152,12 +159,16 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use object::Kind;
     use wire::{Body, User, Verb};
 
     #[test]
-    fn schemas_are_tried_in_order() {
-        assert!(SCHEMAS.is_sorted_by_key(|schema| (schema.2, schema.0)));
+    fn every_flow_leads_to_a_level() {
+        let levels = bootstrap().iter().filter(|object| object.kind() == Kind::PriorityLevelConfiguration);
+        let levels: Vec<&str> = levels.map(|level| level.name()).collect();
+        let to = |schema: &Arc<FlowSchema>| schema.spec.clone().expect("it has one").priority_level_configuration.name;
+        let leads: Vec<String> = schemas().iter().map(to).collect();
+        assert_eq!((levels.len(), leads.len()), (8, 11));
+        assert!(leads.iter().all(|level| levels.contains(&level.as_str())), "{leads:?}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::flows;
 use apiserver::host::Engine;
-use apiserver::own_service;
+use apiserver::{flow_control, own_service};
 use controllers::TABLE;
 use object::well_known::KUBERNETES;
 use object::{Kind, Object};
@@ -28,8 +28,8 @@ pub(super) fn bootstrap(engine: &mut Engine) {
     say_ready(engine);
     write_as_server(engine, own_service::objects().into_iter().chain(accounts()).collect());
     write_as_server(engine, flows::api_services());
-    let levels_and_flows = flows::levels_and_flows();
-    write_as_server(engine, levels_and_flows.clone());
+    let levels_and_flows = flow_control::bootstrap();
+    write_as_server(engine, levels_and_flows.to_vec());
     levels_and_flows.iter().for_each(|flow| flows::found(engine, flow).iter().for_each(|found| send(engine, found)));
     engine.server.api.swap_random(later);
 }

@@ -1,17 +1,13 @@
-//! Objects that an API server makes for itself: the priority levels and flows of its requests, and the servers of its groups.
-//! Mirrors `pkg/registry/flowcontrol/rest` and `pkg/controlplane/apiserver/aggregator.go`.
+//! Objects that an API server makes for itself: the servers of its groups, and what it says of the flows of its requests.
+//! Mirrors `pkg/controlplane/apiserver/aggregator.go` and `pkg/registry/flowcontrol/rest`.
 
 use std::rc::Rc;
 
-use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use apiserver::host::Engine;
 use object::{Kind, Object};
 use wire::{Body, Patch, Request, Subresource, User, Verb};
-
-/// The levels and the flows, in the order in which they are made.
-const FLOWS: &str = include_str!("flows.yaml");
 
 /// Each group and version that the server itself serves, with the priorities of both.
 const SERVED: [(&str, &str, i32, i32); 21] = [
@@ -52,18 +48,6 @@ pub(super) fn api_services() -> Vec<Object> {
     SERVED.into_iter().map(service).collect()
 }
 
-/// The PriorityLevelConfigurations, and the FlowSchemas that lead to them.
-pub(super) fn levels_and_flows() -> Vec<Object> {
-    let documents = serde_yaml::Deserializer::from_str(FLOWS);
-    let object = |document: serde_yaml::Deserializer| {
-        let row = Value::deserialize(document).expect("the file is read whole by the tests");
-        let kind = if row["kind"] == "FlowSchema" { Kind::FlowSchema } else { Kind::PriorityLevelConfiguration };
-        let annotations = json!({"apf.kubernetes.io/autoupdate-spec": "true"});
-        decode(kind, &json!({"metadata": {"name": row["name"], "annotations": annotations}, "spec": row["spec"]}))
-    };
-    documents.map(object).collect()
-}
-
 /// The level of each flow is there. Mirrors the controller of `k8s.io/apiserver/pkg/util/flowcontrol`.
 pub(super) fn found(engine: &Engine, flow: &Object) -> Option<Request> {
     let Object::FlowSchema(schema) = flow else { return None };
@@ -84,24 +68,4 @@ pub(super) fn found(engine: &Engine, flow: &Object) -> Option<Request> {
 
 fn decode(kind: Kind, object: &Value) -> Object {
     kind.decode(object.clone()).expect("a literal object is whole")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_flow_leads_to_a_level() {
-        let (mut levels, mut flows) = (Vec::new(), Vec::new());
-        for object in levels_and_flows() {
-            match &object {
-                Object::FlowSchema(flow) => {
-                    flows.push(flow.spec.as_ref().expect("it has one").priority_level_configuration.name.clone());
-                }
-                other => levels.push(other.name().to_owned()),
-            }
-        }
-        assert_eq!((levels.len(), flows.len()), (8, 11));
-        assert!(flows.iter().all(|level| levels.contains(level)));
-    }
 }
