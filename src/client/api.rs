@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use k8s_openapi::api::autoscaling::v1::Scale;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Namespace;
 use serde_json::Value;
 
@@ -111,6 +112,14 @@ impl Client {
     pub fn update_status<T: Resource>(&self, object: T) -> Call<Arc<T>> {
         let mut request = self.put(object);
         request.subresource = Some(Subresource::Status);
+        self.object_call(request)
+    }
+
+    /// PUT of what was decided about a request for a certificate.
+    #[track_caller]
+    pub fn update_approval(&self, request: CertificateSigningRequest) -> Call<Arc<CertificateSigningRequest>> {
+        let mut request = self.put(request);
+        request.subresource = Some(Subresource::Approval);
         self.object_call(request)
     }
 

@@ -35,6 +35,7 @@ pub mod endpoint_slice_mirroring;
 pub mod endpoints;
 pub mod garbage_collector;
 
+pub mod certificates;
 pub mod clusterrole_aggregation;
 pub mod namespace;
 pub mod root_ca;
@@ -108,4 +109,7 @@ pub static TABLE: &[Registration] = &[
     tokens::REGISTRATION,
     ttl::REGISTRATION,
     validating_admission_policy_status::REGISTRATION,
+    certificates::approving::REGISTRATION,
+    certificates::signing::REGISTRATION,
+    certificates::cleaner::REGISTRATION,
 ];

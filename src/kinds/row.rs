@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use k8s_openapi::api::authentication::v1::UserInfo;
 use serde_json::Value;
 
 use crate::printers::cells::{created, name};
@@ -85,6 +86,8 @@ pub struct Strategy<T> {
     pub status: Option<Status<T>>,
     /// Before a create.
     pub prepare_for_create: Option<fn(&mut T, Instant)>,
+    /// Writes into a new object who asks for it.
+    pub note_requester: Option<fn(&mut T, UserInfo)>,
     /// Before an update of the main resource.
     pub prepare_for_update: Option<fn(new: &mut T, old: &T)>,
     /// Before an update of the status.
@@ -205,6 +208,7 @@ impl<T> Strategy<T> {
         generation: Generation::Never,
         status: None,
         prepare_for_create: None,
+        note_requester: None,
         prepare_for_update: None,
         prepare_for_status_update: None,
         prepare_for_deletion: None,
@@ -244,6 +248,8 @@ pub trait Known: Sync {
     fn drop_disabled(&self, object: &mut Object);
     /// Numbers a new object, if the kind is counted, and prepares it: see [`Strategy::prepare_for_create`].
     fn prepare_for_create(&self, object: &mut Object, now: Instant);
+    /// See [`Strategy::note_requester`].
+    fn note_requester(&self, object: &mut Object, user: &dyn Fn() -> UserInfo);
     /// Keeps the status, and prepares an update: see [`Strategy::prepare_for_update`].
     fn prepare_for_update(&self, new: &mut Object, old: &Object);
     /// Whether an update makes a new generation.
@@ -307,6 +313,12 @@ impl<T: Resource> Known for Row<T> {
         }
         if let Some(prepare) = self.strategy.prepare_for_create {
             prepare(Arc::make_mut(typed_mut(object)), now);
+        }
+    }
+
+    fn note_requester(&self, object: &mut Object, user: &dyn Fn() -> UserInfo) {
+        if let Some(note) = self.strategy.note_requester {
+            note(Arc::make_mut(typed_mut(object)), user());
         }
     }
 

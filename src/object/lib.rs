@@ -14,14 +14,14 @@
 //! - [`fields`]: who manages which field, and what applying a configuration does.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`shared`]: parts that the versions of an object share; [`text`]: texts of which there are many copies.
-//! - [`pod`], [`node`], [`volume`], [`budget`]: what statuses and specs say, in words that several components use.
+//! - [`pod`], [`node`], [`volume`], [`budget`], [`certificates`]: what statuses and specs say, in words that several components use.
 //!   [`downward`]: what a Pod may know about itself; [`image`]: names of images.
 //! - [`resources`]: what a Pod asks for in all; [`quota`]: what an object costs a ResourceQuota; [`metrics`]: what is used.
 //! - [`read`]: objects from text, with the complaints that Go would have; [`go_types`]: how Go declares and prints them.
 //! - [`reader`]: reading what is stored, for a check that looks at nothing else.
 //! - [`json`]: JSON as it was written; [`jsonpath`]: paths into it; [`glob`]: patterns of names.
 //! - [`nearest`]: what was meant by a word that nobody knows.
-//! - [`token`]: who the bearer is, signed; [`base64`], [`sha256`]; [`tar`]: archives.
+//! - [`token`]: who the bearer is, signed; [`x509`]: certificates, and requests for them; [`base64`], [`sha256`]; [`tar`]: archives.
 //! - [`template`]: which objects make Pods, and the hash by which a Pod template is known; [`taint`]: which Pods bear one.
 //! - [`well_known`]: labels, taints and finalizers by which components know one another's marks.
 //! - [`validation`]: where in an object something is wrong; what names and addresses look like.
@@ -49,6 +49,7 @@
 
 pub mod base64;
 pub mod budget;
+pub mod certificates;
 pub mod cron;
 pub mod custom;
 pub mod definition;
@@ -93,6 +94,7 @@ pub mod validation;
 pub mod versions;
 pub mod volume;
 pub mod well_known;
+pub mod x509;
 pub mod zone;
 
 pub use custom::{CustomKind, CustomObject};

@@ -81,6 +81,8 @@ pub enum Subresource {
     PortForward,
     /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
     Finalize,
+    /// What was decided about a request for a certificate.
+    Approval,
     /// What Pods or nodes use, as the aggregated API `metrics.k8s.io` has it.
     Metrics,
 }
@@ -88,7 +90,8 @@ pub enum Subresource {
 impl Subresource {
     /// Whether the whole object is read and written through it, though only some of its fields change.
     pub fn is_of_object(self) -> bool {
-        matches!(self, Subresource::Status | Subresource::EphemeralContainers | Subresource::Resize)
+        use Subresource::{Approval, EphemeralContainers, Resize, Status};
+        matches!(self, Status | EphemeralContainers | Resize | Approval)
     }
 
     /// Whether a request for it stays open, for as long as client and kubelet talk: a `CONNECT` verb of the real one.
@@ -97,7 +100,7 @@ impl Subresource {
     }
 
     /// The parts that objects have.
-    pub const ALL: [Subresource; 12] = [
+    pub const ALL: [Subresource; 13] = [
         Subresource::Status,
         Subresource::Scale,
         Subresource::Binding,
@@ -110,6 +113,7 @@ impl Subresource {
         Subresource::Attach,
         Subresource::PortForward,
         Subresource::Finalize,
+        Subresource::Approval,
     ];
 
     /// As in URLs and RBAC rules: `status`.
@@ -127,6 +131,7 @@ impl Subresource {
             Subresource::Attach => "attach",
             Subresource::PortForward => "portforward",
             Subresource::Finalize => "finalize",
+            Subresource::Approval => "approval",
             Subresource::Metrics => "metrics",
         }
     }

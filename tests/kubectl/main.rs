@@ -6,6 +6,7 @@ mod attach;
 mod attached;
 mod auth;
 mod bench;
+mod certificate;
 mod config;
 mod cp;
 mod custom;

@@ -1,5 +1,6 @@
 //! What plugins see, what they are, and how they refuse. Mirrors `k8s.io/apiserver/pkg/admission/interfaces.go`.
 
+use crate::authorization::Authorizer;
 use object::random::Random;
 use object::reader::Reader;
 use object::{Object, Status};
@@ -13,6 +14,8 @@ pub struct Attributes<'a> {
     pub old: Option<&'a Object>,
     /// The store.
     pub reader: &'a dyn Reader,
+    /// Who may do what, for plugins that ask for more than the URL tells.
+    pub authorizer: &'a Authorizer,
     /// For names that plugins make up.
     pub random: &'a mut Random,
 }

@@ -66,7 +66,13 @@ mod tests {
         ] {
             let (old, new) = (claim(class, "1Gi", phase), claim(class, size, phase));
             let (request, mut random) = (request(User::admin(), Verb::Update, None, &new), Random::new(1));
-            let attributes = Attributes { request: &request, old: Some(&old), reader: &objects, random: &mut random };
+            let attributes = Attributes {
+                request: &request,
+                old: Some(&old),
+                reader: &objects,
+                authorizer: &crate::authorization::Authorizer::new(),
+                random: &mut random,
+            };
             let got = validate(&attributes, &new).err().map(|status| status.message);
             assert_eq!(got.as_deref(), error, "{class} {phase} {size}");
         }

@@ -324,7 +324,13 @@ mod tests {
         ] {
             let (objects, new) = (range(limit.clone()), object(new));
             let (request, mut random) = (request(User::admin(), Verb::Create, None, &new), Random::new(1));
-            let attributes = Attributes { request: &request, old: None, reader: &objects, random: &mut random };
+            let attributes = Attributes {
+                request: &request,
+                old: None,
+                reader: &objects,
+                authorizer: &crate::authorization::Authorizer::new(),
+                random: &mut random,
+            };
             let got = validate(&attributes, &new).err().map(|status| status.message).unwrap_or_default();
             let why = got.split_once("is forbidden: ").map_or("", |(_, why)| why);
             assert_eq!(why, expected, "{limit}");

@@ -18,8 +18,8 @@
 //! - A plugin run twice on its own result changes nothing more. Kept by `containers_get_what_they_do_not_ask_for` and
 //!   `an_owner_that_a_webhook_adds_again_counts_once`.
 //!
-//! Left out: plugins for kinds that are not here, such as requests for certificates, and `NodeDeclaredFeatureValidator`, which
-//! would have nothing to refuse: all nodes have the same kubelet.
+//! Left out: plugins for kinds that are not here, and `NodeDeclaredFeatureValidator`, which would have nothing to refuse: all
+//! nodes have the same kubelet.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/admission` and `plugin/pkg/admission`; the order is that of
 //! `pkg/kubeapiserver/options/plugins.go`.
@@ -30,6 +30,7 @@ use object::reader::Reader;
 use wire::{Binding, Request};
 
 mod attributes;
+pub mod certificates;
 pub mod claim_resize;
 pub mod default_class;
 pub mod default_toleration_seconds;
@@ -67,6 +68,9 @@ pub enum Plugin {
     DefaultStorageClass,
     StorageObjectInUseProtection,
     RuntimeClass,
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
     DefaultIngressClass,
     PodTopologyLabels,
     PodResizeValidator,
@@ -99,6 +103,9 @@ pub const VALIDATING: &[(Plugin, Validate)] = &[
     (Plugin::Priority, priority::validate),
     (Plugin::PersistentVolumeClaimResize, claim_resize::validate),
     (Plugin::RuntimeClass, runtime_class::validate),
+    (Plugin::CertificateApproval, certificates::approval),
+    (Plugin::CertificateSigning, certificates::signing),
+    (Plugin::CertificateSubjectRestriction, certificates::subject),
     (Plugin::PodResizeValidator, pod_resize::validate),
 ];
 

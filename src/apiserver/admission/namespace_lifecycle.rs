@@ -86,7 +86,13 @@ mod tests {
             let old = object(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}));
             let request = request(User::admin(), Verb::Delete, None, &old);
             let (objects, mut random) = (Objects::default(), Random::new(1));
-            let attributes = Attributes { request: &request, old: Some(&old), reader: &objects, random: &mut random };
+            let attributes = Attributes {
+                request: &request,
+                old: Some(&old),
+                reader: &objects,
+                authorizer: &crate::authorization::Authorizer::new(),
+                random: &mut random,
+            };
             assert_eq!(admit_delete(&attributes).err().map(|status| status.message).as_deref(), message);
         }
     }

@@ -273,8 +273,13 @@ mod tests {
             let verb = if old.is_some() { Verb::Update } else { Verb::Create };
             let request = request(User::node("node-3"), verb, subresource, &new);
             let (objects, mut random) = (Objects::default(), Random::new(1));
-            let mut attributes =
-                Attributes { request: &request, old: old.as_ref(), reader: &objects, random: &mut random };
+            let mut attributes = Attributes {
+                request: &request,
+                old: old.as_ref(),
+                reader: &objects,
+                authorizer: &crate::authorization::Authorizer::new(),
+                random: &mut random,
+            };
             let got = admit(&mut attributes, &mut new).err().map(|status| status.message);
             assert_eq!(got.as_deref(), message);
         }

@@ -120,7 +120,13 @@ mod tests {
             let (old, new) = (pod(node, "1", "1Gi", 1), pod(node, cpu, memory, generation));
             let request = request(User::admin(), Verb::Patch, Some(Subresource::Resize), &new);
             let mut random = Random::new(1);
-            let attributes = Attributes { request: &request, old: Some(&old), reader: &objects, random: &mut random };
+            let attributes = Attributes {
+                request: &request,
+                old: Some(&old),
+                reader: &objects,
+                authorizer: &crate::authorization::Authorizer::new(),
+                random: &mut random,
+            };
             let refused = validate(&attributes, &new).err();
             let causes = refused.iter().flat_map(|status| &status.details).flat_map(|details| &details.causes);
             let reasons: Vec<&str> = causes.map(|cause| cause.reason.as_str()).collect();

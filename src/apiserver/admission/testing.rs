@@ -5,6 +5,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{Attributes, Mutate};
+use crate::authorization::Authorizer;
 use object::random::Random;
 use object::reader::Reader;
 use object::{Kind, Object, Status};
@@ -65,6 +66,12 @@ pub fn create(plugin: Mutate, objects: &Objects, manifest: Value) -> Result<Obje
     let mut new = object(manifest);
     let request = request(User::admin(), Verb::Create, None, &new);
     let mut random = Random::new(1);
-    let mut attributes = Attributes { request: &request, old: None, reader: objects, random: &mut random };
+    let mut attributes = Attributes {
+        request: &request,
+        old: None,
+        reader: objects,
+        authorizer: &Authorizer::new(),
+        random: &mut random,
+    };
     plugin(&mut attributes, &mut new).map(|()| new)
 }

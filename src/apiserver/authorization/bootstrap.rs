@@ -15,9 +15,11 @@ use k8s_openapi::api::rbac::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use object::Object;
+use object::certificates::GROUP as CERTIFICATES;
 use object::well_known::RBAC;
 
-/// Verbs, API groups and resources, each separated by commas; the core group is empty.
+/// Verbs, API groups and resources, each separated by commas; the core group is empty. After `=` stand the names of those
+/// objects alone that it is about.
 type Rule = (&'static str, &'static str, &'static str);
 
 const READ: &str = "get,list,watch";
@@ -96,6 +98,15 @@ const CLUSTER_ROLES: &[RoleRow] = &[
     // Bound to nobody: the Node authorizer knows better what a kubelet may do.
     ("system:node", &[], &[]),
     ("system:kube-scheduler", &[SCHEDULER], &[("User", "system:kube-scheduler")]),
+    // For who administers a cluster to bind: a kubelet's first certificate, and those after it, are approved for those who may
+    // create these parts, which are none.
+    ("system:certificates.k8s.io:certificatesigningrequests:nodeclient", &[NODE_CLIENT], &[]),
+    ("system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", &[SELF_NODE_CLIENT], &[]),
+    ("system:certificates.k8s.io:kube-apiserver-client-approver", &[APPROVER_OF_CLIENTS], &[]),
+    ("system:certificates.k8s.io:kube-apiserver-client-kubelet-approver", &[APPROVER_OF_KUBELETS], &[]),
+    ("system:certificates.k8s.io:kubelet-serving-approver", &[APPROVER_OF_SERVING], &[]),
+    ("system:certificates.k8s.io:legacy-unknown-approver", &[APPROVER_OF_LEGACY], &[]),
+    ("system:node-bootstrapper", &[NODE_BOOTSTRAPPER], &[]),
     ("system:volume-scheduler", &[VOLUME_SCHEDULER], &[("User", "system:kube-scheduler")]),
     ("system:kube-controller-manager", &[CONTROLLER_MANAGER], &[("User", "system:kube-controller-manager")]),
     ("system:node-proxier", &[PROXY], &[("User", "system:kube-proxy")]),
@@ -132,6 +143,15 @@ const SCHEDULER: &[Rule] = &[
     ("create", "authentication.k8s.io", "tokenreviews"),
     ("create", "authorization.k8s.io", "subjectaccessreviews"),
 ];
+
+const NODE_BOOTSTRAPPER: &[Rule] = &[("create,get,list,watch", CERTIFICATES, "certificatesigningrequests")];
+const NODE_CLIENT: &[Rule] = &[("create", CERTIFICATES, "certificatesigningrequests/nodeclient")];
+const SELF_NODE_CLIENT: &[Rule] = &[("create", CERTIFICATES, "certificatesigningrequests/selfnodeclient")];
+const APPROVER_OF_CLIENTS: &[Rule] = &[("approve", CERTIFICATES, "signers=kubernetes.io/kube-apiserver-client")];
+const APPROVER_OF_KUBELETS: &[Rule] =
+    &[("approve", CERTIFICATES, "signers=kubernetes.io/kube-apiserver-client-kubelet")];
+const APPROVER_OF_SERVING: &[Rule] = &[("approve", CERTIFICATES, "signers=kubernetes.io/kubelet-serving")];
+const APPROVER_OF_LEGACY: &[Rule] = &[("approve", CERTIFICATES, "signers=kubernetes.io/legacy-unknown")];
 
 /// What binding volumes takes.
 const VOLUME_SCHEDULER: &[Rule] = &[
@@ -195,6 +215,23 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             ("list,watch", "", "pods"),
             ("create,delete,get,list,watch", "storage.k8s.io", "volumeattachments"),
             (READ, "storage.k8s.io", "csidrivers,csinodes"),
+            EVENTS,
+        ],
+    ),
+    // Approving, signing and cleaning share this account.
+    (
+        "certificate-controller",
+        &[
+            ("delete,get,list,watch", CERTIFICATES, "certificatesigningrequests"),
+            ("update", CERTIFICATES, "certificatesigningrequests/approval,certificatesigningrequests/status"),
+            ("approve", CERTIFICATES, "signers=kubernetes.io/kube-apiserver-client-kubelet"),
+            (
+                "sign",
+                CERTIFICATES,
+                "signers=kubernetes.io/kube-apiserver-client,kubernetes.io/kube-apiserver-client-kubelet,\
+                 kubernetes.io/kubelet-serving,kubernetes.io/legacy-unknown",
+            ),
+            ("create", "authorization.k8s.io", "subjectaccessreviews"),
             EVENTS,
         ],
     ),
@@ -483,10 +520,12 @@ fn leader_binding(component: &str) -> Object {
 
 fn rule((verbs, groups, resources): &Rule) -> PolicyRule {
     let list = |text: &str| text.split(',').map(|word| word.trim().to_owned()).collect::<Vec<_>>();
+    let (resources, names) = resources.split_once('=').map_or((*resources, None), |(of, names)| (of, Some(names)));
     PolicyRule {
         verbs: list(verbs),
         api_groups: Some(list(groups)),
         resources: Some(list(resources)),
+        resource_names: names.map(list),
         ..PolicyRule::default()
     }
 }

@@ -64,6 +64,11 @@ impl NodeGraph {
             Kind::Event if matches!(request.verb, Verb::Create | Verb::Patch | Verb::Update) => {
                 Opinion::Allow("kubelets report Events")
             }
+            Kind::CertificateSigningRequest
+                if request.subresource.is_none() && (request.verb == Verb::Create || is_read(request.verb)) =>
+            {
+                Opinion::Allow("kubelets ask for certificates")
+            }
             Kind::TokenReview | Kind::SubjectAccessReview | Kind::LocalSubjectAccessReview
                 if request.verb == Verb::Create =>
             {

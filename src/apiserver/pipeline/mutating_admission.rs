@@ -31,8 +31,8 @@ impl ApiServer {
     }
 
     fn admit_delete(&mut self, handling: &mut Handling, old: &Object) -> Result<(), Status> {
-        let (request, reader) = (handling.request, &self.store);
-        let attributes = Attributes { request, old: Some(old), reader, random: &mut self.random };
+        let (request, reader, authorizer) = (handling.request, &self.store, &self.authorizer);
+        let attributes = Attributes { request, old: Some(old), reader, authorizer, random: &mut self.random };
         for (_, admit) in DELETING {
             admit(&attributes)?;
         }
@@ -65,8 +65,8 @@ impl ApiServer {
         came: Option<&Pod>,
         rounds: &mut Rounds,
     ) -> Result<(), Status> {
-        let (request, reader) = (handling.request, &self.store);
-        let mut attributes = Attributes { request, old, reader, random: &mut self.random };
+        let (request, reader, authorizer) = (handling.request, &self.store, &self.authorizer);
+        let mut attributes = Attributes { request, old, reader, authorizer, random: &mut self.random };
         self.plugins.admit(came, &mut attributes, new)?;
         handling.stage("mutating admission", || plugin_names(MUTATING.iter().map(|(name, _)| *name)));
         self.ask_mutating_policies(handling, old, new, rounds)?;

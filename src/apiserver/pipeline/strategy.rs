@@ -20,6 +20,7 @@ impl ApiServer {
             Write::Create(Create { new, .. }) => {
                 self.identify_new(handling, new);
                 strategy::prepare_for_create(new, handling.custom.as_deref(), handling.now);
+                strategy::note_requester(new, &|| handling.request.user.info());
                 self.addresses.allocate(new, None, &mut self.random)
             }
             Write::Update(Update { old, new, .. }) => self.prepare_for_update(handling, old, new),
@@ -50,6 +51,7 @@ impl ApiServer {
             Some(Subresource::Finalize) => strategy::prepare_for_finalize(new, old),
             Some(Subresource::EphemeralContainers) => strategy::prepare_for_ephemeral_containers(new, old),
             Some(Subresource::Resize) => strategy::prepare_for_resize(new, old),
+            Some(Subresource::Approval) => strategy::prepare_for_approval(new, old, handling.now),
             _ => {
                 strategy::prepare_for_update(new, old, handling.custom.as_deref());
                 self.addresses.allocate(new, Some(old), &mut self.random)?;

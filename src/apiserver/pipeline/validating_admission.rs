@@ -40,7 +40,8 @@ impl ApiServer {
 
     /// The row of plugins, and what they have to say of an object that they admit.
     fn ask_plugins(&mut self, handling: &mut Handling, old: Option<&Object>, new: &Object) -> Result<(), Status> {
-        let attributes = Attributes { request: handling.request, old, reader: &self.store, random: &mut self.random };
+        let (request, reader, authorizer) = (handling.request, &self.store, &self.authorizer);
+        let attributes = Attributes { request, old, reader, authorizer, random: &mut self.random };
         for (_, admit) in admission::VALIDATING {
             admit(&attributes, new)?;
         }

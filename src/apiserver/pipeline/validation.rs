@@ -39,6 +39,7 @@ fn problems_of_update(handling: &Handling, old: &Object, new: &Object) -> Vec<Ca
         Some(Subresource::Finalize) => validation::validate_finalize(new, old),
         Some(Subresource::EphemeralContainers) => validation::validate_ephemeral_containers(new, old),
         Some(Subresource::Resize) => validation::validate_resize(new, old),
+        Some(Subresource::Approval) => validation::validate_approval(new, old),
         _ => validation::validate_update_in(handling.served, new, old, custom),
     }
 }

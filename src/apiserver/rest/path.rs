@@ -139,6 +139,7 @@ pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> 
         "attach" if name == "Pod" => Some(Subresource::Attach),
         "portforward" if name == "Pod" => Some(Subresource::PortForward),
         "finalize" if name == "Namespace" => Some(Subresource::Finalize),
+        "approval" if name == "CertificateSigningRequest" => Some(Subresource::Approval),
         "token" if name == "ServiceAccount" => Some(Subresource::Token),
         _ => None,
     }

@@ -1,7 +1,10 @@
 //! CertificateSigningRequests. Mirrors `pkg/apis/certificates/validation` and `pkg/registry/certificates`.
 //!
-//! Left out: what the request says inside its PEM block, and who sent it, which the server writes into the spec.
+//! Left out: whether the request is signed with the key that it brings; see [`object::x509`].
 
+use std::cmp::Ordering;
+
+use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestStatus,
 };
@@ -11,16 +14,21 @@ use crate::printers::cells::{created, name};
 use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::{int, list, text, text_or_none};
 use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
+use object::certificates::{APPROVED, DENIED, FAILED, LEGACY, certificate, conditions};
+use object::time::Instant;
 use object::validation::field::{Json, Path, Problems};
 use object::validation::names::prefixed_path;
+use object::x509::{CERTIFICATE, Request, pem};
 
 /// What the server knows of CertificateSigningRequests.
 pub const ROW: Row<CertificateSigningRequest> = Row {
     strategy: Strategy {
         status: spec_and_status!(),
         prepare_for_create: Some(|request, _| request.status = Some(CertificateSigningRequestStatus::default())),
-        // Nobody changes what was asked for; who tries is not told.
+        // No client changes what was asked for; who tries is not told.
         prepare_for_update: Some(|new, old| new.spec = old.spec.clone()),
+        prepare_for_status_update: Some(date),
+        note_requester: Some(note_requester),
         ..Strategy::DEFAULT
     },
     validation: Validation { create: validate, status: validate_status, ..Validation::DEFAULT },
@@ -41,7 +49,7 @@ pub const ROW: Row<CertificateSigningRequest> = Row {
                     text_or_none(o, "spec.signerName"),
                     text(o, "spec.username"),
                     duration(o),
-                    conditions(o),
+                    condition_cell(o),
                 ]
             },
         },
@@ -51,8 +59,7 @@ pub const ROW: Row<CertificateSigningRequest> = Row {
 
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
-const PEM: &str = "-----BEGIN CERTIFICATE REQUEST-----";
-/// The shortest time that somebody may ask for: ten minutes.
+/// The shortest time that a client may ask for: ten minutes.
 const SECONDS_MIN: i32 = 600;
 #[rustfmt::skip]
 const USAGES: &[&str] = &[
@@ -61,14 +68,14 @@ const USAGES: &[&str] = &[
     "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
     "server auth", "signing", "timestamping",
 ];
-/// Conditions that only come by `approval`, and never go.
-const DECISIONS: &[&str] = &["Approved", "Denied"];
+/// Conditions that never go. The first two only come by `approval`.
+const LASTING: [&str; 3] = [APPROVED, DENIED, FAILED];
 
 /// Mirrors `ValidateCertificateSigningRequestCreate`.
 fn validate(problems: &mut Problems, request: &CertificateSigningRequest) {
     let spec = &request.spec;
-    if !String::from_utf8_lossy(&spec.request.0).contains(PEM) {
-        problems.invalid(&SPEC.child("request"), Json(&spec.request), "PEM block type must be CERTIFICATE REQUEST");
+    if let Err(why) = Request::parse(&spec.request.0) {
+        problems.invalid(&SPEC.child("request"), Json(&spec.request), &why);
     }
     let usages = spec.usages.as_deref().unwrap_or_default();
     let list = SPEC.child("usages");
@@ -83,7 +90,11 @@ fn validate(problems: &mut Problems, request: &CertificateSigningRequest) {
             problems.duplicate(&list.index(i), usage.as_str());
         }
     }
-    prefixed_path(problems, &SPEC.child("signerName"), &spec.signer_name);
+    let signer = SPEC.child("signerName");
+    match spec.signer_name.as_str() {
+        LEGACY => problems.invalid(&signer, LEGACY, "the legacy signerName is not allowed via this API version"),
+        name => prefixed_path(problems, &signer, name),
+    }
     if let Some(seconds) = spec.expiration_seconds.filter(|seconds| *seconds < SECONDS_MIN) {
         problems.invalid(
             &SPEC.child("expirationSeconds"),
@@ -93,31 +104,118 @@ fn validate(problems: &mut Problems, request: &CertificateSigningRequest) {
     }
 }
 
-/// Whoever writes the status decides nothing. Mirrors `ValidateCertificateSigningRequestStatusUpdate`.
+/// Who writes the status decides nothing. Mirrors `ValidateCertificateSigningRequestStatusUpdate`.
 fn validate_status(problems: &mut Problems, new: &CertificateSigningRequest, old: &CertificateSigningRequest) {
-    let path = STATUS.child("conditions");
-    for decision in DECISIONS {
-        let has =
-            |request: &CertificateSigningRequest| decisions(request).any(|condition| condition.type_ == *decision);
-        match (has(old), has(new)) {
-            (true, false) => {
-                problems.forbidden(&path, &format!("updates may not remove a condition of type {decision:?}"));
-            }
-            (false, true) => {
-                problems.forbidden(&path, &format!("updates may not add a condition of type {decision:?}"))
-            }
-            _ => {}
-        }
+    validate_update(problems, new, old, Part::Status);
+}
+
+/// Who decides signs nothing. Mirrors `ValidateCertificateSigningRequestApprovalUpdate`.
+pub(crate) fn validate_approval(
+    problems: &mut Problems,
+    new: &CertificateSigningRequest,
+    old: &CertificateSigningRequest,
+) {
+    validate_update(problems, new, old, Part::Approval);
+}
+
+/// What is written of a request once it is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Status,
+    Approval,
+}
+
+/// Mirrors `validateCertificateSigningRequestUpdate`.
+fn validate_update(
+    problems: &mut Problems,
+    new: &CertificateSigningRequest,
+    old: &CertificateSigningRequest,
+    part: Part,
+) {
+    if !conditions(new).eq(conditions(old)) {
+        validate_conditions(problems, new);
     }
-    let certificate = new.status.as_ref().and_then(|status| status.certificate.as_ref());
-    if certificate.is_some_and(|bytes| !String::from_utf8_lossy(&bytes.0).contains("-----BEGIN CERTIFICATE-----")) {
-        const WHY: &str = "must contain at least one CERTIFICATE PEM block";
-        problems.invalid(&STATUS.child("certificate"), "<certificate data>", WHY);
+    let (list, content) = (STATUS.child("conditions"), STATUS.child("certificate"));
+    let (signed, signed_before) = (certificate(new), certificate(old));
+    if signed != signed_before && signed.is_some_and(|bytes| pem::decode(bytes, CERTIFICATE).is_none()) {
+        problems.invalid(&content, "<certificate data>", "must contain at least one CERTIFICATE PEM block");
+    }
+    for type_ in LASTING {
+        let of = |request| conditions(request).filter(|condition| condition.type_ == type_).collect::<Vec<_>>();
+        let (before, now) = (of(old), of(new));
+        let what = match now.len().cmp(&before.len()) {
+            Ordering::Less => "remove",
+            _ if part == Part::Approval || type_ == FAILED => continue,
+            Ordering::Greater => "add",
+            Ordering::Equal if now != before => "modify",
+            Ordering::Equal => continue,
+        };
+        problems.forbidden(&list, &format!("updates may not {what} a condition of type {type_:?}"));
+    }
+    if signed != signed_before {
+        match part {
+            Part::Approval => problems.forbidden(&content, "updates may not set certificate content"),
+            Part::Status if signed_before.is_some() => {
+                problems.forbidden(&content, "updates may not modify existing certificate content");
+            }
+            Part::Status => {}
+        }
     }
 }
 
-fn decisions(request: &CertificateSigningRequest) -> impl Iterator<Item = &CertificateSigningRequestCondition> {
-    request.status.iter().flat_map(|status| status.conditions.iter().flatten())
+/// Mirrors `validateConditions`.
+fn validate_conditions(problems: &mut Problems, request: &CertificateSigningRequest) {
+    let list = STATUS.child("conditions");
+    let mut seen: Vec<&str> = Vec::new();
+    for (i, condition) in conditions(request).enumerate() {
+        let path = list.index(i);
+        let (type_, status) = (condition.type_.as_str(), condition.status.as_str());
+        if type_.is_empty() {
+            problems.required(&path.child("type"), "");
+        }
+        let statuses = if LASTING.contains(&type_) { &["True"][..] } else { &["False", "True", "Unknown"] };
+        match status {
+            "" => problems.required(&path.child("status"), ""),
+            status if !statuses.contains(&status) => problems.not_supported(&path.child("status"), status, statuses),
+            _ => {}
+        }
+        if seen.contains(&type_) {
+            problems.duplicate(&path.child("type"), type_);
+        }
+        let decided = |other: &str| type_ == other || seen.contains(&other);
+        if !seen.contains(&type_) && [APPROVED, DENIED].contains(&type_) && decided(APPROVED) && decided(DENIED) {
+            problems.invalid(&list, type_, "Approved and Denied conditions are mutually exclusive");
+        }
+        seen.push(type_);
+    }
+}
+
+/// Before somebody decides: all but the conditions stays. Mirrors `csrApprovalStrategy.PrepareForUpdate`.
+pub(crate) fn prepare_for_approval(new: &mut CertificateSigningRequest, old: &CertificateSigningRequest, now: Instant) {
+    new.spec = old.spec.clone();
+    let conditions = new.status.take().and_then(|status| status.conditions);
+    new.status = Some(CertificateSigningRequestStatus { conditions, ..old.status.clone().unwrap_or_default() });
+    date(new, old, now);
+}
+
+/// Says of each condition when it was written, and when it began to hold. Mirrors `populateConditionTimestamps`.
+fn date(new: &mut CertificateSigningRequest, old: &CertificateSigningRequest, now: Instant) {
+    for condition in new.status.iter_mut().flat_map(|status| status.conditions.iter_mut().flatten()) {
+        condition.last_update_time.get_or_insert_with(|| now.time());
+        if condition.last_transition_time.is_none() {
+            let same = |there: &&CertificateSigningRequestCondition| {
+                there.type_ == condition.type_ && there.status == condition.status
+            };
+            let since = conditions(old).find(same).and_then(|there| there.last_transition_time.clone());
+            condition.last_transition_time = Some(since.unwrap_or_else(|| now.time()));
+        }
+    }
+}
+
+/// Whatever was sent of the requester, the server knows better.
+fn note_requester(request: &mut CertificateSigningRequest, user: UserInfo) {
+    let spec = &mut request.spec;
+    (spec.username, spec.uid, spec.groups, spec.extra) = (user.username, user.uid, user.groups, user.extra);
 }
 
 /// How long the certificate is to be good.
@@ -129,7 +227,7 @@ fn duration(request: &Value) -> String {
 }
 
 /// `Approved,Issued`. Mirrors `extractCSRStatus`.
-fn conditions(request: &Value) -> String {
+fn condition_cell(request: &Value) -> String {
     let has = |kind: &str| list(request, "status.conditions").iter().any(|condition| text(condition, "type") == kind);
     let mut said = match (has("Denied"), has("Approved")) {
         (true, _) => "Denied".to_owned(),

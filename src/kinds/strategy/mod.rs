@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::core::v1::Container;
 
+use crate::certificates::certificate_signing_request;
 use crate::pod_template::disabled;
 use crate::strategy::kept::keep;
 use crate::table::{facts, row};
@@ -44,6 +46,13 @@ pub fn prepare_for_create(object: &mut Object, custom: Option<&Version>, now: In
     object.meta_mut().generation = Some(1);
     if let (Object::Custom(object), Some(version)) = (object, custom) {
         version.prepare_for_create(Arc::make_mut(object));
+    }
+}
+
+/// Before a create: some kinds keep who asked.
+pub fn note_requester(object: &mut Object, user: &dyn Fn() -> UserInfo) {
+    if let Some(row) = row(object.kind()) {
+        row.note_requester(object, user);
     }
 }
 
@@ -129,6 +138,13 @@ fn keep_but(sent: &mut Pod, old: &Pod, change: impl FnOnce(&mut Spec)) {
         pod.metadata.generation = Some(old.metadata.generation.unwrap_or(0) + 1);
     }
     *sent = pod;
+}
+
+/// Before a request for a certificate is approved or denied: all else stays.
+pub fn prepare_for_approval(new: &mut Object, old: &Object, now: Instant) {
+    if let (Object::CertificateSigningRequest(new), Object::CertificateSigningRequest(old)) = (new, old) {
+        certificate_signing_request::prepare_for_approval(Arc::make_mut(new), old, now);
+    }
 }
 
 /// Before `finalize`: a Namespace's finalizers change, the status stays.

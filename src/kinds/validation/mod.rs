@@ -18,6 +18,7 @@
 //! Left out: fields that nothing here acts on, such as those of Windows, of cloud volumes and of resource claims, are
 //! accepted as they are.
 
+use crate::certificates::certificate_signing_request;
 use crate::core::namespace;
 use crate::core::pod::resize;
 use crate::pod_template::ephemeral;
@@ -101,6 +102,16 @@ pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
     object_meta::validate_update(&mut problems, new, old);
     if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
         resize::update(&mut problems, new, old);
+    }
+    problems.0
+}
+
+/// What is wrong with what was decided about a request for a certificate.
+pub fn validate_approval(new: &Object, old: &Object) -> Vec<Cause> {
+    let mut problems = Problems::default();
+    object_meta::validate_update(&mut problems, new, old);
+    if let (Object::CertificateSigningRequest(new), Object::CertificateSigningRequest(old)) = (new, old) {
+        certificate_signing_request::validate_approval(&mut problems, new, old);
     }
     problems.0
 }

@@ -9,6 +9,7 @@ mod attach;
 pub(crate) mod attached;
 mod auth;
 mod autoscale;
+mod certificate;
 mod change;
 mod config;
 pub(crate) mod connect;
@@ -58,6 +59,7 @@ pub const TABLE: &[&Command] = &[
     &attach::ATTACH,
     &auth::AUTH,
     &autoscale::AUTOSCALE,
+    &certificate::CERTIFICATE,
     &about::CLUSTER_INFO,
     &config::CONFIG,
     &change::CORDON,
@@ -96,5 +98,5 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
     (&["edit"], "it needs an editor; change the manifest and apply it, or use patch"),
     (&["proxy"], "the cluster is in this process; get --raw reads a path, port-forward reaches a Pod"),
     (&["plugin", "completion", "kuberc"], "it is about a kubectl that is installed, and none is"),
-    (&["certificate", "alpha"], "it was left out"),
+    (&["alpha"], "it was left out"),
 ];

@@ -80,7 +80,7 @@ impl FieldSelector {
 }
 
 /// The kinds with fields of their own, and what else than the metadata can be asked for.
-const SELECTABLE: [(&str, &str, &[&str]); 9] = [
+const SELECTABLE: [(&str, &str, &[&str]); 10] = [
     (
         "",
         "Pod",
@@ -141,6 +141,7 @@ const SELECTABLE: [(&str, &str, &[&str]); 9] = [
     ),
     ("", "ReplicationController", &["metadata.name", "metadata.namespace", "status.replicas"]),
     ("batch", "Job", &["metadata.name", "metadata.namespace", "status.successful"]),
+    ("certificates.k8s.io", "CertificateSigningRequest", &["metadata.name", "spec.signerName"]),
 ];
 
 /// Checks that objects of `kind` can be asked for the term's field, and gives the field the name that it has in the version
@@ -186,6 +187,7 @@ fn field_value<'a>(object: &'a Object, field: &str) -> Cow<'a, str> {
             job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0).to_string().into()
         }
         ("status.phase", Object::Namespace(namespace)) => text(namespace.status.as_ref().map(|status| &status.phase)),
+        ("spec.signerName", Object::CertificateSigningRequest(request)) => request.spec.signer_name.as_str().into(),
         ("type", Object::Secret(secret)) => secret.type_.as_deref().unwrap_or_default().into(),
         ("spec.type", Object::Service(service)) => text(service.spec.as_ref().map(|spec| &spec.type_)),
         ("spec.clusterIP", Object::Service(service)) => text(service.spec.as_ref().map(|spec| &spec.cluster_ip)),

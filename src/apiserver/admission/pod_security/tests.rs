@@ -20,7 +20,13 @@ fn asked(objects: &Objects, old: Option<Value>, new: Value) -> (String, Vec<Stri
     let (new, old) = (object(new), old.map(object));
     let verb = if old.is_some() { Verb::Update } else { Verb::Create };
     let (request, mut random) = (request(User::admin(), verb, None, &new), Random::new(1));
-    let attributes = Attributes { request: &request, old: old.as_ref(), reader: objects, random: &mut random };
+    let attributes = Attributes {
+        request: &request,
+        old: old.as_ref(),
+        reader: objects,
+        authorizer: &crate::authorization::Authorizer::new(),
+        random: &mut random,
+    };
     let refused = validate(&attributes, &new).err().map(|status| status.message).unwrap_or_default();
     (refused, warnings(&attributes, &new))
 }

@@ -1,5 +1,6 @@
 //! What a real API server said of devices, flows, and other kinds that nothing here acts on.
 
+use k8s_openapi::ByteString;
 use serde_json::json;
 
 use super::{changed, wrong};
@@ -134,17 +135,20 @@ fn servers_of_groups() {
 #[test]
 fn requests_for_certificates() {
     let request = |put: serde_json::Value| {
-        let pem = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
+        let pem = ByteString(include_bytes!("../../../object/x509/recorded-request.pem").to_vec());
         let mut spec =
             json!({"request": pem, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]});
         spec.as_object_mut().unwrap().extend(put.as_object().unwrap().clone());
         json!({"metadata": {"name": "x"}, "spec": spec})
     };
+    const LEGACY: &str = "spec.signerName: Invalid value: \"kubernetes.io/legacy-unknown\": the legacy signerName is not \
+                          allowed via this API version";
     const BLOCK: &str = "spec.request: Invalid value: \"aGVsbG8=\": PEM block type must be CERTIFICATE REQUEST";
     for (put, want) in [
         (json!({}), ""),
         (json!({"signerName": ""}), "spec.signerName: Required value"),
         (json!({"request": "aGVsbG8="}), BLOCK),
+        (json!({"signerName": "kubernetes.io/legacy-unknown"}), LEGACY),
     ] {
         assert_eq!(wrong(Kind::CertificateSigningRequest, request(put.clone())), want, "{put}");
     }
