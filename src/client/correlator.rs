@@ -17,7 +17,7 @@ use object::event::Event;
 use object::time::Instant;
 use object::{Accessor, Shared};
 
-/// Tokens of the spam filter for one object.
+/// Tokens of the spam filter for one object and type.
 const SPAM_BURST: u32 = 25;
 /// One token of the spam filter grows back in this time.
 const SPAM_REFILL: Duration = Duration::from_secs(300);
@@ -39,7 +39,7 @@ pub(super) struct Correlator {
     order: VecDeque<Identity>,
 }
 
-/// Which object an Event is about, whichever part of it. Mirrors `getSpamKey`, of which one recorder has only this.
+/// Which object an Event is about, whichever part of it. One recorder is one source, the first part of `getSpamKey`.
 #[derive(Clone, Debug)]
 struct Identity(Shared<ObjectReference>);
 
@@ -74,12 +74,20 @@ impl Ord for Identity {
 /// than is in it.
 #[derive(Clone, Debug)]
 struct Known {
-    /// A bucket that regains a token every five minutes, slower than a token bucket can say in tokens a second.
-    tokens: u32,
-    refilled: Instant,
+    /// One for each type of Events that there was.
+    buckets: Vec<Bucket>,
     /// As which part of the object it was named last: mostly it is so again.
     involved: Shared<ObjectReference>,
     series: Vec<Series>,
+}
+
+/// How many more Events of a type the spam filter lets through: a bucket that regains a token every five minutes, slower
+/// than a token bucket can say in tokens a second.
+#[derive(Clone, Debug)]
+struct Bucket {
+    type_: Option<Arc<str>>,
+    tokens: u32,
+    refilled: Instant,
 }
 
 /// Events of one type and reason on one object.
@@ -106,19 +114,19 @@ struct Observed {
 
 impl Correlator {
     /// The Event to send: if its count is more than 1, as a change of the one that has its name. None: the object has had
-    /// too many already. Mirrors `EventCorrelate`.
+    /// too many of its type already. Mirrors `EventCorrelate`.
     pub fn correlate(&mut self, mut event: Event, now: Instant) -> Option<Event> {
-        let known = self.object(&event.involved_object, now);
+        let known = self.object(&event.involved_object);
         if event.involved_object == known.involved {
             event.involved_object = known.involved.clone();
         } else {
             known.involved = event.involved_object.clone();
         }
         known.series(&event, now).count(&mut event, now);
-        known.take_token(now).then_some(event)
+        known.bucket(&event, now).take_token(now).then_some(event)
     }
 
-    fn object(&mut self, involved: &Shared<ObjectReference>, now: Instant) -> &mut Known {
+    fn object(&mut self, involved: &Shared<ObjectReference>) -> &mut Known {
         let id = Identity(involved.clone());
         if !self.objects.contains_key(&id) {
             self.order.push_back(id.clone());
@@ -128,14 +136,15 @@ impl Correlator {
                 self.objects.remove(&oldest);
             }
         }
-        self.objects.entry(id).or_insert_with(|| {
-            let (involved, series) = (involved.clone(), Vec::new());
-            Known { tokens: SPAM_BURST, refilled: now, involved, series }
+        self.objects.entry(id).or_insert_with(|| Known {
+            buckets: Vec::new(),
+            involved: involved.clone(),
+            series: Vec::new(),
         })
     }
 }
 
-impl Known {
+impl Bucket {
     fn take_token(&mut self, now: Instant) -> bool {
         let grown = (now - self.refilled).as_secs() / SPAM_REFILL.as_secs();
         let grown = u32::try_from(grown).unwrap_or(SPAM_BURST).min(SPAM_BURST);
@@ -145,6 +154,18 @@ impl Known {
         let allowed = self.tokens > 0;
         self.tokens = self.tokens.saturating_sub(1);
         allowed
+    }
+}
+
+impl Known {
+    fn bucket(&mut self, event: &Event, now: Instant) -> &mut Bucket {
+        let found = self.buckets.iter().position(|bucket| bucket.type_ == event.type_);
+        let at = found.unwrap_or_else(|| {
+            self.buckets.reserve_exact(1);
+            self.buckets.push(Bucket { type_: event.type_.clone(), tokens: SPAM_BURST, refilled: now });
+            self.buckets.len() - 1
+        });
+        &mut self.buckets[at]
     }
 
     fn series(&mut self, event: &Event, now: Instant) -> &mut Series {
@@ -243,11 +264,29 @@ mod tests {
             assert_eq!(at(0, "BackOff"), Some(("m".into(), n)));
         }
         assert_eq!(at(0, "BackOff"), None);
-        assert_eq!(at(299, "Pulling"), None, "all Events about an object have one bucket");
+        assert_eq!(
+            at(299, "Pulling"),
+            None,
+            "all Events of a type about an object have one bucket, whatever their reasons"
+        );
         assert_eq!(at(300, "BackOff"), Some(("m".into(), 27)));
         assert_eq!(at(590, "Pulling"), None);
         assert_eq!(at(610, "Pulling"), Some(("m".into(), 3)), "the first that is sent may be the third");
         assert_eq!(at(900, "Pulling"), Some(("m".into(), 4)), "a token grows back while another is waited for");
+    }
+
+    #[test]
+    fn a_flood_of_warnings_does_not_drop_what_is_normal() {
+        let mut memory = Correlator::default();
+        let mut at = |type_: &str, reason: &str| {
+            let of_type = Event { type_: Some(type_.into()), ..event("web", reason, "m") };
+            tell(&mut memory, 0, of_type).map(|(_, count)| count)
+        };
+        for n in 1..=25 {
+            assert_eq!(at("Warning", "BackOff"), Some(n));
+        }
+        assert_eq!(at("Warning", "Unhealthy"), None);
+        assert_eq!(at("Normal", "Pulled"), Some(1));
     }
 
     #[test]

@@ -343,11 +343,14 @@ impl Shared {
         self.event_of_node(EventType::Warning, reason, message);
     }
 
-    /// Events about the node name it by its name as uid, since it may not exist yet.
+    /// Events about the node have no uid, since it may not exist yet.
     fn event_of_node(&self, type_: EventType, reason: &str, message: &str) {
-        let name = Some(self.config.name.clone());
-        let involved =
-            ObjectReference { kind: Some("Node".into()), name: name.clone(), uid: name, ..ObjectReference::default() };
+        let involved = ObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("Node".into()),
+            name: Some(self.config.name.clone()),
+            ..ObjectReference::default()
+        };
         self.recorder.event_about(involved, type_, reason, message.to_owned());
     }
 }
