@@ -19,12 +19,12 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
 use client::Client;
-use cluster::{Parts, Program};
+use cluster::{Account, Parts, Program};
 use engine::{Actor, ActorId, Delivery, Hub, Memory};
 use object::Kind;
 use wire::{Body, Options, Patch, Request, User, Verb, WatchEvent, WatchId};
 
-use super::FEW;
+use super::{FEW, RECORDS};
 
 const NAME: &str = "roster";
 /// Wake: the watch is opened again.
@@ -41,7 +41,8 @@ pub fn parts(right: bool) -> Parts {
         &[Program { name: NAME, new: &|hub, id| Rc::new(Roster::new(hub, id, false)) }],
         &[Program { name: NAME, new: &|hub, id| Rc::new(Roster::new(hub, id, true)) }],
     ];
-    Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], ..Parts::default() }
+    let accounts = &[Account { name: NAME, rules: RECORDS }];
+    Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], accounts, ..Parts::default() }
 }
 
 /// What the informer holds.
@@ -67,7 +68,7 @@ struct Roster {
 
 impl Roster {
     fn new(hub: Hub, actor: ActorId, looks_into_queue: bool) -> Roster {
-        let client = Client::new(hub.clone(), actor, Rc::new(User::operator("roster", NAME)), 50, 100);
+        let client = Client::new(hub.clone(), actor, Rc::new(User::operator(NAME, NAME)), 50, 100);
         let state = hub.memory(State::default());
         Roster { hub, actor, client, looks_into_queue, state }
     }

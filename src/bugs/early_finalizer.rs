@@ -14,13 +14,13 @@ use serde_json::json;
 
 use client::informer::Change;
 use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use cluster::{Parts, Program};
+use cluster::{Account, Parts, Program};
 use object::meta::has_finalizer;
 use object::{Key, Kind, Object};
 use wire::{DeleteOptions, Patch};
 
-use super::FEW;
 use super::records::{is_a, look, record};
+use super::{FEW, RECORDS};
 
 const NAME: &str = "bucket-operator";
 const FINALIZER: &str = "buckets.example.com/clean-up";
@@ -35,7 +35,8 @@ static RIGHT: &[Registration] = &[row(&|context| Buckets::with(true, context))];
 /// The operator, wrong or right.
 pub fn parts(right: bool) -> Parts {
     const PROGRAMS: [&[Program]; 2] = [operator!(NAME, WRONG), operator!(NAME, RIGHT)];
-    Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], ..Parts::default() }
+    let accounts = &[Account { name: NAME, rules: RECORDS }];
+    Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], accounts, ..Parts::default() }
 }
 
 /// Keeps a bucket, `cloud-NAME`, for each record of that kind.

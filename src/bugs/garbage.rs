@@ -31,7 +31,7 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 
 use client::informer::Change;
 use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use cluster::Parts;
+use cluster::{Account, Parts};
 use object::meta::controller_of;
 use object::{Key, Kind, Object, Pod};
 use wire::DeleteOptions;
@@ -39,6 +39,11 @@ use wire::DeleteOptions;
 use super::shipped_without;
 
 const NAME: &str = "garbage-collector";
+
+const ACCOUNTS: &[Account] = &[Account {
+    name: NAME,
+    rules: &[("get,list,watch", "apps", "replicasets"), ("delete,get,list,watch", "", "pods")],
+}];
 
 static OTHERS: LazyLock<Vec<Registration>> = LazyLock::new(|| shipped_without("generic-garbage-collector"));
 
@@ -51,12 +56,12 @@ static EDGE_TRIGGERED: &[Registration] = &[row(&|context| Collector::with(true, 
 
 /// The one that deletes what it does not know the owner of.
 pub fn hasty() -> Parts {
-    Parts { controllers: &OTHERS, programs: operator!(NAME, HASTY), ..Parts::default() }
+    Parts { controllers: &OTHERS, programs: operator!(NAME, HASTY), accounts: ACCOUNTS, ..Parts::default() }
 }
 
 /// The one that acts on deletions only.
 pub fn edge_triggered() -> Parts {
-    Parts { controllers: &OTHERS, programs: operator!(NAME, EDGE_TRIGGERED), ..Parts::default() }
+    Parts { controllers: &OTHERS, programs: operator!(NAME, EDGE_TRIGGERED), accounts: ACCOUNTS, ..Parts::default() }
 }
 
 /// Collects Pods. Keys are Pods whose owner seems to be gone.

@@ -15,7 +15,7 @@ use k8s_openapi::api::core::v1::Node;
 
 use client::informer::Change;
 use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use cluster::Parts;
+use cluster::{Account, Parts};
 use controllers::ControllerManager;
 use engine::Memory;
 use object::pod::assigned_node;
@@ -35,7 +35,9 @@ static RIGHT: &[Registration] = &[row(&|context| SmallScheduler::with(true, cont
 
 /// A cluster with a small scheduler, wrong or right.
 pub fn parts(right: bool) -> Parts {
-    let parts = Parts { controllers: &FEW, ..Parts::default() };
+    const RULES: &[(&str, &str, &str)] = &[("get,list,watch", "", "nodes,pods"), ("create", "", "pods/binding")];
+    let accounts = &[Account { name: NAME, rules: RULES }];
+    let parts = Parts { controllers: &FEW, accounts, ..Parts::default() };
     if right {
         Parts { scheduler: &|hub, id, _, _| Rc::new(ControllerManager::operator(hub, id, NAME, RIGHT)), ..parts }
     } else {

@@ -18,11 +18,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use client::informer::Change;
 use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use cluster::{Parts, Program};
+use cluster::{Account, Parts, Program};
 use object::{Key, Kind, Object};
 
-use super::FEW;
 use super::records::{field, is_a, look, set};
+use super::{FEW, RECORDS};
 
 const NAME: &str = "database-operator";
 
@@ -36,7 +36,8 @@ static RIGHT: &[Registration] = &[row(&|context| Databases::with(true, context))
 /// The operator, wrong or right.
 pub fn parts(right: bool) -> Parts {
     const PROGRAMS: [&[Program]; 2] = [operator!(NAME, WRONG), operator!(NAME, RIGHT)];
-    Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], ..Parts::default() }
+    let accounts = &[Account { name: NAME, rules: RECORDS }];
+    Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], accounts, ..Parts::default() }
 }
 
 /// Keeps `NAME-disk` and `NAME-server` at the size that `NAME` asks for.

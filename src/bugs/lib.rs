@@ -109,5 +109,8 @@ fn shipped_without(name: &str) -> Vec<Registration> {
     controllers::TABLE.iter().filter(|row| row.name != name).copied().collect()
 }
 
+/// What an operator may do whose objects are [`records`].
+const RECORDS: &[(&str, &str, &str)] = &[("create,delete,get,list,patch,update,watch", "", "configmaps")];
+
 /// What a cluster needs in which only operators matter: accounts, without which no Pod is admitted.
 static FEW: LazyLock<Vec<Registration>> = LazyLock::new(|| vec![controllers::service_account::REGISTRATION]);

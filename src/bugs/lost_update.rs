@@ -13,11 +13,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use client::informer::Change;
 use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use cluster::{Parts, Program};
+use cluster::{Account, Parts, Program};
 use object::{Key, Kind, Object};
 
-use super::FEW;
 use super::records::{field, is_a, set};
+use super::{FEW, RECORDS};
 
 const NAME: &str = "order-operator";
 
@@ -31,7 +31,8 @@ static RIGHT: &[Registration] = &[row(&|context| Orders::with(true, context))];
 /// The operator, wrong or right.
 pub fn parts(right: bool) -> Parts {
     const PROGRAMS: [&[Program]; 2] = [operator!(NAME, WRONG), operator!(NAME, RIGHT)];
-    Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], ..Parts::default() }
+    let accounts = &[Account { name: NAME, rules: RECORDS }];
+    Parts { controllers: &FEW, programs: PROGRAMS[usize::from(right)], accounts, ..Parts::default() }
 }
 
 /// Counts the orders that it has not counted yet in the record `total`.

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use client::informer::Change;
 use client::{Client, Controller, ControllerContext, Error, Lister, Queue, Registration};
-use cluster::Parts;
+use cluster::{Account, Parts};
 use object::{Key, Kind};
 use wire::Patch;
 
@@ -29,7 +29,8 @@ static TABLE: &[Registration] =
 
 /// A cluster with an autoscaler.
 pub fn parts() -> Parts {
-    Parts { programs: operator!(NAME, TABLE), ..Parts::default() }
+    let accounts = &[Account { name: NAME, rules: &[("get,list,patch,watch", "apps", "deployments")] }];
+    Parts { programs: operator!(NAME, TABLE), accounts, ..Parts::default() }
 }
 
 /// Scales every Deployment to what the load needs, which is always the same.

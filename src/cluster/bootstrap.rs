@@ -9,17 +9,17 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
-use super::flows;
+use super::{Account, flows};
 use apiserver::host::Engine;
 use apiserver::{flow_control, own_service};
 use controllers::TABLE;
-use object::well_known::KUBERNETES;
+use object::well_known::{KUBERNETES, RBAC};
 use object::{Kind, Object};
 use wire::{Body, Patch, Request, Subresource, User, Verb};
 
 /// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
-/// RBAC bootstrap policy, priority levels and flows, APIServices.
-pub(super) fn bootstrap(engine: &mut Engine) {
+/// RBAC bootstrap policy, priority levels and flows, APIServices. Then comes what is installed with operators.
+pub(super) fn bootstrap(engine: &mut Engine, operators: &[Account]) {
     // One object more or less here must not change the names of all that comes later.
     let apart = engine.server.api.fork_random();
     let later = engine.server.api.swap_random(apart);
@@ -31,6 +31,7 @@ pub(super) fn bootstrap(engine: &mut Engine) {
     let levels_and_flows = flow_control::bootstrap();
     write_as_server(engine, levels_and_flows.to_vec());
     levels_and_flows.iter().for_each(|flow| flows::found(engine, flow).iter().for_each(|found| send(engine, found)));
+    write_as_server(engine, operators.iter().flat_map(of_operator).collect());
     engine.server.api.swap_random(later);
 }
 
@@ -68,6 +69,20 @@ fn accounts() -> impl Iterator<Item = Object> {
         let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
         Object::ServiceAccount(Arc::new(ServiceAccount { metadata, ..ServiceAccount::default() }))
     })
+}
+
+/// What is installed with an operator: its account, and what that may do.
+fn of_operator(Account { name, rules }: &Account) -> [Object; 3] {
+    let list = |words: &str| words.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let rule = |(verbs, groups, resources): &(&str, &str, &str)| json!({"verbs": list(verbs), "apiGroups": list(groups), "resources": list(resources)});
+    let rules: Vec<Value> = rules.iter().map(rule).collect();
+    let role = json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": name});
+    let subject = json!({"kind": "ServiceAccount", "name": name, "namespace": "default"});
+    [
+        decode(Kind::ServiceAccount, json!({"metadata": {"name": name, "namespace": "default"}})),
+        decode(Kind::ClusterRole, json!({"metadata": {"name": name}, "rules": rules})),
+        decode(Kind::ClusterRoleBinding, json!({"metadata": {"name": name}, "roleRef": role, "subjects": [subject]})),
+    ]
 }
 
 /// The range that Services take their addresses from, with the finalizer that its controller in kube-controller-manager gives

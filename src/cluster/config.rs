@@ -76,6 +76,8 @@ pub struct Parts {
     pub ipam: Option<&'static (dyn Fn() -> Rc<Ipam> + Sync)>,
     /// What runs beside: operators.
     pub programs: &'static [Program],
+    /// The service accounts of operators.
+    pub accounts: &'static [Account],
     /// Whether an informer's first list is the newest state, as with the WatchList feature of API server and clients.
     /// Without, it comes from the API server's watch cache, which may lag behind.
     pub watch_list: bool,
@@ -93,6 +95,23 @@ pub struct Program {
     pub new: &'static (dyn Fn(Hub, ActorId) -> Rc<dyn Actor> + Sync),
 }
 
+/// The service account that whoever installs an operator makes for it in `default`, and what it may do. A ClusterRole and its
+/// binding of the same name say so.
+#[derive(Clone, Copy, Debug)]
+pub struct Account {
+    /// The account's name.
+    pub name: &'static str,
+    /// Verbs, API groups and resources, each separated by commas; the core group is empty.
+    pub rules: &'static [(&'static str, &'static str, &'static str)],
+}
+
+impl Account {
+    /// One that may do everything, as `kubectl create clusterrolebinding NAME --clusterrole=cluster-admin` makes it.
+    pub const fn of_admin(name: &'static str) -> Account {
+        Account { name, rules: &[("*", "*", "*")] }
+    }
+}
+
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Parts {
@@ -104,6 +123,7 @@ impl fmt::Debug for Parts {
             chooser: _,
             ipam: _,
             programs,
+            accounts: _,
             watch_list,
         } = self;
         let controllers: Vec<&str> = controllers.iter().map(|row| row.name).collect();
@@ -129,6 +149,7 @@ impl Default for Parts {
             chooser: None,
             ipam: None,
             programs: &[],
+            accounts: &[],
             watch_list: true,
         }
     }

@@ -27,7 +27,7 @@ pub mod timeline;
 mod user;
 pub mod webhook;
 
-pub use config::{Config, Limits, NodeConfig, Parts, Program};
+pub use config::{Account, Config, Limits, NodeConfig, Parts, Program};
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -117,7 +117,7 @@ impl Cluster {
         engine.keep_notes(false);
         engine.server.api.watch_list = config.parts.watch_list;
         config.parts.pod_plugin.into_iter().for_each(|new| engine.server.api.use_pod_plugin(new()));
-        bootstrap(&mut engine);
+        bootstrap(&mut engine, config.parts.accounts);
         let (hub, id) = (engine.hub().clone(), engine.next_actor());
         let feeds: Feeds = hub.memory(BTreeMap::new());
         let user = Client::new(hub.clone(), id, Rc::new(User::admin()), 50, 300);

@@ -44,9 +44,9 @@ impl User {
         User::new(format!("system:serviceaccount:{namespace}:{account}"), &groups, agent)
     }
 
-    /// An operator by its service account's token. As most that are installed by hand, it may do everything.
+    /// An operator by its service account's token, in the namespace in which it was installed by hand.
     pub fn operator(account: &str, agent: &str) -> User {
-        User::new(format!("system:serviceaccount:kube-system:{account}"), &[MASTERS], agent)
+        User::service_account("default", account, agent)
     }
 
     /// A kubelet by its client certificate.
@@ -143,4 +143,18 @@ pub struct Impersonated {
     pub user: Rc<User>,
     /// The verb of the constrained mode that allowed it, empty if it was the old one.
     pub constraint: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_is_one_account_of_many_and_no_master() {
+        let operator = User::operator("sizes", "sizes");
+        assert_eq!(operator.name, "system:serviceaccount:default:sizes");
+        let groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
+        assert_eq!(operator.groups, groups);
+        assert_eq!((operator.program(), operator.is_controller(), operator.is_master()), ("sizes", false, false));
+    }
 }

@@ -75,7 +75,6 @@ impl Guest {
         let caches = context.informers.iter().map(|informer| (informer.kind(), informer.cache().clone())).collect();
         Guest {
             duty,
-            // Writing a role is not the exercise.
             client: context.client.clone().acting_as(User::operator(duty.name, duty.name)),
             queue: context.queue.clone(),
             partner: Rc::new(RefCell::new(partner)),

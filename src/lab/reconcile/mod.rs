@@ -8,7 +8,7 @@
 
 use crate::mistake::Mistake;
 use client::Registration;
-use cluster::Parts;
+use cluster::{Account, Parts};
 use exercise::host::{Host, Read};
 
 mod alike;
@@ -44,7 +44,9 @@ impl Plan {
         let row = self.duty.row(make);
         let shipped = controllers::TABLE.iter().filter(|shipped| shipped.name != row.name).copied();
         let table: Vec<Registration> = shipped.chain([row]).collect();
-        Parts { controllers: table.leak(), ..Parts::default() }
+        // Writing a role is not the exercise.
+        let accounts = vec![Account::of_admin(self.duty.name)].leak();
+        Parts { controllers: table.leak(), accounts, ..Parts::default() }
     }
 }
 

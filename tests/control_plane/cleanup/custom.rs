@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use client::{Change, Client, Controller, ControllerContext, Error, Queue, Registration};
 use cluster::scenario::Scenario;
-use cluster::{Cluster, Parts, Program};
+use cluster::{Account, Cluster, Parts, Program};
 use controllers::ControllerManager;
 use engine::control::Hold;
 use object::{CustomKind, Key, Kind, Object};
@@ -202,7 +202,8 @@ fn an_operator_that_came_before_its_kind_works_on_it() {
         },
     }];
     let scenario = Scenario { seed: 1, ..Scenario::default() };
-    let parts = Parts { programs: PROGRAMS, ..Parts::default() };
+    const ACCOUNTS: &[Account] = &[Account::of_admin("sizes")];
+    let parts = Parts { programs: PROGRAMS, accounts: ACCOUNTS, ..Parts::default() };
     let mut world = World::of(Cluster::with_parts(&scenario, parts));
     world.run(5);
     world.apply(definition(true));
