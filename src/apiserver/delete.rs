@@ -1,11 +1,11 @@
 //! DELETE, of one object or of many. Mirrors `endpoints/handlers/delete.go`. What it means for an object:
 //! [`super::pipeline`].
 
-use object::{Kind, Object, Status};
+use object::{Kind, Status};
 use wire::{Body, DeleteOptions, Response};
 
 use super::pipeline::write::{Done, Write};
-use super::waiting::waiting;
+use super::waiting::{Collection, Reviews, waiting};
 use super::{ApiServer, Handling, Outcome};
 use kinds::scheduling::priority_class::is_system_priority_class;
 
@@ -24,28 +24,44 @@ impl ApiServer {
         Ok(answer(done, options))
     }
 
+    /// Each object is a commit of its own, and what goes wrong with one leaves those behind it. Mirrors `DeleteCollection` of
+    /// `registry/generic/registry/store.go`, with one worker.
     pub(super) fn delete_collection(&mut self, handling: &mut Handling) -> Outcome {
-        let request = handling.request;
-        let matching = self.matching(handling)?;
-        let default = DeleteOptions::default();
-        let options = if let Body::Delete(options) = &request.body { options } else { &default };
-        let revision = self.store.revision();
-        self.ask_webhooks_of_all(handling, &matching)?;
-        for object in &matching {
-            self.write(handling, Write::delete(object.clone(), options.clone()))?;
-        }
-        Ok((200, Response::List { items: matching, revision, continue_token: String::new(), remaining: None }))
+        let (all, revision) = (self.matching(handling)?, self.store.revision());
+        let warnings = std::mem::take(&mut handling.warnings);
+        self.delete_next(handling, Collection { all, done: 0, revision, warnings })
     }
 
-    /// Asks the webhooks about all that is to go before the first goes: nothing is half done while they are waited for.
-    fn ask_webhooks_of_all(&self, handling: &mut Handling, all: &[Object]) -> Result<(), Status> {
-        for object in all {
-            // What one refuses is refused in its turn.
-            let _ = self
-                .ask_mutating_of_delete(handling, object)
-                .and_then(|()| self.ask_validating(handling, Some(object), None));
+    /// Deletes the next object of many. What has gone meanwhile is passed over.
+    pub(super) fn delete_next(&mut self, handling: &mut Handling, mut collection: Collection) -> Outcome {
+        let request = handling.request;
+        handling.warnings = std::mem::take(&mut collection.warnings);
+        let default = DeleteOptions::default();
+        let options = if let Body::Delete(options) = &request.body { options } else { &default };
+        while let Some(next) = collection.all.get(collection.done) {
+            if let Ok(object) = self.stored(request.kind, next.namespace(), next.name()) {
+                let done = self.write(handling, Write::delete(object, options.clone()));
+                let waits = !handling.calls.is_empty();
+                match done {
+                    Err(status) if !waits && !status.is_not_found() => return Err(status),
+                    _ => {}
+                }
+                collection.done += usize::from(!waits);
+                if waits || collection.done < collection.all.len() {
+                    let (done, count) = (collection.done, collection.all.len());
+                    handling.stage("collection", || format!("{done} of {count} are deleted"));
+                    collection.warnings = std::mem::take(&mut handling.warnings);
+                    let (random, now) = (self.fork_random(), handling.now);
+                    let reviews = handling.reviews.get_or_insert_with(|| Reviews::new(random, now));
+                    reviews.collection = Some(collection);
+                    return Err(waiting());
+                }
+            } else {
+                collection.done += 1;
+            }
         }
-        if handling.calls.is_empty() { Ok(()) } else { Err(waiting()) }
+        let Collection { all, revision, .. } = collection;
+        Ok((200, Response::List { items: all, revision, continue_token: String::new(), remaining: None }))
     }
 }
 

@@ -55,6 +55,7 @@ impl ApiServer {
 
     /// Takes the disruption off the Pod's budget, if it has one, or says why it may not.
     fn ask_budgets(&mut self, handling: &mut Handling, pod: &Pod) -> Result<(), Status> {
+        handling.lists.push((Kind::PodDisruptionBudget, pod.metadata.namespace().to_owned()));
         let mut those = self.budgets_of(pod).into_iter();
         let Some(mut there) = those.next() else {
             handling.stage("eviction", || "no PodDisruptionBudget covers the Pod".into());

@@ -29,14 +29,35 @@ pub struct Handled {
     pub by_token: Option<Rc<User>>,
     /// As whom it counts, if that is not who asks.
     pub impersonated: Option<Impersonated>,
+    /// What the server has listed in its own name: kinds and namespaces.
+    pub lists: Vec<(Kind, String)>,
     /// What policies want noted in the audit log: keys and values. Empty unless stages are kept.
     pub audit: Vec<(String, String)>,
     /// What the store did, in order.
     pub changes: Vec<Change>,
     /// The lease that it has granted.
     pub granted: Option<Lease>,
-    /// Admission webhooks have to be asked first. Nothing has been done then, and the answer says no more than that.
+    /// It has to go on later, and the answer says no more than that: admission webhooks have to be asked first, or one of
+    /// several writes is done.
     pub waits: Option<Box<Waits>>,
+}
+
+impl Handled {
+    /// What came of the same request when it went on.
+    pub(crate) fn followed_by(self, next: Handled) -> Handled {
+        fn joined<T>(mut first: Vec<T>, next: Vec<T>) -> Vec<T> {
+            first.extend(next);
+            first
+        }
+        Handled {
+            fanout: joined(self.fanout, next.fanout),
+            stages: joined(self.stages, next.stages),
+            lists: joined(self.lists, next.lists),
+            audit: joined(self.audit, next.audit),
+            changes: joined(self.changes, next.changes),
+            ..next
+        }
+    }
 }
 
 /// One request on its way through the stages.
@@ -53,6 +74,7 @@ pub(crate) struct Handling<'a> {
     pub warnings: Vec<String>,
     pub fanout: Vec<(WatchId, WatchEvent)>,
     pub stages: Option<Vec<(&'static str, String)>>,
+    pub lists: Vec<(Kind, String)>,
     pub audit: Vec<(String, String)>,
     pub changes: Vec<Change>,
     /// The lease that the store has granted.
@@ -78,6 +100,7 @@ impl<'a> Handling<'a> {
             warnings: kinds::facts(request.kind).deprecation.map(str::to_owned).into_iter().collect(),
             fanout: Vec::new(),
             stages: keep_stages.then(Vec::new),
+            lists: Vec::new(),
             audit: Vec::new(),
             changes: Vec::new(),
             granted: None,
@@ -87,14 +110,15 @@ impl<'a> Handling<'a> {
         }
     }
 
-    /// At the end: it is answered, or waits for webhooks.
+    /// At the end: it is answered, or waits to go on.
     pub(super) fn handled(self, result: Result<(u16, Response), Status>) -> Handled {
         let wrote = !self.changes.is_empty();
         let calls = self.calls;
-        let waits = self.reviews.filter(|_| !calls.is_empty()).map(|reviews| Box::new(Waits { calls, reviews }));
+        let goes_on = |reviews: &Reviews| !calls.is_empty() || reviews.collection.is_some();
+        let waits = self.reviews.filter(goes_on).map(|reviews| Box::new(Waits { calls, reviews }));
         let (result, waits) = match waits {
             // It would be gone through again, and change twice what it has changed.
-            Some(_) if wrote => {
+            Some(waits) if wrote && !waits.calls.is_empty() => {
                 (Err(Status::internal("a request that has changed something already asks webhooks")), None)
             }
             waits => (result, waits),
@@ -109,6 +133,7 @@ impl<'a> Handling<'a> {
             stages: self.stages.unwrap_or_default(),
             by_token: None,
             impersonated: None,
+            lists: self.lists,
             audit: self.audit,
             changes: self.changes,
             granted: self.granted,

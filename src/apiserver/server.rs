@@ -11,6 +11,7 @@ use rules::webhook::Webhooks;
 use wire::WatchId;
 
 use super::admission::elsewhere::PodPlugin;
+use super::admission::limit_ranger::LiveLookups;
 use super::admission::row::Row;
 use super::authorization::Authorizer;
 use super::component_status::Neighbours;
@@ -48,6 +49,7 @@ pub struct ApiServer {
     pub(super) writers: Writers,
     pub(super) siblings: Siblings,
     pub(super) leases: LeaseManager,
+    pub(super) live_limits: LiveLookups,
     /// The plugins that may change objects.
     pub(super) plugins: Row,
     pub(super) random: Random,
@@ -73,6 +75,7 @@ impl ApiServer {
             writers: Writers::default(),
             siblings: Siblings::default(),
             leases: LeaseManager::default(),
+            live_limits: LiveLookups::default(),
             plugins: Row::shipped(),
             random: Random::new(seed ^ 0x6170_6973),
             keep_stages: true,

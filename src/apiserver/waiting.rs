@@ -1,13 +1,13 @@
-//! Requests that wait for admission webhooks.
+//! Requests that are not answered yet: they wait for admission webhooks, or for etcd between one write and the next.
 //!
 //! A call takes time, and nothing here waits. So a request that needs an answer which is not there yet is given up before it
 //! has changed anything, and says what it would ask ([`Waits`]); the server's host asks, and has it gone through again from
-//! the start with what was heard ([`Reviews`]).
+//! the start with what was heard ([`Reviews`]). One that deletes many objects goes on where it was ([`Collection`]).
 
-use object::Status;
 use object::random::Random;
 use object::status::Reason;
 use object::time::Instant;
+use object::{Object, Status};
 use rules::webhook::{AdmissionResponse, Call};
 
 /// What came of a call: an answer, or what a client says that has got none.
@@ -22,11 +22,33 @@ pub struct Reviews {
     pub(crate) now: Instant,
     /// What was asked, and what was said, in the order of hearing.
     pub(crate) heard: Vec<(Call, Said)>,
+    /// How far it is with deleting many objects.
+    pub(crate) collection: Option<Collection>,
+}
+
+/// Objects that one request deletes, one after another.
+#[derive(Clone, Debug)]
+pub(crate) struct Collection {
+    /// All of them, as they were when the first was to go.
+    pub all: Vec<Object>,
+    /// How many of them have had their turn.
+    pub done: usize,
+    /// The revision at which they were listed.
+    pub revision: u64,
+    /// What the caller will be warned of.
+    pub warnings: Vec<String>,
 }
 
 impl Reviews {
     pub(crate) fn new(random: Random, now: Instant) -> Reviews {
-        Reviews { random, now, heard: Vec::new() }
+        Reviews { random, now, heard: Vec::new(), collection: None }
+    }
+
+    /// It goes on now. What else it deletes, it deletes at this time.
+    pub(crate) fn go_on(&mut self, now: Instant) {
+        if self.collection.is_some() {
+            self.now = now;
+        }
     }
 
     /// A webhook has said something, or is known not to.
@@ -38,16 +60,16 @@ impl Reviews {
     }
 }
 
-/// A request that was given up until these have answered.
+/// A request that was given up until these have answered, or until what it has written is in etcd.
 #[derive(Debug)]
 pub struct Waits {
-    /// Whom to ask what.
+    /// Whom to ask what; nobody: it has only to go on.
     pub calls: Vec<Call>,
     /// What is known so far.
     pub reviews: Reviews,
 }
 
-/// What whoever cannot wait is told.
+/// What a caller is told who cannot wait.
 pub(crate) fn waiting() -> Status {
     Status::new(Reason::ServiceUnavailable, "the request waits for admission webhooks")
 }

@@ -10,12 +10,15 @@
 //! Left out: the commit in user agents; the uid and extra of users who show no token; what kubelets send to patch a status, which is never text
 //! here; answers that are no objects.
 
+use std::rc::Rc;
+
 use serde_json::{Map, Value, json};
 
 use apiserver::host::Engine;
 use apiserver::rest::uri;
 use engine::{Note, Step, What};
 use object::random::Random;
+use object::selector::FieldSelector;
 use object::well_known::API_SERVER_IP;
 use object::{Kind, Object, Status};
 use wire::{Body, Error, Request, Subresource, User, Verb};
@@ -23,8 +26,55 @@ use wire::{Body, Error, Request, Subresource, User, Verb};
 /// Where people sit: the gateway of the nodes' network.
 const PERSON_IP: &str = "172.18.0.1";
 
-/// What a step says in the audit log; nothing, if it was no request.
-pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
+/// What a step says in the audit log: a request, behind those that the API server made to itself on the way.
+pub fn events(engine: &Engine, step: &Step) -> impl Iterator<Item = Value> {
+    let lists = step.notes.iter().filter_map(|note| match note {
+        Note::Lists { kind, namespace } => Some((*kind, namespace)),
+        _ => None,
+    });
+    let own = lists.enumerate().map(|(n, (kind, namespace))| {
+        let own = Request::new(Rc::new(User::loopback()), Verb::List, kind, namespace, "", Body::None);
+        let id = Random::new(step.id.0 ^ ((n as u64 + 1) << 48)).uid();
+        let decision = json!({"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": ""});
+        let (user, status) = (Some(&*own.user), response_status(200, None));
+        let mut event = head(engine, step, &own, id, user, status, decision);
+        event["objectRef"] = object_ref(&own, "", None);
+        event
+    });
+    own.chain(event(engine, step))
+}
+
+/// What is said of every request.
+fn head(
+    engine: &Engine,
+    step: &Step,
+    request: &Request,
+    id: String,
+    user: Option<&User>,
+    status: Value,
+    annotations: Value,
+) -> Value {
+    let received = serde_json::to_value(step.time.micro_time()).unwrap_or_default();
+    json!({
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": if request.verb.writes() { "RequestResponse" } else { "Metadata" },
+        "auditID": id,
+        "stage": if request.verb == Verb::Watch { "ResponseStarted" } else { "ResponseComplete" },
+        "requestURI": uri::of(request),
+        "verb": request.verb.as_str(),
+        "user": user.map_or(json!({}), who),
+        "sourceIPs": [source(engine, request)],
+        "userAgent": user_agent(request),
+        "responseStatus": status,
+        "requestReceivedTimestamp": received,
+        "stageTimestamp": received,
+        "annotations": annotations,
+    })
+}
+
+/// The request that a step is; nothing, if it was none.
+fn event(engine: &Engine, step: &Step) -> Option<Value> {
     let What::Request { request, .. } = &step.event.what else { return None };
     if is_leader_election(request) {
         return None;
@@ -41,23 +91,8 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
         _ => None,
     });
     let user = user_of(request, step);
-    let received = serde_json::to_value(step.time.micro_time()).unwrap_or_default();
-    let mut event = json!({
-        "kind": "Event",
-        "apiVersion": "audit.k8s.io/v1",
-        "level": if request.verb.writes() { "RequestResponse" } else { "Metadata" },
-        "auditID": Random::new(step.id.0).uid(),
-        "stage": if request.verb == Verb::Watch { "ResponseStarted" } else { "ResponseComplete" },
-        "requestURI": uri::of(request),
-        "verb": request.verb.as_str(),
-        "user": user.map_or(json!({}), who),
-        "sourceIPs": [source(engine, request)],
-        "userAgent": user_agent(request),
-        "responseStatus": response_status(code, error),
-        "requestReceivedTimestamp": received,
-        "stageTimestamp": received,
-        "annotations": annotations(step, error),
-    });
+    let (id, status) = (Random::new(step.id.0).uid(), response_status(code, error));
+    let mut event = head(engine, step, request, id, user, status, annotations(step, error));
     let impersonated = step.notes.iter().find_map(|note| match note {
         Note::Impersonated(other) => Some(other),
         _ => None,
@@ -68,7 +103,7 @@ pub fn event(engine: &Engine, step: &Step) -> Option<Value> {
             event["authenticationMetadata"] = json!({"impersonationConstraint": other.constraint});
         }
     }
-    if !matches!(request.body, Body::Path(_)) {
+    if request.target().is_none() {
         event["objectRef"] = object_ref(request, name, stored);
     }
     if request.verb.writes() {
@@ -140,7 +175,11 @@ fn user_agent(request: &Request) -> String {
 
 fn object_ref(request: &Request, answered: &str, stored: Option<&Object>) -> Value {
     let info = request.kind.info();
-    let name = [request.name.as_str(), answered].into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+    let selected = selected_name(request);
+    let names = [request.name.as_str(), selected.as_deref().unwrap_or_default(), answered];
+    let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+    // A Namespace that is named is in itself.
+    let namespace = if request.kind == Kind::Namespace { &request.name } else { &request.namespace };
     let sent = match &request.body {
         Body::Object(object) => object.meta().resource_version.clone().unwrap_or_default(),
         _ => String::new(),
@@ -152,7 +191,7 @@ fn object_ref(request: &Request, answered: &str, stored: Option<&Object>) -> Val
     let part = request.subresource.map_or("", |part| part.as_str());
     let fields = [
         ("resource", info.plural),
-        ("namespace", &request.namespace),
+        ("namespace", namespace),
         ("name", name),
         ("uid", &uid),
         ("apiGroup", info.group),
@@ -162,6 +201,12 @@ fn object_ref(request: &Request, answered: &str, stored: Option<&Object>) -> Val
     ];
     let said = fields.into_iter().filter(|(_, value)| !value.is_empty());
     Value::Object(said.map(|(name, value)| (name.to_owned(), value.into())).collect())
+}
+
+/// The name that a list or watch is of, if it is of one object. Mirrors `NewRequestInfo`.
+fn selected_name(request: &Request) -> Option<String> {
+    let fields = FieldSelector::parse(request.kind, &request.options.field_selector).ok()?;
+    matches!(request.verb, Verb::List | Verb::Watch).then(|| fields.exact("metadata.name").map(str::to_owned)).flatten()
 }
 
 fn response_status(code: u16, error: Option<&Status>) -> Value {
@@ -230,7 +275,7 @@ mod tests {
         let mut log = Vec::new();
         while !cluster.is_quiet() {
             let Some(step) = cluster.step() else { break };
-            log.extend(event(&cluster.engine, &step));
+            log.extend(events(&cluster.engine, &step));
         }
         log
     }
@@ -273,6 +318,33 @@ mod tests {
         );
         let status = find("/status", "patch");
         assert_eq!(status["sourceIPs"], json!(["172.18.0.10"]), "a kubelet asks from its node");
+    }
+
+    #[test]
+    fn what_the_server_asks_itself_for_and_what_names_an_object_stands_there() {
+        let scenario = Scenario {
+            timeline: [
+                "kubectl create namespace a",
+                "kubectl get namespace a",
+                "kubectl run p --image=nginx -n a",
+                "kubectl run q --image=nginx -n a",
+            ]
+            .map(str::to_owned)
+            .into(),
+            ..Scenario::parse("test", "title: test").expect("that is enough")
+        };
+        let log = of(&scenario);
+        let refs = |resource: &str, verb: &str| {
+            let here = |event: &&Value| event["objectRef"]["resource"] == resource && event["verb"] == verb;
+            log.iter().filter(here).map(|event| event["objectRef"].clone()).collect::<Vec<_>>()
+        };
+        let lists = refs("limitranges", "list");
+        let in_a = json!({"resource": "limitranges", "namespace": "a", "apiVersion": "v1"});
+        assert_eq!(lists, [in_a], "once in half a minute");
+        let namespace = |verb: &str| refs("namespaces", verb).remove(0);
+        assert_eq!((&namespace("get")["namespace"], namespace("create").get("namespace")), (&json!("a"), None));
+        let watched = refs("configmaps", "watch");
+        assert!(watched.iter().any(|of| of["name"] == "kube-root-ca.crt"), "{watched:?}");
     }
 
     #[test]

@@ -42,11 +42,12 @@ impl Record {
     /// Takes one step. Steps must keep notes.
     pub fn add(&mut self, engine: &Engine, step: &Step) {
         self.trace.push(self.trace_line(engine, step).to_string());
-        self.audit.extend(audit::event(engine, step).map(|event| event.to_string()));
+        self.audit.extend(audit::events(engine, step).map(|event| event.to_string()));
         let What::Request { request, .. } = &step.event.what else { return };
         if !request.namespace.is_empty() && request.namespace != self.namespace {
             return;
         }
+        self.own_lists(step);
         self.own_writes(request, step);
         if let Some(call) = self.call(request, step) {
             self.calls.push(call.to_string());
@@ -83,6 +84,21 @@ impl Record {
         })
     }
 
+    /// What the API server asked itself for before it answered: limits that its informer may not know of yet, and the budgets of
+    /// a Pod that is to be evicted.
+    fn own_lists(&mut self, step: &Step) {
+        for note in &step.notes {
+            let Note::Lists { kind, namespace } = note else { continue };
+            let info = kind.info();
+            let call = json!({
+                "seq": self.calls.len() + 1, "t_ms": self.milliseconds(step.time), "component": APISERVER,
+                "verb": "list", "group": info.group, "resource": info.plural, "namespace": namespace, "name": "",
+                "code": 200,
+            });
+            self.calls.push(call.to_string());
+        }
+    }
+
     /// The calls that the API server made to itself before it answered: what a quota is charged, and what an eviction
     /// takes off a budget.
     fn own_writes(&mut self, request: &Request, step: &Step) {
@@ -108,10 +124,7 @@ impl Record {
         })?;
         let (code, answered_name, revision, error) = answered;
         let info = request.kind.info();
-        let (group, resource) = match &request.body {
-            Body::Path(_) => ("", ""),
-            _ => (info.group, info.plural),
-        };
+        let (group, resource) = if request.target().is_some() { ("", "") } else { (info.group, info.plural) };
         let name = [request.name.clone(), body_name(&request.body, code), answered_name];
         let mut call = Map::new();
         call.insert("seq".into(), json!(self.calls.len() + 1));
@@ -123,7 +136,9 @@ impl Record {
         if let Some(subresource) = request.subresource {
             call.insert("subresource".into(), json!(subresource.as_str()));
         }
-        call.insert("namespace".into(), json!(request.namespace));
+        // A Namespace that is named is in itself.
+        let namespace = if request.kind == Kind::Namespace { &request.name } else { &request.namespace };
+        call.insert("namespace".into(), json!(namespace));
         call.insert("name".into(), json!(name.iter().find(|n| !n.is_empty()).cloned().unwrap_or_default()));
         call.insert("code".into(), json!(code));
         if revision > 0 {
@@ -221,6 +236,11 @@ fn event_of(request: &Request, step: &Step) -> Option<Value> {
     }
     let stored = step.notes.iter().find_map(|note| match note {
         Note::Stored { new: Some(Object::Event(event)), .. } => Some(event),
+        _ => None,
+    });
+    // What is refused is told as it was sent.
+    let stored = stored.or(match &request.body {
+        Body::Object(Object::Event(event)) => Some(event),
         _ => None,
     })?;
     let involved = &stored.involved_object;

@@ -275,6 +275,8 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
         }
         // The stages of authentication and impersonation have said so.
         Note::Authenticated(_) | Note::Impersonated(_) => None,
+        // Of the calls that it makes to itself records and the audit log tell.
+        Note::Lists { .. } => None,
         Note::Audit { key, value } => say("stage", format!("audit annotation: {key}={value}")),
         Note::Answered { code, error, .. } => {
             let text = error.as_ref().map_or(String::new(), |error| format!(" {error}"));

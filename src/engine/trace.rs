@@ -39,6 +39,13 @@ pub enum Note {
     Authenticated(Rc<User>),
     /// As whom the request counts, if that is not who asks.
     Impersonated(Impersonated),
+    /// Before it went on, the API server has asked itself for a list.
+    Lists {
+        /// Of which kind.
+        kind: Kind,
+        /// In which namespace.
+        namespace: String,
+    },
     /// An annotation of the request in the audit log.
     Audit {
         /// What it is about.

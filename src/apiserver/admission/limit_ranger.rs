@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, LimitRange, LimitRangeItem};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -14,8 +15,9 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use object::quantity::Amount;
 use object::resources::{ResourceList, amounts, pod_limits, pod_requests};
 use object::status::aggregate;
+use object::time::Instant;
 use object::{Kind, Object, Pod, Status};
-use wire::Subresource;
+use wire::{Request, Subresource};
 
 use super::{Attributes, forbidden};
 
@@ -25,7 +27,7 @@ const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 /// Gives the containers of a new Pod what they do not ask for themselves. Mirrors `MutateLimit`.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {
     let Object::Pod(pod) = object else { return Ok(()) };
-    if !concerns(attributes, Kind::Pod) {
+    if !concerns(attributes.request, attributes.old, Kind::Pod) {
         return Ok(());
     }
     let namespace = pod.metadata.namespace.clone().unwrap_or_default();
@@ -82,7 +84,7 @@ fn fill(container: &mut Container, defaults: &Defaults, what: &str, told: &mut V
 
 /// Refuses what is outside of the limits. Mirrors `ValidateLimit`.
 pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> {
-    if !concerns(attributes, object.kind()) {
+    if !concerns(attributes.request, attributes.old, object.kind()) {
         return Ok(());
     }
     for range in ranges(attributes, object.namespace()) {
@@ -101,12 +103,32 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
     Ok(())
 }
 
+/// Where the informer has had no LimitRange lately, and the plugin has asked in case that came too late: until when the answer
+/// counts. Mirrors `liveLookupCache`.
+#[derive(Clone, Debug, Default)]
+pub struct LiveLookups(BTreeMap<String, Instant>);
+
+impl LiveLookups {
+    /// Whether those of a namespace are to be asked for, of which the informer knows none.
+    pub fn is_due(&mut self, namespace: &str, now: Instant) -> bool {
+        let known = self.0.get(namespace).is_some_and(|until| now <= *until);
+        if !known {
+            self.0.retain(|_, until| now <= *until);
+            self.0.insert(namespace.to_owned(), now + LIVE_TTL);
+        }
+        !known
+    }
+}
+
+/// How long the answer counts. Mirrors `liveTTL`.
+const LIVE_TTL: Duration = Duration::from_secs(30);
+
 /// Whether the request is about what can be limited. Of a Pod that is there only `resize` changes any of it. Mirrors
 /// `SupportsAttributes`.
-fn concerns(attributes: &Attributes, kind: Kind) -> bool {
-    let going = attributes.old.is_some_and(|old| old.meta().deletion_timestamp.is_some());
-    let limited = match attributes.request.subresource {
-        None => kind == Kind::PersistentVolumeClaim || (kind == Kind::Pod && attributes.is_create()),
+pub fn concerns(request: &Request, old: Option<&Object>, kind: Kind) -> bool {
+    let going = old.is_some_and(|old| old.meta().deletion_timestamp.is_some());
+    let limited = match request.subresource {
+        None => kind == Kind::PersistentVolumeClaim || (kind == Kind::Pod && old.is_none()),
         part => part == Some(Subresource::Resize),
     };
     limited && !going

@@ -51,7 +51,10 @@ pub(super) fn handle_request(engine: &mut Engine, event: &Pending, reply: ReplyT
         engine.open_stream(watch, Stream::new(from, server, after));
     }
     let handled = match parked {
-        Some(parked) => engine.server.api.resume(cache, request, parked.reviews),
+        Some(mut parked) => {
+            parked.reviews.go_on(engine.now());
+            engine.server.api.resume(cache, request, parked.reviews)
+        }
         None => {
             let now = engine.now();
             engine.server.api.handle_with(cache, request, watch, now)
@@ -66,13 +69,17 @@ pub(super) fn handle_request(engine: &mut Engine, event: &Pending, reply: ReplyT
     if let Some(other) = handled.impersonated {
         engine.hub().note(|| Note::Impersonated(other));
     }
+    for (kind, namespace) in handled.lists {
+        engine.hub().note(|| Note::Lists { kind, namespace });
+    }
     for (key, value) in handled.audit {
         engine.hub().note(|| Note::Audit { key, value });
     }
+    stored(engine, handled.changes);
     if let Some(waits) = handled.waits {
+        handled.fanout.into_iter().for_each(|(watch, said)| notify(engine, watch, said));
         return park(engine, event, from, request, *waits, fault);
     }
-    stored(engine, handled.changes);
     engine.hub().note(|| answered(&handled.answer));
     note_conflict(engine, handled.answer.code, request);
     if let ReplyTo::Call(call) = reply {

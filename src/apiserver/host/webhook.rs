@@ -5,6 +5,8 @@
 //! over, the request is handed to the API server again, with all that was heard. So whoever looks sees the call, the answer,
 //! and the request going on, each as a step; and a client that waits so long waits for one answer.
 //!
+//! A request that deletes many objects waits the same way between one and the next, with nobody to be asked.
+//!
 //! Mirrors what `callHook` does in a goroutine of the request.
 
 use std::collections::BTreeMap;
@@ -23,6 +25,8 @@ use wire::Request;
 
 /// What questions to webhooks and their answers are called.
 pub const REVIEW: &str = "AdmissionReview";
+/// How long a request that goes on waits for etcd, which has to sync its log.
+const COMMIT: Duration = Duration::from_millis(2);
 /// What a client says whose time is over.
 const OVER: &str = "context deadline exceeded";
 
@@ -120,7 +124,7 @@ pub(super) fn unpark(engine: &mut Engine, reply: ReplyTo) -> Option<Parked> {
     }
 }
 
-/// Asks what a request waits for.
+/// Asks what a request waits for. One that asks nobody has written something, and goes on as soon as that is in etcd.
 pub(super) fn park(
     engine: &mut Engine,
     event: &Pending,
@@ -132,7 +136,7 @@ pub(super) fn park(
     let What::Request { reply: ReplyTo::Call(call), .. } = event.what else { return };
     let Waits { calls, mut reviews } = waits;
     let (server, background, idle, now) = (event.to, event.background, event.idle, engine.now());
-    let mut open = BTreeMap::new();
+    let (mut open, has_written) = (BTreeMap::new(), calls.is_empty());
     for question in calls {
         let Some(to) = engine.server.webhooks.listening.get(&question.address).copied() else {
             reviews.hear(&question, Err(question.refused.clone()), now);
@@ -148,7 +152,7 @@ pub(super) fn park(
         open.insert(id, (question, now + over));
     }
     let parked = Parked { client, server, reviews, fault, request: Box::new(request.clone()), background, idle, open };
-    go_on_if_heard(engine, call, parked);
+    go_on_if_heard(engine, call, parked, if has_written { COMMIT } else { Duration::ZERO });
 }
 
 /// A webhook has answered, or, if it says nothing, its time is over. The request that waits for it may have been given up.
@@ -170,15 +174,15 @@ pub(super) fn heard(engine: &mut Engine, id: CallId, said: Option<&Result<Rc<dyn
         // Its timer, unless that has gone off.
         engine.call_back(over, |event| matches!(event.what, What::Resume { call } if call == id));
     }
-    go_on_if_heard(engine, client, parked);
+    go_on_if_heard(engine, client, parked, Duration::ZERO);
 }
 
 /// Lets a request go on for which nobody is to be asked any more.
-fn go_on_if_heard(engine: &mut Engine, call: CallId, parked: Parked) {
+fn go_on_if_heard(engine: &mut Engine, call: CallId, parked: Parked, delay: Duration) {
     if parked.open.is_empty() {
         let (background, idle, request) = (parked.background, parked.idle, parked.request.clone());
         let what = What::Request { reply: ReplyTo::Call(call), request };
-        engine.send(Outgoing { from: parked.server, to: parked.server, delay: Duration::ZERO, background, idle, what });
+        engine.send(Outgoing { from: parked.server, to: parked.server, delay, background, idle, what });
     }
     engine.server.webhooks.parked.insert(call, parked);
 }

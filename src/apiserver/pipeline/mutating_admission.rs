@@ -6,9 +6,10 @@
 //!
 //! Mirrors `pkg/admission/reinvocation.go` of apiserver, and the `reinvocationcontext.go` of policies and of webhooks.
 
-use crate::admission::{Attributes, DELETING, MUTATING, forbidden, plugin_names};
+use crate::admission::{Attributes, DELETING, MUTATING, forbidden, limit_ranger, plugin_names};
 use crate::{ApiServer, Handling};
-use object::{Object, Pod, Status};
+use object::reader::Reader;
+use object::{Kind, Object, Pod, Status};
 
 use super::decoding::{AFTER_ADMISSION, dedup_owner_references};
 use super::rounds::Rounds;
@@ -65,12 +66,26 @@ impl ApiServer {
         came: Option<&Pod>,
         rounds: &mut Rounds,
     ) -> Result<(), Status> {
+        self.look_up_limits(handling, old, new);
         let (request, reader, authorizer) = (handling.request, &self.store, &self.authorizer);
         let mut attributes = Attributes { request, old, reader, authorizer, random: &mut self.random };
         self.plugins.admit(came, &mut attributes, new)?;
         handling.stage("mutating admission", || plugin_names(MUTATING.iter().map(|(name, _)| *name)));
         self.ask_mutating_policies(handling, old, new, rounds)?;
         self.ask_mutating(handling, old, Some(new), rounds)
+    }
+}
+
+impl ApiServer {
+    /// An informer that knows of no LimitRange may be behind: the plugin asks the server itself. Mirrors `GetLimitRanges`.
+    fn look_up_limits(&mut self, handling: &mut Handling, old: Option<&Object>, new: &Object) {
+        let namespace = new.namespace();
+        if limit_ranger::concerns(handling.request, old, new.kind())
+            && self.store.list(Kind::LimitRange, namespace).is_empty()
+            && self.live_limits.is_due(namespace, handling.now)
+        {
+            handling.lists.push((Kind::LimitRange, namespace.to_owned()));
+        }
     }
 }
 

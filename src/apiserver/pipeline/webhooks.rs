@@ -10,9 +10,9 @@
 //! generator of its own, and are the same each time. How it waits: [`crate::waiting`].
 //!
 //! Must hold:
-//! - A request that waits has changed nothing. Kept by
+//! - A request that waits has changed nothing, but for objects of a collection that have had their turn. Kept by
 //!   `an_object_that_has_changed_meanwhile_is_put_to_the_webhook_again` and
-//!   `all_that_is_to_go_is_asked_about_before_the_first_goes`.
+//!   `of_many_each_is_asked_about_in_its_turn_and_then_goes`.
 //! - Configurations are never themselves put to webhooks, so that a user who has locked everybody out can undo it.
 //!   Kept by `whoever_has_locked_everybody_out_can_undo_it`.
 //! - A webhook is asked no more often than a real server would. Kept by

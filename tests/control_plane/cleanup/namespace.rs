@@ -1,5 +1,8 @@
 //! Deleting a Namespace: what goes in which order, what is refused meanwhile, and what may hold it.
 
+use std::time::Duration;
+
+use object::time::Instant;
 use object::{Kind, Object};
 use serde_json::{Value, json};
 use wire::{Body, DeleteOptions, Patch, Propagation, Verb};
@@ -231,4 +234,21 @@ fn a_stuck_namespace_is_finalized_by_hand() {
     ] {
         assert_eq!(world.kubectl(line), error, "{line}");
     }
+}
+
+/// Of a collection each object is a commit of its own, some time after the one before.
+#[test]
+fn a_collection_goes_one_by_one() {
+    let mut world = World::new(1);
+    for name in ["a", "b", "c"] {
+        world.create(Kind::ConfigMap, &format!("default/{name}"), &[], json!({}));
+    }
+    world.send(Verb::DeleteCollection, Kind::ConfigMap, "", Body::Delete(DeleteOptions::default()));
+    let mut times = Vec::new();
+    for name in ["a", "b", "c"] {
+        world.wait_until(1, |world| world.get(Kind::ConfigMap, &format!("default/{name}")).is_none());
+        times.push(world.cluster.engine.now());
+    }
+    let apart = |pair: &[Instant]| (Duration::from_millis(1)..Duration::from_millis(10)).contains(&(pair[1] - pair[0]));
+    assert!(times.windows(2).all(apart), "{times:?}");
 }
