@@ -23,8 +23,14 @@ pub const ROW: Row<CustomResourceDefinition> = Row {
     },
     validation: Validation { create: definition::validate, update: definition::validate_update, ..Validation::DEFAULT },
     warnings: Warnings {
-        create: |told, new| formats::of_formats(told, new, None),
-        update: |told, new, old| formats::of_formats(told, new, Some(old)),
+        create: |told, new| {
+            formats::of_formats(told, new, None);
+            definition::warn_of_conversion(told, new);
+        },
+        update: |told, new, old| {
+            formats::of_formats(told, new, Some(old));
+            definition::warn_of_conversion(told, new);
+        },
         ..Warnings::DEFAULT
     },
     ..Row::new(Facts {

@@ -3,7 +3,7 @@
 //! Mirrors `pkg/apis/apiextensions/v1/defaults.go`, `pkg/registry/customresourcedefinition` and
 //! `pkg/apis/apiextensions/validation` of apiextensions-apiserver.
 //!
-//! Left out: conversion by webhook, which is refused; the condition that tells of the approval of a group. Where the real server quotes a list
+//! Left out: conversion by webhook, which is accepted, and done as with the strategy None; the condition that tells of the approval of a group. Where the real server quotes a list
 //! of versions in Go's words for its internal type, this one quotes it as it is written; and what all versions have in common
 //! it calls by the name of that type (`spec.validation`, `spec.selectableFields`), where here it is in each version.
 
@@ -24,6 +24,8 @@ use object::validation::names::check_dns_1035_label;
 use super::{approval, selectable, structural};
 
 const NONE: &str = "None";
+/// The strategy that asks a webhook.
+const WEBHOOK: &str = "Webhook";
 
 /// What a definition may leave out.
 pub fn default(definition: &mut CustomResourceDefinition) {
@@ -338,13 +340,44 @@ fn validate_labels(problems: &mut Problems, list: &Path, labels: Option<&[String
 fn validate_conversion(problems: &mut Problems, conversion: Option<&CustomResourceConversion>) {
     let Some(conversion) = conversion else { return };
     let path = SPEC.child("conversion");
-    match conversion.strategy.as_str() {
-        "Webhook" => problems.forbidden(&path.child("strategy"), "conversion by webhook is not part of this cluster"),
-        strategy => problems.one_of(&path.child("strategy"), Some(strategy), &["None", "Webhook"]),
+    problems.one_of(&path.child("strategy"), Some(&conversion.strategy), &[NONE, WEBHOOK]);
+    if conversion.strategy == WEBHOOK {
+        validate_webhook(problems, conversion, &path);
     }
     if conversion.strategy == NONE && conversion.webhook.is_some() {
         let why = "should not be set when strategy is not set to Webhook";
         problems.forbidden(&path.child("webhookClientConfig"), why);
+    }
+}
+
+/// Mirrors the second half of `validateCustomResourceConversion`.
+fn validate_webhook(problems: &mut Problems, conversion: &CustomResourceConversion, path: &Path) {
+    let webhook = conversion.webhook.as_ref();
+    let client = path.child("webhookClientConfig");
+    match webhook.and_then(|webhook| webhook.client_config.as_ref()) {
+        None => problems.required(&client, "required when strategy is set to Webhook"),
+        Some(config) if config.url.is_some() == config.service.is_some() => {
+            problems.required(&client, "exactly one of url or service is required");
+        }
+        Some(_) => {}
+    }
+    let versions = path.child("conversionReviewVersions");
+    match webhook.map(|webhook| webhook.conversion_review_versions.as_slice()) {
+        None | Some([]) => problems.required(&versions, ""),
+        Some(known) if !known.iter().any(|version| matches!(version.as_str(), "v1" | "v1beta1")) => {
+            let shown = known.join(", ");
+            problems.invalid(&versions, shown.as_str(), "must include at least one of v1, v1beta1");
+        }
+        Some(_) => {}
+    }
+}
+
+/// What is said of a definition whose objects somebody else would convert: nobody asks them here.
+pub fn warn_of_conversion(told: &mut Vec<String>, new: &CustomResourceDefinition) {
+    if new.spec.conversion.as_ref().is_some_and(|conversion| conversion.strategy == WEBHOOK) {
+        const WHY: &str = "spec.conversion.strategy: this cluster asks no webhook; objects are converted as with None: only \
+            their apiVersion changes";
+        told.push(WHY.to_owned());
     }
 }
 
@@ -390,6 +423,27 @@ mod tests {
             told.starts_with("spec.versions[0].schema.openAPIV3Schema: Invalid value: {") && told.ends_with(ends),
             "{told}"
         );
+    }
+
+    #[test]
+    fn a_webhook_that_converts_is_accepted_and_told_of() {
+        let found = |conversion: Value| {
+            let mut definition = definition(json!({}));
+            definition.spec.conversion = Some(serde_json::from_value(conversion).unwrap());
+            let (mut problems, mut warnings) = (Problems::default(), Vec::new());
+            validate(&mut problems, &definition);
+            warn_of_conversion(&mut warnings, &definition);
+            (told(problems).join("; "), warnings.len())
+        };
+        let client = json!({"service": {"namespace": "a", "name": "b", "path": "/convert"}});
+        let webhook = json!({"clientConfig": client, "conversionReviewVersions": ["v1"]});
+        assert_eq!(found(json!({"strategy": "Webhook", "webhook": webhook})), (String::new(), 1));
+        let (wrong, _) = found(json!({"strategy": "Webhook"}));
+        assert!(wrong.contains("required when strategy is set to Webhook"), "{wrong}");
+        let old = json!({"clientConfig": client, "conversionReviewVersions": ["v2"]});
+        let (wrong, _) = found(json!({"strategy": "Webhook", "webhook": old}));
+        assert!(wrong.contains("must include at least one of v1, v1beta1"), "{wrong}");
+        assert_eq!(found(json!({"strategy": "None"})), (String::new(), 0));
     }
 
     #[test]

@@ -141,24 +141,27 @@ impl Checker {
     }
 
     fn fold(&mut self, fold: &mut Fold) -> Type {
-        let item = match self.type_of(&mut fold.range) {
-            Type::List(of) => *of,
-            Type::Map(key, _) => *key,
-            Type::Dyn | Type::Param(_) => Type::Dyn,
+        let (item, second) = match self.type_of(&mut fold.range) {
+            Type::List(of) if fold.second.is_some() => (Type::Int, *of),
+            Type::List(of) => (*of, Type::Dyn),
+            Type::Map(key, value) => (*key, *value),
+            Type::Dyn | Type::Param(_) => (Type::Dyn, Type::Dyn),
             other => {
                 const WHY: &str = "cannot be range of a comprehension (must be list, map, or dynamic)";
-                self.error(fold.range.at, format!("expression of type '{other}' {WHY}"))
+                (self.error(fold.range.at, format!("expression of type '{other}' {WHY}")), Type::Dyn)
             }
         };
         let start = self.type_of(&mut fold.start);
         let before = self.names.len();
         self.names.push((fold.result.clone(), start.clone()));
         self.names.push((fold.item.clone(), item));
+        self.names.extend(fold.second.clone().map(|name| (name, second)));
         let condition = self.type_of(&mut fold.condition);
         self.must_be(fold.condition.at, &condition, &Type::Bool);
         let step = self.type_of(&mut fold.step);
-        // A list that is built is of what is put into it.
-        let result = if let (Type::List(_), Type::List(_)) = (&start, &step) { step } else { start };
+        // A list or map that is built is of what is put into it.
+        let is_built = matches!((&start, &step), (Type::List(_), Type::List(_)) | (Type::Map(..), Type::Map(..)));
+        let result = if is_built { step } else { start };
         self.names.truncate(before);
         self.names.push((fold.result.clone(), result));
         let end = self.type_of(&mut fold.end);

@@ -214,9 +214,11 @@ impl<'a> Run<'a> {
     }
 
     fn fold(&mut self, fold: &'a Fold) -> Result<Value, Failure> {
-        let items = match self.value(&fold.range)? {
-            Value::List(items) => items,
-            Value::Map(entries) => Arc::new(entries.keys().map(Key::value).collect()),
+        let items: Vec<Turn> = match (self.value(&fold.range)?, fold.second.is_some()) {
+            (Value::List(items), false) => items.iter().map(|item| (item.clone(), None)).collect(),
+            (Value::List(items), true) => (0..).map(Value::Int).zip(items.iter().cloned().map(Some)).collect(),
+            (Value::Map(entries), false) => entries.keys().map(|key| (key.value(), None)).collect(),
+            (Value::Map(entries), true) => entries.iter().map(|(key, of)| (key.value(), Some(of.clone()))).collect(),
             _ => return Err(no_such_overload()),
         };
         let start = self.value(&fold.start);
@@ -233,17 +235,25 @@ impl<'a> Run<'a> {
         end
     }
 
+    /// Names what a turn is about.
+    fn enter(&mut self, fold: &'a Fold, (item, second): &Turn) {
+        self.scope.push((&fold.item, Ok(item.clone())));
+        if let (Some(name), Some(second)) = (&fold.second, second) {
+            self.scope.push((name, Ok(second.clone())));
+        }
+    }
+
     fn loop_over(
         &mut self,
         fold: &'a Fold,
-        items: &[Value],
+        items: &[Turn],
         start: Result<Value, Failure>,
     ) -> Result<Result<Value, Failure>, Failure> {
         let mut result = start;
         let before = self.scope.len();
-        for item in items {
+        for turn in items {
             self.scope.push((&fold.result, result));
-            self.scope.push((&fold.item, Ok(item.clone())));
+            self.enter(fold, turn);
             let goes_on = self.value(&fold.condition)?;
             let next = matches!(goes_on, Value::Bool(true)).then(|| self.value(&fold.step));
             self.scope.truncate(before + 1);
@@ -261,14 +271,14 @@ impl<'a> Run<'a> {
     fn gather(
         &mut self,
         fold: &'a Fold,
-        items: &[Value],
+        items: &[Turn],
         condition: Option<&'a Node>,
         item: &'a Node,
     ) -> Result<Result<Value, Failure>, Failure> {
         let mut list = Vec::new();
         let before = self.scope.len();
-        for value in items {
-            self.scope.push((&fold.item, Ok(value.clone())));
+        for turn in items {
+            self.enter(fold, turn);
             let wanted = match condition {
                 Some(condition) => self.value(condition)?,
                 None => Value::Bool(true),
@@ -283,6 +293,9 @@ impl<'a> Run<'a> {
         Ok(Ok(Value::list(list)))
     }
 }
+
+/// What one turn of a loop is about: a list's item, or a map's key; or place and what stands there.
+type Turn = (Value, Option<Value>);
 
 /// The condition and the item of `condition ? result + [item] : result`, or of `result + [item]`.
 fn appended<'n>(step: &'n Node, result: &str) -> Option<(Option<&'n Node>, &'n Node)> {

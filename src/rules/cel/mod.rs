@@ -16,8 +16,7 @@
 //!   `runs_repeat_and_properties_hold`.
 //! - No text and no value makes it panic. Kept by `no_text_panics` and `what_goes_wrong_while_it_runs`.
 //!
-//! Left out: macros of two variables, `format` and named formats, `url`, `semver`, `sets`, the `authorizer`, messages of
-//! protocol buffers. Costs are counted in cel-go's units but not always to the same number.
+//! Left out: the method `format` of texts, `semver`, the `authorizer`, messages of protocol buffers. Costs are counted in cel-go's units but not always to the same number.
 
 pub mod check;
 pub mod duration;

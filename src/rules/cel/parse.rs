@@ -128,6 +128,7 @@ impl Turning<'_> {
             Expr::Comprehension(fold) => Is::Fold(Box::new(Fold {
                 range: self.node(fold.iter_range, depth)?,
                 item: fold.iter_var,
+                second: None,
                 result: fold.accu_var,
                 start: self.node(fold.accu_init, depth)?,
                 condition: self.node(fold.loop_cond, depth)?,

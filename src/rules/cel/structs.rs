@@ -154,7 +154,7 @@ pub fn to_json(value: &Value) -> Result<Json, String> {
             Json::Object(entries.collect::<Result<_, _>>()?)
         }
         Value::Struct(of) => of.to_json()?,
-        Value::Type(_) | Value::Quantity(_) | Value::Ip(_) | Value::Cidr(..) => {
+        Value::Type(_) | Value::Quantity(_) | Value::Ip(_) | Value::Cidr(..) | Value::Url(_) | Value::Format(_) => {
             return Err(format!("unable to convert {} to JSON", value.type_name()));
         }
     })

@@ -100,6 +100,51 @@ fn the_library() {
 }
 
 #[test]
+fn urls_formats_and_sets() {
+    truths(&[
+        "isURL('https://a.b:80/c?d=e') && isURL('/a/b') && isURL('mailto:a@b') && !isURL('a.b') && !isURL('../a') && !isURL('')",
+        "!isURL('http://a b/') && !isURL('http://a:b/') && !isURL(':/x') && !isURL('http://a/%zz') && isURL('http://[::1]:8/')",
+        "url('HTTPS://u:p@a.b:80/c d/%2F?q=1&q=2&r=a%20b+c').getScheme() == 'https'",
+        "url('https://u@a.b:80/').getHost() == 'a.b:80' && url('https://a.b:80/').getHostname() == 'a.b'",
+        "url('https://[::1]:80/').getHostname() == '::1' && url('https://[::1]:80/').getPort() == '80' && url('/a').getHost() == ''",
+        "url('https://a/c d/%2F').getEscapedPath() == '/c%20d/%2F' && url('https://a/b?c#d').getEscapedPath() == '/b'",
+        "url('/?q=1&q=2&r=a%20b+c').getQuery() == {'q': ['1', '2'], 'r': ['a b c']} && url('/a') == url('/a')",
+        "!format.dns1123Label().validate('my-name').hasValue() && format.dns1123Label().validate('My').value().size() == 1",
+        "!format.named('dns1123Subdomain').value().validate('a.b').hasValue() && !format.named('nothing').hasValue()",
+        "!format.dns1123LabelPrefix().validate('a-').hasValue() && format.dns1123Label().validate('a-').hasValue()",
+        "!format.qualifiedName().validate('a.b/c').hasValue() && !format.labelValue().validate('').hasValue()",
+        "!format.uri().validate('/a').hasValue() && format.uri().validate('a').value()[0] == 'parse \"a\": invalid URI for request'",
+        "!format.uuid().validate('123e4567-e89b-12d3-a456-426614174000').hasValue() && format.uuid().validate('1').hasValue()",
+        "!format.byte().validate('aGk=').hasValue() && format.byte().validate('aGk').value() == ['invalid base64']",
+        "!format.date().validate('2026-02-28').hasValue() && format.date().validate('2026-02-30').value() == ['invalid date']",
+        "!format.datetime().validate('2026-02-28T01:02:03Z').hasValue() && format.datetime().validate('2026').hasValue()",
+        "sets.contains([1, 2, 3], [2, 1]) && sets.contains([1], []) && !sets.contains([1], [1, 2])",
+        "sets.equivalent([1, 1, 2], [2, 1]) && !sets.equivalent([1], [1, 2]) && sets.intersects([1, 2], [2]) && !sets.intersects([], [])",
+    ]);
+}
+
+#[test]
+fn loops_of_two_variables() {
+    truths(&[
+        "[1, 2].all(i, v, v == i + 1) && {'a': 'a'}.all(k, v, k == v) && ['x', 'y'].exists(i, v, i == 1 && v == 'y')",
+        "{'a': 1, 'b': 1}.existsOne(k, v, k == 'a' && v == 1) && ![1, 1].existsOne(i, v, v == 1)",
+        "['a', 'b'].transformList(i, v, v + string(i)) == ['a0', 'b1'] && {'a': 1}.transformList(k, v, v > 1, k) == []",
+        "[1, 2].transformMap(i, v, v * 2) == {0: 2, 1: 4} && {'a': 1, 'b': 2}.transformMap(k, v, v > 1, v + 1) == {'b': 3}",
+        "{'a': 'x'}.transformMapEntry(k, v, {v: k}) == {'x': 'a'} && any.labels.all(k, v, v != '' && k != '')",
+        "![0, 1].all(i, v, 1 / v > 2) && [[1]].all(i, a, a.all(j, b, b == 1 && i == j))",
+    ]);
+    for (source, why) in [
+        ("{'a': 'x', 'b': 'x'}.transformMapEntry(k, v, {v: k}) == {}", "insert failed: key x already exists"),
+        ("[1].all(i, i, true)", "duplicate variable name: i"),
+        ("[1].all(i, v.x, true)", "argument must be a simple name"),
+        ("url('a') == url('b')", "URL parse error during conversion from string: parse \"a\": invalid URI for request"),
+    ] {
+        let wrong = run(source).unwrap_err();
+        assert!(wrong.contains(why), "{source}: {wrong}");
+    }
+}
+
+#[test]
 fn what_goes_wrong_while_it_runs() {
     for (source, why) in [
         ("any.missing == 1", "no such key: missing"),

@@ -56,7 +56,10 @@ pub struct Field {
 #[allow(missing_docs, reason = "they are named as in the language")]
 pub struct Fold {
     pub range: Node,
+    /// A list's item, or a map's key; with a second name: a list's index, or a map's key.
     pub item: String,
+    /// A list's item, or what stands under a map's key.
+    pub second: Option<String>,
     pub result: String,
     pub start: Node,
     pub condition: Node,

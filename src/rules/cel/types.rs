@@ -52,6 +52,10 @@ pub const QUANTITY: &str = "kubernetes.Quantity";
 pub const IP: &str = "net.IP";
 /// `cidr()`.
 pub const CIDR: &str = "net.CIDR";
+/// `url()`.
+pub const URL: &str = "kubernetes.URL";
+/// `format.uri()`.
+pub const FORMAT: &str = "kubernetes.NamedFormat";
 
 /// The letter of a type that nothing tells, as that of the items of an empty list.
 pub const UNKNOWN: char = '_';
@@ -97,6 +101,8 @@ impl Type {
             "quantity" => Type::Opaque(QUANTITY),
             "ip" => Type::Opaque(IP),
             "cidr" => Type::Opaque(CIDR),
+            "url" => Type::Opaque(URL),
+            "format" => Type::Opaque(FORMAT),
             letter if letter.len() == 1 => Type::Param(letter.chars().next().unwrap_or('A')),
             _ => Type::Dyn,
         }

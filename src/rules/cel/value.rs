@@ -14,8 +14,9 @@ use serde_json::Value as Json;
 
 use object::quantity::Amount;
 
+use super::library::{Format, Url};
 use super::structs::Struct;
-use super::types::{CIDR, IP, QUANTITY};
+use super::types::{CIDR, FORMAT, IP, QUANTITY, URL};
 
 /// A value. Copying one copies no more than a pointer.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub enum Value {
     Ip(IpAddr),
     /// An address and how many of its bits are the network's.
     Cidr(IpAddr, u8),
+    Url(Arc<Url>),
+    Format(&'static Format),
 }
 
 /// The key of an entry of a map.
@@ -118,6 +121,8 @@ impl Value {
             Value::Quantity(_) => QUANTITY,
             Value::Ip(_) => IP,
             Value::Cidr(..) => CIDR,
+            Value::Url(_) => URL,
+            Value::Format(_) => FORMAT,
         }
     }
 
@@ -211,6 +216,8 @@ impl PartialEq for Value {
             (Value::Quantity(a), Value::Quantity(b)) => a == b,
             (Value::Ip(a), Value::Ip(b)) => a == b,
             (Value::Cidr(a, n), Value::Cidr(b, m)) => (a, n) == (b, m),
+            (Value::Url(a), Value::Url(b)) => a == b,
+            (Value::Format(a), Value::Format(b)) => a.name == b.name,
             _ => self.order(other) == Some(Ordering::Equal),
         }
     }

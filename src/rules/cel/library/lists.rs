@@ -3,11 +3,14 @@
 //! Left out: `sortBy`, which is a macro; `lists.range`.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::found::{Found, fails, ok};
 use super::operators::add;
-use crate::cel::failure::{Budget, Failure};
-use crate::cel::value::Value;
+use crate::cel::failure::{Budget, Failure, error, no_such_overload};
+use crate::cel::macros::INSERT;
+use crate::cel::value::{Key, Value};
 
 pub const DECLARED: &[&str] = &[
     "size(list(A)) int",
@@ -27,14 +30,34 @@ pub const DECLARED: &[&str] = &[
     "list(A).reverse() list(A)",
     "list(A).first() optional(A)",
     "list(A).last() optional(A)",
+    "@mapInsert(map(A,B), A, B) map(A,B)",
+    "@mapInsert(map(A,B), map(A,B)) map(A,B)",
 ];
 
 pub fn call(name: &str, args: &[Value], budget: &mut Budget) -> Found {
     match (name, args) {
         ("size", [Value::Map(entries)]) => ok(Value::Int(entries.len() as i64)),
+        (INSERT, [Value::Map(into), key, value]) => Some(
+            key.key()
+                .ok_or_else(no_such_overload)
+                .and_then(|key| insert(into, &BTreeMap::from([(key, value.clone())]), budget)),
+        ),
+        (INSERT, [Value::Map(into), Value::Map(more)]) => Some(insert(into, more, budget)),
         (_, [Value::List(items), rest @ ..]) => of_list(name, items, rest, budget),
         _ => None,
     }
+}
+
+/// The map with more entries, none of which it may have.
+fn insert(into: &BTreeMap<Key, Value>, more: &BTreeMap<Key, Value>, budget: &mut Budget) -> Result<Value, Failure> {
+    budget.pay((into.len() + more.len()) as u64)?;
+    let mut entries = into.clone();
+    for (key, value) in more {
+        if entries.insert(key.clone(), value.clone()).is_some() {
+            return Err(error(format!("insert failed: key {key} already exists")));
+        }
+    }
+    Ok(Value::Map(Arc::new(entries)))
 }
 
 fn of_list(name: &str, items: &[Value], rest: &[Value], budget: &mut Budget) -> Found {
@@ -54,7 +77,7 @@ fn of_list(name: &str, items: &[Value], rest: &[Value], budget: &mut Budget) -> 
         ("reverse", []) => ok(Value::list(items.iter().rev().cloned().collect())),
         ("first" | "last", []) => {
             let found = if name == "first" { items.first() } else { items.last() };
-            ok(Value::Optional(found.cloned().map(std::sync::Arc::new)))
+            ok(Value::Optional(found.cloned().map(Arc::new)))
         }
         _ => None,
     }

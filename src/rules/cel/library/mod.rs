@@ -12,17 +12,22 @@ use super::types::Type;
 use super::value::{Key, Value};
 
 mod convert;
+mod format;
 mod found;
 mod jsonpatch;
 mod lists;
 mod network;
 mod operators;
 mod quantity;
+mod sets;
 mod strings;
 mod time;
+mod url;
 
+pub use format::Format;
 pub use found::Overload;
 pub use jsonpatch::ESCAPE_KEY;
+pub use url::Url;
 
 /// Every way to call a function, by its name.
 static OVERLOADS: LazyLock<BTreeMap<&str, Vec<Overload>>> = LazyLock::new(|| {
@@ -34,6 +39,9 @@ static OVERLOADS: LazyLock<BTreeMap<&str, Vec<Overload>>> = LazyLock::new(|| {
         time::DECLARED,
         quantity::DECLARED,
         network::DECLARED,
+        url::DECLARED,
+        format::DECLARED,
+        sets::DECLARED,
         jsonpatch::DECLARED,
     ];
     let mut overloads = BTreeMap::<&str, Vec<Overload>>::new();
@@ -147,6 +155,9 @@ pub fn call(name: &str, args: &[Value], budget: &mut Budget) -> Result<Value, Fa
         .or_else(|| time::call(name, args))
         .or_else(|| quantity::call(name, args))
         .or_else(|| network::call(name, args))
+        .or_else(|| url::call(name, args))
+        .or_else(|| format::call(name, args))
+        .or_else(|| sets::call(name, args, budget))
         .or_else(|| jsonpatch::call(name, args));
     found.unwrap_or_else(|| Err(no_such_overload()))
 }
