@@ -3,7 +3,7 @@
 //! A token is base64 of a small JSON document: the revision of the whole list, and the key after which to go on.
 //! Nothing is kept in the server between two pages.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use object::{base64, json};
 
@@ -12,9 +12,9 @@ const VERSION: &str = "meta.k8s.io/v1";
 
 /// The token for what follows `last`, a key below the list's prefix, in the list of `revision`; none: as it is then.
 pub fn encode(last: &str, revision: Option<u64>) -> String {
-    let revision = revision.map_or(json!(-1), |revision| json!(revision));
-    let document = json!({"v": VERSION, "rv": revision, "start": format!("{last}\u{0}")});
-    base64::encode(document.to_string().as_bytes())
+    let revision = revision.map_or("-1".to_owned(), |revision| revision.to_string());
+    let start = Value::from(format!("/{last}\u{0}"));
+    base64::encode(format!("{{\"v\":\"{VERSION}\",\"rv\":{revision},\"start\":{start}}}").as_bytes())
 }
 
 /// The revision of the list, and the first key of the next page. The error is what the API server says.
@@ -40,11 +40,12 @@ pub fn decode(token: &str) -> Result<(Option<u64>, String), String> {
         return Err(wrong(format!("encoded start key empty (version {VERSION})")));
     }
     // Nobody gets out of the list's prefix. Mirrors what `path.Clean` would change.
-    let parts: Vec<&str> = start.strip_prefix('/').unwrap_or(start).split('/').collect();
+    let inside = start.strip_prefix('/').unwrap_or(start);
+    let parts: Vec<&str> = inside.split('/').collect();
     if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
         return Err(wrong(start.to_owned()));
     }
-    Ok((u64::try_from(revision).ok(), start.to_owned()))
+    Ok((u64::try_from(revision).ok(), inside.to_owned()))
 }
 
 #[cfg(test)]
@@ -58,6 +59,12 @@ mod tests {
                 assert_eq!(decode(&encode(last, revision)), Ok((revision, format!("{last}\u{0}"))));
             }
         }
+    }
+
+    #[test]
+    fn a_token_is_written_as_a_real_one() {
+        let recorded = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NDMwLCJzdGFydCI6Ii9sMVx1MDAwMCJ9";
+        assert_eq!(encode("l1", Some(430)), recorded);
     }
 
     #[test]

@@ -14,25 +14,25 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::rest::options::Query;
-use super::rest::path::{Shape, served_subresource};
+use super::rest::path::{Shape, is_served_group, served_subresource};
 use super::rest::{NOT_FOUND, TEXT};
-use super::{ApiServer, health, registry};
+use super::{ApiServer, Outcome, health, registry};
 use object::discovery::group_rank;
 use object::go_types::Ordered;
-use object::{Discovery, Kind, versions};
+use object::{Discovery, Kind, Status, versions};
 use wire::{Response, Subresource, Verb};
 
 impl ApiServer {
     /// What stands there, or the 404.
-    pub(super) fn page(&self, target: &str) -> (u16, Response) {
+    pub(super) fn page(&self, target: &str) -> Outcome {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         if let Some(page) = health::page(path, query) {
-            return page;
+            return Ok(page);
         }
         let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
         let found = match segments[..] {
-            [""] | ["index.html"] => return (200, self.index()),
-            ["version"] => return (200, version()),
+            [""] | ["index.html"] => return Ok((200, self.index())),
+            ["version"] => return Ok((200, version())),
             ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["apis"] => Some(self.groups()),
             ["apis", group] => self.group(group),
@@ -41,8 +41,13 @@ impl ApiServer {
             _ => None,
         };
         match found {
-            Some(found) => (200, Response::Page { content_type: "application/json", body: found.to_string() }),
-            None => (404, Response::Page { content_type: TEXT, body: NOT_FOUND.to_owned() }),
+            Some(found) => Ok((200, Response::Page { content_type: "application/json", body: found.to_string() })),
+            // Below a group of the server's own each path is answered in words for programs.
+            None => match segments[..] {
+                ["api", _] => Err(Status::not_served()),
+                ["apis", group, _] if is_served_group(group) => Err(Status::not_served()),
+                _ => Ok(not_found()),
+            },
         }
     }
 
@@ -113,6 +118,11 @@ impl ApiServer {
         let list = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": of, "resources": resources});
         (!resources.is_empty()).then_some(list)
     }
+}
+
+/// The page that says that there is none.
+pub(super) fn not_found() -> (u16, Response) {
+    (404, Response::Page { content_type: TEXT, body: NOT_FOUND.to_owned() })
 }
 
 /// What clients learn of a kind: one row of an APIResourceList.

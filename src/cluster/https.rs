@@ -2,7 +2,7 @@
 //!
 //! Components and kubectl are connected to the API server as the engine connects them. Here is the other way in: a TCP
 //! connection to the control plane's machine, or to the Service `kubernetes`, which leads there; TLS; and a request in HTTP,
-//! which becomes a request like any other ([`rest::call`]). Whoever shows no token is anonymous.
+//! which becomes a request like any other ([`exchange`]). Whoever shows no token is anonymous.
 //!
 //! Mirrors the serving half of `k8s.io/apiserver/pkg/server`.
 //!
@@ -13,17 +13,15 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use apiserver::rest::headers::impersonation;
-use apiserver::rest::{self, Format, HttpAnswer, HttpRequest};
+use apiserver::rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
+use apiserver::rest::{Encoding, HttpAnswer};
 use client::Client;
 use engine::{Actor, ActorId, CallId, Delivery, Hub};
-use kinds::printers::View;
 use network::kernel::messages::{Heard, Incoming};
 use network::kernel::tls;
+use object::Status;
 use object::well_known::API_SERVER_IP;
-use object::{Discovery, Kind, Status};
-use wire::status_text;
-use wire::{Body, Connection, Request, Response, Transport, User, Verb};
+use wire::{Request, Transport, User, status_text};
 
 /// The port of the API server on its machine.
 pub const PORT: u16 = 6443;
@@ -105,123 +103,35 @@ impl<'a> Head<'a> {
         let headers = lines.filter_map(|line| line.split_once(':')).map(|(name, value)| (name, value.trim()));
         Some(Head { method, target, headers: headers.collect() })
     }
-
-    /// A header, empty if it is missing.
-    fn header(&self, name: &str) -> &'a str {
-        let found = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
-        found.map_or("", |(_, value)| value)
-    }
-
-    /// The token that it shows, empty if there is none.
-    fn bearer(&self) -> &'a str {
-        let (scheme, token) = self.header("Authorization").split_once(' ').unwrap_or_default();
-        if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" }
-    }
 }
 
 /// The answer to a request; None: the connection is closed, as the API server is down.
 async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<String> {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
     let Some(head) = Head::parse(head) else { return Some("HTTP/1.1 400 Bad Request\r\n\r\n".to_owned()) };
-    let agent = head.header("User-Agent");
-    let program = agent.split(['/', ' ']).next().filter(|name| !name.is_empty()).unwrap_or("unknown");
-    let acting_as = impersonation(&head.headers).map(Rc::new);
-    let user = Rc::new(User { acting_as, ..User::anonymous(&format!("{program}/{peer}")) });
-    let connection = Connection { peer, user_agent: agent.to_owned(), bearer: head.bearer().to_owned() };
-    let client = Client::new(hub.clone(), actor, user.clone(), REQUESTS, REQUESTS);
-    let known = kinds_for(&client, head.target).await;
-    let http = HttpRequest {
-        method: head.method,
-        target: head.target,
-        content_type: head.header("Content-Type"),
-        accept: head.header("Accept"),
-        body,
-        user: Some(user),
-        connection: Some(Rc::new(connection)),
+    let raw = RawRequest { method: head.method, target: head.target, headers: &head.headers, body };
+    // Who asks is told with each request.
+    let client = Client::new(hub.clone(), actor, Rc::new(User::anonymous("network")), REQUESTS, REQUESTS);
+    let ask = async |request: Request| {
+        let answer = client.request(request).await.ok()?;
+        let refused = answer.result.as_ref().is_err_and(|error| *error == Transport::Refused.into());
+        (!refused).then_some(answer)
     };
-    let answer = match rest::call(&http, &known) {
-        Err(answer) => answer,
-        Ok(call) if call.request.verb == Verb::Watch => {
-            let why = "a watch by the network is left out here: the connection would have to stay open";
-            HttpAnswer::status(&Status::bad_request(why), Format::Json)
-        }
-        Ok(call) => {
-            let answer = client.request(call.request.clone()).await.ok()?;
-            if answer.result.as_ref().is_err_and(|error| *error == Transport::Refused.into()) {
-                return None;
-            }
-            match answer.result {
-                Ok(Response::PassedOn { .. }) if !call.is_connection() => {
-                    let why = "what a kubelet answers is left out here; use kubectl logs";
-                    HttpAnswer::status(&Status::bad_request(why), Format::Json)
-                }
-                _ => rest::respond(&call, &answer, View { now: hub.now().timestamp(), known: &known }),
-            }
-        }
+    let left_out = |why: &str| HttpAnswer::status(&Status::bad_request(why), Encoding::Json).into();
+    let answer = match exchange(&raw, &Caller::At(peer), || hub.now(), &ask).await {
+        Told::Answer(answer) => answer,
+        Told::Watch(_) => left_out("a watch by the network is left out here: the connection would have to stay open"),
+        Told::PassedOn(..) => left_out("what a kubelet answers is left out here; use kubectl logs"),
+        Told::Closed => return None,
     };
-    Some(written(&answer, &head, agent))
+    Some(written(&answer))
 }
 
-/// The kinds that users have defined, for a path that leads to none of the built-in ones.
-async fn kinds_for(client: &Client, target: &str) -> Discovery {
-    if rest::is_built_in(target) {
-        return Discovery::default();
-    }
-    // The server knows them; nobody is asked whether they may.
-    let kind = Kind::CustomResourceDefinition;
-    let own = Request::new(Rc::new(User::loopback()), Verb::List, kind, "", "", Body::None);
-    match client.request(own).await.map(|answer| answer.result) {
-        Ok(Ok(Response::List { items, .. })) => Discovery::of(&items),
-        _ => Discovery::default(),
-    }
-}
-
-/// An answer as bytes. Programs that people type get theirs laid out. Mirrors `handlers/negotiation.isPrettyPrint`.
-fn written(answer: &HttpAnswer, head: &Head, agent: &str) -> String {
-    let by_hand = ["curl", "Wget", "Mozilla/5.0"].iter().any(|program| agent.starts_with(program));
-    let body = match (answer.content_type, by_hand) {
-        ("application/json", true) => laid_out(&answer.body),
-        _ => answer.body.clone(),
-    };
-    let headers: String = answer.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    let (code, reason, kind) = (answer.code, status_text(answer.code), answer.content_type);
-    let length = body.len();
-    let body = if head.method == "HEAD" { "" } else { &body };
-    format!("HTTP/1.1 {code} {reason}\r\nContent-Type: {kind}\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
-}
-
-/// The same JSON with a line for each thing, in the order that it has. Mirrors `json.Indent`.
-fn laid_out(json: &str) -> String {
-    let (mut out, mut depth, mut quoted, mut escaped) = (String::new(), 0, false, false);
-    let mut rest = json.trim_end().chars().peekable();
-    while let Some(c) = rest.next() {
-        if quoted {
-            out.push(c);
-            (quoted, escaped) = (escaped || c != '"', !escaped && c == '\\');
-            continue;
-        }
-        let begins = matches!(c, '{' | '[');
-        match c {
-            '{' | '[' if rest.peek().is_some_and(|next| matches!(next, '}' | ']')) => {
-                out.extend([c].into_iter().chain(rest.next()));
-                continue;
-            }
-            '{' | '[' => depth += 1,
-            '}' | ']' => depth -= 1,
-            _ => {}
-        }
-        if matches!(c, '}' | ']') {
-            out += &format!("\n{}", "  ".repeat(depth));
-        }
-        out.push(c);
-        match c {
-            '"' => quoted = true,
-            ':' => out.push(' '),
-            _ if begins || c == ',' => out += &format!("\n{}", "  ".repeat(depth)),
-            _ => {}
-        }
-    }
-    out
+/// An answer as bytes.
+fn written(RawAnswer { code, headers, body }: &RawAnswer) -> String {
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let (reason, length) = (status_text(*code), body.len());
+    format!("HTTP/1.1 {code} {reason}\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
 }
 
 #[cfg(test)]
@@ -229,18 +139,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_laid_out_in_its_own_order() {
-        let compact = "{\"kind\":\"a\",\"b\":[1,{}],\"a\":{\"c\":\"{\\\":,[\"},\"d\":[]}\n";
-        let expected = "{\n  \"kind\": \"a\",\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": {\n    \"c\": \"{\\\":,[\"\n  },\n  \"d\": []\n}";
-        assert_eq!(laid_out(compact), expected);
-    }
-
-    #[test]
     fn a_head_is_read_whatever_the_case_of_its_names() {
+        fn raw<'a>(head: &'a Head) -> RawRequest<'a> {
+            RawRequest { method: head.method, target: head.target, headers: &head.headers, body: "" }
+        }
         let head = Head::parse("GET /api?x=y HTTP/1.1\r\nhost: a\r\nAUTHORIZATION: bearer t1 ").expect("it is a head");
-        assert_eq!((head.method, head.target, head.header("Host"), head.bearer()), ("GET", "/api?x=y", "a", "t1"));
+        assert_eq!((head.method, head.target), ("GET", "/api?x=y"));
+        assert_eq!((raw(&head).header("Host"), raw(&head).bearer()), ("a", "t1"));
         let basic = Head::parse("GET / HTTP/1.1\r\nAuthorization: Basic abc").expect("it is a head");
-        assert_eq!((basic.bearer(), basic.header("Accept")), ("", ""));
+        assert_eq!((raw(&basic).bearer(), raw(&basic).header("Accept")), ("", ""));
         assert!(Head::parse("nonsense").is_none());
     }
 }

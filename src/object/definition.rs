@@ -24,7 +24,7 @@ pub fn preferred(definition: &CustomResourceDefinition) -> Option<&CustomResourc
 
 /// How far a version has come: `v2` is newer than `v1`, which is newer than `v1beta2`; what is no version comes last, by
 /// its name. Mirrors `version.CompareKubeAwareVersionStrings`.
-fn age(version: &str) -> (u8, u64, u64, std::cmp::Reverse<&str>) {
+pub fn age(version: &str) -> (u8, u64, u64, std::cmp::Reverse<&str>) {
     let read = || {
         let rest = version.strip_prefix('v')?;
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

@@ -159,7 +159,8 @@ impl Status {
 
     /// 404 of an endpoint that is not there.
     pub fn not_served() -> Status {
-        Status::new(Reason::NotFound, "the server could not find the requested resource")
+        let status = Status::new(Reason::NotFound, "the server could not find the requested resource");
+        Status { details: Some(Box::default()), ..status }
     }
 
     /// 409: `pods "web" already exists`.

@@ -45,7 +45,7 @@ pub use connection::Connection;
 pub use error::{Error, Transport};
 pub use options::{DeleteOptions, FieldValidation, Options, Propagation};
 pub use patch::{Patch, StatusPatch};
-pub use request::{Binding, Body, Request, name_in};
+pub use request::{About, Binding, Body, Refused, Request, name_in};
 pub use status_text::status_text;
 pub use token::Issued;
 pub use user::{Impersonated, Impersonation, MASTERS, User};

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use object::metrics;
-use object::{Kind, Object};
+use object::{Kind, Object, Status};
 
 use crate::{Connection, DeleteOptions, Options, Patch, Subresource, User, Verb};
 
@@ -46,6 +46,15 @@ impl Request {
         Request::new(user, Verb::Get, Kind::ClusterRole, "", "", Body::Path(path.to_owned()))
     }
 
+    /// The path that it is about, if it is about no object.
+    pub fn target(&self) -> Option<&str> {
+        match &self.body {
+            Body::Path(path) => Some(path),
+            Body::Refused(refused) => Some(&refused.target),
+            _ => None,
+        }
+    }
+
     /// The token that was shown with it.
     pub fn token(&self) -> Option<&str> {
         self.connection.as_ref().map(|connection| connection.bearer.as_str()).filter(|token| !token.is_empty())
@@ -59,8 +68,8 @@ impl Request {
 
     /// The request in a line: `update deployments/status default/web`.
     pub fn line(&self) -> String {
-        if let Body::Path(path) = &self.body {
-            return format!("{} {path}", self.verb.as_str());
+        if let Some(target) = self.target() {
+            return format!("{} {target}", self.verb.as_str());
         }
         let mut line = format!("{} {}", self.verb.as_str(), self.kind.info().plural);
         if self.subresource == Some(Subresource::Metrics) {
@@ -140,6 +149,8 @@ pub enum Body {
     },
     /// The request is about no object, but about this path: `/readyz?verbose`.
     Path(String),
+    /// What could not be made sense of: whether its sender may ask so at all comes first, and then it is refused.
+    Refused(Box<Refused>),
     /// `authentication.k8s.io/v1 TokenRequest`.
     Token {
         /// Who may be shown it; nobody named: the API server.
@@ -149,6 +160,29 @@ pub enum Body {
         /// Name and uid of the Pod that the token is bound to.
         pod: Option<(String, String)>,
     },
+}
+
+/// A request that is refused for how it came over HTTP: at a path where nothing is served, with a method or in a media type that
+/// is not allowed there.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// Path and query.
+    pub target: String,
+    /// What it is about, as rules see it.
+    pub about: About,
+    /// What it is answered; none: the page that says that there is none.
+    pub why: Option<Status>,
+}
+
+/// What a request is about that could not be made sense of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The kind and part that the request names.
+    Kind,
+    /// An API group and a resource, with its part after a slash: nobody serves them.
+    Resource(String, String),
+    /// A path that is no resource's.
+    Path(String),
 }
 
 /// `core/v1 Binding`: a Pod gets its node.

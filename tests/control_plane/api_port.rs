@@ -64,7 +64,8 @@ fn a_token_says_who_asks() {
         (format!("{shows} $API/namespaces/kube-system/pods"), "403"),
         (format!("{shows} -X DELETE $API/namespaces/default/pods/box"), "403"),
         (format!("{shows} -X PUT $API/namespaces/default"), "403"),
-        (format!("{shows} -d a=b $API/namespaces/default/pods"), "415"),
+        // Who may not ask is not told what is wrong with the form of the request.
+        (format!("{shows} -d a=b $API/namespaces/default/pods"), "403"),
         ("-k $API/namespaces/default/pods".to_owned(), "403"),
         ("-k https://kubernetes/healthz".to_owned(), "200"),
         ("-k https://kubernetes/nothing/here".to_owned(), "403"),

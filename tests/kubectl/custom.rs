@@ -267,12 +267,12 @@ fn versions_show_one_object_twice() {
     #[rustfmt::skip]
     check(&mut shell, &[
         ("kubectl apply -f crd.yaml", "…"), ("sleep 1", ""),
-        ("kubectl apply -f old.yaml", "Warning: stable.example.com/v1beta1 CronTab is deprecated\n…"),
+        ("kubectl apply -f old.yaml", "Warning: stable.example.com/v1beta1 CronTab is deprecated; use stable.example.com/v1 CronTab\n…"),
         ("kubectl get ct old -o jsonpath={.apiVersion}", "stable.example.com/v1"),
         ("kubectl get crontabs.v1beta1.stable.example.com old -o jsonpath={.apiVersion}", "Warning: …"),
         // It gets, lists and watches, and says once what every answer says.
         ("kubectl wait crontabs.v1beta1.stable.example.com old --for=jsonpath={.spec.replicas}=1",
-            "Warning: stable.example.com/v1beta1 CronTab is deprecated\ncrontab.stable.example.com/old condition met"),
+            "Warning: stable.example.com/v1beta1 CronTab is deprecated; use stable.example.com/v1 CronTab\ncrontab.stable.example.com/old condition met"),
     ]);
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use object::{Kind, metrics};
-use wire::{Body, Request, Subresource, User, Verb};
+use wire::{About, Body, Request, Subresource, User, Verb};
 
 /// A request as rules see it. Mirrors `authorizer.Attributes`.
 #[derive(Clone, Debug)]
@@ -31,9 +31,20 @@ impl<'a> Attributes<'a> {
         let info = request.kind.info();
         let (user, verb) = (&*request.user, request.verb.as_str());
         let bare = Attributes { user, verb, group: "", resource: "".into(), namespace: "", name: "", path: "" };
-        if let Body::Path(target) = &request.body {
-            let path = target.split_once('?').map_or(target.as_str(), |(path, _)| path);
-            return Attributes { path, ..bare };
+        match &request.body {
+            Body::Path(target) => {
+                let path = target.split_once('?').map_or(target.as_str(), |(path, _)| path);
+                return Attributes { path, ..bare };
+            }
+            Body::Refused(refused) => match &refused.about {
+                About::Kind => {}
+                About::Path(path) => return Attributes { path, ..bare },
+                About::Resource(group, resource) => {
+                    let (namespace, name) = (&*request.namespace, &*request.name);
+                    return Attributes { group, resource: resource.into(), namespace, name, ..bare };
+                }
+            },
+            _ => {}
         }
         let group = if request.subresource == Some(Subresource::Metrics) { metrics::GROUP } else { info.group };
         let resource = match request.subresource {

@@ -122,6 +122,15 @@ pub fn body<T: serde::de::DeserializeOwned>(kind: &str, text: &str) -> Result<T,
 pub fn delete_options(text: &str) -> Result<DeleteOptions, Status> {
     let json = json::parse(text)
         .map_err(|why| Status::bad_request(format!("couldn't get version/kind; json parse error: {why}")))?;
+    // Every group has them.
+    let sent: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let said = |field: &str| sent[field].as_str().unwrap_or_default();
+    if !matches!(said("kind"), "" | "DeleteOptions") {
+        const SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
+        let (kind, version) = (said("kind"), said("apiVersion"));
+        let why = format!("no kind {kind:?} is registered for version {version:?} in scheme {SCHEME:?}");
+        return Err(Status::bad_request(why));
+    }
     read::value(&json).map(|(value, _)| value).map_err(|error| Status::bad_request(error.to_string()))
 }
 

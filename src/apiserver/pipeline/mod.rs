@@ -20,8 +20,9 @@
 //! Must hold:
 //! - Nothing is stored that has not passed the row, but for what the server writes itself (bindings, the marks of
 //!   evictions, quotas, addresses). Kept by `raw_requests_are_answered_as_kubernetes_answers_them`.
-//! - A request that waits for webhooks has changed nothing. Kept by
-//!   `all_that_is_to_go_is_asked_about_before_the_first_goes`.
+//! - A request that waits for webhooks has changed nothing, but for objects of a collection that have had their turn. Kept by
+//!   `an_object_that_has_changed_meanwhile_is_put_to_the_webhook_again` and
+//!   `of_many_each_is_asked_about_in_its_turn_and_then_goes`.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/server/config.go` (`DefaultBuildHandlerChain`), `endpoints/handlers` and
 //! `registry/generic/registry/store.go`.
@@ -33,6 +34,7 @@ use wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
 
 use super::cache::Cache;
 use super::handling::{Handled, Handling, Outcome};
+use super::non_resource::not_found;
 use super::rest::path::is_served;
 use super::server::ApiServer;
 use super::waiting::Reviews;
@@ -61,10 +63,16 @@ pub(super) mod write;
 impl ApiServer {
     /// Handles one request at time `now`. `watch` names the watch that a watch request opens.
     pub fn handle(&mut self, request: &Request, watch: Option<WatchId>, now: Instant) -> Handled {
-        self.handle_with(None, request, watch, now)
+        let mut handled = self.handle_with(None, request, watch, now);
+        // Nothing is waited for here but webhooks.
+        while let Some(waits) = handled.waits.take_if(|waits| waits.calls.is_empty()) {
+            let next = self.resume(None, request, waits.reviews);
+            handled = handled.followed_by(next);
+        }
+        handled
     }
 
-    /// The same on a server whose watch cache lags behind the store.
+    /// The same on a server whose watch cache may lag behind the store, and which waits for what it has written.
     pub fn handle_with(
         &mut self,
         cache: Option<Cache>,
@@ -79,7 +87,7 @@ impl ApiServer {
         self.resume(cache, request, Reviews::new(random, now))
     }
 
-    /// Handles a request again, for which webhooks had to be asked.
+    /// Handles a request again, for which webhooks had to be asked, or goes on with one that deletes many objects.
     pub fn resume(&mut self, cache: Option<Cache>, request: &Request, reviews: Reviews) -> Handled {
         let usual = self.swap_random(reviews.random.clone());
         let handled = self.go_through(cache, request, None, reviews.now, Some(reviews));
@@ -100,11 +108,16 @@ impl ApiServer {
         let identity = self.identify(versions::internal(request), served, now);
         let mut handling = Handling::new(&identity.request, served, now, self.keep_stages);
         (handling.watch, handling.cache, handling.reviews) = (watch, cache, reviews);
-        let outcome = identity
-            .check(&mut handling)
-            .map(|()| ApiServer::classify(&mut handling))
-            .and_then(|()| self.authorize(&mut handling))
-            .and_then(|()| self.route(&mut handling));
+        let outcome = match handling.reviews.as_mut().and_then(|reviews| reviews.collection.take()) {
+            Some(collection) => {
+                self.find_version(&mut handling).and_then(|()| self.delete_next(&mut handling, collection))
+            }
+            None => identity
+                .check(&mut handling)
+                .map(|()| ApiServer::classify(&mut handling))
+                .and_then(|()| self.authorize(&mut handling))
+                .and_then(|()| self.route(&mut handling)),
+        };
         let handled = self.finish(handling, outcome);
         Handled { by_token: identity.by_token, impersonated: identity.impersonated, ..handled }
     }
@@ -158,18 +171,30 @@ impl ApiServer {
         Ok(())
     }
 
+    /// What users have said of the kind, if it is theirs.
+    fn find_version(&mut self, handling: &mut Handling) -> Result<(), Status> {
+        if let Kind::Custom(kind) = handling.request.kind {
+            let version = self.definitions.for_request(kind, handling.request)?;
+            handling.warnings.extend(version.deprecation.clone());
+            handling.custom = Some(version);
+        }
+        Ok(())
+    }
+
     /// The handler of a request.
     fn route(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
-        if let Kind::Custom(kind) = request.kind {
-            let version = self.definitions.for_request(kind, request)?;
-            handling.warnings.extend(version.deprecation.clone());
-            handling.custom = Some(version);
-        } else if request.subresource.is_some_and(|part| !is_served(handling.served, part)) {
+        if let Body::Refused(refused) = &request.body {
+            return refused.why.clone().map_or_else(|| Ok(not_found()), Err);
+        }
+        self.find_version(handling)?;
+        if !matches!(request.kind, Kind::Custom(_))
+            && request.subresource.is_some_and(|part| !is_served(handling.served, part))
+        {
             return Err(Status::not_served());
         }
         if let Body::Path(path) = &request.body {
-            return Ok(self.page(path));
+            return self.page(path);
         }
         if !request.kind.is_kept() {
             return self.route_unkept(handling);

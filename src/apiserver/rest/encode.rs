@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::message::{Call, Format, upgrade_required};
+use super::message::{Call, Encoding, Format, upgrade_required};
 use kinds::printers::{META, View, partial, table};
 use object::go_types;
 use object::metrics::{self, Metrics};
@@ -29,15 +29,10 @@ pub struct HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// Nothing is served at this path. Not even a Status, just as Go's server has it.
-    pub fn page_not_found() -> HttpAnswer {
-        HttpAnswer { code: 404, content_type: TEXT, headers: Vec::new(), body: NOT_FOUND.into() }
-    }
-
     /// A `Status` as the body, under its own code; with `Retry-After` if it says when to come again.
-    pub fn status(status: &Status, format: Format) -> HttpAnswer {
+    pub fn status(status: &Status, encoding: Encoding) -> HttpAnswer {
         let status_json = status.to_json();
-        let mut answer = HttpAnswer::value(status.code, &status_json, in_order(&status_json), format);
+        let mut answer = HttpAnswer::value(status.code, &status_json, in_order(&status_json), encoding);
         let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         if retry_after > 0 {
             answer.headers.push(("Retry-After", retry_after.to_string()));
@@ -46,10 +41,10 @@ impl HttpAnswer {
     }
 
     /// A value, which as JSON is written as this text.
-    fn value(code: u16, value: &Value, json: String, format: Format) -> HttpAnswer {
-        let (content_type, body) = match format {
-            Format::Yaml => ("application/yaml", serde_yaml::to_string(value).unwrap_or_default()),
-            _ => ("application/json", json + "\n"),
+    fn value(code: u16, value: &Value, json: String, encoding: Encoding) -> HttpAnswer {
+        let (content_type, body) = match encoding {
+            Encoding::Yaml => ("application/yaml", serde_yaml::to_string(value).unwrap_or_default()),
+            Encoding::Json => ("application/json", json + "\n"),
         };
         HttpAnswer { code, content_type, headers: Vec::new(), body }
     }
@@ -96,12 +91,12 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
         Ok(Response::Page { content_type, body }) => {
             HttpAnswer { code: answer.code, content_type, headers: Vec::new(), body: body.clone() }
         }
-        Ok(Response::PassedOn { .. }) if call.is_connection() => HttpAnswer::status(&upgrade_required(), call.format),
+        Ok(Response::PassedOn { .. }) if call.is_connection() => HttpAnswer::status(&upgrade_required(), call.encoding),
         Ok(response) => {
             let plain = body(&call.request, answer.code, response);
             match as_asked(call, plain, view) {
-                Ok(value) => HttpAnswer::value(answer.code, &value, json_of(call, &value), call.format),
-                Err(status) => HttpAnswer::status(&status, call.format),
+                Ok(value) => HttpAnswer::value(answer.code, &value, json_of(call, &value), call.encoding),
+                Err(status) => HttpAnswer::status(&status, call.encoding),
             }
         }
         // A watch of the forgotten past, or from a state that is not there yet, begins like any other, and its only event says
@@ -110,9 +105,9 @@ pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
             if call.request.verb == Verb::Watch && matches!(error.reason(), Reason::Expired | Reason::Timeout) =>
         {
             let event = watch_event(call, &WatchEvent::Error(error.clone()), true, view);
-            HttpAnswer::value(200, &event, event_json(call, &event), Format::Json)
+            HttpAnswer::value(200, &event, event_json(call, &event), Encoding::Json)
         }
-        Err(error) => HttpAnswer::status(&error.clone().into_status(), call.format),
+        Err(error) => HttpAnswer::status(&error.clone().into_status(), call.encoding),
     };
     if let Ok(Response::Watching) = answer.result {
         http.body.clear();
@@ -144,7 +139,7 @@ fn as_asked(call: &Call, plain: Value, view: View) -> Result<Value, Status> {
             "metadata": list_metadata(&plain),
             "items": items.iter().map(partial).collect::<Vec<Value>>(),
         })),
-        Format::Json | Format::Yaml => Ok(plain),
+        Format::Plain => Ok(plain),
     }
 }
 
@@ -203,9 +198,12 @@ fn metrics(request: &Request, all: &[Metrics]) -> Value {
     json!({"kind": kind, "apiVersion": metrics::API_VERSION, "metadata": {}, "items": items})
 }
 
-/// An object in a list does not repeat its kind.
+/// An object in a list does not repeat its kind, unless it is of a kind that has no type in Go.
 fn item(object: &Object) -> Value {
     let mut value = object.printed();
+    if matches!(object, Object::Custom(_)) {
+        return value;
+    }
     if let Some(fields) = value.as_object_mut() {
         fields.remove("kind");
         fields.remove("apiVersion");

@@ -31,7 +31,9 @@ pub struct HttpRequest<'a> {
 pub struct Call {
     /// For [`crate::ApiServer::handle`].
     pub request: Request,
-    /// The format of the answer.
+    /// In what the answer is written.
+    pub encoding: Encoding,
+    /// The form of the answer.
     pub format: Format,
 }
 
@@ -47,14 +49,22 @@ pub fn upgrade_required() -> Status {
     Status::bad_request("Upgrade request required")
 }
 
-/// The formats of answers.
+/// In what answers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum Encoding {
     /// `application/json`
     #[default]
     Json,
     /// `application/yaml`
     Yaml,
+}
+
+/// The forms of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// As it is.
+    #[default]
+    Plain,
     /// `application/json;as=Table;v=v1;g=meta.k8s.io`: what [`kinds::printers`] make of it.
     Table(Include),
     /// `…;as=PartialObjectMetadata;…`: nothing of an object but its metadata.

@@ -2,30 +2,33 @@
 //!
 //! Everything that the real server decides before and after the request handlers is here: which path is which kind,
 //! which method is which verb, what may be sent and accepted, and how an answer looks as bytes. No socket is: who has a
-//! connection, or `kubectl --raw`, calls [`call`], hands the request to the API server, and sends what [`respond`] makes of
-//! the answer. A watch goes on with one [`watch_line`] an event.
+//! connection hands over to [`exchange`] what came by it, and sends what that gives back; `kubectl --raw` calls the two halves
+//! of it, [`call`] and [`respond`]. A watch goes on with one [`watch_line`] an event.
 //!
+//! - [`exchange`]: a request and its answer, from bytes to bytes.
 //! - [`message`]: a raw request, and what it came to mean.
 //! - [`path`]: which kind, object and part `/apis/apps/v1/namespaces/default/deployments/web/scale` is.
 //! - [`options`]: what follows the question mark.
 //! - [`body`]: objects, patches, and the bodies of subresources.
-//! - [`encode`]: answers as bytes.
+//! - `accept`: which form of an answer a client accepts. [`encode`]: answers as bytes.
 //! - [`headers`]: as whom a client asks.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
 //! Left out: OpenAPI documents, protobuf, aggregation, proxies of Pods, Services and nodes, and connections that go on with
-//! another protocol (`pods/exec`). A request that is refused here for its media type is refused before
-//! it is authorised, the other way round than in a real server.
+//! another protocol (`pods/exec`).
 
 use object::status::Reason;
+use object::validation::names::check_path_segment;
 use object::{Discovery, Kind, Status};
-use wire::{Answer, Request, Verb, WatchEvent};
+use wire::{About, Answer, Body, Options, Refused, Request, Verb, WatchEvent};
 
-use kinds::printers::{Include, View};
+use kinds::printers::View;
 
+mod accept;
 pub mod body;
 pub mod encode;
+pub mod exchange;
 pub mod headers;
 mod message;
 pub mod options;
@@ -35,43 +38,97 @@ pub mod uri;
 pub use encode::HttpAnswer;
 pub(super) use encode::{NOT_FOUND, TEXT};
 use message::with_empty_details;
-pub use message::{Call, Format, HttpRequest, upgrade_required};
+pub use message::{Call, Encoding, Format, HttpRequest, upgrade_required};
 
-/// What the raw request asks for, or the answer that ends it at once. `known` are the kinds that users have defined.
+/// What the raw request asks for, or the answer that ends it at once: the 401. `known` are the kinds that users have defined.
+///
+/// What makes no sense is a request too ([`Refused`]): only who may ask so is told why.
 pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
-    let Some(user) = &http.user else { return Err(refuse(Status::new(Reason::Unauthorized, "Unauthorized"))) };
+    let Some(user) = &http.user else {
+        return Err(HttpAnswer::status(&Status::new(Reason::Unauthorized, "Unauthorized"), Encoding::Json));
+    };
     let (path, query) = http.target.split_once('?').unwrap_or((http.target, ""));
     let query = options::Query::parse(query);
+    let mut call = Call {
+        request: Request { connection: http.connection.clone(), ..Request::path(user.clone(), http.target) },
+        encoding: accept::encoding_of_errors(http.accept),
+        format: Format::Plain,
+    };
+    let refused = |about: About, why: Option<Status>| {
+        Body::Refused(Box::new(Refused { target: http.target.to_owned(), about, why }))
+    };
     let Some(shape) = path::Shape::parse(path, known) else {
-        let request = Request { connection: http.connection.clone(), ..Request::path(user.clone(), http.target) };
-        let format = Format::Json;
-        return match http.method {
-            "GET" => Ok(Call { request, format }),
-            _ => Err(HttpAnswer::page_not_found()),
+        call.request.verb = verb_of(http.method);
+        let unserved = path::Unserved::parse(path);
+        let not_served = || Some(Status::not_served());
+        call.request.body = match unserved {
+            path::Unserved::Resource { group, resource, namespace, name } => {
+                let why = path::is_served_group(&group).then(not_served).flatten();
+                (call.request.namespace, call.request.name) = (namespace, name);
+                refused(About::Resource(group, resource), why)
+            }
+            path::Unserved::Discovery if http.method != "GET" => {
+                refused(About::Path(path.to_owned()), Some(method_not_allowed()))
+            }
+            path::Unserved::Discovery
+                if let Err(why) = accept::check_page(http.accept, !path.starts_with("/version")) =>
+            {
+                refused(About::Path(path.to_owned()), Some(why))
+            }
+            path::Unserved::Discovery | path::Unserved::Page => {
+                call.request.verb = Verb::Get;
+                return Ok(call);
+            }
         };
+        return Ok(call);
     };
-    let verb = shape.verb(http.method, &query).ok_or_else(|| {
-        refuse(with_empty_details(
-            Reason::MethodNotAllowed,
-            "the server does not allow this method on the requested resource",
-        ))
-    })?;
-    let format = accepted(http.accept, verb, &query).map_err(refuse)?;
-    let mut options = options::parse(&query, verb, body::applies(http)).map_err(refuse)?;
-    let body = body::parse(http, &shape, verb, &query, &mut options).map_err(refuse)?;
-    let mut request = Request {
-        user: user.clone(),
-        connection: http.connection.clone(),
-        verb,
-        kind: shape.kind,
-        subresource: shape.subresource,
-        namespace: shape.namespace,
-        name: shape.name,
-        body,
-        options,
-    };
-    name_from_selector(&mut request);
-    Ok(Call { request, format })
+    let (kind, subresource) = (shape.kind, shape.subresource);
+    let (namespace, name) = (shape.namespace.clone(), shape.name.clone());
+    let verb = shape.verb(http.method, &query);
+    let read = read(http, &shape, verb, &query).map(|(encoding, format, options, body)| {
+        (call.encoding, call.format) = (encoding, format);
+        (options, body)
+    });
+    let verb = verb.unwrap_or_else(|| verb_of(http.method));
+    let (options, body) = read.unwrap_or_else(|why| (Options::default(), refused(About::Kind, Some(why))));
+    let request = Request { verb, kind, subresource, namespace, name, body, options, ..call.request };
+    call.request = request;
+    name_from_selector(&mut call.request);
+    Ok(call)
+}
+
+/// All that a request says beside its path: how the answer shall look, options, and a body.
+fn read(
+    http: &HttpRequest,
+    shape: &path::Shape,
+    verb: Option<Verb>,
+    query: &options::Query,
+) -> Result<(Encoding, Format, Options, Body), Status> {
+    let verb = verb.ok_or_else(method_not_allowed)?;
+    if let wrong @ [_, ..] = &check_path_segment(&shape.name)[..] {
+        let (name, wrong) = (&shape.name, wrong.join(","));
+        return Err(Status::bad_request(format!("Name parameter invalid: {name:?}: {wrong}")));
+    }
+    let (encoding, format) = accept::accepted(http.accept, verb, query)?;
+    let mut options = options::parse(query, verb, body::applies(http))?;
+    let body = body::parse(http, shape, verb, query, &mut options)?;
+    Ok((encoding, format, options, body))
+}
+
+fn method_not_allowed() -> Status {
+    const WHY: &str = "the server does not allow this method on the requested resource";
+    with_empty_details(Reason::MethodNotAllowed, WHY)
+}
+
+/// The verb of a method where no kind says more.
+fn verb_of(method: &str) -> Verb {
+    match method {
+        "POST" => Verb::Create,
+        "PUT" => Verb::Update,
+        "PATCH" => Verb::Patch,
+        "DELETE" => Verb::Delete,
+        _ => Verb::Get,
+    }
 }
 
 /// Whether a path leads to a kind that is built in, or to none: then nobody has to know those that users have defined.
@@ -92,10 +149,6 @@ pub fn watch_line(call: &Call, event: &WatchEvent, first: bool, view: View) -> O
     told.then(|| encode::event_json(call, &encode::watch_event(call, event, first, view)) + "\n")
 }
 
-fn refuse(status: Status) -> HttpAnswer {
-    HttpAnswer::status(&status, Format::Json)
-}
-
 /// A list or watch by `metadata.name` is authorised like a request for that object.
 fn name_from_selector(request: &mut Request) {
     if !matches!(request.verb, Verb::List | Verb::Watch) || !request.name.is_empty() {
@@ -105,47 +158,6 @@ fn name_from_selector(request: &mut Request) {
     if let Some(name) = fields.ok().as_ref().and_then(|fields| fields.exact("metadata.name")) {
         request.name = name.to_owned();
     }
-}
-
-/// The best format that both sides know.
-fn accepted(accept: &str, verb: Verb, query: &options::Query) -> Result<Format, Status> {
-    for range in accept.split(',') {
-        let mut parts = range.split(';').map(str::trim);
-        let media_type = parts.next().unwrap_or_default();
-        let parameters: Vec<(&str, &str)> = parts.filter_map(|parameter| parameter.split_once('=')).collect();
-        let is = |key: &str, value: &str| parameters.contains(&(key, value));
-        let asked = parameters.iter().find(|(key, _)| *key == "as").map(|(_, kind)| *kind);
-        let known = is("g", "meta.k8s.io") && (is("v", "v1") || is("v", "v1beta1"));
-        match (media_type, asked) {
-            ("application/json", Some("Table")) if known => return included(query).map(Format::Table),
-            ("application/json", Some("PartialObjectMetadata")) if known => return Ok(Format::Metadata),
-            ("application/json", Some("PartialObjectMetadataList")) if known => return Ok(Format::MetadataList),
-            // What cannot be had: the next choice may be something else.
-            (_, Some(_)) => continue,
-            (_, None) => {}
-        }
-        match media_type {
-            "" | "*/*" | "application/*" | "application/json" => return Ok(Format::Json),
-            "application/yaml" => return Ok(Format::Yaml),
-            _ => {}
-        }
-    }
-    let mut available = "application/json, application/yaml, application/vnd.kubernetes.protobuf".to_owned();
-    if matches!(verb, Verb::List | Verb::Watch) {
-        available += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-    }
-    let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
-    Err(with_empty_details(Reason::NotAcceptable, message))
-}
-
-/// What shall come with each row of a table.
-fn included(query: &options::Query) -> Result<Include, Status> {
-    let wanted = query.get("includeObject").unwrap_or_default();
-    Include::parse(wanted).ok_or_else(|| {
-        let must = "must be 'Metadata', 'Object', 'None', or empty";
-        let why = format!("includeObject: Invalid value: {wanted:?}: {must}");
-        Status::new(Reason::BadRequest, format!("Unable to convert to Table as requested: {why}"))
-    })
 }
 
 #[cfg(test)]

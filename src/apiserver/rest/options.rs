@@ -82,6 +82,7 @@ pub fn parse(query: &Query, verb: Verb, applies: bool) -> Result<Options, Status
         allow_watch_bookmarks: query.flag("allowWatchBookmarks"),
     };
     integer(query, "timeoutSeconds")?;
+    timeout(query)?;
     match verb {
         Verb::Get => {}
         Verb::Watch => check_options("ListOptions", watch_options(query))?,
@@ -101,6 +102,17 @@ fn integer(query: &Query, name: &str) -> Result<i64, Status> {
         Some(text) => {
             text.parse().map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
         }
+    }
+}
+
+/// How long the server may take, which is not long here. Mirrors `withRequestDeadline`.
+fn timeout(query: &Query) -> Result<(), Status> {
+    match query.get("timeout") {
+        None | Some("") => Ok(()),
+        Some(text) => rules::cel::duration::parse_duration(text).map(drop).ok_or_else(|| {
+            let why = format!("time: invalid duration {text:?}");
+            Status::bad_request(format!("invalid timeout specified in the request URL - {why}"))
+        }),
     }
 }
 
@@ -184,7 +196,7 @@ fn write_options(query: &Query) -> Vec<Cause> {
         causes.push(cause("fieldManager", "Too long", &why));
     }
     for (at, unseen) in manager.char_indices().filter(|(_, c)| c.is_control()) {
-        let shown = manager.replace(unseen, &format!("\\x{:02x}", u32::from(unseen)));
+        let shown = manager.replace(unseen, &quoted(unseen));
         let why = format!("\"{shown}\": invalid character U+{:04X} (at position {at})", u32::from(unseen));
         causes.push(cause("fieldManager", "Invalid value", &why));
     }
@@ -194,6 +206,21 @@ fn write_options(query: &Query) -> Vec<Cause> {
         Some(other) => causes.push(unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"])),
     }
     causes
+}
+
+/// A control character as Go quotes it.
+fn quoted(c: char) -> String {
+    let short = [
+        ('\u{7}', "\\a"),
+        ('\u{8}', "\\b"),
+        ('\u{c}', "\\f"),
+        ('\n', "\\n"),
+        ('\r', "\\r"),
+        ('\t', "\\t"),
+        ('\u{b}', "\\v"),
+    ];
+    let found = short.iter().find(|(known, _)| *known == c);
+    found.map_or_else(|| format!("\\x{:02x}", u32::from(c)), |(_, short)| (*short).to_owned())
 }
 
 /// The longest name of a manager of fields.

@@ -96,6 +96,54 @@ impl Shape {
     }
 }
 
+/// What a path may be that names no kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unserved {
+    /// A resource, as rules name it.
+    Resource {
+        /// Its API group.
+        group: String,
+        /// Its plural, with a part after a slash.
+        resource: String,
+        /// Empty: none named.
+        namespace: String,
+        /// Empty: none named.
+        name: String,
+    },
+    /// Where it is told which kinds there are, or which version this is: such paths are only read.
+    Discovery,
+    /// Any other.
+    Page,
+}
+
+impl Unserved {
+    /// Mirrors `RequestInfoFactory.NewRequestInfo`, which knows no kinds.
+    pub fn parse(path: &str) -> Unserved {
+        let segments: Vec<String> = path.trim_matches('/').split('/').map(decode_percent).collect();
+        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let (group, rest) = match segments[..] {
+            ["api", _, ref rest @ ..] if !rest.is_empty() => ("", rest),
+            ["apis", group, _, ref rest @ ..] if !rest.is_empty() => (group, rest),
+            ["version"] | ["api", ..] | ["apis", _, ..] => return Unserved::Discovery,
+            _ => return Unserved::Page,
+        };
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (*namespace, rest),
+            rest => ("", rest),
+        };
+        let part = |at: usize| rest.get(at).copied().unwrap_or_default();
+        let (plural, name, part) = (part(0), part(1), part(2));
+        let resource = if part.is_empty() { plural.to_owned() } else { format!("{plural}/{part}") };
+        let [group, namespace, name] = [group, namespace, name].map(str::to_owned);
+        Unserved::Resource { group, resource, namespace, name }
+    }
+}
+
+/// Whether the server itself has kinds in this group: below it there is an answer for every path.
+pub fn is_served_group(group: &str) -> bool {
+    Kind::built_in().any(|kind| kind.info().group == group)
+}
+
 /// Whether an object, or this part of it, is read and written like any other.
 fn is_written(part: Option<Subresource>) -> bool {
     part.is_none_or(|part| part.is_of_object() || part == Subresource::Scale)

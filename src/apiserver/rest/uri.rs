@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use object::{Kind, metrics};
-use wire::{Body, FieldValidation, Request, Subresource, Verb};
+use wire::{FieldValidation, Request, Subresource, Verb};
 
 /// `/apis/apps/v1/namespaces/default/deployments/web/status?fieldManager=…`.
 pub fn of(request: &Request) -> String {
@@ -15,8 +15,8 @@ pub fn of(request: &Request) -> String {
 
 fn path(request: &Request) -> String {
     let info = request.kind.info();
-    if let Body::Path(path) = &request.body {
-        return path.clone();
+    if let Some(target) = request.target() {
+        return target.to_owned();
     }
     let (group, version, plural) = match request.subresource {
         Some(Subresource::Metrics) => (metrics::GROUP, metrics::VERSION, info.plural),
@@ -91,6 +91,8 @@ mod tests {
 
     use super::super::options::{self, Query};
     use super::super::path::Shape;
+    use wire::Body;
+
     use super::*;
     use object::Discovery;
     use wire::{Options, Patch, User};

@@ -14,6 +14,7 @@ use crate::row::{Facts, Row, Strategy, Table, Validation, spec_and_status};
 use object::selector::names::{check_label_key, check_label_value};
 use object::validation::field::{Path, Problems};
 use object::validation::internal::Internal;
+use object::validation::names::check_cidr;
 
 /// What the server knows of Nodes.
 pub const ROW: Row<Node> = Row {
@@ -53,11 +54,17 @@ pub const ROW: Row<Node> = Row {
 
 const SPEC: Path = Path::new("spec");
 const STATUS: Path = Path::new("status");
+const METADATA: Path = Path::new("metadata");
 
 /// A Node as it is created.
 fn validate(problems: &mut Problems, node: &Node) {
     if let Some(spec) = &node.spec {
         taints(problems, spec);
+        for (i, cidr) in spec.pod_cidrs.iter().flatten().enumerate() {
+            if let Some(why) = check_cidr(cidr) {
+                problems.invalid(&SPEC.child("podCIDRs").index(i), cidr.as_str(), why);
+            }
+        }
     }
     resources(problems, node);
 }
@@ -152,7 +159,8 @@ fn resources(problems: &mut Problems, node: &Node) {
 }
 
 fn taints(problems: &mut Problems, spec: &NodeSpec) {
-    let (list, taints) = (SPEC.child("taints"), spec.taints.as_deref().unwrap_or_default());
+    // They have moved out of annotations since, but not here.
+    let (list, taints) = (METADATA.child("taints"), spec.taints.as_deref().unwrap_or_default());
     for (i, taint) in taints.iter().enumerate() {
         let path = list.index(i);
         problems.all_invalid(&path.child("key"), &taint.key, check_label_key(&taint.key));

@@ -71,7 +71,8 @@ fn validate(problems: &mut Problems, slice: &EndpointSlice) {
 /// Mirrors `ValidateEndpointSliceUpdate`: endpoints that stay are not looked at again.
 fn validate_update(problems: &mut Problems, new: &EndpointSlice, old: &EndpointSlice) {
     slice_but_endpoints(problems, new);
-    if new.endpoints != old.endpoints {
+    // Of other addresses than its own nothing is said while it may not become theirs.
+    if new.endpoints != old.endpoints && new.address_type == old.address_type {
         slice_endpoints(problems, new);
     }
     let path = Path::new("addressType");

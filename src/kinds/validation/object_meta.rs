@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use crate::table::facts;
 use crate::validation::metadata::{annotations, labels, standard_or_qualified};
 use object::selector::names::check_label_key;
-use object::validation::field::{Json, Path, Problems, Shown};
+use object::validation::field::{Json, Literal, Path, Problems, Shown};
 use object::validation::names::check_dns_label;
 use object::well_known::{FOREGROUND, ORPHAN};
 use object::{Kind, Object};
@@ -93,6 +93,20 @@ pub fn validate_update(problems: &mut Problems, new: &Object, old: &Object) {
     }
 }
 
+/// Owners as Go writes them.
+fn shown(owners: &[OwnerReference]) -> String {
+    let one = |owner: &OwnerReference| {
+        let OwnerReference { api_version, kind, name, uid, controller, block_owner_deletion } = owner;
+        let texts = [("apiVersion", api_version), ("kind", kind), ("name", name), ("uid", uid)];
+        let flags = [("controller", controller), ("blockOwnerDeletion", block_owner_deletion)];
+        let texts =
+            texts.into_iter().map(|(field, text)| format!("\"{field}\":{}", serde_json::Value::from(text.as_str())));
+        let flags = flags.into_iter().filter_map(|(field, flag)| flag.map(|flag| format!("\"{field}\":{flag}")));
+        format!("{{{}}}", texts.chain(flags).collect::<Vec<_>>().join(","))
+    };
+    format!("[{}]", owners.iter().map(one).collect::<Vec<_>>().join(","))
+}
+
 fn owner_references(problems: &mut Problems, owners: &[OwnerReference]) {
     const EMPTY: &str = "must not be empty";
     let path = METADATA.child("ownerReferences");
@@ -117,7 +131,7 @@ fn owner_references(problems: &mut Problems, owners: &[OwnerReference]) {
                 "Only one reference can have Controller set to true. Found \"true\" in references for {}/{} and {}/{}",
                 first.kind, first.name, owner.kind, owner.name
             );
-            problems.invalid(&path, Json(&owners), &why);
+            problems.invalid(&path, Literal(&shown(owners)), &why);
         } else {
             controller = Some(owner);
         }

@@ -97,6 +97,8 @@ impl Schema for BuiltIn {
         match (self.field.as_str(), self.item) {
             ("ownerReferences" | "imagePullSecrets", true) => true,
             ("data", false) => self.kind == Kind::ControllerRevision,
+            // The port of an Ingress' backend: by name or by number.
+            ("port", false) if self.parent == "service" => true,
             (field, _) => ATOMIC.contains(&field),
         }
     }
@@ -116,7 +118,8 @@ impl Schema for BuiltIn {
             }
             ("spec", "topologySpreadConstraints") => List::Map(vec!["topologyKey", "whenUnsatisfiable"]),
             ("resources", "claims") => List::Map(vec!["name"]),
-            ("uncountedTerminatedPods", "succeeded" | "failed") | ("spec", "volumeLifecycleModes") => List::Set,
+            ("uncountedTerminatedPods", "succeeded" | "failed")
+            | ("spec", "volumeLifecycleModes" | "validationActions") => List::Set,
             (parent, field) => match FieldPath::root(self.kind).field(parent).field(field).lists() {
                 Lists::Atomic => List::Atomic,
                 Lists::Set => List::Set,
@@ -140,11 +143,11 @@ impl Schema for BuiltIn {
 
 /// Fields whose structs or maps are atomic, whatever kind they are in: selectors, and references to other objects.
 #[rustfmt::skip]
-const ATOMIC: [&str; 25] = [
+const ATOMIC: [&str; 24] = [
     "claimRef", "configMapKeyRef", "configMapRef", "dataSource", "fieldRef", "involvedObject", "labelSelector",
     "matchConstraints", "matchResources", "namespaceSelector", "nodeSelector", "objectSelector", "paramKind", "paramRef",
     "podSelector", "related", "required", "requiredDuringSchedulingIgnoredDuringExecution", "resourceFieldRef", "roleRef",
-    "scaleTargetRef", "scopeSelector", "secretKeyRef", "secretRef", "selector",
+    "scopeSelector", "secretKeyRef", "secretRef", "selector",
 ];
 
 /// Whether a field is a map from keys that its writer chooses.

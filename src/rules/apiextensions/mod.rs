@@ -17,7 +17,7 @@
 //! - What is served follows from the store alone, so that it comes and goes with it. Kept by
 //!   `what_is_stored_is_read_as_the_schema_is_now` and `a_definition_waits_for_its_objects`.
 //!
-//! Left out: conversion by webhook, OpenAPI documents. A real server answers the first creates
+//! Left out: conversion by webhook, in whose place only `apiVersion` changes; OpenAPI documents. A real server answers the first creates
 //! two seconds late, for the sake of other API servers that have not heard of the kind yet.
 
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Map, Value};
 
-use object::definition::{is_true, kind_of};
+use object::definition::{age, is_true, kind_of};
 use object::validation::field::Problems;
 use object::{CustomKind, CustomObject, Kind, Object, Status};
 use wire::{Request, Subresource};
@@ -195,18 +195,31 @@ impl Served {
         let storage = spec.versions.iter().find(|version| version.storage)?;
         let terminating = definition.metadata.deletion_timestamp.is_some() || is_true("Terminating");
         let versions = spec.versions.iter().filter(|version| version.served);
-        let versions = versions.map(|v| (v.name.clone(), Arc::new(Version::of(v, kind(&v.name), terminating))));
+        let versions =
+            versions.map(|v| (v.name.clone(), Arc::new(Version::of(v, &spec.versions, kind(&v.name), terminating))));
         Some(Served { versions: versions.collect(), storage: kind(&storage.name), since })
     }
 }
 
 impl Version {
-    fn of(version: &CustomResourceDefinitionVersion, kind: CustomKind, terminating: bool) -> Version {
+    fn of(
+        version: &CustomResourceDefinitionVersion,
+        all: &[CustomResourceDefinitionVersion],
+        kind: CustomKind,
+        terminating: bool,
+    ) -> Version {
         let schema = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
         let subresources = version.subresources.as_ref();
         let info = kind.info();
         let deprecation = (version.deprecated == Some(true)).then(|| {
-            let standard = || format!("{} {} is deprecated", info.api_version, info.kind);
+            // Mirrors `defaultDeprecationWarning`.
+            let standard = || {
+                let lasting = all.iter().filter(|other| other.served && other.deprecated != Some(true));
+                let newer = lasting.map(|other| &*other.name).filter(|name| age(name) > age(&version.name));
+                let instead = newer.max_by_key(|name| age(name));
+                let instead = instead.map(|name| format!("; use {}/{name} {}", info.group, info.kind));
+                format!("{} {} is deprecated{}", info.api_version, info.kind, instead.unwrap_or_default())
+            };
             version.deprecation_warning.clone().unwrap_or_else(standard)
         });
         Version {

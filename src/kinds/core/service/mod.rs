@@ -57,7 +57,9 @@ fn defaults(service: &mut Service) {
     if type_ != "ExternalName" {
         or_text(&mut spec.internal_traffic_policy, "Cluster");
     }
-    if matches!(type_.as_str(), "NodePort" | "LoadBalancer") {
+    // Mirrors `service.ExternallyAccessible`.
+    let has_external_ips = spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty());
+    if matches!(type_.as_str(), "NodePort" | "LoadBalancer") || type_ == "ClusterIP" && has_external_ips {
         or_text(&mut spec.external_traffic_policy, "Cluster");
     }
     if type_ == "LoadBalancer" {

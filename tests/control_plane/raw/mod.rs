@@ -1,0 +1,123 @@
+//! What a real API server of this version answered to a thousand raw requests, and what this one answers to the same.
+//!
+//! The recording has three blocks, each made on a fresh cluster: an API server alone, one with controllers and scheduler, one
+//! asked by several users. They are sent in order, since many build on what came before. What cannot be alike is masked:
+//! uids, times, versions, generated names ([`alike`]). What needs a connection that stays open, or another encoding, is not
+//! counted, and neither is what differs because it builds on a case of the half of the recording that is kept back. How many agree in each block may only grow ([`AGREE`]).
+//!
+//! The recording lies beside the project: `KUBESTEP_RECORDINGS` says where, if it is not `../shared`.
+
+mod alike;
+mod recorded;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use apiserver::rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
+use cluster::{Cluster, Config, Parts};
+use controllers::ControllerManager;
+use engine::Step;
+use wire::User;
+
+use crate::world::{Observer, World};
+use alike::Differences;
+use recorded::{Block, Case, Known};
+
+/// How many answers of each block must agree with the recorded ones at least.
+const AGREE: [(Block, usize); 3] = [(Block::Alone, 734), (Block::Controllers, 56), (Block::Users, 62)];
+
+struct Blind;
+
+impl Observer for Blind {
+    fn observe(&mut self, _: &apiserver::host::Engine, _: &Step) {}
+}
+
+#[test]
+fn raw_requests_are_answered_as_a_real_server_answered_them() {
+    let Some(cases) = recorded::cases() else { return };
+    let mut too_few = Vec::new();
+    for (block, least) in AGREE {
+        let mut world = World { cluster: cluster_for(block), seen: Blind };
+        world.run(5);
+        let mut known = Known::of(&cases);
+        let (mut agree, mut counted, mut elsewhere) = (0, 0, 0);
+        let mut groups = BTreeMap::<String, Vec<String>>::new();
+        for case in cases.iter().filter(|case| case.block == block) {
+            let Some(answer) = send(&mut world, case, &known) else { continue };
+            let Differences(differences) = alike::compare(case, &answer);
+            let depends = !differences.is_empty() && known.lacks(case, &answer, &differences);
+            known.learn(case, &answer);
+            if depends {
+                elsewhere += 1;
+                continue;
+            }
+            counted += 1;
+            agree += usize::from(differences.is_empty());
+            for (kind, detail) in differences {
+                groups.entry(kind).or_default().push(format!("{} {}: {detail}", case.seq, case.name));
+            }
+        }
+        println!("{block:?}: {agree} of {counted} agree, {elsewhere} build on cases that are not here");
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        groups.sort_by_key(|(_, cases)| std::cmp::Reverse(cases.len()));
+        for (kind, cases) in groups {
+            println!("  {} {kind}", cases.len());
+            cases.iter().for_each(|case| println!("      {case}"));
+        }
+        if agree < least {
+            too_few.push(format!("{block:?}: {agree} agree, {least} did"));
+        }
+    }
+    assert!(too_few.is_empty(), "{too_few:?}");
+}
+
+/// A fresh cluster without nodes.
+fn cluster_for(block: Block) -> Cluster {
+    let parts = match block {
+        Block::Alone => Parts {
+            controllers: &[],
+            scheduler: &|hub, id, _, _| Rc::new(ControllerManager::operator(hub, id, "nobody", &[])),
+            ..Parts::default()
+        },
+        Block::Controllers | Block::Users => Parts::default(),
+    };
+    Cluster::start(Config { nodes: Vec::new(), parts, ..Config::default() })
+}
+
+/// The answer to a case; none, if it is not counted.
+fn send(world: &mut World<Blind>, case: &Case, known: &Known) -> Option<RawAnswer> {
+    if case.is_left_out() {
+        return None;
+    }
+    let (target, body) = (known.translate(&case.target), known.translate(&case.body));
+    let token = known.token();
+    let headers: Vec<(String, String)> = case.headers(&token);
+    let user = match case.user.as_str() {
+        "" => Some(User { name: "admin".into(), ..User::admin() }),
+        "alice" => Some(User { groups: vec!["dev".into(), "system:authenticated".into()], ..named("alice") }),
+        "viewer" => Some(User { groups: vec!["system:authenticated".into()], ..named("viewer") }),
+        "node" => Some(User { agent: "unknown".into(), ..User::node("n1") }),
+        _ => None,
+    };
+    let caller = match user {
+        Some(user) => Caller::Known(Rc::new(User { agent: "unknown".into(), ..user })),
+        None => Caller::At([192, 0, 2, 1].into()),
+    };
+    let method = case.method.clone();
+    let told = world.start("raw", |client| async move {
+        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let raw = RawRequest { method: &method, target: &target, headers: &headers, body: &body };
+        let ask = async |request| client.request(request).await.ok();
+        exchange(&raw, &caller, || client.now(), &ask).await
+    });
+    let told = world.finish(&told);
+    world.run(if case.block == Block::Alone { 0 } else { 2 });
+    match told {
+        Told::Answer(answer) => Some(answer),
+        Told::Watch(_) | Told::PassedOn(..) | Told::Closed => None,
+    }
+}
+
+fn named(name: &str) -> User {
+    User { name: name.to_owned(), ..User::default() }
+}

@@ -1,0 +1,221 @@
+//! The recorded requests and answers, and what later requests say of earlier answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use apiserver::rest::exchange::RawAnswer;
+use kubestep_tests::project::from_root;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// What ran while a part was recorded. Each began on a fresh cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// The API server alone.
+    Alone,
+    /// With controllers and scheduler.
+    Controllers,
+    /// The same, asked by several users.
+    Users,
+}
+
+/// One request and what it was answered.
+pub struct Case {
+    pub seq: u64,
+    pub block: Block,
+    /// Its topic and name.
+    pub name: String,
+    pub method: String,
+    pub target: String,
+    pub body: String,
+    /// Who asked; empty: the administrator.
+    pub user: String,
+    /// All else that was recorded.
+    pub line: Value,
+}
+
+/// All cases in the order in which they were sent; none, if the recording is not at hand.
+pub fn cases() -> Option<Vec<Case>> {
+    let folder = std::env::var_os("KUBESTEP_RECORDINGS").map_or_else(|| from_root("../shared"), PathBuf::from);
+    let path = folder.join("wire/real/raw.jsonl");
+    let Ok(text) = fs::read_to_string(&path) else {
+        println!("skipped: needs {}", path.display());
+        return None;
+    };
+    Some(text.lines().map(Case::parse).collect())
+}
+
+impl Case {
+    fn parse(line: &str) -> Case {
+        let value: Value = serde_json::from_str(line).expect("each line is JSON");
+        let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
+        // One was put between two others later.
+        let seq = value["seq"].as_f64().expect("each has a number") as u64;
+        let block = match seq {
+            0..=10_000 => Block::Alone,
+            10_001..=20_000 => Block::Controllers,
+            _ => Block::Users,
+        };
+        let body = match &value["request"] {
+            Value::String(text) => text.clone(),
+            Value::Null if value.get("request").is_none() => String::new(),
+            _ => as_sent(line).to_owned(),
+        };
+        let name = format!("{}/{}", text("topic"), text("case"));
+        let (method, target, user) = (text("method"), text("path"), text("user"));
+        Case { seq, block, name, method, target, body, user, line: value }
+    }
+
+    /// What was sent with it.
+    pub fn headers(&self, token: &str) -> Vec<(String, String)> {
+        let field = |field: &str| self.line[field].as_str().map(str::to_owned);
+        let mut headers: Vec<(String, String)> = Vec::new();
+        headers.extend(field("request_content_type").map(|kind| ("Content-Type".to_owned(), kind)));
+        headers.push(("Accept".to_owned(), field("accept").unwrap_or_else(|| "application/json".to_owned())));
+        match self.user.as_str() {
+            "bad" => headers.push(("Authorization".to_owned(), "Bearer nonsense".to_owned())),
+            "token from an earlier answer" => headers.push(("Authorization".to_owned(), format!("Bearer {token}"))),
+            _ => {}
+        }
+        let more = self.line["request_headers"].as_object().into_iter().flatten();
+        headers.extend(more.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())));
+        headers
+    }
+
+    /// The path of the object that it is about: of one that is made, where it will be.
+    pub fn object(&self) -> String {
+        let path = self.target.split('?').next().unwrap_or_default().trim_end_matches('/');
+        if self.method == "POST" {
+            let name = self.line["response"]["metadata"]["name"].as_str().unwrap_or_default();
+            return format!("{path}/{name}");
+        }
+        let parts = ["/status", "/scale", "/resize", "/ephemeralcontainers", "/finalize", "/approval"];
+        let part = parts.iter().find_map(|part| path.strip_suffix(part));
+        part.unwrap_or(path).to_owned()
+    }
+
+    /// What needs another encoding than JSON and YAML, or documents that are not served here.
+    pub fn is_left_out(&self) -> bool {
+        let text = |field: &str| self.line[field].as_str().unwrap_or_default();
+        let binary =
+            ["accept", "request_content_type", "content_type"].iter().any(|field| text(field).contains("protobuf"));
+        let documents =
+            ["/openapi/", "/metrics", "/openid/", "/debug/"].iter().any(|path| self.target.starts_with(path));
+        binary || documents || text("accept").contains("apidiscovery") || self.line["request"]["length"].is_number()
+    }
+}
+
+/// The text of the field `request`, as it stands in the line.
+fn as_sent(line: &str) -> &str {
+    const FIELD: &str = "\"request\": ";
+    let at = line.find(FIELD).expect("the field was found when the line was read") + FIELD.len();
+    let mut values = serde_json::Deserializer::from_str(&line[at..]).into_iter::<IgnoredAny>();
+    values.next().expect("a field has a value").expect("it could be read");
+    &line[at..at + values.byte_offset()]
+}
+
+/// What stood in the recorded answers, and stands in ours instead: uids, versions, generated names.
+#[derive(Default)]
+pub struct Known {
+    words: BTreeMap<String, String>,
+    versions: BTreeMap<String, String>,
+    token: String,
+    /// The paths of objects that were there, and the last case about each.
+    objects: BTreeMap<String, u64>,
+    /// The cases that are here.
+    here: BTreeSet<u64>,
+}
+
+impl Known {
+    /// Nothing yet, but which cases there are.
+    pub fn of(cases: &[Case]) -> Known {
+        Known { here: cases.iter().map(|case| case.seq).collect(), ..Known::default() }
+    }
+
+    /// Learns from the two answers to a case.
+    pub fn learn(&mut self, case: &Case, answer: &RawAnswer) {
+        let path = case.object();
+        if (200..300).contains(&answer.code) {
+            self.objects.insert(path, case.seq);
+        }
+        let Ok(ours) = serde_json::from_str::<Value>(&answer.body) else { return };
+        if let Some(token) = ours["status"]["token"].as_str() {
+            token.clone_into(&mut self.token);
+        }
+        self.pair(&case.line["response"], &ours);
+    }
+
+    fn pair(&mut self, real: &Value, ours: &Value) {
+        match (real, ours) {
+            (Value::Object(real), Value::Object(ours)) => {
+                let generated = real.contains_key("generateName");
+                for (key, value) in real {
+                    let Some(other) = ours.get(key) else { continue };
+                    match (key.as_str(), value.as_str(), other.as_str()) {
+                        ("resourceVersion", Some(real), Some(ours)) => {
+                            self.versions.entry(real.to_owned()).or_insert_with(|| ours.to_owned());
+                        }
+                        ("uid" | "continue" | "token", Some(real), Some(ours)) if real.len() > 20 => {
+                            self.words.insert(real.to_owned(), ours.to_owned());
+                        }
+                        ("name", Some(real), Some(ours)) if generated => {
+                            self.words.insert(real.to_owned(), ours.to_owned());
+                        }
+                        _ => self.pair(value, other),
+                    }
+                }
+            }
+            (Value::Array(real), Value::Array(ours)) => {
+                real.iter().zip(ours).for_each(|(real, ours)| self.pair(real, ours))
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether what differs may come of cases that are not here: the object was made by one of them, the version that the
+    /// request names was, or the object has changed since the last case about it.
+    pub fn lacks(&self, case: &Case, answer: &RawAnswer, differences: &[(String, String)]) -> bool {
+        let path = case.object();
+        let (real, ours) = (case.line["http_status"].as_u64().unwrap_or_default(), u64::from(answer.code));
+        let is_known = self.objects.keys().any(|there| *there == path);
+        if real != 404 && ours == 404 && !is_known || real == 200 && ours == 201 || real == 409 && ours == 201 {
+            return !is_known;
+        }
+        let version =
+            case.line["request"]["metadata"]["resourceVersion"].as_str().filter(|version| !version.is_empty());
+        if version.is_some_and(|version| version != "0" && !self.versions.contains_key(version)) {
+            return true;
+        }
+        let since = self.objects.get(&path).copied().unwrap_or(case.seq);
+        let gap = (since + 1..case.seq).any(|seq| !self.here.contains(&seq));
+        let of_state = |(kind, _): &(String, String)| {
+            [".metadata.generation", " .data", ".status.conditions"].iter().any(|part| kind.contains(part))
+        };
+        gap && differences.iter().any(of_state)
+    }
+
+    /// What is sent here where this was sent there.
+    pub fn translate(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (real, ours) in &self.words {
+            if text.contains(real) {
+                text = text.replace(real, ours);
+            }
+        }
+        const VERSION: &str = "\"resourceVersion\": \"";
+        let mut out = String::new();
+        while let Some((before, after)) = text.split_once(VERSION) {
+            let (version, rest) = after.split_once('"').unwrap_or((after, ""));
+            let ours = self.versions.get(version).map_or(version, String::as_str);
+            out += &format!("{before}{VERSION}{ours}\"");
+            text = rest.to_owned();
+        }
+        out + &text
+    }
+
+    /// The token that was issued last.
+    pub fn token(&self) -> String {
+        self.token.clone()
+    }
+}
