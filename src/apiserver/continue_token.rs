@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use object::{base64, json};
+use object::{Object, base64, json};
+use wire::Request;
 
 /// The version that all tokens carry.
 const VERSION: &str = "meta.k8s.io/v1";
@@ -15,6 +16,14 @@ pub fn encode(last: &str, revision: Option<u64>) -> String {
     let revision = revision.map_or("-1".to_owned(), |revision| revision.to_string());
     let start = Value::from(format!("/{last}\u{0}"));
     base64::encode(format!("{{\"v\":\"{VERSION}\",\"rv\":{revision},\"start\":{start}}}").as_bytes())
+}
+
+/// The token for what follows an object in the list that a request asks for.
+pub fn after(last: &Object, request: &Request, revision: u64) -> String {
+    match (last.namespace(), request.namespace.as_str()) {
+        (namespace, "") if !namespace.is_empty() => encode(&format!("{namespace}/{}", last.name()), Some(revision)),
+        _ => encode(last.name(), Some(revision)),
+    }
 }
 
 /// The revision of the list, and the first key of the next page. The error is what the API server says.

@@ -6,7 +6,7 @@ use wire::{Body, DeleteOptions, Response};
 
 use super::pipeline::write::{Done, Write};
 use super::waiting::{Collection, Reviews, waiting};
-use super::{ApiServer, Handling, Outcome};
+use super::{ApiServer, Handling, Outcome, continue_token};
 use kinds::scheduling::priority_class::is_system_priority_class;
 
 impl ApiServer {
@@ -27,9 +27,15 @@ impl ApiServer {
     /// Each object is a commit of its own, and what goes wrong with one leaves those behind it. Mirrors `DeleteCollection` of
     /// `registry/generic/registry/store.go`, with one worker.
     pub(super) fn delete_collection(&mut self, handling: &mut Handling) -> Outcome {
-        let (all, revision) = (self.matching(handling)?, self.store.revision());
-        let warnings = std::mem::take(&mut handling.warnings);
-        self.delete_next(handling, Collection { all, done: 0, revision, warnings })
+        let (mut all, revision) = (self.matching(handling)?, self.store.revision());
+        let limit = usize::try_from(handling.request.options.limit).unwrap_or(usize::MAX);
+        let goes_on = limit > 0 && all.len() > limit;
+        if goes_on {
+            all.truncate(limit);
+        }
+        let last = all.last().filter(|_| goes_on).map(|last| continue_token::after(last, handling.request, revision));
+        let (warnings, next) = (std::mem::take(&mut handling.warnings), last.unwrap_or_default());
+        self.delete_next(handling, Collection { all, next, done: 0, revision, warnings })
     }
 
     /// Deletes the next object of many. What has gone meanwhile is passed over.
@@ -60,8 +66,8 @@ impl ApiServer {
                 collection.done += 1;
             }
         }
-        let Collection { all, revision, .. } = collection;
-        Ok((200, Response::List { items: all, revision, continue_token: String::new(), remaining: None }))
+        let Collection { all, next, revision, .. } = collection;
+        Ok((200, Response::List { items: all, revision, continue_token: next, remaining: None }))
     }
 }
 

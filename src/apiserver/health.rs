@@ -46,6 +46,7 @@ const HOOKS: &[&str] = &[
     "poststarthook/apiservice-status-local-available-controller",
     "poststarthook/apiservice-status-remote-available-controller",
     "poststarthook/apiservice-registration-controller",
+    "poststarthook/apiservice-wait-for-first-sync",
     "poststarthook/apiservice-discovery-controller",
     "poststarthook/kube-apiserver-autoregistration",
     "autoregister-completion",

@@ -31,6 +31,8 @@ pub struct Reviews {
 pub(crate) struct Collection {
     /// All of them, as they were when the first was to go.
     pub all: Vec<Object>,
+    /// Where the next page starts, if the caller wants no more than a page.
+    pub next: String,
     /// How many of them have had their turn.
     pub done: usize,
     /// The revision at which they were listed.

@@ -33,7 +33,10 @@ pub fn parse(
 ) -> Result<Body, Status> {
     let container = || query.get("container").unwrap_or_default().to_owned();
     match shape.subresource {
-        Some(Subresource::Log) => return Ok(Body::Log { container: container() }),
+        Some(Subresource::Log) => {
+            check_log_options(query, &shape.name)?;
+            return Ok(Body::Log { container: container() });
+        }
         Some(Subresource::Exec) => return Ok(Body::Exec { container: container(), command: query.all("command") }),
         Some(Subresource::Attach) => return Ok(Body::Attach { container: container() }),
         Some(Subresource::PortForward) => return Ok(Body::None),
@@ -62,6 +65,22 @@ pub fn parse(
         Some(Subresource::Eviction) => eviction(&text, &shape.name, options).map(Body::Delete),
         _ => Ok(Body::Json(text)),
     }
+}
+
+/// Mirrors `ValidatePodLogOptions`.
+fn check_log_options(query: &Query, pod: &str) -> Result<(), Status> {
+    let mut causes = Vec::new();
+    for (name, least, why) in [
+        ("tailLines", 0, "must be greater than or equal to 0"),
+        ("limitBytes", 1, "must be greater than 0"),
+        ("sinceSeconds", 1, "must be greater than 0"),
+    ] {
+        let said = query.get(name).and_then(|text| text.parse::<i64>().ok());
+        if let Some(value) = said.filter(|value| *value < least) {
+            causes.push(cause(name, "Invalid value", &format!("{value}: {why}")));
+        }
+    }
+    if causes.is_empty() { Ok(()) } else { Err(Status::invalid_kind("", "PodLogOptions", pod, causes)) }
 }
 
 /// The media type without its parameters.
@@ -213,6 +232,14 @@ fn token(text: &str, name: &str) -> Result<Body, Status> {
         return Err(Status::invalid_kind("authentication.k8s.io", "TokenRequest", name, causes));
     }
     let spec = request.spec.unwrap_or_default();
+    if let Some(bound) = &spec.bound_object_ref {
+        let (version, kind) =
+            (bound.api_version.as_deref().unwrap_or_default(), bound.kind.as_deref().unwrap_or_default());
+        if !(version == "v1" && matches!(kind, "Pod" | "Secret" | "Node")) {
+            let version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
+            return Err(Status::bad_request(format!("cannot bind token to object of type {version}, Kind={kind}")));
+        }
+    }
     let bound = spec.bound_object_ref.filter(|object| object.kind.as_deref() == Some("Pod"));
     let pod = bound.map(|object| (object.name.unwrap_or_default(), object.uid.unwrap_or_default()));
     let audiences = spec.audiences.unwrap_or_default();

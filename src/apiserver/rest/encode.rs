@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::message::{Call, Encoding, Format, upgrade_required};
+use super::path::is_served_group;
 use kinds::printers::{META, View, partial, table};
 use object::go_types;
 use object::metrics::{self, Metrics};
@@ -201,7 +202,7 @@ fn metrics(request: &Request, all: &[Metrics]) -> Value {
 /// An object in a list does not repeat its kind, unless it is of a kind that has no type in Go.
 fn item(object: &Object) -> Value {
     let mut value = object.printed();
-    if matches!(object, Object::Custom(_)) {
+    if matches!(object, Object::Custom(_)) && !is_served_group(object.kind().info().group) {
         return value;
     }
     if let Some(fields) = value.as_object_mut() {

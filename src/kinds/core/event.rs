@@ -96,7 +96,8 @@ fn validate_update_strictly(problems: &mut Problems, new: &Event, old: &Event) {
     same_struct(problems, ("involvedObject", "ObjectReference"), &*new.involved_object, &*old.involved_object);
     same(problems, "reason", &text(&new.reason), &text(&old.reason));
     same(problems, "message", &text(&new.message), &text(&old.message));
-    same_struct(problems, ("source", "EventSource"), &new.reporter.source, &old.reporter.source);
+    let source = |event: &Event| event.reporter.source.clone().unwrap_or_default();
+    same_struct(problems, ("source", "EventSource"), &source(new), &source(old));
     same(problems, "firstTimestamp", &new.first_timestamp, &old.first_timestamp);
     same(problems, "lastTimestamp", &new.last_timestamp, &old.last_timestamp);
     same(problems, "count", &new.count, &old.count);

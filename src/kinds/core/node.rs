@@ -60,7 +60,7 @@ const METADATA: Path = Path::new("metadata");
 fn validate(problems: &mut Problems, node: &Node) {
     if let Some(spec) = &node.spec {
         taints(problems, spec);
-        for (i, cidr) in spec.pod_cidrs.iter().flatten().enumerate() {
+        for (i, cidr) in pod_cidrs(spec).iter().enumerate() {
             if let Some(why) = check_cidr(cidr) {
                 problems.invalid(&SPEC.child("podCIDRs").index(i), cidr.as_str(), why);
             }

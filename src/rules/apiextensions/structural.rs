@@ -278,7 +278,7 @@ fn defaults(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path, insi
             problems.invalid(&path, Json(default), "must not have unknown fields");
         }
         let mut causes = value::validate(default, None, &known, &path.to_string());
-        causes.iter_mut().for_each(|cause| cause.message = cause.message.replace(&cause.field, "default"));
+        causes.iter_mut().for_each(|cause| cause.message = cause.message.replace(&cause.field, ""));
         problems.0.append(&mut causes);
     }
     let properties = path.child("properties");

@@ -1,7 +1,7 @@
 //! Services. Mirrors `pkg/registry/core/service`, and `pkg/api/service/warnings.go`.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
@@ -19,7 +19,11 @@ pub mod validation;
 /// What the server knows of Services.
 pub const ROW: Row<Service> = Row {
     defaults: Some(defaults),
-    strategy: Strategy { status: spec_and_status!(), ..Strategy::DEFAULT },
+    strategy: Strategy {
+        status: spec_and_status!(),
+        prepare_for_update: Some(agree_on_cluster_ips),
+        ..Strategy::DEFAULT
+    },
     validation: Validation { create: validation::service, update: validation::service_update, ..Validation::DEFAULT },
     warnings: Warnings { any: warn, status: warn_of_status, ..Warnings::DEFAULT },
     ..Row::new(Facts {
@@ -49,6 +53,27 @@ pub const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 const AFFINITY_SECONDS: i32 = 10_800;
 const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 
+/// The first of the cluster IPs stands twice: who changes one of both means the other too. Mirrors `normalizeClusterIPs`.
+fn agree_on_cluster_ips(new: &mut Service, old: &Service) {
+    let (Some(new), Some(old)) = (&mut new.spec, &old.spec) else { return };
+    let one = |spec: &ServiceSpec| spec.cluster_ip.clone().unwrap_or_default();
+    let changed = (one(new) != one(old), new.cluster_ips != old.cluster_ips);
+    match changed {
+        (true, false) if one(new).is_empty() => new.cluster_ips = None,
+        (true, false) => {
+            let first = one(new);
+            match new.cluster_ips.as_mut().and_then(|ips| ips.first_mut()) {
+                Some(there) => *there = first,
+                None => new.cluster_ips = Some(vec![first]),
+            }
+        }
+        (false, true) if new.cluster_ips.as_ref().is_some_and(|ips| !ips.is_empty()) => {
+            new.cluster_ip = new.cluster_ips.iter().flatten().next().cloned();
+        }
+        _ => {}
+    }
+}
+
 fn defaults(service: &mut Service) {
     let spec = service.spec.get_or_insert_default();
     or_text(&mut spec.type_, "ClusterIP");
@@ -57,9 +82,7 @@ fn defaults(service: &mut Service) {
     if type_ != "ExternalName" {
         or_text(&mut spec.internal_traffic_policy, "Cluster");
     }
-    // Mirrors `service.ExternallyAccessible`.
-    let has_external_ips = spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty());
-    if matches!(type_.as_str(), "NodePort" | "LoadBalancer") || type_ == "ClusterIP" && has_external_ips {
+    if validation::is_exposed(spec) {
         or_text(&mut spec.external_traffic_policy, "Cluster");
     }
     if type_ == "LoadBalancer" {

@@ -253,10 +253,19 @@ fn load_balancing(problems: &mut Problems, spec: &ServiceSpec) {
     }
 }
 
+/// Whether it can be reached from outside of the cluster. Mirrors `service.ExternallyAccessible`.
+pub fn is_exposed(spec: &ServiceSpec) -> bool {
+    match spec.type_.as_deref() {
+        Some("NodePort" | "LoadBalancer") => true,
+        Some("ClusterIP") => spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty()),
+        _ => false,
+    }
+}
+
 fn policies(problems: &mut Problems, spec: &ServiceSpec) {
     const POLICIES: &[&str] = &["Cluster", "Local"];
     let external = spec.external_traffic_policy.as_deref().unwrap_or_default();
-    let exposed = matches!(spec.type_.as_deref(), Some("NodePort" | "LoadBalancer"));
+    let exposed = is_exposed(spec);
     let path = SPEC.child("externalTrafficPolicy");
     if !external.is_empty() && !exposed {
         problems.invalid(&path, external, "may only be set for externally-accessible services");
