@@ -66,6 +66,13 @@ impl<'a> Options<'a> {
             let place = match flag {
                 'A' => &mut self.after,
                 'B' => &mut self.before,
+                // Both.
+                'C' => {
+                    let digits = &flags[at + 1..];
+                    let around = if digits.is_empty() { words.next()? } else { digits }.parse().ok()?;
+                    (self.before, self.after) = (around, around);
+                    return Some(());
+                }
                 'm' => self.most.get_or_insert(0),
                 flag if "EFciqv".contains(flag) => {
                     self.letters.push(flag);
@@ -116,6 +123,8 @@ mod tests {
         for (line, want) in [
             ("-A1 two", "two\nthree\n"),
             ("-B 1 two", "one\ntwo\n"),
+            ("-C1 three", "two\nthree\nfour\n"),
+            ("-iC 1 FIVE", "four\nfive\nsix\n"),
             ("-A1 -m1 o", "one\ntwo\n"),
             ("-A1 ^o\\|^fi", "one\ntwo\n--\nfive\nsix\n"),
             ("-A1 -B1 ^t", "one\ntwo\nthree\nfour\n"),

@@ -8,6 +8,7 @@ use object::base64 as encoding;
 
 mod awk;
 mod grep;
+mod jq;
 mod lines;
 mod sed;
 
@@ -15,8 +16,8 @@ use lines::{joined, of_texts};
 
 /// The programs there are.
 pub const NAMES: &[&str] = &[
-    "awk", "base64", "basename", "cat", "cut", "dirname", "egrep", "fgrep", "grep", "head", "printf", "rev", "sed",
-    "seq", "sort", "tail", "tr", "uniq", "wc",
+    "awk", "base64", "basename", "cat", "cut", "dirname", "egrep", "fgrep", "grep", "head", "jq", "printf", "rev",
+    "sed", "seq", "sort", "tail", "tr", "uniq", "wc",
 ];
 
 /// Runs one; `read` gives a file's text. None: it is not one of them.
@@ -39,6 +40,7 @@ pub fn run(words: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -
         })),
         "grep" | "egrep" | "fgrep" => grep::grep(name, rest, input, read),
         "head" | "tail" => ends(name, rest, input, read),
+        "jq" => jq::jq(rest, input, read),
         "printf" => Some(Ran::well(printed(rest.first()?, &rest[1..]))),
         "rev" => only("").map(|()| {
             let turned = |line: &str| line.chars().rev().chain(['\n']).collect::<String>();
@@ -135,8 +137,26 @@ fn counted(text: &str, letters: &str) -> String {
     shown.join(" ")
 }
 
-/// `head -n 3`, `tail -3`, `tail -n +2`.
+/// `head -n 3`, `tail -3`, `tail -n +2`, `head -c 20`.
 fn ends(name: &str, rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {
+    let bytes = match rest {
+        ["-c", count, paths @ ..] => Some((*count, paths)),
+        [flag, paths @ ..] if flag.starts_with("-c") => Some((&flag[2..], paths)),
+        _ => None,
+    };
+    if let Some((count, paths)) = bytes {
+        let (digits, is_from) = count.strip_prefix('+').map_or((count, false), |count| (count, name == "tail"));
+        let count: usize = digits.parse().ok()?;
+        return Some(of_texts(name, paths, input, read, |text| {
+            let all = text.as_bytes();
+            let part = match name {
+                "head" => &all[..count.min(all.len())],
+                _ if is_from => &all[count.saturating_sub(1).min(all.len())..],
+                _ => &all[all.len().saturating_sub(count)..],
+            };
+            String::from_utf8_lossy(part).into_owned()
+        }));
+    }
     let (count, paths) = match rest {
         ["-n", count, paths @ ..] => (*count, paths),
         [flag, paths @ ..] if flag.len() > 1 && flag.starts_with('-') => (flag[1..].trim_start_matches('n'), paths),
