@@ -6,12 +6,120 @@
 //!
 //! A pipe behind what only looks is no such line: that is answered at once, see [`commands::cluster`].
 
+use std::borrow::Cow;
+
 use ::cluster::timeline;
 
 use super::commands::{self, Group, cluster};
 
 /// Words that a line of a shell begins with, and no command of the stepper's.
-const BEGIN: &[&str] = &["cat", "echo", "export", "for", "while"];
+const BEGIN: &[&str] = &["cat", "date", "echo", "export", "for", "ls", "seq", "sleep", "while"];
+
+/// A line as the stepper reads it: without the comment at its end, with blanks around the pipes behind a command of kubectl's,
+/// and `watch kubectl get …` as what it comes to here.
+///
+/// # Errors
+/// What is left out of `watch`.
+pub fn plain(text: &str) -> Result<Cow<'_, str>, String> {
+    if text.contains('\n') {
+        return Ok(text.into());
+    }
+    let text = text[..comment(text).unwrap_or(text.len())].trim_end();
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    match first {
+        "watch" => watched(text, rest),
+        "kubectl" | "k" => Ok(spaced(text)),
+        verb if kubectl::does(verb) && is_kubectls(verb, rest) => Ok(spaced(text)),
+        _ => Ok(text.into()),
+    }
+}
+
+/// Whether a line only gives kubectl the name that it has here anyway.
+///
+/// # Errors
+/// Other names are left out.
+pub fn is_alias(text: &str) -> Result<bool, String> {
+    match text.split_whitespace().collect::<Vec<_>>()[..] {
+        ["alias", "k=kubectl" | "k='kubectl'" | "k=\"kubectl\""] => Ok(true),
+        ["alias", ..] => Err("k is kubectl here already; other names by alias are left out".to_owned()),
+        _ => Ok(false),
+    }
+}
+
+/// `watch -n 1 kubectl get pods`, and so the stepper's own `watch`, which watches an object.
+fn watched<'t>(text: &'t str, rest: &'t str) -> Result<Cow<'t, str>, String> {
+    let mut words = rest.split_whitespace().peekable();
+    while let Some(flag) = words.next_if(|word| word.starts_with('-')) {
+        if matches!(flag, "-n" | "--interval") {
+            words.next();
+        }
+    }
+    match words.next() {
+        Some("kubectl" | "k") => {}
+        _ => return Ok(text.into()),
+    }
+    let line: Vec<&str> = words.collect();
+    match line.as_slice() {
+        ["get", ..] if !line.iter().any(|word| matches!(*word, "|" | "-w" | "--watch")) => {
+            Ok(format!("kubectl {} --watch", line.join(" ")).into())
+        }
+        _ => Err("of watch only watch kubectl get … is known here, which prints each change; type other lines again"
+            .to_owned()),
+    }
+}
+
+/// Where the comment at the end of a line begins. A step is written with its number: `why #12`.
+fn comment(text: &str) -> Option<usize> {
+    unquoted(text).map(|(at, _)| at).find(|at| {
+        let (before, sign) = text.split_at(*at);
+        let is_number = sign[1..].starts_with(|c: char| c.is_ascii_digit());
+        sign.starts_with('#') && before.ends_with(char::is_whitespace) && !before.trim().is_empty() && !is_number
+    })
+}
+
+/// `a|b` as `a | b`.
+fn spaced(text: &str) -> Cow<'_, str> {
+    let is_pipe = |at: &usize| {
+        let (before, sign) = text.split_at(*at);
+        sign.starts_with('|') && !sign.starts_with("||") && !before.ends_with(['|', '>'])
+    };
+    let pipes: Vec<usize> = unquoted(text).map(|(at, _)| at).filter(is_pipe).collect();
+    if pipes.is_empty() {
+        return text.into();
+    }
+    let (mut out, mut from) = (String::new(), 0);
+    for at in pipes {
+        out += &format!("{} | ", text[from..at].trim_end());
+        from = at + 1 + (text[at + 1..].len() - text[at + 1..].trim_start().len());
+    }
+    (out + &text[from..]).into()
+}
+
+/// The characters of a line that stand in no quotes and behind no backslash, with their places.
+fn unquoted(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut quote, mut escaped) = (None, false);
+    text.char_indices().filter(move |(_, c)| {
+        if std::mem::take(&mut escaped) {
+            return false;
+        }
+        match (quote, *c) {
+            (Some(open), c) => {
+                escaped = open == '"' && c == '\\';
+                quote = Some(open).filter(|open| *open != c);
+                false
+            }
+            (None, '\'' | '"') => {
+                quote = Some(*c);
+                false
+            }
+            (None, '\\') => {
+                escaped = true;
+                false
+            }
+            (None, _) => true,
+        }
+    })
+}
 
 /// The line as a shell reads it, if it has to. It may have more than one line, after `<<`.
 ///
@@ -30,7 +138,7 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
     if line.starts_with("kubectl ") {
         let signs = signs(&line);
         let (only_pipes, looks) = (signs.iter().all(|sign| *sign == "|"), cluster::is_quick(&line));
-        let at_once = signs.is_empty() || (only_pipes && looks);
+        let at_once = (signs.is_empty() || (only_pipes && looks)) && !timeline::braces::are_in(&line);
         return (!at_once).then(|| understood(line));
     }
     let sets = first.split_once('=').is_some_and(|(name, _)| {
@@ -133,6 +241,32 @@ mod tests {
             assert_eq!(line(text).map(Result::unwrap), expected.map(str::to_owned), "{text}");
         }
         assert!(line("kubectl get pods; rm -rf x").is_some_and(|read| read.is_err()));
+    }
+
+    #[test]
+    fn what_begins_a_shells_line_is_no_command_of_the_steppers() {
+        assert_eq!(BEGIN.iter().find(|word| commands::find(word).is_some()), None);
+    }
+
+    #[test]
+    fn lines_of_tutorials_are_understood() {
+        for (text, want) in [
+            ("kubectl get pods # list them", "kubectl get pods"),
+            ("kubectl annotate pod web 'a=b # c' x=#1", "kubectl annotate pod web 'a=b # c' x=#1"),
+            ("why #12", "why #12"),
+            ("k get po|grep web|wc -l", "k get po | grep web | wc -l"),
+            ("kubectl get po -o name | wc -l", "kubectl get po -o name | wc -l"),
+            ("kubectl get po || echo 'a|b'", "kubectl get po || echo 'a|b'"),
+            ("break create pods if a|b", "break create pods if a|b"),
+            ("watch kubectl get pods", "kubectl get pods --watch"),
+            ("watch -n 1 k get pods -o wide", "kubectl get pods -o wide --watch"),
+            ("watch pod web", "watch pod web"),
+        ] {
+            assert_eq!(plain(text).as_deref(), Ok(want), "{text}");
+        }
+        assert!(plain("watch kubectl top pods").is_err());
+        assert_eq!(is_alias("alias k=kubectl"), Ok(true));
+        assert!(is_alias("alias kgp='kubectl get pods'").is_err());
     }
 
     #[test]

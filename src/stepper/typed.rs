@@ -81,6 +81,10 @@ impl What {
         if let Some(text) = text.trim_start().strip_prefix(TYPE).filter(|text| !text.trim().is_empty()) {
             return Ok(What::IntoShell(text.to_owned()));
         }
+        if shell::is_alias(text)? {
+            return Ok(What::Nothing);
+        }
+        let text = &*shell::plain(text)?;
         if let Some(line) = shell::line(text) {
             return line.map(What::Shell);
         }
@@ -140,6 +144,9 @@ mod tests {
             ("editor", "unknown"),
             ("drain node-1", "kubectl's"),
             ("cat web.yaml", "shell cat web.yaml"),
+            ("kubectl get pods # all of them", "kubectl"),
+            ("alias k=kubectl", "nothing"),
+            ("kubectl delete pod web-{1..3}", "shell kubectl delete pod web-{1..3}"),
             ("k get po > pods.txt", "shell kubectl get po > pods.txt"),
             ("type ls /", "into ls /"),
             ("type", "type"),
