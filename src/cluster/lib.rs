@@ -24,6 +24,7 @@ pub mod quiet;
 pub mod scenario;
 pub mod shell;
 pub mod timeline;
+mod turns;
 mod user;
 pub mod webhook;
 
@@ -64,6 +65,7 @@ use bootstrap::{bootstrap, write_as_server};
 use nodes::Machines;
 use scenario::Scenario;
 use timeline::Runner;
+use turns::Turns;
 use user::UserActor;
 
 /// A running cluster.
@@ -81,6 +83,10 @@ pub struct Cluster {
     runner: Rc<Runner>,
     /// The same for lines of a shell that are typed at the prompt: they do not wait for the scenario's.
     prompt: Rc<Runner>,
+    /// Lines that are typed at the prompt wait for each other.
+    turns: Turns,
+    /// After how many steps the last of them was typed.
+    typed_at: Memory<u64>,
     /// When something was broken or changed last that the background looks after.
     disturbed: Memory<Option<Instant>>,
     images: BTreeMap<String, ImageScript>,
@@ -126,8 +132,10 @@ impl Cluster {
         let machines = Machines { fabric: fabric.clone(), journal: journal.clone() };
         let kubectl = Kubectl::new(user.clone(), feeds.clone(), Rc::new(machines));
         let (failures, disturbed) = (hub.memory(0), hub.memory(None));
-        let [runner, prompt] = [timeline::SCENARIO, timeline::PROMPT]
-            .map(|name| Rc::new(Runner::new(name, kubectl.clone(), fabric.clone(), failures.clone())));
+        let runner = |name| Runner::new(name, kubectl.clone(), fabric.clone(), failures.clone());
+        let (turns, typed_at) = (Turns::new(&hub, id), hub.memory(0));
+        let prompt = Rc::new(runner(timeline::PROMPT).in_turns(&turns));
+        let runner = Rc::new(runner(timeline::SCENARIO));
         engine.add(Rc::new(UserActor {
             hub,
             actor: id,
@@ -144,6 +152,8 @@ impl Cluster {
             failures,
             runner,
             prompt,
+            turns,
+            typed_at,
             disturbed,
             engine,
             user,
@@ -242,27 +252,50 @@ impl Cluster {
         self.config.policies
     }
 
-    /// Starts a line of a shell that is typed at the prompt.
+    /// Starts a line of a shell that is typed at the prompt, after those before it.
     pub fn type_line(&mut self, line: String) {
-        let (prompt, kubectl) = (self.prompt.clone(), self.kubectl.clone());
-        self.engine.outside(self.user.actor(), |_| prompt.type_lines(vec![line], kubectl));
+        let (prompt, kubectl, turns) = (self.prompt.clone(), self.kubectl.clone(), self.turns.clone());
+        let label = line.clone();
+        self.type_next(&label, async move {
+            // The runner says when it has come to its end.
+            turns.take().await.keep();
+            prompt.type_lines(vec![line], kubectl);
+        });
     }
 
-    /// Starts one kubectl command, without the word `kubectl`.
+    /// Starts one kubectl command, without the word `kubectl`, after the lines before it.
     pub fn type_words(&mut self, words: Vec<String>) {
-        let (kubectl, failures) = (self.kubectl.at_terminal(), self.failures.clone());
+        let (kubectl, failures, turns) = (self.kubectl.at_terminal(), self.failures.clone(), self.turns.clone());
         let label = format!("kubectl {}", words.join(" "));
-        self.run_command(&label, async move {
+        self.type_next(&label, async move {
+            let turn = turns.take().await;
+            let _held = (!kubectl::goes_on(&words)).then_some(turn);
             let failed = kubectl::run(&words, &kubectl).await != 0;
             failures.set(failures.get() + u32::from(failed));
         });
     }
 
+    fn type_next(&mut self, label: &str, command: impl Future<Output = ()> + 'static) {
+        self.run_command(label, command);
+        self.typed_at.set(self.engine.steps());
+    }
+
+    /// Whether a line runs that the next one will wait for.
+    pub fn line_runs(&self) -> bool {
+        self.turns.is_taken()
+    }
+
+    /// Whether a line was typed, and nothing has happened since: what is typed now means to come after it.
+    pub fn line_is_new(&self) -> bool {
+        self.line_runs() && self.typed_at.get() == self.engine.steps()
+    }
+
     /// Starts `curl`, `ping` or `nslookup` in a Pod, on a node or outside; empty: on the first node.
     pub fn type_from(&mut self, words: Vec<String>, from: String) {
         let (kubectl, fabric) = (self.kubectl.clone(), self.fabric.clone());
-        let label = words.join(" ");
-        self.run_command(&label, async move {
+        let (label, turns) = (words.join(" "), self.turns.clone());
+        self.type_next(&label, async move {
+            let _held = turns.take().await;
             from::run(&words, &from, &kubectl, &fabric).await;
         });
     }

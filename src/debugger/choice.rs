@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cluster::fault::text::{event_id, seconds};
 use cluster::fault::{self, Fault};
-use cluster::timeline;
+use cluster::{Cluster, timeline};
 use engine::{EventId, Step};
 
 use super::Session;
@@ -105,20 +105,23 @@ impl Choice {
                 said(format!("from now on every hop takes its time by seed {seed}"))
             }
             Choice::Kubectl(words) => {
+                let begins = begins("kubectl is about to send its first request", cluster);
                 cluster.type_words(words.clone());
-                said("kubectl is about to send its first request; press Enter to step".to_owned())
+                said(format!("{begins}; press Enter to step"))
             }
             Choice::Line(line) => {
+                let begins = begins("the line is about to start", cluster);
                 cluster.type_line(line.clone());
-                said("the line is about to start; press Enter to step".to_owned())
+                said(format!("{begins}; press Enter to step"))
             }
             Choice::Typed(text) => {
                 cluster.type_into_shell(text)?;
                 said("the shell has got it; press Enter to step".to_owned())
             }
             Choice::Network { words, from } => {
+                let begins = begins("the command is about to start", cluster);
                 cluster.type_from(words.clone(), from.clone());
-                said("the command is about to start; press Enter to step, hop by hop".to_owned())
+                said(format!("{begins}; press Enter to step, hop by hop"))
             }
         }
     }
@@ -141,6 +144,11 @@ impl fmt::Display for Choice {
             Choice::Fault(fault) => fault.fmt(f),
         }
     }
+}
+
+/// What is said of a line that was typed: it waits for those before it.
+fn begins(now: &'static str, cluster: &Cluster) -> &'static str {
+    if cluster.line_runs() { "it comes after the line before it, once that has ended" } else { now }
 }
 
 fn unknown(name: &str) -> String {

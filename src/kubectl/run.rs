@@ -45,6 +45,18 @@ pub fn reads_only(line: &[String]) -> bool {
     }
 }
 
+/// Whether a line goes on until it is ended: it follows what changes, or what is printed.
+pub fn goes_on(line: &[String]) -> bool {
+    let words = || line.iter().map(String::as_str).take_while(|word| *word != "--");
+    let has = |flags: &[&str]| words().any(|word| flags.contains(&word.strip_suffix("=true").unwrap_or(word)));
+    match from_verb(line).first().map_or("", String::as_str) {
+        "get" | "events" => has(&["-w", "--watch", "--watch-only"]),
+        "logs" => has(&["-f", "--follow"]),
+        "attach" | "port-forward" => true,
+        _ => false,
+    }
+}
+
 /// The words of a line from its verb on; none if it has only flags.
 pub fn from_verb(line: &[String]) -> &[String] {
     verb_place(line).map_or(&[], |place| &line[place..])

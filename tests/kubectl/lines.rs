@@ -111,3 +111,41 @@ fn a_line_that_never_ends_is_ended() {
         ("echo on", "on\n"),
     ]);
 }
+
+/// Lines at the prompt run one after another, as in a shell; what follows changes lets the next one begin.
+#[test]
+fn a_typed_line_waits_for_the_one_before_it() {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let mut cluster = Cluster::start(Config::default());
+    cluster.type_words(words("config set-context --current --namespace=kube-system"));
+    assert!(cluster.line_is_new(), "what is typed now means to come after it");
+    cluster.type_words(words("create cm a"));
+    cluster.type_line("kubectl get cm a -o name -n kube-system | tee list".to_owned());
+    cluster.type_words(words("get cm --watch --no-headers --field-selector=metadata.name=b"));
+    cluster.type_words(words("create cm b"));
+    assert!(cluster.step().is_some() && cluster.line_runs() && !cluster.line_is_new());
+    while !cluster.is_quiet() && cluster.step().is_some() {}
+    let printed = cluster.kubectl.printed_since(0);
+    let said: Vec<&str> = printed.lines().filter(|line| !line.is_empty() && !line.starts_with('$')).collect();
+    let expected = [
+        "Context \"kubernetes-admin@kubernetes\" modified.",
+        "configmap/a created",
+        "configmap/a",
+        "configmap/b created",
+        "b     0     0s",
+    ];
+    assert_eq!(said, expected, "{printed}");
+    assert!(!cluster.line_runs());
+}
+
+#[test]
+fn more_of_a_shell_is_known() {
+    check(&[
+        ("for n in {1..3}; do echo $n; done", "1\n2\n3\n"),
+        ("kubectl create cm one --from-literal=a=1 | tee said # and kept", "configmap/one created\n"),
+        ("cat said | head -c 9", "configmap"),
+        ("kubectl get cm one -o json | jq -r '.data.a, .metadata.name'", "1\none\n"),
+        ("date +%Y", "2026\n"),
+        ("ls said", "said\n"),
+    ]);
+}

@@ -1,9 +1,13 @@
 //! What a command of a timeline is: a program of the cluster, or one that only works on text.
 
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
+
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
 
 use super::super::fault::Fault;
 use kubectl::{self, Kubectl};
@@ -62,7 +66,8 @@ impl Command {
     /// Whether a line may begin with this word.
     pub(super) fn is_named(word: &str) -> bool {
         let name = plain(word);
-        matches!(name, "kubectl" | "timeout" | "xargs" | "curl" | "ping" | "nslookup") || Fault::is_named(name)
+        matches!(name, "kubectl" | "timeout" | "xargs" | "curl" | "ping" | "nslookup" | "date" | "ls" | "tee")
+            || Fault::is_named(name)
     }
 }
 
@@ -169,6 +174,11 @@ pub(super) async fn within(limit: Option<Duration>, words: &[String], kubectl: &
 pub(super) fn on_text(words: &[String], input: &str, kubectl: &Kubectl) -> Ran {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let Some(name) = words.first() else { return Ran::badly(2, "a program is missing behind the |") };
+    match *name {
+        "date" => return date(&words[1..], kubectl),
+        "ls" => return ls(&words[1..], kubectl),
+        _ => {}
+    }
     let read = |path: &str| kubectl.open_text(path).ok();
     programs::plain(&words, input, &read, &|path| !kubectl.names_in(path).is_empty()).unwrap_or_else(|| {
         match programs::plain_names().any(|known| known == *name) {
@@ -176,6 +186,47 @@ pub(super) fn on_text(words: &[String], input: &str, kubectl: &Kubectl) -> Ran {
             false => Ran::badly(127, format!("{name}: command not found")),
         }
     })
+}
+
+/// `date`, `date +%s`: the cluster's time, in UTC.
+fn date(words: &[&str], kubectl: &Kubectl) -> Ran {
+    let format = match words.iter().filter(|word| !matches!(**word, "-u" | "--utc")).collect::<Vec<_>>()[..] {
+        [] => "%a %b %e %H:%M:%S UTC %Y",
+        [format] if format.starts_with('+') => &format[1..],
+        _ => return Ran::badly(1, "date: write date, or date +FORMAT as in: date +%H:%M:%S"),
+    };
+    match strtime::format(format, &kubectl.now().to_zoned(TimeZone::UTC)) {
+        Ok(text) => Ran::well(text + "\n"),
+        Err(_) => Ran::badly(1, format!("date: invalid format '+{format}'")),
+    }
+}
+
+/// `ls`, `ls DIR`: the files of the scenario, those that were written, and those on the disk.
+fn ls(words: &[&str], kubectl: &Kubectl) -> Ran {
+    let (flags, paths): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
+    if let Some(other) = flags.iter().find(|flag| !matches!(**flag, "-1" | "-a" | "-A")) {
+        return Ran::badly(2, format!("ls: {other} is left out here"));
+    }
+    let mut ran = Ran::default();
+    for path in if paths.is_empty() { vec!["."] } else { paths } {
+        let here = kubectl.files.keys().filter(|name| path == "." && !name.contains('/')).cloned();
+        let names: BTreeSet<String> = here.chain(kubectl.names_in(path)).collect();
+        match names.is_empty() && path != "." {
+            false => names.iter().for_each(|name| ran.output += &format!("{name}\n")),
+            true if kubectl.open_text(path).is_ok() => ran.output += &format!("{path}\n"),
+            true => {
+                ran.errors += &format!("ls: cannot access '{path}': No such file or directory\n");
+                ran.code = 2;
+            }
+        }
+    }
+    ran
+}
+
+/// The files that `tee` writes, and whether it adds to what is there.
+pub(super) fn tee(words: &[String]) -> (Vec<&String>, bool) {
+    let (flags, paths) = words[1..].iter().partition::<Vec<_>, _>(|word| is_flag(word));
+    (paths, flags.iter().any(|flag| matches!(flag.as_str(), "-a" | "--append")))
 }
 
 /// What a command has printed, after programs that work on text have gone over it one after another. What it has said on

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::super::fault::{self, Fault};
+use super::braces;
 use super::command::Command;
 use userland::programs;
 use userland::shell::Program;
@@ -28,7 +29,7 @@ pub fn check(line: &str) -> Result<(), String> {
 /// # Errors
 /// As [`check`].
 pub(super) fn read(line: &str) -> Result<Rc<Program>, String> {
-    let program = Program::of(&["sh".to_owned(), "-c".to_owned(), line.trim().to_owned()]);
+    let program = Program::of(&["sh".to_owned(), "-c".to_owned(), braces::expanded(line.trim())]);
     if program.is_empty() {
         return Err("an empty line does nothing; remove it".to_owned());
     }
@@ -128,7 +129,7 @@ mod tests {
             ("sleep 9999999", "a line may sleep for a week at the most"),
             ("node start zero", "write: node start NUMBER"),
             ("kill", "write: kill POD"),
-            ("x=$(date)", "\"date\" is not understood"),
+            ("x=$(make)", "\"make\" is not understood"),
             ("kubectl get 'pods", "a quote is not closed in: kubectl get 'pods"),
             ("kubectl get pods | rm", "\"rm\" is not understood"),
             ("timeout kubectl get pods", "write timeout SECONDS kubectl …, not: timeout kubectl get pods"),

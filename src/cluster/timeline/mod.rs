@@ -3,7 +3,7 @@
 //! The shell is the one that containers have ([`Shell`]); its commands are the cluster's here: kubectl, the network's, and what
 //! breaks. It is plain data, so between two lines, and while a line sleeps, no task is in flight.
 //!
-//! - [`command`]: what a command is. [`mod@line`]: whether a line is understood, before it runs.
+//! - [`braces`]: what bash makes of `{1..3}`. [`command`]: what a command is. [`mod@line`]: whether a line is understood, before it runs.
 //!
 //! Left out: what the shell leaves out; of jobs in the background (`&`) all but single commands, and of `kill` all but the end
 //! of such a command.
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::fault::Fault;
 use super::from;
+use super::turns::Turns;
 use engine::{CallId, Memory, Note, unless};
 use kubectl::Kubectl;
 use network::kernel::Fabric;
@@ -22,6 +23,7 @@ use userland::Ran;
 use userland::shell::Program;
 use userland::shell::run::{self, Shell, Sink, Turn, Write};
 
+pub mod braces;
 mod command;
 mod line;
 
@@ -45,6 +47,8 @@ pub struct Runner {
     fabric: Fabric,
     failures: Memory<u32>,
     script: Memory<Script>,
+    /// Who is told that there is nothing left to type.
+    turns: Option<Turns>,
 }
 
 /// What is still to be typed, and what earlier lines have kept.
@@ -135,7 +139,12 @@ impl Runner {
         let (lines, line, began, shell) = Default::default();
         let (jobs, last_process) = (Vec::new(), 1);
         let script = Script { kubectl, lines, line, began, shell, running: false, asleep: false, jobs, last_process };
-        Runner { name, fabric, failures, script: hub.memory(script) }
+        Runner { name, fabric, failures, script: hub.memory(script), turns: None }
+    }
+
+    /// The same, each of whose lines is typed in its turn.
+    pub(super) fn in_turns(self, turns: &Turns) -> Runner {
+        Runner { turns: Some(turns.clone()), ..self }
     }
 
     /// Adds lines to what is to be typed; the first comes soon, unless one is under way. From here on `kubectl` runs the
@@ -173,7 +182,10 @@ impl Runner {
     fn next_line(self: &Rc<Self>) {
         let line = self.script.borrow_mut().lines.pop_front();
         self.script.borrow_mut().running = line.is_some();
-        let Some(text) = line else { return };
+        let Some(text) = line else {
+            self.turns.iter().for_each(Turns::over);
+            return;
+        };
         let kubectl = self.kubectl();
         let typed = text.trim_end();
         kubectl.print(&format!("$ {typed}\n"));
@@ -248,6 +260,14 @@ impl Runner {
         let kubectl = self.kubectl();
         let command = match Command::of(&told.words, told.input()) {
             Ok(Some(command)) => command,
+            Ok(None) if told.words[0] == "tee" => {
+                let (paths, append) = command::tee(&told.words);
+                let text = told.input();
+                let to = |path: &String| Write { to: Sink::File { path: path.clone(), append }, text: text.to_owned() };
+                self.write(paths.into_iter().map(to).collect());
+                self.done(Ran::well(text));
+                return true;
+            }
             Ok(None) => {
                 self.done(command::on_text(&told.words, told.input(), &kubectl));
                 return true;

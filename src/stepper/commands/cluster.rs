@@ -4,7 +4,7 @@ use super::super::Stepper;
 use super::Run::{Says, Stops};
 use super::{Answer, Command, Group, Line, Text};
 use debugger::Choice;
-use kubectl::{from_verb, reads_only, refused};
+use kubectl::{from_verb, goes_on, reads_only, refused};
 
 /// How a command of a node's is written.
 const NODE: &str = "write: node NODE COMMAND, as in: node node-1 ip addr; nodes lists them, node start 4 switches one on, \
@@ -175,11 +175,15 @@ pub fn is_quick(line: &str) -> bool {
         && !commands.any(|words| words.first().is_some_and(|name| matches!(name.as_str(), "kubectl" | "xargs" | "tee")))
 }
 
-/// What only looks takes no time, unless it is to go on looking.
+/// What only looks takes no time, unless it is to go on looking. Typed right behind a line, it comes after that.
 fn look(stepper: &mut Stepper, words: &[String]) -> Text {
-    let goes_on = |word: &String| matches!(word.as_str(), "-w" | "--watch" | "--watch-only" | "--watch=true");
-    if words.iter().any(goes_on) {
+    let has_pipe = words.iter().any(|word| word == "|");
+    if goes_on(words) || (!has_pipe && stepper.session.cluster.line_is_new()) {
         return start(stepper, words);
+    }
+    if stepper.session.cluster.line_is_new() {
+        let commands: Vec<String> = words.split(|word| word == "|").map(shell_words::join).collect();
+        return start_shell(stepper, &format!("kubectl {}", commands.join(" | ")));
     }
     let note = idle(stepper, &words.join(" "));
     Ok(stepper.session.read(words) + note)
