@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 
 use lab::twin::{self, Twin};
-use lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, seal, shelf};
+use lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, shelf};
 
 /// A verdict that takes longer is one that somebody waits for.
 const LONG: Duration = Duration::from_secs(3);
@@ -133,15 +133,22 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
 #[allow(clippy::disallowed_methods, reason = "whoever waits long is told what would be faster")]
 pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -> anyhow::Result<(Verdict, Duration)> {
     let start = Instant::now();
+    if let Some(ended) = progress::begin(root, exercise).map_err(|error| anyhow!(error))? {
+        writeln!(out, "note: {ended}")?;
+        out.flush()?;
+    }
     let verdict = process::grade(root, exercise);
     // Before it is shown: whoever has seen it may end the program.
     progress::remember(root, exercise, &verdict).map_err(|error| anyhow!(error))?;
     write!(out, "{}", report::shown(root, exercise, &verdict))?;
-    if verdict.passes()
-        && let [first, rest @ ..] = seal::changed(root).as_slice()
-    {
-        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        writeln!(out, "  note: what judged this is not what was shipped: {first}{more} changed since the commit")?;
+    for remark in progress::remarks(root, exercise) {
+        writeln!(out, "  note: {remark}")?;
+    }
+    if verdict.passes() {
+        match next(root) {
+            Some(next) => writeln!(out, "  next: {} {}: cargo run -- learn", next.folder, next.title)?,
+            None => writeln!(out, "  All {} have passed.", TABLE.len())?,
+        }
     }
     Ok((verdict, start.elapsed()))
 }
@@ -152,13 +159,15 @@ pub(super) fn is_long(root: &Path, exercise: &Exercise, took: Duration) -> bool 
     is_judged_long && !matches!(twin::find(root), Twin::Ready(_))
 }
 
-/// `judge NAME PROGRAM`: the verdict as JSON.
+/// `judge NAME PROGRAM`: the verdict as JSON, behind a word that stands on standard input.
 pub fn judge(name: &str, program: &[String], out: &mut dyn Write) -> anyhow::Result<()> {
     let exercise = Exercise::find(name).map_err(|error| anyhow!(error))?;
     let words: Vec<&str> = program.iter().map(String::as_str).collect();
     let (program, arguments) = words.split_first().context("say which program")?;
+    let mut word = String::new();
+    std::io::stdin().read_line(&mut word)?;
     let verdict = process::grade_program(Path::new(program), arguments, exercise);
-    writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
+    twin::say(out, word.trim_end(), &verdict)?;
     Ok(())
 }
 

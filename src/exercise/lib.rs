@@ -1,12 +1,13 @@
 //! What a learner's file is written with, and all that its program has of the machine: it cannot ask the cluster's own
 //! parts what is right, because it does not have them. That, and the questions, is in `src/lab/`.
 //!
-//! - [`process`]: the learner's process, which is asked a line and answers a line.
+//! - [`process`]: the learner's process, which is asked a line and answers a line; `channel`: over what.
 //! - One module for each exercise: what its function is given, and what it gives back.
 //! - [`kube`]: what a controller is written with; [`wire`]: the same as it goes from process to process; [`host`]: runs a
 //!   controller's code.
 //! - [`reading`]: examples of how all this is used.
 
+mod channel;
 pub mod host;
 pub mod kube;
 pub mod process;

@@ -47,8 +47,7 @@ pub enum Ask<O> {
         /// What is gone: `default/web`.
         gone: Vec<String>,
     },
-    /// From now on a line on standard error follows whatever was printed before an answer, as the answer itself does on
-    /// standard output.
+    /// From now on a line on standard output and one on standard error follow whatever was printed before an answer.
     Mark,
     /// A reconcile will not go on.
     Forget {

@@ -3,14 +3,15 @@
 //! - cargo goes by the times of files, and a file that is put back in its place has an old one. So a program whose files are
 //!   not those that it was made from gets new ones before it is built.
 //! - What rustc works out while it compiles, consts and macros, may have no end. Once the library is there, a learner's
-//!   file has a minute.
+//!   file has seconds of processor time, and a minute on a busy machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::asked::ended_within;
+use super::family::{Family, Limits};
 use super::pipe;
-use super::process::{end_group, ended_within};
 use super::{Exercise, Verdict};
 use object::sha256;
 
@@ -18,8 +19,6 @@ use object::sha256;
 const FOR_ONE: Duration = Duration::from_secs(60);
 /// So long may all take, the library and what it is made of as well.
 const FOR_ALL: Duration = Duration::from_secs(3600);
-/// Seconds of processor time for each of cargo's processes, for those that are left when the grader itself has ended.
-const CPU_SECONDS: u32 = 1200;
 /// The library that a learner's program is built on.
 const LIBRARY: &str = "kubestep_exercise";
 /// What cargo says of each thing that it has built, or that is as it was.
@@ -99,25 +98,31 @@ pub fn build(root: &Path, program: Program) -> Result<PathBuf, Verdict> {
     Ok(made.program)
 }
 
+/// The files that a learner's program was made from last, as rustc has named them. Empty where there is none.
+pub fn made_from(root: &Path, exercise: &Exercise) -> Vec<PathBuf> {
+    let name = Program::Exercise(exercise).name();
+    let named = std::fs::read_to_string(target(root).join("debug").join(format!("{name}.d")));
+    named.map_or_else(|_| Vec::new(), |text| sources_of(&text))
+}
+
+/// The files that cargo names as the sources of a program: `program: one two`, a blank in a name behind a `\`.
+pub(super) fn sources_of(text: &str) -> Vec<PathBuf> {
+    let (_, names) = text.lines().next().and_then(|line| line.split_once(": ")).unwrap_or_default();
+    let names = names.replace("\\ ", "\0");
+    names.split_whitespace().map(|name| PathBuf::from(name.replace('\0', " "))).collect()
+}
+
 fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    if !cfg!(unix) {
-        return Command::new(cargo);
-    }
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &format!("ulimit -t {CPU_SECONDS} 2>/dev/null; exec \"$0\" \"$@\"")]).arg(cargo);
-    // rustc ends with cargo.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
-    shell
+    Limits::CARGO.command(&cargo)
 }
 
 /// Runs cargo, which may take so long once the library is there.
 #[allow(clippy::disallowed_methods, reason = "a const that is worked out without end knows no virtual time")]
 fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
-    let stopped = |error: std::io::Error| Verdict::Stopped(format!("cargo cannot be started: {error}"));
-    let mut child =
-        cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(stopped)?;
+    cargo.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let started = Family::start(&mut cargo, Limits::CARGO);
+    let (mut child, family) = started.map_err(|error| Verdict::Stopped(format!("cargo cannot be started: {error}")))?;
     let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(Verdict::Stopped("cargo has no pipes".to_owned()));
     };
@@ -128,19 +133,25 @@ fn run(mut cargo: Command, for_one: Duration) -> Result<(), Verdict> {
     while let Some(artifact) = output.line_with(ARTIFACT, until) {
         if artifact.contains(&format!("\"name\":\"{LIBRARY}\"")) {
             (until, reached) = (Instant::now() + for_one, true);
+            if for_one < FOR_ALL {
+                family.limit(Limits::RUSTC);
+            }
         }
     }
     let late = Instant::now() >= until;
     let status = ended_within(&mut child, if late { Duration::ZERO } else { FOR_ONE });
-    if status.is_none() {
-        end_group(&child);
-    }
+    family.end();
     let said = errors.last_words();
-    match status {
-        Some(status) if status.success() => Ok(()),
-        Some(_) if reached => Err(Verdict::DoesNotCompile(said)),
-        Some(_) => Err(Verdict::NotBuilt(said)),
-        None => Err(Verdict::Stopped(format!(
+    match (status, family.beyond()) {
+        (_, Some(beyond)) => Err(Verdict::Stopped(format!(
+            "rustc does not come to an end: {beyond}\n\
+             It runs whatever a const is made of, and each macro, and reads each file that is included: does one of them go \
+             on for ever?"
+        ))),
+        (Some(status), None) if status.success() => Ok(()),
+        (Some(_), None) if reached => Err(Verdict::DoesNotCompile(said)),
+        (Some(_), None) => Err(Verdict::NotBuilt(said)),
+        (None, None) => Err(Verdict::Stopped(format!(
             "rustc does not come to an end: it has worked on this file for {} s\n\
              It runs whatever a const is made of, and each macro: does one of them go on for ever?",
             FOR_ONE.as_secs()
@@ -189,6 +200,13 @@ fn now() -> SystemTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sources_are_read_as_cargo_writes_them() {
+        let names = sources_of("/a\\ b/target/judge/kubestep: /a\\ b/src/lib.rs /c/machinery.rs\n");
+        assert_eq!(names, [PathBuf::from("/a b/src/lib.rs"), PathBuf::from("/c/machinery.rs")]);
+        assert_eq!(sources_of(""), Vec::<PathBuf>::new());
+    }
 
     #[test]
     fn a_file_that_is_put_back_gets_a_new_time() {

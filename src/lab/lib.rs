@@ -7,10 +7,12 @@
 //!
 //! - [`function`]: how an exercise that is one function is asked and judged.
 //! - [`reconcile`]: how one that is a controller runs in the cluster, in every order of events within a bound.
+//! - [`asked`]: a program that is asked, over a way of its own; [`family`]: the same with all that it starts, limited and
+//!   ended as one.
 //! - [`plug`]: a learner's part in a cluster of one's own; [`oracle`]: a function in it; [`admitting`], [`controlling`],
 //!   [`scheduling`] and [`placing`]: where it has its place.
 //! - [`shelf`]: the files: what is handed out, what the learner has made of it. [`building`]: a program made of them;
-//!   [`seal`]: whether what judges is what was shipped.
+//!   [`seal`]: whether what judges is what was shipped; [`shipped`]: whether what is judged is.
 //! - [`twin`]: this program built with optimisation, which judges sooner.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`words`]: a case and its
 //!   answers in words; [`printed`]: what a learner's code prints.
@@ -37,6 +39,7 @@ use object::nearest::nearest;
 
 mod admission;
 mod admitting;
+mod asked;
 pub mod building;
 mod cache;
 mod cni;
@@ -45,6 +48,7 @@ mod controlling;
 mod deployment;
 mod endpointslice;
 mod expectations;
+mod family;
 mod finalizer;
 mod fit;
 pub mod function;
@@ -52,6 +56,7 @@ mod heartbeat;
 mod job;
 mod making;
 pub mod mistake;
+mod nonce;
 mod operator;
 pub mod oracle;
 mod ownership;
@@ -73,6 +78,7 @@ mod scheduling;
 mod score;
 pub mod seal;
 pub mod shelf;
+pub mod shipped;
 mod sync;
 mod trace;
 pub mod twin;

@@ -4,11 +4,10 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::asked::Running;
 use super::function::Function;
-use super::process::{self, Running};
-use exercise::process::ANSWER;
 
 /// So long may one answer take.
 const SECONDS: Duration = Duration::from_secs(2);
@@ -47,29 +46,26 @@ impl Oracle {
         serde_json::from_str(&answer).map_err(|error| format!("{answer} is no answer: {error}"))
     }
 
-    #[allow(clippy::disallowed_methods, reason = "a learner's endless loop knows no virtual time")]
     fn answer_to(&self, question: &str) -> Result<String, String> {
         let mut process = self.0.process.borrow_mut();
         let mut running = match process.take() {
             Some(running) => running,
             None => Running::start(&self.0.program, &[])?,
         };
-        let told = running.input.as_mut().is_some_and(|input| process::send_line(input, question));
-        let answer = match told {
-            true => running.output.line_with(ANSWER, Instant::now() + SECONDS),
+        let patience = running.patience();
+        let answer = match running.tell(question) {
+            true => running.answer(&patience, SECONDS),
             false => None,
         };
         match answer {
             Some(answer) => {
-                running.errors.skim();
+                running.skim();
                 *process = Some(running);
                 Ok(answer)
             }
             None => {
-                let Running { mut child, input, output, errors } = running;
-                drop(input);
                 let endless = || format!("it does not come to an end: no answer within {} s", SECONDS.as_secs());
-                Err(process::obituary(&mut child, output, errors, "").unwrap_or_else(endless))
+                Err(running.obituary("").unwrap_or_else(endless))
             }
         }
     }
@@ -78,9 +74,7 @@ impl Oracle {
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(mut running) = self.process.borrow_mut().take() {
-            drop(running.child.kill());
-            process::end_group(&running.child);
-            drop(running.child.wait());
+            running.kill();
         }
     }
 }

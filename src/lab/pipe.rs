@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::printed::Printed;
@@ -12,6 +12,8 @@ use super::printed::Printed;
 pub const PRINTED: usize = 4 << 20;
 /// Bytes that nobody has looked at yet: whoever answers may be many answers ahead of the grader.
 const AHEAD: usize = 64 << 20;
+/// Bytes in all.
+const IN_ALL: usize = 256 << 20;
 /// Of what was printed before answers so much is kept, the end: a panic may be in it.
 const KEPT: usize = 64 << 10;
 /// How long to wait for what is still in the pipes of a process that has ended.
@@ -30,18 +32,25 @@ pub struct Pipe {
     ahead: Arc<AtomicUsize>,
     /// The lines of it, since they were taken last.
     lines: Printed,
+    /// Whether it has come to its end.
+    closed: bool,
 }
 
-/// Reads a pipe as long as what comes is taken in.
+/// Reads a pipe as long as what comes is taken in, and is not too much.
 pub fn read(mut pipe: impl Read + Send + 'static) -> Pipe {
     let (send, pieces) = mpsc::channel();
     let ahead = Arc::<AtomicUsize>::default();
     let is_ahead = ahead.clone();
     std::thread::spawn(move || {
-        let mut buffer = vec![0; 1 << 16];
+        let (mut buffer, mut all) = (vec![0; 1 << 16], 0);
         while let Ok(count) = pipe.read(&mut buffer) {
+            all += count;
             let before = is_ahead.fetch_add(count, Ordering::Relaxed);
-            if count == 0 || send.send(buffer[..count].to_vec()).is_err() || before + count >= AHEAD {
+            if count == 0 || send.send(buffer[..count].to_vec()).is_err() {
+                return;
+            }
+            if before + count >= AHEAD || all >= IN_ALL {
+                is_ahead.fetch_add(AHEAD, Ordering::Relaxed);
                 return;
             }
         }
@@ -68,7 +77,7 @@ pub fn follow(mut pipe: impl Read + Send + 'static) -> Pipe {
 
 impl Pipe {
     fn new(pieces: Receiver<Vec<u8>>, ahead: Arc<AtomicUsize>) -> Pipe {
-        Pipe { pieces, rest: Vec::new(), taken: 0, printed: 0, ahead, lines: Printed::default() }
+        Pipe { pieces, rest: Vec::new(), taken: 0, printed: 0, ahead, lines: Printed::default(), closed: false }
     }
 
     fn take_in(&mut self, piece: Vec<u8>) {
@@ -86,14 +95,15 @@ impl Pipe {
         }
     }
 
-    /// How many bytes came since the last line that was asked for, up to where it was looked.
-    pub fn passed(&self) -> usize {
-        self.printed
+    /// Whether nothing more comes.
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
-    /// How many came that nobody has asked for.
-    pub fn bytes(&self) -> usize {
-        self.printed + self.rest.len() - self.taken
+    /// Whether too much came that nobody has asked for: since an answer, or in all.
+    pub fn is_too_much(&self) -> bool {
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        self.printed + self.rest.len() - self.taken >= PRINTED || ahead >= AHEAD
     }
 
     /// What was printed between the lines that were asked for.
@@ -134,8 +144,13 @@ impl Pipe {
                 return None;
             }
             let left = until.saturating_duration_since(Instant::now());
-            let piece = self.pieces.recv_timeout(left).ok()?;
-            self.take_in(piece);
+            match self.pieces.recv_timeout(left) {
+                Ok(piece) => self.take_in(piece),
+                Err(why) => {
+                    self.closed |= why == RecvTimeoutError::Disconnected;
+                    return None;
+                }
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exercise, TABLE, Verdict, seal, shelf};
+use super::{Exercise, TABLE, Verdict, family, seal, shelf, shipped};
 use object::sha256;
 
 /// What is remembered, by the names of exercises.
@@ -33,6 +33,20 @@ pub struct Record {
     /// What judged it was not what was shipped.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_changed_grader: bool,
+    /// What passed is an answer that was shipped.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_shipped: bool,
+    /// How often the grader was ended before it had a verdict.
+    #[serde(skip_serializing_if = "is_none")]
+    pub broken_off: u32,
+    /// The process that grades it now; 0: none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub grader: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Record {
@@ -117,6 +131,25 @@ pub fn notes(root: &Path) -> Vec<String> {
     wrong.chain(gone).collect()
 }
 
+/// Remembers that an exercise is graded now. Says so if the grader was ended before its last verdict.
+///
+/// # Errors
+/// That the file cannot be written.
+pub fn begin(root: &Path, exercise: &Exercise) -> Result<Option<String>, String> {
+    if !shelf::is_started(root, exercise)? {
+        return Ok(None);
+    }
+    let mut progress = load(root);
+    let record = progress.entry(exercise.name().to_owned()).or_default();
+    let was_ended = record.grader != 0 && !family::is_there(record.grader);
+    record.broken_off += u32::from(was_ended);
+    record.grader = std::process::id();
+    let times = if record.broken_off > 1 { format!(", {} times by now", record.broken_off) } else { String::new() };
+    save(root, &progress)?;
+    let said = format!("the grader was ended before it had its last verdict on {}{times}", exercise.folder);
+    Ok(was_ended.then_some(said))
+}
+
 /// Remembers a verdict. That an exercise is not started is none.
 ///
 /// # Errors
@@ -132,9 +165,23 @@ pub fn remember(root: &Path, exercise: &Exercise, verdict: &Verdict) -> Result<(
         verdict => {
             record.judged(verdict, digest(root, exercise), now());
             record.by_changed_grader = verdict.passes() && !seal::changed(root).is_empty();
+            record.is_shipped = verdict.passes() && shipped::is_shipped(root, exercise);
         }
     }
+    record.grader = 0;
     save(root, &progress)
+}
+
+/// What is to be known of a verdict that was remembered: that what judged is not what was shipped, or that what passed is.
+pub fn remarks(root: &Path, exercise: &Exercise) -> Vec<String> {
+    let record = load(root).remove(exercise.name()).unwrap_or_default();
+    let changed = if record.by_changed_grader { seal::changed(root) } else { Vec::new() };
+    let changed = changed.split_first().map(|(first, rest)| {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        format!("what judged this is not what was shipped: {first}{more} changed since the commit")
+    });
+    let shipped = record.is_shipped.then(|| "this is the solution that is shipped".to_owned());
+    changed.into_iter().chain(shipped).collect()
 }
 
 /// Hands out the answers of all exercises before this one that nobody has begun. Gives how many.
@@ -188,7 +235,8 @@ pub fn table(exports: &[Export]) -> String {
             Some(record) if record.is_given() => "-".to_owned(),
             Some(record) if record.passes() => {
                 let mark = if record.by_changed_grader { "*" } else { "" };
-                format!("{}{mark}", record.minutes().unwrap_or_default())
+                let same = if record.is_shipped { "=" } else { "" };
+                format!("{}{mark}{same}", record.minutes().unwrap_or_default())
             }
             Some(_) => "...".to_owned(),
             None => String::new(),
@@ -205,8 +253,12 @@ pub fn table(exports: &[Export]) -> String {
         let minutes = all(exercise);
         minutes.get(minutes.len() / 2).map_or(String::new(), u64::to_string)
     });
-    if exports.iter().flat_map(|export| export.exercises.values()).any(|record| record.by_changed_grader) {
+    let any = |is: fn(&Record) -> bool| exports.iter().flat_map(|export| export.exercises.values()).any(is);
+    if any(|record| record.by_changed_grader) {
         text += "* what judged this was not what was shipped\n";
+    }
+    if any(|record| record.is_shipped) {
+        text += "= what passed is the solution that is shipped\n";
     }
     text
 }
@@ -239,7 +291,7 @@ mod tests {
     use super::*;
 
     fn passed(begun: u64, passed: u64) -> Record {
-        Record { digest: "d".to_owned(), attempts: 1, begun, passed, by_changed_grader: false }
+        Record { digest: "d".to_owned(), attempts: 1, begun, passed, ..Record::default() }
     }
 
     #[test]
@@ -255,6 +307,30 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn a_grader_that_was_ended_is_told() {
+        let root = std::env::temp_dir().join(format!("kubestep-broken-off-{}", std::process::id()));
+        let exercise = &TABLE[0];
+        shelf::write(&shelf::file(&root, exercise), "fn f() {}").expect("there is room");
+        let begin = || begin(&root, exercise).expect("there is room");
+        assert_eq!(begin(), None);
+        assert_eq!(begin(), None, "it is still there");
+        let was_ended = || {
+            let mut progress = load(&root);
+            // No process has this number.
+            progress.entry(exercise.name().to_owned()).or_default().grader = u32::MAX;
+            save(&root, &progress).expect("there is room");
+            begin()
+        };
+        assert_eq!(was_ended().as_deref(), Some("the grader was ended before it had its last verdict on 00_trace"));
+        assert!(was_ended().is_some_and(|said| said.ends_with(", 2 times by now")));
+        remember(&root, exercise, &Verdict::Stopped(String::new())).expect("there is room");
+        let record = load(&root).remove(exercise.name()).expect("it is remembered");
+        assert_eq!((record.grader, record.broken_off, record.attempts), (0, 2, 1));
+        std::fs::remove_dir_all(&root).expect("it is there");
+    }
+
+    #[test]
     fn a_table_of_many() {
         let of = |name: &str, records: &[(&str, Record)]| Export {
             name: name.to_owned(),
@@ -266,19 +342,26 @@ mod tests {
             of("ann", &[("ownership", passed(60, 660)), ("update", tried)]),
             of("ben", &[("ownership", given), ("update", passed(0, 61))]),
             of("cem", &[("ownership", Record { by_changed_grader: true, ..passed(0, 1_200) })]),
+            of("dan", &[("ownership", Record { is_shipped: true, ..passed(0, 1_200) })]),
         ]);
         let cells = |line: &str| -> Vec<String> {
             let cell = |n: usize| line.get(16 + 4 * n..20 + 4 * n).unwrap_or_default().trim().to_owned();
             vec![line[..16].trim().to_owned(), cell(1), cell(2)]
         };
-        let seen: Vec<Vec<String>> = text.lines().filter(|line| !line.starts_with('*')).map(cells).collect();
-        assert!(text.ends_with("\n* what judged this was not what was shipped\n"), "{text}");
+        let seen: Vec<Vec<String>> = text.lines().filter(|line| !line.starts_with(['*', '='])).map(cells).collect();
+        assert!(
+            text.ends_with(
+                "* what judged this was not what was shipped\n= what passed is the solution that is shipped\n"
+            ),
+            "{text}"
+        );
         let wanted = [
             ["", "01", "02"],
             ["ann", "10", "..."],
             ["ben", "-", "2"],
             ["cem", "20*", ""],
-            ["have passed", "2", "1"],
+            ["dan", "20=", ""],
+            ["have passed", "3", "1"],
             ["median minutes", "20", "2"],
         ];
         assert_eq!(seen, wanted, "{text}");

@@ -123,22 +123,31 @@ pub fn sleeps(text: &str) -> bool {
 /// A Rust file without comments, and without what stands in strings. Of raw strings only those are known that have no `"`
 /// in them.
 fn code_of(text: &str) -> String {
+    code(text, false)
+}
+
+/// A Rust file without comments.
+pub fn without_comments(text: &str) -> String {
+    code(text, true)
+}
+
+fn code(text: &str, with_strings: bool) -> String {
     let (mut code, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(['"', '/', '\'']) {
         code += &rest[..at];
         let from = &rest[at..];
-        let length = match from.as_bytes() {
-            [b'/', b'/', ..] => from.find('\n').unwrap_or(from.len()),
-            [b'/', b'*', ..] => block_comment(from),
-            [b'"', ..] => string(from),
+        let (length, is_kept) = match from.as_bytes() {
+            [b'/', b'/', ..] => (from.find('\n').unwrap_or(from.len()), false),
+            [b'/', b'*', ..] => (block_comment(from), false),
+            [b'"', ..] => (string(from), with_strings),
             // A quote as a character, which begins no string.
-            [b'\'', b'"', b'\'', ..] => 3,
-            [b'\'', b'\\', _, b'\'', ..] => 4,
-            _ => {
-                code.push_str(&from[..1]);
-                1
-            }
+            [b'\'', b'"', b'\'', ..] => (3, with_strings),
+            [b'\'', b'\\', _, b'\'', ..] => (4, with_strings),
+            _ => (1, true),
         };
+        if is_kept {
+            code.push_str(&from[..length]);
+        }
         rest = &from[length..];
     }
     code + rest

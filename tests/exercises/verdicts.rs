@@ -390,10 +390,11 @@ mod containment {
 
     use super::*;
 
-    /// A program with this text.
+    /// A program with this text, which answers by `answer`.
     fn script(name: &str, text: &str) -> PathBuf {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        let answer = "read -r word; answer() { echo \"$word$1\" >&0; }";
+        fs::write(&path, format!("#!/bin/sh\n{answer}\n{text}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
@@ -404,13 +405,13 @@ mod containment {
         let cases = [
             ("scheduler-exits", "exit 3", "it ends the process (exit status: 3)"),
             ("scheduler-loops", "while :; do :; done", "no answer within 2 s"),
-            ("scheduler-talks", "while read -r line; do echo 'answer: {'; done", "{ is no answer"),
+            ("scheduler-talks", "while read -r line; do answer '{'; done", "{ is no answer"),
         ];
         for (name, text, says) in cases {
             let (_, crashes) = run_with(&script(name, text), "fit", "pod");
             assert!(crashes.len() == 1 && crashes[0].contains(says), "{name}: {crashes:?}");
         }
-        let no = "while read -r line; do echo 'answer: [\"Insufficient patience\"]'; done";
+        let no = "while read -r line; do answer '[\"Insufficient patience\"]'; done";
         let is_bound = |(run, crashes): (Vec<String>, Vec<String>)| {
             assert!(crashes.is_empty(), "{crashes:?}");
             run.iter().any(|line| line.contains("pods/binding"))
@@ -433,7 +434,7 @@ mod containment {
     /// The simple questions come first: a wrong answer to one of them is told before a panic at another.
     #[test]
     fn what_it_answered_before_a_panic_is_judged() {
-        let text = "n=0; while [ $n -lt 100 ]; do read -r line; echo 'answer: \"Keep\"'; n=$((n + 1)); done
+        let text = "n=0; while [ $n -lt 100 ]; do read -r line; answer '\"Keep\"'; n=$((n + 1)); done
             echo \"thread 'main' panicked at src/lib.rs:7:5:\" >&2; exit 101";
         let exercise = Exercise::find("ownership").unwrap();
         let verdict = process::grade_program(&script("panics-later", text), &[], exercise);
@@ -457,20 +458,16 @@ mod containment {
             ("deaf", "exec <&-; sleep 1000", "it does not come to an end"),
             ("child", "sleep 1000 & exit 0", "it ends the process"),
             ("escapes", "setsid sleep 20 & exit 0", "it ends the process"),
-            ("forges", "while read -r line; do echo 'answer: \"Keep\"'; done", "that nobody controls is adopted"),
+            ("forges", "while read -r line; do answer '\"Keep\"'; done", "that nobody controls is adopted"),
             (
                 "dawdles",
-                "for n in 1 2 3 4; do read -r line; sleep 1.5; echo 'answer: \"Keep\"'; done
-                while read -r line; do echo 'answer: \"Keep\"'; done",
+                "for n in 1 2 3 4; do read -r line; sleep 1.5; answer '\"Keep\"'; done
+                while read -r line; do answer '\"Keep\"'; done",
                 "that nobody controls is adopted",
             ),
-            (
-                "runs-on",
-                "while read -r line; do echo 'answer: 1'; done; sleep 1000",
-                "it runs on after the last question",
-            ),
-            ("garbage", "while read -r line; do echo 'answer: {'; done", "every Pod gets an answer"),
-            ("too-much", "while read -r line; do echo 'answer: 1'; echo 'answer: 1'; done", "it gives"),
+            ("runs-on", "while read -r line; do answer '1'; done; sleep 1000", "it runs on after the last question"),
+            ("garbage", "while read -r line; do answer '{'; done", "every Pod gets an answer"),
+            ("too-much", "while read -r line; do answer '1'; answer '1'; done", "it gives"),
             ("memory", "echo 'memory allocation of 99999999999 bytes failed' >&2; exit 134", "of memory at question 1"),
         ];
         for (name, script, says) in cases {

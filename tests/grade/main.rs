@@ -21,6 +21,10 @@ fn main() -> ExitCode {
     let is_wanted = |one: &&Exercise| wanted.is_empty() || wanted.iter().any(|word| one.folder.contains(*word));
     let (mut passed, mut failed, mut ignored) = (0, 0, 0);
     for exercise in TABLE.iter().filter(is_wanted) {
+        match progress::begin(root, exercise) {
+            Ok(None) => {}
+            Ok(Some(note)) | Err(note) => println!("note: {note}"),
+        }
         let verdict = process::grade(root, exercise);
         match &verdict {
             Verdict::NotStarted => ignored += 1,
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
         if let Err(error) = progress::remember(root, exercise, &verdict) {
             println!("{error}");
         }
+        progress::remarks(root, exercise).iter().for_each(|remark| println!("  note: {remark}"));
     }
     let result = if failed == 0 { "ok" } else { "FAILED" };
     println!("\nexercises: {result}. {passed} passed; {failed} failed; {ignored} not started");

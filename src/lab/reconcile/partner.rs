@@ -6,16 +6,14 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::asked::Running;
 use crate::patience::Patience;
-use crate::pipe::{self, Pipe};
 use crate::printed::Printed;
 use crate::process;
 use exercise::host::{Host, Read};
-use exercise::process::ANSWER;
 use exercise::wire::{Ask, Say, Sender};
 use object::{Key, Kind, Object};
 
@@ -96,10 +94,7 @@ type Sent = BTreeMap<Kind, BTreeMap<Key, Object>>;
 pub struct Process {
     program: PathBuf,
     arguments: Vec<String>,
-    child: Option<Child>,
-    input: Option<ChildStdin>,
-    output: Option<Pipe>,
-    errors: Option<Pipe>,
+    running: Option<Running>,
     /// What it knows.
     sent: Sent,
     versions: Sender,
@@ -109,16 +104,13 @@ pub struct Process {
 }
 
 impl Process {
-    fn start(&mut self) -> std::io::Result<()> {
+    fn start(&mut self) -> Result<(), String> {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        let mut child = process::start(&self.program, &arguments)?;
-        self.input = child.stdin.take();
-        self.output = child.stdout.take().map(pipe::follow);
-        self.errors = child.stderr.take().map(pipe::read);
-        self.child = Some(child);
+        self.running = Some(Running::start(&self.program, &arguments)?);
         (self.sent, self.versions) = Default::default();
         if self.heard.is_some() {
             self.send(Ask::Mark);
+            self.running.iter_mut().for_each(Running::marks);
         }
         Ok(())
     }
@@ -129,16 +121,16 @@ impl Process {
         let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
         let thought = Arc::<Mutex<Thought>>::default();
         Box::leak(Box::new(move || -> Box<dyn Partner> {
-            let (child, input, output, errors, sent, versions, heard) = Default::default();
+            let (running, sent, versions, heard) = Default::default();
             let (program, arguments, thought) = (program.clone(), arguments.clone(), thought.clone());
-            Box::new(Process { program, arguments, child, input, output, errors, sent, versions, thought, heard })
+            Box::new(Process { program, arguments, running, sent, versions, thought, heard })
         }))
     }
 
     fn send(&mut self, ask: Ask<Object>) -> bool {
         let Ok(ask) = ask.map(|object| Ok::<_, Infallible>(self.versions.item(&object)));
         let line = serde_json::to_string(&ask).unwrap_or_else(|error| unreachable!("ours: {error}"));
-        self.input.as_mut().is_some_and(|input| process::send_line(input, &line))
+        self.running.as_mut().is_some_and(|running| running.tell(&line))
     }
 
     /// What it says to this. Caches that it reads in between take from the same time.
@@ -161,35 +153,27 @@ impl Process {
 
     /// Its next answer. What it has printed before is noted.
     fn answer(&mut self, patience: &Patience, time: Duration) -> Option<String> {
-        let output = self.output.as_mut()?;
-        let line = patience.line(output, ANSWER, time)?;
-        let errors = self.errors.as_mut()?;
+        let running = self.running.as_mut()?;
+        let line = running.answer(patience, time)?;
         if let Some(heard) = &self.heard {
-            patience.line(errors, ANSWER, time)?;
-            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-            heard.printed.append(output.take_printed());
-            heard.printed.append(errors.take_printed());
+            heard.lock().unwrap_or_else(PoisonError::into_inner).printed.append(running.take_printed());
         }
-        errors.skim();
+        running.skim();
         Some(line)
     }
 
     /// Ends it and says how it came to this.
     fn end(&mut self, waited: Duration) -> Say {
-        self.input = None;
-        let (Some(mut child), Some(output), Some(errors)) = (self.child.take(), self.output.take(), self.errors.take())
-        else {
+        let Some(mut running) = self.running.take() else {
             return Say::Broken("it has ended".to_owned());
         };
         let given_up = self.thought.lock().unwrap_or_else(PoisonError::into_inner).given_up;
         if let Some(how) = given_up.filter(|_| waited >= GIVEN_UP) {
             // What it has to say is known; its last words are not waited for again and again.
-            drop(child.kill());
-            process::end_group(&child);
-            drop(child.wait());
+            running.kill();
             return self.give_up(how);
         }
-        if let Some(how) = process::obituary(&mut child, output, errors, "") {
+        if let Some(how) = running.obituary("") {
             return Say::Broken(how);
         }
         let how = if waited < SECONDS { GivenUp::TooSlow } else { GivenUp::Endless };
@@ -220,12 +204,12 @@ fn news(sent: &mut BTreeMap<Key, Object>, now: Vec<Object>) -> Ask<Object> {
 
 impl Partner for Process {
     fn tell(&mut self, ask: Ask<Object>, read: &Read) -> Say {
-        if self.child.is_none()
-            && let Err(error) = self.start()
+        if self.running.is_none()
+            && let Err(how) = self.start()
         {
-            return Say::Broken(format!("{} cannot be started: {error}", self.program.display()));
+            return Say::Broken(how);
         }
-        let Some(patience) = self.child.as_ref().map(Patience::with) else {
+        let Some(patience) = self.running.as_ref().map(Running::patience) else {
             return Say::Broken("it has ended".to_owned());
         };
         let left = self.thought.lock().unwrap_or_else(PoisonError::into_inner).left();
@@ -246,11 +230,7 @@ impl Partner for Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            drop(child.kill());
-            process::end_group(&child);
-            drop(child.wait());
-        }
+        self.running.iter_mut().for_each(Running::kill);
     }
 }
 
