@@ -106,6 +106,11 @@ impl Running {
         Some(answer)
     }
 
+    /// Whether it can answer no more: it has closed its end.
+    pub fn is_closed(&self) -> bool {
+        self.answers.is_closed()
+    }
+
     fn is_too_much(&self) -> bool {
         [&self.answers, &self.output, &self.errors].into_iter().any(Pipe::is_too_much)
     }
@@ -127,6 +132,11 @@ impl Running {
     /// how many answers, and what it has printed.
     pub fn end(mut self, within: Duration) -> (Result<(), Option<String>>, usize, Printed) {
         self.told = None;
+        self.ended(within)
+    }
+
+    /// The same, and it is not told that there is nothing more: one that is only slow goes on.
+    fn ended(mut self, within: Duration) -> (Result<(), Option<String>>, usize, Printed) {
         let status = ended_within(&mut self.child, within);
         self.family.end();
         let beyond = self.family.beyond();
@@ -150,7 +160,7 @@ impl Running {
     ///
     /// `at`: where it was, after a space, or nothing.
     pub fn obituary(self, at: &str) -> Option<String> {
-        match self.end(LAST_WORDS).0 {
+        match self.ended(LAST_WORDS).0 {
             Ok(()) => Some(format!("it ends the process (exit status: 0){at}")),
             Err(how) => how.map(|how| said_at(&how, at)),
         }
@@ -163,6 +173,9 @@ impl Running {
         drop(self.child.wait());
     }
 }
+
+/// Why one does not answer that goes on.
+pub(super) const CLOSED: &str = "it has closed its standard input, and over that it is asked and answers";
 
 /// How it came to its end, and where it was.
 pub(super) fn said_at(how: &str, at: &str) -> String {

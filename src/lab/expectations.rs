@@ -69,6 +69,7 @@ static PLAN: Plan = Plan {
         scenario!("expectations", "six-sets"),
         scenario!("expectations", "no-more"),
         scenario!("expectations", "one-call-fails"),
+        scenario!("expectations", "anew"),
         scenario!("expectations", "any-number"),
     ],
     reference: |read| host(read, RULE),

@@ -248,8 +248,9 @@ impl Failure {
         Failure {
             property: "what is the same is answered the same, whatever came before".to_owned(),
             case: format!(
-                "{case}\nthis was asked twice, and went otherwise the second time: is something kept between two calls, in a \
-                 static or a file, or is a clock or chance asked?"
+                "{case}\nthis was asked twice, and went otherwise the second time: does it go through a HashMap or a HashSet, whose \
+                 order is another each time (a BTreeMap has one), is something kept between two calls, in a static or a file, \
+                 or is a clock or chance asked?"
             ),
             mistake: None,
             replay: None,

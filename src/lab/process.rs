@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::asked::{Running, said_at};
+use super::asked::{CLOSED, Running, said_at};
 use super::building::{Program, build};
 use super::pipe::LAST_WORDS;
 use super::reconcile::partner::Process;
@@ -20,7 +20,7 @@ const SECONDS: Duration = Duration::from_secs(4);
 /// So long all of them together, but for what there is for each: of one that is slow with each this is heard soon.
 const TOGETHER: Duration = Duration::from_secs(7);
 /// So long may each answer take on average. Right ones take a tenth of it; time in which a machine is busy does not count.
-pub(super) const FOR_EACH: Duration = Duration::from_millis(4);
+const FOR_EACH: Duration = Duration::from_millis(4);
 /// What is most often wrong with a controller that has a static, whatever else breaks because of it.
 const STATIC: &str = "something is kept in a static; all orders are tried in one process, and what is kept there stays from \
                       one to the next. What a controller remembers goes through context.remember()";
@@ -222,9 +222,10 @@ fn ask(program: &Path, arguments: &[&str], questions: &[String]) -> Result<Vec<S
     let (answers, waited) = answers(&mut running, questions, true);
     let answered = answers.len();
     if answered < all {
-        let at = format!(" at question {} of {all}", answered + 1);
+        let (at, is_closed) = (format!(" at question {} of {all}", answered + 1), running.is_closed());
         let (how, too_slow) = match running.obituary(&at) {
             Some(how) => (how, false),
+            None if is_closed => (format!("{CLOSED}{at}"), false),
             None if waited < SECONDS => {
                 (format!("{TOO_LONG}: more than {} ms for each of {answered} answers", FOR_EACH.as_millis()), true)
             }

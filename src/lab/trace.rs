@@ -121,9 +121,9 @@ const REMARKS: [Remark; QUESTIONS.len()] = [
 
 /// The rule behind so many questions.
 const PROPERTIES: [&str; QUESTIONS.len() / TOGETHER] = [
-    "each asks only for what is right below it, and an update from an old version is refused",
-    "one program chooses the nodes of all Pods, and what is so on a node is reported from there",
-    "news goes up, and always through the API server: the Pod, its ReplicaSet, its Deployment",
+    "who asks for which object, and what becomes of an update from an old version",
+    "who chooses a Pod's node, and who reports what is so on it",
+    "which way the news of a Pod goes, until its Deployment says that it is ready",
 ];
 
 struct Trace;

@@ -455,9 +455,20 @@ mod containment {
             ("sleeps", "sleep 1000", "it does not come to an end"),
             ("floods", "yes", "it prints without end"),
             ("floods-errors", "yes >&2", "it prints without end"),
-            ("deaf", "exec <&-; sleep 1000", "it does not come to an end"),
+            ("deaf", "exec <&-; sleep 1000", "it has closed its standard input"),
             ("child", "sleep 1000 & exit 0", "it ends the process"),
             ("escapes", "setsid sleep 20 & exit 0", "it ends the process"),
+            ("multiplies", "while :; do sleep 1000 & done", "it starts more than 32 processes"),
+            (
+                "writes",
+                "cat /dev/zero > \"$0.out\"; rm \"$0.out\"; kill -XFSZ $$",
+                "it writes a file of more than 256 MiB",
+            ),
+            (
+                "prints-an-answer",
+                "while read -r line; do echo \"$word\\\"Keep\\\"\"; done",
+                "it ends the process (exit status: 0) at question 1",
+            ),
             ("forges", "while read -r line; do answer '\"Keep\"'; done", "that nobody controls is adopted"),
             (
                 "dawdles",

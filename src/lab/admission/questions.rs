@@ -113,6 +113,7 @@ fn other_names() -> Vec<Case> {
     let clusters = [
         cluster(&["prod/default", "prod/api"], &[critical, LOW, ("usual", 0, false)]),
         cluster(&["dev/api", "dev/default"], &[LOW, ("batch", -5, true), critical]),
+        cluster(&["dev/api", "dev/default"], &[LOW, ("usual", 0, true), critical]),
     ];
     let classes = [None, Some("critical"), Some("low"), Some("usual"), Some("cri"), Some("batch")];
     let mut all = Vec::new();

@@ -73,6 +73,8 @@ fn seldom() -> impl Iterator<Item = Case> {
         of_other_kinds(),
         many_of_each(),
         owners_that_leave(),
+        owners_that_orphan(),
+        owners_that_control_from_outside(),
         dependents_of_a_node(),
     ]
     .into_iter()
@@ -269,6 +271,35 @@ fn owners_that_leave() -> Vec<Case> {
         }
     }
     all
+}
+
+/// An owner that is to leave its dependents behind is there until it has: then its reference is gone as well.
+fn owners_that_orphan() -> Vec<Case> {
+    let mut all = Vec::new();
+    for finalizers in [&[ORPHAN][..], &["example.com/backup", ORPHAN], &[ORPHAN, "example.com/backup"]] {
+        for (kind, namespace) in [("ReplicaSet", Some("default")), ("Node", None)] {
+            let leaves = [item(kind, namespace, "parent", "uid-20", &[], &leaving_with(finalizers))];
+            let by = owner(kind, "parent", "uid-20", true);
+            let beside = [vec![], vec![reference(0)], vec![reference(2)], vec![reference(4)]];
+            for owners in beside.map(|others| [vec![by.clone()], others].concat()) {
+                all.extend(states().iter().map(|state| ask(&web(&owners, state), &leaves)));
+            }
+        }
+    }
+    all
+}
+
+/// What is in a namespace may be controlled by what is in none.
+fn owners_that_control_from_outside() -> Vec<Case> {
+    let cases = [("node-1", "uid-5"), ("node-2", "uid-6")].into_iter().flat_map(|(name, uid)| {
+        let by = owner("Node", name, uid, true);
+        let beside = [vec![], vec![reference(0)], vec![reference(2)], vec![reference(4)]];
+        beside.map(|others| {
+            let owners = [vec![by.clone()], others].concat();
+            [ask(&web(&owners, &json!({})), &[]), ask(&web(&owners, &json!({})), &[notes(true)])]
+        })
+    });
+    cases.flatten().collect()
 }
 
 /// A node's mirror Pods are in namespaces, and the node in none.

@@ -59,6 +59,7 @@ static PLAN: Plan = Plan {
         scenario!("deployment", "broken-calls"),
         scenario!("deployment", "others-write"),
         scenario!("deployment", "many"),
+        scenario!("deployment", "restarted"),
         scenario!("deployment", "any-number"),
     ],
     reference: |read| host(read, RULE),

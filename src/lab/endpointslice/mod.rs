@@ -58,16 +58,21 @@ static PLAN: Plan = Plan {
         scenario!("endpointslice", "deleted"),
         scenario!("endpointslice", "one-call-fails"),
         scenario!("endpointslice", "broken-calls"),
+        scenario!("endpointslice", "headless"),
         scenario!("endpointslice", "any-number"),
     ],
     reference: |read| host(read, RULE),
     mistakes: MISTAKES,
 };
 
-/// The Services that select a Pod, and the one whose a slice is.
+/// The Services that select a Pod, and the one whose a slice is: by its label, or by its name, since whoever writes the label
+/// last is to be called again before it is there.
 fn concerns(object: &Object, read: &Read) -> Vec<Key> {
     match object {
-        Object::EndpointSlice(slice) => service_of(slice).into_iter().collect(),
+        Object::EndpointSlice(slice) => {
+            let by_name = Key::of(object);
+            service_of(slice).into_iter().filter(|by_label| *by_label != by_name).chain([by_name.clone()]).collect()
+        }
         Object::Pod(pod) => {
             let selects = |service: &&Object| match service {
                 Object::Service(service) => {

@@ -59,6 +59,7 @@ static PLAN: Plan = Plan {
         scenario!("finalizer", "first-call-fails"),
         scenario!("finalizer", "one-call-fails"),
         scenario!("finalizer", "broken-calls"),
+        scenario!("finalizer", "copy-anew"),
         scenario!("finalizer", "any-number"),
     ],
     reference: |read| host(read, RULE),

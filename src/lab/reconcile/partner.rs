@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::asked::Running;
+use crate::asked::{CLOSED, Running};
 use crate::patience::Patience;
 use crate::printed::Printed;
 use crate::process;
@@ -44,6 +44,8 @@ pub type Make = &'static (dyn Fn() -> Box<dyn Partner> + Sync);
 
 /// So long may it think about one thing, and about all things together, but for what it may for each.
 const SECONDS: Duration = Duration::from_secs(2);
+/// So long may it think about each thing on average: about a hundred Pods, one that is not optimised thinks a while.
+const FOR_EACH: Duration = Duration::from_millis(12);
 /// So long it may think in any case.
 const AT_LEAST: Duration = Duration::from_millis(100);
 /// The same once it was given up: what it does then is a story, and no verdict.
@@ -81,7 +83,7 @@ impl Thought {
     /// How long the next answer may take.
     fn left(&mut self) -> Duration {
         self.asked = self.asked.saturating_add(1);
-        let all = SECONDS + process::FOR_EACH.saturating_mul(self.asked);
+        let all = SECONDS + FOR_EACH.saturating_mul(self.asked);
         let at_least = if self.given_up.is_some() { GIVEN_UP } else { AT_LEAST };
         all.saturating_sub(self.time).clamp(at_least, SECONDS)
     }
@@ -173,7 +175,8 @@ impl Process {
             running.kill();
             return self.give_up(how);
         }
-        if let Some(how) = running.obituary("") {
+        let is_closed = running.is_closed();
+        if let Some(how) = running.obituary("").or_else(|| is_closed.then(|| CLOSED.to_owned())) {
             return Say::Broken(how);
         }
         let how = if waited < SECONDS { GivenUp::TooSlow } else { GivenUp::Endless };

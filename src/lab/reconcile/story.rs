@@ -58,6 +58,7 @@ pub(super) fn failure(
     case += &story(plan, &session, violation, parted.as_ref().map(|(_, step)| *step));
     let line = findings.line().map_or(String::new(), |line| format!(" ({line})"));
     case += &format!("then: {then}{line}\n");
+    case += &refused(plan, &session).map_or(String::new(), |said| format!("the API server said: {said}\n"));
     if let Some((Parting { at, did, right, .. }, step)) = &parted {
         let at = at.as_ref().map_or(String::new(), |at| format!("{at}, "));
         let did = if did == then { "that" } else { did };
@@ -120,6 +121,20 @@ fn call_of<'a>(plan: &Plan, step: &'a Step) -> Option<&'a Request> {
         What::Request { request, .. } if &*request.user.agent == plan.duty.name => Some(&**request),
         _ => None,
     }
+}
+
+/// What the API server said to the controller's last call, if that and the one before were refused in the same words.
+fn refused(plan: &Plan, session: &Session) -> Option<String> {
+    let engine = &session.cluster.engine;
+    let is_its =
+        |step: &&Step| Facts::of(engine, step).tasks().any(|task| task.split(' ').next() == Some(plan.duty.name));
+    let answers = session.history().iter().rev().filter_map(|step| match &step.event.what {
+        What::Response { answer, .. } => Some((step, answer)),
+        _ => None,
+    });
+    let mut last = answers.filter(|(step, _)| is_its(step)).map(|(_, answer)| answer.result.as_ref().err());
+    let (one, before) = (last.next()??, last.next()??);
+    (one.message() == before.message()).then(|| one.message().to_owned())
 }
 
 /// The property, in a learner's words. Where its code could not go on (`is_broken`) all else follows from that.

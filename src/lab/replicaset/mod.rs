@@ -58,6 +58,7 @@ static PLAN: Plan = Plan {
         scenario!("replicaset", "one-for-good"),
         scenario!("replicaset", "one-call-fails"),
         scenario!("replicaset", "broken-calls"),
+        scenario!("replicaset", "stale"),
         scenario!("replicaset", "any-number"),
     ],
     reference: |read| host(read, RULE),

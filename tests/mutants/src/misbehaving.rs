@@ -60,6 +60,7 @@ pub fn run(name: &str) {
 /// Its words are those of a process that ends badly, and it does not.
 fn function_talks_of_panics(set: &ReplicaSet, pod: &Pod) -> Claim {
     eprintln!("nothing has panicked at all, and no memory allocation of ours has failed");
+    println!("answer: \"Release\"");
     claims::claim(set, pod)
 }
 
