@@ -136,16 +136,21 @@ impl Running {
     }
 
     /// The same, and it is not told that there is nothing more: one that is only slow goes on.
-    fn ended(mut self, within: Duration) -> (Result<(), Option<String>>, usize, Printed) {
-        let status = ended_within(&mut self.child, within);
-        self.family.end();
-        let beyond = self.family.beyond();
-        let is_too_much = self.is_too_much();
-        let [answers, output, errors] = [self.answers, self.output, self.errors].map(Pipe::last_words);
-        let more = answers.lines().filter(|line| line.starts_with(&self.word)).count();
+    fn ended(self, within: Duration) -> (Result<(), Option<String>>, usize, Printed) {
+        let Running { mut child, family, told: _told, answers, output, errors, word, .. } = self;
+        let is_too_much = [&answers, &output, &errors].into_iter().any(Pipe::is_too_much);
+        // One that still answers does not end before somebody listens.
+        let answers = std::thread::spawn(move || answers.last_words());
+        let status = ended_within(&mut child, within);
+        family.end();
+        let beyond = family.beyond();
+        let [output, errors] = [output, errors].map(|pipe| (pipe.is_too_much(), pipe.last_words()));
+        let is_too_much = is_too_much || output.0 || errors.0;
+        let (output, errors, answers) = (output.1, errors.1, answers.join().unwrap_or_default());
+        let more = answers.lines().filter(|line| line.starts_with(&word)).count();
         let mut printed = Printed::default();
         let lines = output.lines().chain(errors.lines());
-        lines.filter(|line| !line.starts_with(&self.word)).for_each(|line| printed.add(line));
+        lines.filter(|line| !line.starts_with(&word)).for_each(|line| printed.add(line));
         let is_too_much = is_too_much || output.len().max(errors.len()) >= PRINTED;
         let how = beyond.or_else(|| is_too_much.then(too_much)).or_else(|| how_it_ended(status?, &errors));
         let ended = match (how, status) {
