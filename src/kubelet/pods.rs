@@ -211,6 +211,7 @@ impl Shared {
             worker.update(new.clone(), false);
             worker.stage
         };
+        self.refresh_volumes(&uid, old);
         self.note_size(&uid);
         self.try_resizes();
         match stage {

@@ -23,6 +23,7 @@ use crate::sandbox_config::sandbox_config;
 use crate::security;
 use crate::shared::Shared;
 use crate::volumes::slots::Slot;
+use crate::volumes::{host_path, payload};
 use crate::volumes::sources::volumes_of;
 use client::recorder::EventType;
 use engine::RpcError;
@@ -145,7 +146,7 @@ impl Shared {
         let uid = pod.metadata.uid();
         let slots = self.state.borrow().workers.get(uid).map(|w| w.volumes.slots.clone()).unwrap_or_default();
         let linux = linux::resources(pod, container, container.resources.as_ref(), self.memory());
-        let config = ContainerConfig { linux, ..container_config(pod, container, envs, &slots, attempt) };
+        let config = ContainerConfig { linux, ..self.container_config(pod, container, envs, &slots, attempt) };
         let request = CriRequest::CreateContainer { sandbox_id: sandbox.into(), config: config.into() };
         id(self.cri(request).await?)
     }
@@ -258,50 +259,61 @@ impl Shared {
     }
 }
 
-/// What the runtime has to know to make a container (`generateContainerConfig`).
-fn container_config(
-    pod: &Pod,
-    container: &Container,
-    envs: Part<Vec<(String, String)>>,
-    volumes: &[Slot],
-    attempt: u32,
-) -> ContainerConfig {
-    let mounts = container.volume_mounts.iter().flatten();
-    let port = |p: &ContainerPort| (p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()));
-    ContainerConfig {
-        name: container.name.clone(),
-        attempt,
-        image: container.image.clone().unwrap_or_default(),
-        command: expansion::with(&envs, container.command.as_ref()),
-        args: expansion::with(&envs, container.args.as_ref()),
-        working_dir: container.working_dir.clone().unwrap_or_default(),
-        mounts: mounts.filter_map(|mount| host_mount(pod, mount, &envs, volumes)).collect(),
-        envs,
-        ports: container.ports.iter().flatten().map(port).collect(),
-        // With stdinOnce it is closed when the first who was attached leaves, and nobody ever is.
-        stdin: container.stdin == Some(true),
-        linux: LinuxContainerResources::default(),
-        security: security::context(pod, container),
-        termination_message_path: container.termination_message_path.clone().unwrap_or_default(),
-        falls_back_to_logs: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
+impl Shared {
+    /// What the runtime has to know to make a container (`generateContainerConfig`).
+    fn container_config(
+        &self,
+        pod: &Pod,
+        container: &Container,
+        envs: Part<Vec<(String, String)>>,
+        volumes: &[Slot],
+        attempt: u32,
+    ) -> ContainerConfig {
+        let mounts = container.volume_mounts.iter().flatten().enumerate();
+        let port = |p: &ContainerPort| (p.container_port, p.protocol.clone().unwrap_or_else(|| "TCP".into()));
+        ContainerConfig {
+            name: container.name.clone(),
+            attempt,
+            image: container.image.clone().unwrap_or_default(),
+            command: expansion::with(&envs, container.command.as_ref()),
+            args: expansion::with(&envs, container.args.as_ref()),
+            working_dir: container.working_dir.clone().unwrap_or_default(),
+            mounts: mounts.filter_map(|(at, mount)| self.host_mount(pod, container, (at, mount), &envs, volumes)).collect(),
+            envs,
+            ports: container.ports.iter().flatten().map(port).collect(),
+            // With stdinOnce it is closed when the first who was attached leaves, and nobody ever is.
+            stdin: container.stdin == Some(true),
+            linux: LinuxContainerResources::default(),
+            security: security::context(pod, container),
+            termination_message_path: container.termination_message_path.clone().unwrap_or_default(),
+            falls_back_to_logs: container.termination_message_policy.as_deref() == Some("FallbackToLogsOnError"),
+        }
     }
-}
 
-/// Where in the container and where on the host (`makeMounts`).
-fn host_mount(
-    pod: &Pod,
-    mount: &VolumeMount,
-    variables: &[(String, String)],
-    volumes: &[Slot],
-) -> Option<(String, String)> {
-    let name = pod.spec.as_ref()?.name_of(&mount.name);
-    let index = volumes_of(pod).position(|volume| volume.name == name)?;
-    let mut path = volumes.get(index)?.path.clone();
-    let part = expansion::sub_path(mount, variables).ok()?;
-    if !part.is_empty() {
-        path = format!("{path}/{part}");
+    /// Where in the container and where on the host (`makeMounts`). A sub-path of files that the kubelet writes is bound to the
+    /// files that are there now (`PrepareSafeSubpath`): those that are written later the container does not see.
+    fn host_mount(
+        &self,
+        pod: &Pod,
+        container: &Container,
+        (at, mount): (usize, &VolumeMount),
+        variables: &[(String, String)],
+        volumes: &[Slot],
+    ) -> Option<(String, String)> {
+        let name = pod.spec.as_ref()?.name_of(&mount.name);
+        let (index, volume) = volumes_of(pod).enumerate().find(|(_, volume)| volume.name == name)?;
+        let mut path = volumes.get(index)?.path.clone();
+        let part = expansion::sub_path(mount, variables).ok()?;
+        if !part.is_empty() {
+            path = format!("{path}/{part}");
+            let place = host_path::of_sub_paths(pod.metadata.uid());
+            let bound = format!("{place}/{name}/{}/{at}", container.name);
+            if payload::is_written_here(&volume) && self.disk.bind(&bound, &path) {
+                path = bound;
+            }
+        }
+        Some((mount.mount_path.clone(), path))
     }
-    Some((mount.mount_path.clone(), path))
 }
 
 fn sandbox(status: &PodSandboxStatus) -> RuntimeSandbox {

@@ -169,11 +169,12 @@ impl Shared {
     /// Allocates the size that a pod asks for, or says why that cannot be; true if it has to wait
     /// (`handlePodResourcesResize`).
     fn try_resize(self: &Rc<Self>, uid: &str) -> bool {
-        let wanted = {
+        let (before, wanted) = {
             let state = self.state.borrow();
-            state.workers.get(uid).and_then(|worker| worker.resize.as_ref()?.wanted.clone())
+            let Some(worker) = state.workers.get(uid) else { return false };
+            let Some(wanted) = worker.resize.as_ref().and_then(|resize| resize.wanted.clone()) else { return false };
+            (worker.pod.clone(), wanted)
         };
-        let Some(wanted) = wanted else { return false };
         let node = self.nodes.get(&Key::new("", &self.config.name));
         let refused = node.and_then(|node| self.may_grow(&wanted, &node).err());
         let deferred = refused.is_some();
@@ -210,6 +211,7 @@ impl Shared {
         let generation = wanted.metadata.generation.unwrap_or_default();
         let summary = summary(&wanted, generation, error);
         self.recorder.event(&*wanted, type_, reason, format!("{title}: {summary}"));
+        self.refresh_volumes(uid, &before);
         self.mark(uid);
         deferred
     }

@@ -16,6 +16,11 @@ pub fn of_container(uid: &str, name: &str) -> String {
     format!("{}/containers/{name}", of_pod(uid))
 }
 
+/// The directory in which the sub-paths are bound that a pod's containers mount.
+pub fn of_sub_paths(uid: &str) -> String {
+    format!("{}/volume-subpaths", of_pod(uid))
+}
+
 /// The directory of a volume of that name: for hostPath the path itself, else one below the pod's.
 pub fn of_volume(uid: &str, name: &str, volume: &Volume) -> String {
     if let Some(host) = &volume.host_path {

@@ -10,10 +10,10 @@
 //!   environment; [`service_links`]: those variables that tell of Services.
 //! - [`claims`]: what is behind a PersistentVolumeClaim; CSI.
 //! - [`slots`]: what the kubelet remembers of them. [`host_path`]: where volumes are on the node's disk.
-//! - [`refresh`]: tokens are renewed, files follow their ConfigMap. [`grow`]: a file system follows its volume.
+//! - [`refresh`]: tokens are renewed, files follow their ConfigMap and their pod. [`grow`]: a file system follows its volume.
 //!
-//! Left out: sub-paths are paths within the volume, and so they do follow updates; image volumes; what a container
-//! has written goes with its pod's volumes, rather than when the container is collected.
+//! Left out: image volumes; what a container has written goes with its pod's volumes, rather than when the container is
+//! collected.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -244,6 +244,7 @@ impl Shared {
         for volume in volumes_of(&pod).filter(|volume| volume.host_path.is_none()) {
             self.disk.unmount(&host_path::of_volume(uid, volume.name, &volume));
         }
+        self.disk.unmount_all_in(&host_path::of_sub_paths(uid));
         self.disk.free(&host_path::of_pod(uid));
     }
 

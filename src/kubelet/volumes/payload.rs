@@ -69,6 +69,25 @@ impl Contents for Payload {
     }
 }
 
+/// Whether the kubelet writes the files of a volume, and writes them anew when what they are made from changes.
+pub fn is_written_here(volume: &Volume) -> bool {
+    let Volume { config_map, secret, downward_api, projected, .. } = volume;
+    config_map.is_some() || secret.is_some() || downward_api.is_some() || projected.is_some()
+}
+
+/// Whether two versions of a pod tell different things through the downward API of a volume.
+pub fn tells_differently(volume: &Volume, old: &Pod, new: &Pod) -> bool {
+    let parts = volume.projected.iter().flat_map(|projected| projected.sources.iter().flatten());
+    let parts = parts.filter_map(|part| part.downward_api.as_ref()?.items.as_ref());
+    let own = volume.downward_api.iter().filter_map(|source| source.items.as_ref());
+    let tells = |pod: &Pod, item: &DownwardAPIVolumeFile| match (&item.field_ref, &item.resource_field_ref) {
+        (Some(field), _) => downward::field(pod, &field.field_path),
+        (None, Some(selector)) => downward::resource(pod, selector, None, &BTreeMap::new()),
+        (None, None) => Ok(String::new()),
+    };
+    own.chain(parts).flatten().any(|item| tells(old, item) != tells(new, item))
+}
+
 /// The files of a volume; None if the kubelet does not write any for its type. The error is why they cannot be made.
 pub fn of_volume(volume: &Volume, from: &Material) -> Result<Option<Payload>, String> {
     let files = if let Some(source) = &volume.config_map {

@@ -1,7 +1,10 @@
-//! Files that do not stay as they were: tokens before they expire, and ConfigMaps and Secrets that were changed.
+//! Files that do not stay as they were: tokens before they expire, ConfigMaps and Secrets that were changed, and what the
+//! pod's own object tells through the downward API.
 //!
-//! Mirrors `pkg/kubelet/token` and `RequiresRemount`: the volume is set up once more by a later sync of the pod, so a
-//! change shows after up to a minute and a half. A token is asked for again after four fifths of its life, or a day.
+//! Mirrors `pkg/kubelet/token` and `MarkRemountRequired`: every sync of the pod has its volumes set up once more. A changed
+//! ConfigMap brings about no sync, so it shows after up to a minute and a half; a changed label of the pod does, and shows at
+//! the reconciler's next look, together with what had not shown yet. A token is asked for again after four fifths of its life,
+//! or a day.
 //!
 //! Left out: the chance in the time of renewal; and tokens of one volume are renewed together when the first is due, where
 //! a real kubelet keeps each until its own time.
@@ -12,13 +15,15 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ServiceAccountTokenProjection, Volume};
 
 use super::sources::volumes_of;
-use super::{host_path, sources};
-use crate::params::{SYNC_PERIOD, TOKEN_AGE_MAX};
+use super::slots::Slot;
+use super::{host_path, payload, sources};
+use crate::params::{SYNC_PERIOD, TOKEN_AGE_MAX, VOLUME_RECONCILE_PERIOD};
 use crate::shared::Shared;
 use crate::timers::Timer;
 use crate::worker::{Stage, Worker};
 use engine::Note;
 use object::token::Token;
+use object::pod::spec::PodVolume;
 use object::volume::claim_behind;
 use object::{Key, Kind, Pod};
 
@@ -81,9 +86,26 @@ impl Shared {
             }
         }
         for (uid, volume) in stale {
+            self.with_volumes(&uid, |volumes| volumes.slots[volume].stale = true);
             let period = SYNC_PERIOD.as_nanos() as u64;
             let wait = Duration::from_nanos(self.hub.random(|random| random.below(period + period / 2)));
             self.wake_background(Timer::Remount { uid: &uid, volume }, wait);
+        }
+    }
+
+    /// A pod is another than it was: the sync that follows has its volumes looked at.
+    pub(crate) fn refresh_volumes(&self, uid: &str, old: &Pod) {
+        let changed: Vec<usize> = {
+            let state = self.state.borrow();
+            let Some(worker) = state.workers.get(uid).filter(|worker| worker.stage == Stage::Sync) else { return };
+            let slots = volumes_of(&worker.pod).zip(&worker.volumes.slots).enumerate();
+            let differs = |volume: &PodVolume<'_>, slot: &Slot| {
+                slot.mounted && (slot.stale || payload::tells_differently(volume, old, &worker.pod))
+            };
+            slots.filter(|(_, (volume, slot))| differs(volume, slot)).map(|(index, _)| index).collect()
+        };
+        for volume in changed {
+            self.wake_background(Timer::Remount { uid, volume }, VOLUME_RECONCILE_PERIOD);
         }
     }
 
@@ -107,6 +129,7 @@ impl Shared {
             }
             // A real kubelet tries again with its next sync; the old files stay meanwhile.
             if let Ok(Some(payload)) = me.make_payload(&pod, &volume).await {
+                me.with_volumes(&uid, |volumes| volumes.slots.get_mut(index).map(|slot| slot.stale = false));
                 me.disk.mount(&host_path::of_volume(&uid, volume.name, &volume), Rc::new(payload));
                 me.hub.note(|| Note::Text {
                     topic: "kubelet",

@@ -22,6 +22,8 @@ pub struct Slot {
     pub(super) due: Instant,
     /// It is looked at again when something happens that it waits for.
     pub waits: bool,
+    /// What its files are made from has changed since they were written.
+    pub(super) stale: bool,
     /// Where on the host it is, once it is there.
     pub path: String,
     /// The volume behind a claim, once it is known.

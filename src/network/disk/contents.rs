@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::rc::Rc;
 
 use engine::{Hub, Memory};
 
@@ -19,6 +20,38 @@ pub trait Contents: Debug {
     /// Takes a file away. The error is the kernel's; most of what is mounted cannot be changed.
     fn remove(&self, _path: &str) -> Result<(), &'static str> {
         Err("Read-only file system")
+    }
+}
+
+/// A file or directory of another tree, bound to that tree: what is later mounted where it was found is not seen here.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) of: Rc<dyn Contents>,
+    pub(super) path: String,
+}
+
+impl Part {
+    fn at(&self, path: &str) -> String {
+        format!("{}/{path}", self.path).trim_matches('/').to_owned()
+    }
+}
+
+impl Contents for Part {
+    fn read(&self, path: &str) -> Option<String> {
+        self.of.read(&self.at(path))
+    }
+
+    fn paths(&self) -> Vec<String> {
+        let within = |path: String| Some(path.strip_prefix(&self.path)?.strip_prefix('/')?.to_owned());
+        self.of.paths().into_iter().filter_map(within).collect()
+    }
+
+    fn write(&self, path: &str, text: &str, append: bool) -> Result<(), &'static str> {
+        self.of.write(&self.at(path), text, append)
+    }
+
+    fn remove(&self, path: &str) -> Result<(), &'static str> {
+        self.of.remove(&self.at(path))
     }
 }
 

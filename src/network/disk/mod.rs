@@ -79,6 +79,22 @@ impl Disk {
         self.0.borrow_mut().mounts.insert(path.to_owned(), contents);
     }
 
+    /// Mounts a part of what is mounted elsewhere (`mount --bind`). False if nothing is mounted there.
+    pub fn bind(&self, path: &str, from: &str) -> bool {
+        let Some((of, path_within)) = self.mount_of(from) else { return false };
+        self.mount(path, Rc::new(contents::Part { of, path: path_within }));
+        true
+    }
+
+    /// Takes away all mounts in a directory.
+    pub fn unmount_all_in(&self, directory: &str) {
+        let prefix = format!("{}/", tidy(directory));
+        let mut state = self.0.borrow_mut();
+        let below = state.mounts.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+        let below: Vec<String> = below.map(|(at, _)| at.clone()).take_while(|at| at.starts_with(&prefix)).collect();
+        below.iter().for_each(|at| drop(state.mounts.remove(at)));
+    }
+
     /// Takes a mount away. False if there was none.
     pub fn unmount(&self, path: &str) -> bool {
         self.0.borrow_mut().mounts.remove(path).is_some()

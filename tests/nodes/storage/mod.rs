@@ -3,6 +3,7 @@
 mod attach;
 mod binding;
 mod ephemeral;
+mod files;
 mod harness;
 mod host_path;
 mod pods;
