@@ -283,6 +283,7 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
             say("answer", format!("{code}{text}"))
         }
         Note::Finished { task, .. } => say("done", task.to_string()),
+        Note::Assumed { program, does } => say("assumed", format!("{program} {does}")),
         Note::Text { topic, text } => say(topic, text.clone()),
         Note::Table(table) => {
             Some(Fact { topic: "table".to_owned(), text: table.title.clone(), table: Some((**table).clone()) })

@@ -74,7 +74,7 @@ pub use place::Place;
 pub use saved::Saved;
 pub use server::{Server, Stream};
 pub use task::{Task, Wait};
-pub use trace::{Note, Queued, Step, Table};
+pub use trace::{Assumed, Note, Queued, Step, Table};
 
 use call::Outcome;
 use hub::Spawned;

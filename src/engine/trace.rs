@@ -1,5 +1,6 @@
 //! What a step leaves behind for whoever looks: the delivered event and notes on what it changed.
 
+use std::fmt;
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -127,6 +128,13 @@ pub enum Note {
     },
     /// A table, as the scheduler's verdicts.
     Table(Rc<Table>),
+    /// What a program is taken to do of which nobody here knows anything.
+    Assumed {
+        /// The program, or the image that runs it.
+        program: Rc<str>,
+        /// What it is taken to do.
+        does: Assumed,
+    },
     /// Anything else worth a line.
     Text {
         /// What it is about: `cni`, `containerd` …
@@ -134,6 +142,35 @@ pub enum Note {
         /// The line.
         text: String,
     },
+}
+
+/// What a program that is not known is taken to do, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Assumed {
+    /// It listens on a TCP port, because a container port names it.
+    ListensForPort(u16),
+    /// The same, because a probe asks there.
+    ListensForProbe(u16),
+    /// The same, because a Service sends connections there.
+    ListensForService(u16),
+    /// It does its work and ends well, because it runs in an init container.
+    EndsForInit,
+    /// The same, because it runs in a Job.
+    EndsForJob,
+}
+
+impl fmt::Display for Assumed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Assumed::ListensForPort(port) => write!(f, "listens on {port}, because a container port names it"),
+            Assumed::ListensForProbe(port) => write!(f, "listens on {port}, because a probe asks"),
+            Assumed::ListensForService(port) => {
+                write!(f, "listens on {port}, because a Service sends connections there")
+            }
+            Assumed::EndsForInit => write!(f, "does its work and ends, because it is in an init container"),
+            Assumed::EndsForJob => write!(f, "does its work and ends, because it is in a Job"),
+        }
+    }
 }
 
 /// What happened to a key in a work queue.

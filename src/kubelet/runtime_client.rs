@@ -7,12 +7,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, ResourceRequirements, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, ContainerImage, ContainerPort, Probe, ResourceRequirements, VolumeMount};
 use k8s_openapi::api::node::v1::RuntimeClass;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::cri::{
     self, ContainerConfig, ContainerState, ContainerStatus, CriRequest, CriResponse, LinuxContainerResources,
-    PodSandboxStatus, RuntimeCondition,
+    PodSandboxStatus, RuntimeCondition, Task,
 };
 use crate::dns;
 use crate::expansion;
@@ -23,10 +24,11 @@ use crate::sandbox_config::sandbox_config;
 use crate::security;
 use crate::shared::Shared;
 use crate::volumes::slots::Slot;
-use crate::volumes::{host_path, payload};
 use crate::volumes::sources::volumes_of;
+use crate::volumes::{host_path, payload};
 use client::recorder::EventType;
 use engine::RpcError;
+use object::pod::Spec;
 use object::quantity::Amount;
 use object::text::Text;
 use object::{self, Accessor, Pod, Shared as Part};
@@ -278,9 +280,13 @@ impl Shared {
             command: expansion::with(&envs, container.command.as_ref()),
             args: expansion::with(&envs, container.args.as_ref()),
             working_dir: container.working_dir.clone().unwrap_or_default(),
-            mounts: mounts.filter_map(|(at, mount)| self.host_mount(pod, container, (at, mount), &envs, volumes)).collect(),
+            mounts: mounts
+                .filter_map(|(at, mount)| self.host_mount(pod, container, (at, mount), &envs, volumes))
+                .collect(),
             envs,
             ports: container.ports.iter().flatten().map(port).collect(),
+            probed: probed(container),
+            task: task(pod, container),
             // With stdinOnce it is closed when the first who was attached leaves, and nobody ever is.
             stdin: container.stdin == Some(true),
             linux: LinuxContainerResources::default(),
@@ -314,6 +320,29 @@ impl Shared {
         }
         Some((mount.mount_path.clone(), path))
     }
+}
+
+/// The ports at which a container's probes ask, but for those that are ports of its spec by name.
+fn probed(container: &Container) -> Vec<u16> {
+    let probes = [&container.startup_probe, &container.liveness_probe, &container.readiness_probe];
+    let number = |port: &IntOrString| if let IntOrString::Int(port) = port { Some(*port) } else { None };
+    let port = |probe: &Probe| match (&probe.http_get, &probe.tcp_socket, &probe.grpc) {
+        (Some(http), ..) => number(&http.port),
+        (_, Some(tcp), _) => number(&tcp.port),
+        (.., grpc) => grpc.as_ref().map(|grpc| grpc.port),
+    };
+    let ports = probes.into_iter().flatten().filter_map(port);
+    ports.filter_map(|port| u16::try_from(port).ok()).collect()
+}
+
+/// What a container is there for, if that comes to an end.
+fn task(pod: &Pod, container: &Container) -> Option<Task> {
+    let is_init = |spec: &Spec| spec.init_containers.iter().flatten().any(|init| init.name == container.name);
+    if pod.spec.as_ref().is_some_and(is_init) {
+        return (container.restart_policy.is_none()).then_some(Task::Init);
+    }
+    let of_job = pod.metadata.owner_references.iter().flatten().any(|owner| owner.kind == "Job");
+    of_job.then_some(Task::Job)
 }
 
 fn sandbox(status: &PodSandboxStatus) -> RuntimeSandbox {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 
 use crate::cni::ipnet::IpNet;
 use crate::cni::netns::NodeNetwork;
 use crate::disk::Disk;
 use crate::kernel::sockets::Sockets;
-use engine::{Hub, Memory};
+use engine::{Assumed, Hub, Memory, Note};
 
 /// The release of the machines' kernel: that of the machine the recordings ran on, as a fake cAdvisor says it.
 pub const KERNEL: &str = "3.16.0-0.bpo.4-amd64";
@@ -42,6 +43,13 @@ impl Host {
     pub fn new(hub: &Hub, address: Ipv4Addr, disk: Disk) -> Host {
         let network = hub.memory(NodeNetwork::new(IpNet::v4(address, 16)));
         Host { disk, network, sockets: hub.memory(Sockets::default()), short_of: hub.memory(BTreeSet::new()) }
+    }
+
+    /// A program that is not known is taken to do this. That is said once.
+    pub fn assume(&self, hub: &Hub, program: &Rc<str>, does: Assumed) {
+        if self.sockets.borrow_mut().assumed.insert((program.clone(), does)) {
+            hub.note(|| Note::Assumed { program: program.clone(), does });
+        }
     }
 
     /// The machine becomes short of something; None: it has enough of everything again. What fills the disk stays there when

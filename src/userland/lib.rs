@@ -9,7 +9,7 @@
 //! 3. [`shell`]: scripts, read into operations, and the shell that goes through them as virtual time passes.
 //! 4. [`clients`]: `curl`, `ping`, `nslookup`, `wget`, `nc`. They open sockets of the machine's kernel, and every packet
 //!    is an event.
-//! 5. [`programs`]: which programs there are, and which of them end.
+//! 5. [`programs`]: which programs there are, and which of them end; [`applets`]: busybox's.
 //! 6. [`admin`]: what an administrator types who is logged in to a node.
 //!
 //! A program that needs to know more of its container (`ls`, `ps`, `env`) is the container runtime's, which has the files and
@@ -28,6 +28,7 @@ pub mod text;
 
 pub mod shell;
 
+pub mod applets;
 pub mod clients;
 pub mod programs;
 

@@ -3,6 +3,7 @@
 //! Of each program it is known whether it is one that ends ([`is_known`]). Those that read lines and print lines are in
 //! [`text`]; those that ask others on the network in [`clients`].
 
+use crate::applets;
 use crate::clients;
 use crate::ran::Ran;
 use crate::shell;
@@ -16,12 +17,13 @@ pub const HERE: &str = "awk, base64, basename, cat, cp, curl, cut, date, dirname
 
 /// Programs that do their work and end, well and at once.
 const ENDS: &[&str] = &[
-    ":", "[", "apk", "apt-get", "awk", "base64", "basename", "cat", "cd", "chmod", "chown", "cp", "curl", "cut",
-    "date", "df", "dirname", "du", "echo", "egrep", "env", "export", "fgrep", "find", "git", "grep", "head",
-    "hostname", "id", "ip", "iptables", "kubectl", "ln", "ls", "mkdir", "mktemp", "mount", "mv", "nc", "nproc",
-    "nslookup", "openssl", "perl", "ping", "printenv", "printf", "ps", "pwd", "rev", "rm", "sed", "seq", "set", "sort",
-    "stat", "sync", "sysctl", "tail", "tar", "tee", "test", "touch", "tr", "ulimit", "umask", "uname", "uniq", "unzip",
-    "wc", "wget", "whoami",
+    ".", ":", "[", "alias", "apk", "apt", "apt-get", "awk", "base64", "basename", "bg", "cat", "cd", "chmod", "chown",
+    "command", "cp", "curl", "cut", "date", "declare", "df", "dirname", "disown", "dnf", "dpkg", "du", "echo", "egrep",
+    "env", "export", "fg", "fgrep", "find", "gem", "getopts", "git", "grep", "hash", "head", "hostname", "id", "ip",
+    "iptables", "jobs", "jq", "kubectl", "let", "ln", "ls", "mkdir", "mktemp", "mount", "mv", "nc", "npm", "nproc",
+    "nslookup", "openssl", "perl", "ping", "pip", "pip3", "printenv", "printf", "ps", "pwd", "rev", "rm", "sed", "seq",
+    "set", "shopt", "sort", "source", "stat", "sync", "sysctl", "tail", "tar", "tee", "test", "times", "touch", "tr",
+    "type", "typeset", "ulimit", "umask", "unalias", "uname", "uniq", "unzip", "wc", "wget", "whoami", "yum",
 ];
 
 /// Runs one that needs nothing but its words, its input and files. None: not one of them.
@@ -60,7 +62,7 @@ pub fn plain_names() -> impl Iterator<Item = &'static str> {
 /// Whether these words start a program that does its work and ends.
 pub fn is_known(words: &[String]) -> bool {
     let Some(program) = words.first().map(|word| shell::program(word)) else { return false };
-    ENDS.contains(&program)
+    is_common(program)
         && match program {
             "nc" => !words.iter().any(|word| word.starts_with('-') && word.contains('l')),
             "ping" => words.iter().any(|word| word.starts_with("-c")),
@@ -69,10 +71,29 @@ pub fn is_known(words: &[String]) -> bool {
         }
 }
 
+/// Whether a program of this name does its work and ends, if its words do not say otherwise.
+pub fn is_common(program: &str) -> bool {
+    ENDS.contains(&program) || applets::ends(program)
+}
+
+/// Whether a program gets others from elsewhere, which may have any name.
+pub fn installs(program: &str) -> bool {
+    matches!(
+        program,
+        "apk" | "apt" | "apt-get" | "curl" | "dnf" | "dpkg" | "gem" | "npm" | "pip" | "pip3" | "wget" | "yum"
+    )
+}
+
 /// Whether these words start a program that goes on until somebody stops it.
 pub fn never_ends(words: &[String]) -> bool {
     let name = words.first().map(|word| shell::program(word));
     matches!(name, Some("tail" | "nc")) && !is_known(words)
+}
+
+/// Whether these words start a program of which it is known that it goes on: it serves, or waits for somebody.
+pub fn goes_on(words: &[String]) -> bool {
+    let name = words.first().map_or("", |word| shell::program(word));
+    never_ends(words) || applets::goes_on(name) || (name == "ping" && !is_known(words))
 }
 
 /// Whether these words ask others on the network, and it is simulated how. What is fetched over TLS is taken to be there.

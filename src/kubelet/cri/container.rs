@@ -30,6 +30,12 @@ pub struct ContainerConfig {
     pub mounts: Vec<(String, String)>,
     /// Not CRI: the ports that its spec declares, with protocol. A simulated process may listen there.
     pub ports: Vec<(i32, String)>,
+    /// Not CRI: the ports at which its probes ask. A program that nobody here knows is taken to listen there.
+    #[serde(skip)]
+    pub probed: Vec<u16>,
+    /// Not CRI: what it is there for, if that comes to an end. A program that nobody here knows is taken to do so.
+    #[serde(skip)]
+    pub task: Option<Task>,
     /// Its standard input stays open, whether anybody writes to it or not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stdin: bool,
@@ -44,6 +50,15 @@ pub struct ContainerConfig {
     /// Not CRI: if it says nothing and ended badly, the end of what it printed will do (`FallbackToLogsOnError`).
     #[serde(skip)]
     pub falls_back_to_logs: bool,
+}
+
+/// What a container is there for that comes to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// It is an init container.
+    Init,
+    /// Its Pod is a Job's.
+    Job,
 }
 
 /// `LinuxContainerResources`: what becomes of requests and limits in the kernel.

@@ -20,6 +20,7 @@ mod sandbox;
 
 pub use container::{
     ContainerConfig, ContainerState, ContainerStatus, Image, LinuxContainerResources, LinuxContainerSecurityContext,
+    Task,
 };
 pub use network::kernel::sockets::DnsConfig;
 pub use notices::{ConditionsMayDiffer, Interrupt, RelistWouldFind, StreamEnded};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::containerd::{Containerd, no_container};
 use super::state::{Container, State};
 use super::timers::Timer;
-use super::{image, process};
+use super::{image, logs, process};
 use crate::cri::{self, ContainerConfig, ContainerState, ContainerStatus, CriResponse, RelistWouldFind};
 use engine::RpcError;
 use network::disk::Tree;
@@ -55,7 +55,15 @@ impl Containerd {
             message: String::new().into(),
         };
         let mut plan = process::plan(config);
-        if let Some(script) = state.script(&config.image) {
+        let script = state.script(&config.image);
+        if script.is_none() {
+            let lines = logs::of_start(config, self.hub.now()).into_iter();
+            plan.prints.extend(lines.map(|line| (Duration::ZERO, line)));
+            if logs::lacks_password(config) {
+                (plan.ends, plan.serves) = (Some((process::ENTRYPOINT, 1)), false);
+            }
+        }
+        if let Some(script) = script {
             plan.ends = script.exits.or(plan.ends);
             plan.prints.extend(script.logs.iter().map(|line| (Duration::ZERO, line.clone())));
         }
@@ -100,10 +108,15 @@ impl Containerd {
         let ends = container.plan.ends;
         let printed = container.plan.prints.iter().map(|(after, line)| (now + *after, line.clone())).collect();
         let serves = container.plan.serves;
+        let task = container.config.task.filter(|_| container.plan == process::does_its_work());
+        let image = container.config.image.clone();
         state.begin_log(id, printed);
         drop(state);
         if serves {
             self.listen(id);
+        }
+        if let Some(task) = task {
+            self.assume_end(&image, task);
         }
         self.begin(id);
         // Last, so that what a process does at its end comes before its end.

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use super::containerd::{Containerd, no_container};
 use super::image;
+use super::process::WORK;
 use super::state::Container;
 use crate::cri::{self, ContainerState, CriResponse, PodSandboxConfig};
 use engine::{RpcError, unless};
@@ -71,7 +72,8 @@ pub(super) const WAITS_MAX: usize = 1000;
 
 /// Whether a command neither waits nor asks anybody, as far as that is known in advance.
 pub(super) fn is_quick(command: &[String]) -> bool {
-    Program::of(command).commands().all(|name| name != "sleep" && !clients::is_one(&name))
+    let is_long = |name: &str| matches!(name, "sleep" | "eval") || shell::is_shell(name) || clients::is_one(name);
+    !Program::of(command).commands().any(|name| is_long(&name))
 }
 
 impl Done {
@@ -175,6 +177,11 @@ impl Containerd {
             let why = "failed to exec in container: container is in CONTAINER_EXITED state";
             return Err(cri::error("Unknown", why));
         }
+        if let Some(name) = command.first().filter(|_| image::is_bare(&context.container.config.image))
+            && image::cannot_run(name, &context.container.config)
+        {
+            return Err(self.not_in_image(name));
+        }
         // A shell does what it reads, and without a terminal it comes to the end of that.
         let (program, input) = match command {
             words if shell::reads_commands(words) && input.trim().is_empty() => (Program::default().into(), ""),
@@ -204,7 +211,21 @@ impl Containerd {
                     context.exported = std::mem::take(&mut command.exported);
                     let ran = match unknown {
                         Unknown::Runs if command.is_job => self.job(shell, context, &command),
-                        Unknown::Runs if !programs::is_known(&command.words) => return Ok(Wait::Server),
+                        Unknown::Runs if !programs::is_known(&command.words) => {
+                            let name = &command.words[0];
+                            let Container { config, .. } = &*context.container;
+                            match config.task {
+                                _ if shell.is_shell() && image::lacks(name, config, shell.program()) => {
+                                    Ran::badly(127, format!("sh: {name}: not found"))
+                                }
+                                Some(task) if !programs::goes_on(&command.words) => {
+                                    self.assume_end(name, task);
+                                    self.finish(shell, context, Ran::default(), done);
+                                    return Ok(Wait::Time { time: Some(WORK), is_background: false });
+                                }
+                                _ => return Ok(Wait::Server),
+                            }
+                        }
                         Unknown::Runs if programs::asks(&command.words) => return Ok(Wait::Others(command)),
                         Unknown::Runs => self.of_process(context, &command),
                         _ if programs::never_ends(&command.words) => {

@@ -147,6 +147,11 @@ fn host_path(config: &ContainerConfig, path: &str) -> Option<String> {
     mount_of(config, path).map(|(_, rest, host)| format!("{host}{rest}"))
 }
 
+/// Whether a path is in a volume.
+pub(super) fn is_mounted(config: &ContainerConfig, path: &str) -> bool {
+    mount_of(config, path).is_some()
+}
+
 /// The mount point of a path, the rest behind it, and where that is on the host. The longest mount point counts.
 fn mount_of<'a>(config: &'a ContainerConfig, path: &'a str) -> Option<(&'a str, &'a str, &'a str)> {
     let inside = |point: &str| {

@@ -1,138 +1,76 @@
 //! Which programs images have, and as whom they run, as far as that is known.
 //!
-//! Of the smallest ones it is: a container of theirs that is to run anything else does not start. Nobody knows of the others:
-//! what they are told to run, they have, and if they are told not to run as root they do not.
+//! Of the smallest ones it is: a container of theirs that is to run anything else does not start. So it is of those that have
+//! one program and no shell. Of official images it is known roughly. Nobody knows of the others: what they are told to run,
+//! they have, and if they are told not to run as root they do not.
 //!
-//! Simplified: a program that is simulated here is in every image, curl too.
+//! Simplified: a program that is simulated here is in every image with a shell, curl too.
 
+use super::registry::is_official;
 use crate::cri::ContainerConfig;
 use network::kernel::Userland;
-use userland::{programs, shell};
+use userland::shell::Program;
+use userland::{applets, programs, shell};
 
-/// Images that have [`APPLETS`] and nothing else worth starting.
+/// Images that have busybox's [`applets`] and nothing else worth starting.
 const MINIMAL: &[&str] = &["busybox", "alpine"];
 
-/// What busybox is built with, and the few programs that alpine has beside it.
-const APPLETS: &str = "\
-    addgroup adduser adjtimex apk ar arch arp arping ash awk base32 base64 basename bbconfig bc beep blkdiscard blkid \
-    blockdev brctl bunzip2 bzcat bzip2 cal cat chat chattr chgrp chmod chown chpasswd chpst chroot chrt chvt cksum clear \
-    cmp comm conspy cp cpio crc32 crond crontab cryptpw cttyhack cut date dc dd deallocvt delgroup deluser depmod df diff \
-    dirname dmesg dnsd dnsdomainname dos2unix dpkg du dumpkmap dumpleases echo ed egrep eject env envdir envuidgid \
-    ether-wake expand expr factor fakeidentd fallocate false fatattr fbset fbsplash fdflush fdformat fdisk fgconsole fgrep \
-    find findfs flock fold free freeramdisk fsck fsfreeze fstrim fsync ftpd ftpget ftpput fuser getconf getent getfattr \
-    getopt getty grep groups gunzip gzip halt hd hdparm head hexdump hexedit hostid hostname httpd hush hwclock iconv id \
-    ifconfig ifdown ifenslave ifplugd ifup inetd init inotifyd insmod install ionice iostat ip ipaddr ipcalc ipcrm ipcs \
-    iplink ipneigh iproute iprule iptunnel kbd_mode kill killall killall5 klogd last ldconfig ldd less link linux32 \
-    linux64 ln loadfont loadkmap logger login logname logread losetup lpd lpq lpr ls lsattr lsmod lsof lspci lsscsi lsusb \
-    lzcat lzma lzop makemime man md5sum mdev mesg microcom mim mkdir mkdosfs mke2fs mkfifo mknod mkpasswd mkswap mktemp \
-    modinfo modprobe more mount mountpoint mpstat mt mv nameif nbd-client nc netcat netstat nice nl nmeter nohup nologin \
-    nproc nsenter nslookup ntpd nuke od openvt partprobe passwd paste patch pgrep pidof ping ping6 pipe_progress \
-    pivot_root pkill pmap popmaildir poweroff powertop printenv printf ps pscan pstree pwd pwdx raidautorun rdate rdev \
-    readahead readlink readprofile realpath reboot reformime renice reset resize resume rev rm rmdir rmmod route rpm \
-    rpm2cpio rtcwake run-init run-parts runlevel runsv runsvdir rx script scriptreplay sed seedrng sendmail seq setarch \
-    setconsole setfattr setfont setkeycodes setlogcons setpriv setserial setsid setuidgid sh sha1sum sha256sum sha3sum \
-    sha512sum showkey shred shuf slattach sleep smemcap softlimit sort split ssl_client start-stop-daemon stat strings \
-    stty su sulogin sum sv svc svlogd svok swapoff swapon switch_root sync sysctl syslogd tac tail tar taskset tcpsvd tee \
-    telnet telnetd test tftp tftpd time timeout top touch tr traceroute traceroute6 tree true truncate ts tsort tty \
-    ttysize tunctl udhcpc udhcpc6 udhcpd udpsvd uevent umount uname unexpand uniq unix2dos unlink unlzma unshare unxz \
-    unzip uptime users usleep uudecode uuencode vconfig vi vlock volname wall watch watchdog wc wget which who whoami \
-    whois xargs xxd xz xzcat yes zcat zcip";
-
-/// Official images that say nothing of a user, and so run as root.
-const OF_ROOT: &[&str] = &[
-    "alpine",
-    "busybox",
-    "caddy",
-    "centos",
-    "debian",
-    "fedora",
-    "golang",
-    "httpd",
-    "mariadb",
-    "mongo",
-    "mysql",
-    "nginx",
-    "node",
-    "openjdk",
-    "perl",
-    "php",
-    "postgres",
-    "python",
-    "rabbitmq",
-    "redis",
-    "ruby",
-    "rust",
-    "ubuntu",
-    "wordpress",
+/// Images with programs of their own and no shell: everything that a program does not need was left out.
+const BARE: &[&str] = &[
+    "cert-manager-cainjector",
+    "cert-manager-controller",
+    "cert-manager-webhook",
+    "cloudflared",
+    "coredns",
+    "etcd",
+    "external-dns",
+    "hello-world",
+    "http-echo",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kube-state-metrics",
+    "kube-webhook-certgen",
+    "metrics-server",
+    "pause",
+    "whoami",
 ];
-/// Official images that run as somebody whom they name.
-const OF_OTHERS: &[(&str, &str)] = &[("haproxy", "haproxy"), ("memcached", "memcache")];
+
+/// The programs that official images are made for, by how their names begin.
+const OWN: &[(&str, &[&str])] = &[
+    ("httpd", &["apache", "htpasswd", "rotatelogs"]),
+    ("mariadb", &["maria", "my"]),
+    ("mongo", &["mongo"]),
+    ("mysql", &["my"]),
+    ("nginx", &["nginx"]),
+    ("node", &["corepack", "node", "npx", "yarn"]),
+    ("postgres", &["createdb", "dropdb", "initdb", "pg", "post", "psql", "vacuumdb"]),
+    ("rabbitmq", &["rabbitmq"]),
+    ("redis", &["redis"]),
+];
+
+/// Official images that run as somebody whom they name; the others say nothing of a user, and so run as root.
+const OF_OTHERS: &[(&str, &str)] = &[
+    ("fluentd", "fluent"),
+    ("haproxy", "haproxy"),
+    ("jenkins", "jenkins"),
+    ("kong", "kong"),
+    ("memcached", "memcache"),
+    ("odoo", "odoo"),
+    ("solr", "solr"),
+    ("sonarqube", "sonarqube"),
+    ("varnish", "varnish"),
+];
 /// As whom the others run: distroless images call this number `nonroot`.
 const SOMEBODY: i64 = 65532;
 
 /// As whom an image runs: by number, or by name. Neither: as root.
 pub fn user(image: &str) -> (Option<i64>, &'static str) {
-    let path = image.strip_prefix("docker.io/").unwrap_or(image);
-    let path = path.strip_prefix("library/").unwrap_or(path);
-    let name = base_name(image);
-    let is_official = !path.contains('/');
-    if is_official && OF_ROOT.contains(&name) {
-        return (None, "");
+    if !is_official(image) {
+        return (Some(SOMEBODY), "");
     }
-    let named = OF_OTHERS.iter().find(|(image, _)| is_official && *image == name);
-    named.map_or((Some(SOMEBODY), ""), |(_, user)| (None, *user))
-}
-
-/// Names that are typed for those of official images, and that no registry has.
-const MISSPELT: &[&str] = &[
-    "alphine",
-    "apline",
-    "busibox",
-    "busybx",
-    "busyboxx",
-    "buzybox",
-    "nginix",
-    "nginxx",
-    "ngnix",
-    "nignx",
-    "postgress",
-    "reddis",
-    "rediss",
-    "ubunto",
-    "ubuntuu",
-];
-/// Images of tutorials, and the tags that they have.
-const TAGS: &[(&str, &[&str])] = &[("kubernetes-bootcamp", &["latest", "v1", "v2"])];
-
-/// Why a registry does not give an image, in containerd's words, with the code; None: it does.
-///
-/// Nobody knows what images there are. Of some it is known that they are not: a tag that begins with `no-such`, a version of an
-/// official image whose second or third number has three digits, an official image's name with a usual slip.
-pub fn missing(image: &str) -> Option<(&'static str, String)> {
-    let path = image.strip_prefix("docker.io/").unwrap_or(image);
-    let path = path.strip_prefix("library/").unwrap_or(path);
-    let (name, tag) = match path.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, tag),
-        _ => (path, "latest"),
-    };
-    if tag.starts_with("no-such") {
-        return Some(("NotFound", format!("failed to pull and unpack image \"{image}\": not found")));
-    }
-    let full = if name.contains('/') { format!("{name}:{tag}") } else { format!("docker.io/library/{name}:{tag}") };
-    let pull = |why: &str| format!("failed to pull and unpack image \"{full}\": failed to resolve image: {why}");
-    if MISSPELT.contains(&name) {
-        let why = "pull access denied, repository does not exist or may require authorization: server message: \
-                   insufficient_scope: authorization failed";
-        return Some(("Unknown", pull(why)));
-    }
-    let is_official = OF_ROOT.contains(&name) || OF_OTHERS.iter().any(|(known, _)| *known == name);
-    let numbers = || tag.split('-').next().unwrap_or_default().split('.').skip(1);
-    // The last number of a CentOS is a month.
-    let too_high =
-        is_official && name != "centos" && numbers().any(|part| part.parse::<u32>().is_ok_and(|number| number > 99));
-    let tags = TAGS.iter().find(|(known, _)| *known == base_name(image));
-    let is_unknown = tags.is_some_and(|(_, tags)| !tags.contains(&tag));
-    (too_high || is_unknown).then(|| ("NotFound", pull(&format!("{full}: not found"))))
+    let named = OF_OTHERS.iter().find(|(known, _)| *known == base_name(image));
+    (None, named.map_or("", |(_, user)| *user))
 }
 
 /// The name of an image without registry, path, tag and digest: `busybox`.
@@ -143,6 +81,12 @@ pub fn base_name(image: &str) -> &str {
 /// Whether of an image it is known what it lacks.
 pub fn is_minimal(image: &str) -> bool {
     MINIMAL.contains(&base_name(image))
+}
+
+/// Whether an image has programs of its own and no shell.
+pub fn is_bare(image: &str) -> bool {
+    let tag = || image.rsplit_once(':').map_or("", |(_, tag)| tag);
+    BARE.contains(&base_name(image)) || image.contains("distroless") || tag().contains("scratch")
 }
 
 /// Whether what stands in an image is busybox's, as far as its name says.
@@ -163,16 +107,31 @@ pub fn userland(image: &str) -> Userland {
 
 /// Whether a container has this shell: busybox is none but `sh`.
 pub fn has_shell(shell: &str, config: &ContainerConfig) -> bool {
-    is_there(shell, config) || !is_busybox(&config.image)
+    is_there(shell, config) || !(is_busybox(&config.image) || is_bare(&config.image))
 }
 
 /// Why a container's process cannot be started, in runc's words. What a volume may hold is taken to be there.
 pub fn cannot_start(config: &ContainerConfig) -> Option<String> {
     let word = config.command.iter().chain(&config.args).next()?;
-    if !is_minimal(&config.image) || is_there(word, config) {
+    if !(is_minimal(&config.image) || is_bare(&config.image)) || is_there(word, config) {
         return None;
     }
     Some(not_there(word))
+}
+
+/// Whether nothing of this name can be run beside a container's process.
+pub fn cannot_run(word: &str, config: &ContainerConfig) -> bool {
+    !is_there(word, config)
+}
+
+/// Whether a shell finds no such program, as far as can be told from the image and from the rest of what the shell runs.
+pub fn lacks(word: &str, config: &ContainerConfig, script: &Program) -> bool {
+    if is_minimal(&config.image) {
+        return !is_there(word, config) && !script.installs();
+    }
+    let own = OWN.iter().filter(|(image, _)| *image == base_name(&config.image)).flat_map(|(_, programs)| *programs);
+    let is_own = word.contains('/') || { own }.any(|program| word.starts_with(program));
+    is_official(&config.image) && !is_own && script.knows_all_but(word)
 }
 
 /// How runc says that there is no such program.
@@ -189,10 +148,12 @@ fn is_there(word: &str, config: &ContainerConfig) -> bool {
     if program.contains('/') {
         let is_in =
             |(place, _): &(String, String)| word.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('/'));
-        return !word.starts_with('/') || config.mounts.iter().any(is_in);
+        return !word.starts_with('/') || is_bare(&config.image) || config.mounts.iter().any(is_in);
     }
     let is_simulated = programs::HERE.split([',', ' ']).any(|name| name == program);
-    is_simulated || APPLETS.split(' ').any(|name| name == program) || programs::is_known(&[program.to_owned()])
+    let is_usual =
+        is_simulated || applets::is_applet(program) || programs::is_common(program) || shell::is_shell(program);
+    if is_bare(&config.image) { !is_usual } else { is_usual && program != "bash" }
 }
 
 #[cfg(test)]
@@ -221,6 +182,7 @@ mod tests {
             ("docker.io/library/busybox@sha256:ab", (None, "")),
             ("library/redis", (None, "")),
             ("haproxy:3.0", (None, "haproxy")),
+            ("gcc:15", (None, "")),
             ("bitnami/nginx:1.27", (Some(SOMEBODY), "")),
             ("registry.example.com/nginx", (Some(SOMEBODY), "")),
             ("shop:1", (Some(SOMEBODY), "")),
@@ -230,30 +192,23 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_has_no_image_that_cannot_be() {
-        for image in [
-            "nginx",
-            "nginx:1.161-not",
-            "shop:1.200",
-            "nginx:1.27.4-alpine",
-            "gcr.io/x/kubernetes-bootcamp:v2",
-            "centos:7.9.2009",
-            "ubuntu:24.04",
+    fn a_shell_does_not_find_what_is_not_there() {
+        for (image, script, expected) in [
+            ("busybox", "echo hi; WORD 3; echo bye", true),
+            ("busybox", "WORD", true),
+            ("alpine", "apk add tool && WORD", false),
+            ("nginx:1.27", "echo hi; WORD 3", true),
+            ("ubuntu", "apt-get install -y tool; WORD", false),
+            ("python:3", "other; WORD", false),
+            ("my/app", "echo hi; WORD; echo bye", false),
         ] {
-            assert_eq!(missing(image).is_none(), image != "nginx:1.161-not", "{image}");
+            let config = ContainerConfig { image: image.to_owned(), ..ContainerConfig::default() };
+            let script = |word: &str| Program::of(&["sh", "-c", &script.replace("WORD", word)].map(str::to_owned));
+            assert_eq!(lacks("slep", &config, &script("slep")), expected, "{image}");
         }
-        let (code, why) = missing("nginx:1.161").unwrap_or_default();
-        let full = "docker.io/library/nginx:1.161";
-        assert_eq!(code, "NotFound");
-        assert_eq!(
-            why,
-            format!("failed to pull and unpack image \"{full}\": failed to resolve image: {full}: not found")
-        );
-        for image in ["ngnix", "docker.io/library/busyboxx:1.36", "gcr.io/google-samples/kubernetes-bootcamp:v10"] {
-            assert!(missing(image).is_some(), "{image}");
-        }
-        let (_, why) = missing("nginx:no-such-tag").unwrap_or_default();
-        assert_eq!(why, "failed to pull and unpack image \"nginx:no-such-tag\": not found");
+        let postgres = ContainerConfig { image: "postgres:17".to_owned(), ..ContainerConfig::default() };
+        let script = Program::of(&["sh", "-c", "pg_dump shop > /backup; echo done"].map(str::to_owned));
+        assert!(!lacks("pg_dump", &postgres, &script), "it is what the image is for");
     }
 
     #[test]
@@ -278,6 +233,10 @@ mod tests {
             ("alpine", &["/scripts/run"], None),
             ("alpine", &["./run"], None),
             ("my/app", &["sleeep"], None),
+            ("registry.k8s.io/pause:3.10", &["sh", "-c", "ls"], missing("sh")),
+            ("gcr.io/distroless/static", &["sleep", "5"], missing("sleep")),
+            ("registry.k8s.io/coredns/coredns:v1.12.0", &["-conf", "/etc/coredns/Corefile"], None),
+            ("registry.k8s.io/etcd:3.6.0-0", &["etcd", "--name=a"], None),
         ] {
             assert_eq!(says(image, words), expected, "{image} {words:?}");
         }

@@ -2,11 +2,18 @@
 //!
 //! What it listens on is guessed from its image, its words and its ports, see [`sockets::ports`].
 
+use std::rc::Rc;
+
 use super::containerd::Containerd;
 use super::networks::netns;
-use crate::cri::PodSandboxConfig;
-use network::kernel::sockets::{self, Listener, Owner};
+use crate::cri::{PodSandboxConfig, Task};
+use engine::Assumed;
+use network::kernel::sockets::{self, Listener, Owner, Speaks};
 use network::netfilter::Protocol;
+
+/// Where web servers have their configuration, and what they serve.
+const SITES: &[&str] =
+    &["/etc/caddy", "/etc/nginx", "/srv", "/usr/local/apache2", "/usr/share/caddy", "/usr/share/nginx", "/var/www"];
 
 impl Containerd {
     /// A sandbox's namespace is this Pod's from now on.
@@ -39,12 +46,40 @@ impl Containerd {
         let words: Vec<String> = config.command.iter().chain(&config.args).cloned().collect();
         let protocol = |name: &str| Protocol::parse(name).unwrap_or(Protocol::Tcp);
         let port = |(port, name): &(i32, String)| Some((u16::try_from(*port).ok()?, protocol(name)));
-        let declared: Vec<(u16, Protocol)> = config.ports.iter().filter_map(port).collect();
+        let mut declared: Vec<(u16, Protocol)> = config.ports.iter().filter_map(port).collect();
+        if sockets::is_guessed(&config.image, &words) {
+            let program: Rc<str> = words.first().unwrap_or(&config.image).as_str().into();
+            let assume = |does| self.networks.host().assume(&self.hub, &program, does);
+            let of_tcp = declared.iter().filter(|(_, protocol)| *protocol == Protocol::Tcp);
+            of_tcp.for_each(|(port, _)| assume(Assumed::ListensForPort(*port)));
+            for port in &config.probed {
+                let probed = (*port, Protocol::Tcp);
+                if !declared.contains(&probed) {
+                    declared.push(probed);
+                    assume(Assumed::ListensForProbe(*port));
+                }
+            }
+            let name = format!("{}/{}", sandbox.namespace, sandbox.name);
+            let listener = Listener { container: id.to_owned(), name, speaks: Speaks::Http, since, address: None };
+            self.sockets(|sockets| drop(sockets.unknown.insert(namespace.clone(), (program, listener))));
+        }
         for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared) {
             let name = format!("{}/{}", sandbox.namespace, sandbox.name);
+            // What it has been given to serve, or how, nobody here reads.
+            let is_as_it_comes = !config.mounts.iter().any(|(at, _)| SITES.iter().any(|site| at.starts_with(site)));
+            let speaks = if speaks == Speaks::Site && !is_as_it_comes { Speaks::Http } else { speaks };
             let listener = Listener { container: id.to_owned(), name, speaks, since, address: None };
             self.sockets(|sockets| sockets.listen(&namespace, protocol, port, listener));
         }
+    }
+
+    /// A program that nobody knows is taken to come to its end.
+    pub(super) fn assume_end(&self, program: &str, task: Task) {
+        let does = match task {
+            Task::Init => Assumed::EndsForInit,
+            Task::Job => Assumed::EndsForJob,
+        };
+        self.networks.host().assume(&self.hub, &program.into(), does);
     }
 
     /// A container's process is gone.

@@ -6,7 +6,8 @@
 //!
 //! - [`networks`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
-//! - [`mod@image`]: which programs an image lacks. [`process`]: what runs inside a container.
+//! - [`registry`]: which images there are. [`mod@image`]: which programs an image lacks. [`logs`]: what well-known servers
+//!   print. [`process`]: what runs inside a container.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`], [`tar`]: the programs of both that look at their container. The shell and all others are the
 //!   [`userland`]'s.
@@ -44,10 +45,12 @@ pub mod exec;
 mod files;
 mod image;
 mod listening;
+pub mod logs;
 pub mod networks;
 mod port_forward;
 pub mod process;
 pub mod programs;
+mod registry;
 mod running;
 pub mod state;
 pub mod tar;
@@ -379,16 +382,15 @@ impl Containerd {
     }
 
     async fn pull(&self, image: &str) -> Result<CriResponse, RpcError> {
-        let (time, scripted) = {
-            let state = self.state.borrow();
-            let script = state.script(image);
-            (script.and_then(|s| s.pull_time).unwrap_or(PULL), script.and_then(|s| s.pull_error.clone()))
-        };
+        let script = self.state.borrow().script(image).cloned();
+        let is_own = script.is_some();
+        let script = script.unwrap_or_default();
+        let (time, scripted) = (script.pull_time.unwrap_or(PULL), script.pull_error);
         self.hub.sleep(time).await;
         if let Some(text) = scripted {
             return Err(cri::error("Unknown", format!("failed to pull and unpack image \"{image}\": {text}")));
         }
-        if let Some((code, why)) = image::missing(image) {
+        if let Some((code, why)) = registry::missing(image, is_own) {
             return Err(cri::error(code, why));
         }
         let (uid, username) = image::user(image);

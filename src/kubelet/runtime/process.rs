@@ -4,6 +4,9 @@
 //! does is found out as it runs, see [`super::running`]: of each program in it is known whether it is one that ends
 //! (`programs::ENDS`), and what those do that are simulated is done.
 //!
+//! A program that nobody here knows serves for ever, too; in an init container or in a Job, which would not come to its end, it
+//! does its work and ends well.
+//!
 //! Left out: what the others print, `perl` say, and that any of them may fail; the end of what takes longer than a hundred
 //! years.
 
@@ -11,7 +14,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::image;
+use super::registry::is_official;
 use crate::cri::ContainerConfig;
+use network::kernel::sockets;
 use userland::shell::{self, Program};
 
 /// What a process will do if nobody interferes.
@@ -48,6 +53,11 @@ fn words_of(config: &ContainerConfig) -> Vec<String> {
     }
 }
 
+/// How long the script takes that looks whether a database can start.
+pub(super) const ENTRYPOINT: Duration = Duration::from_millis(300);
+/// How long a program is at its work of which nobody knows anything but that it comes to an end.
+pub(super) const WORK: Duration = Duration::from_secs(5);
+
 /// How long it takes to fill all the memory there is.
 const FILLING: Duration = Duration::from_millis(500);
 
@@ -73,7 +83,7 @@ pub fn plan(config: &ContainerConfig) -> Plan {
         [] if config.stdin && SHORT_LIVED.contains(&(image::base_name(&config.image), "")) => Plan::default(),
         [shell] if config.stdin && SHELLS.contains(&shell::program(shell)) => Plan::default(),
         words if config.stdin && shell::reads_commands(words) => Plan::default(),
-        [] => of_image(&config.image),
+        [] => of_image(config),
         words if is_too_greedy(words, config.linux.memory_limit_in_bytes) => {
             Plan { ends: Some((FILLING, SIGKILLED)), out_of_memory: true, ..Plan::default() }
         }
@@ -122,14 +132,21 @@ fn is_too_greedy(words: &[String], limit: i64) -> bool {
     workers.zip(each).is_some_and(|(workers, each)| limit > 0 && workers.saturating_mul(each) > limit)
 }
 
-fn of_image(image: &str) -> Plan {
-    let name = image::base_name(image);
+/// What an image does of which nothing is known but that it comes to an end.
+pub(super) fn does_its_work() -> Plan {
+    Plan { ends: Some((WORK, 0)), ..Plan::default() }
+}
+
+fn of_image(config: &ContainerConfig) -> Plan {
+    let name = image::base_name(&config.image);
+    let is_known = is_official(&config.image) || sockets::is_well_known(&config.image);
     match SHORT_LIVED.iter().find(|(short, _)| *short == name) {
         Some((_, "")) => Plan { ends: Some((Duration::ZERO, 0)), ..Plan::default() },
         Some((_, says)) => {
             let prints = vec![(Duration::ZERO, (*says).to_owned())];
             Plan { ends: Some((Duration::ZERO, 0)), prints, ..Plan::default() }
         }
+        None if config.task.is_some() && !is_known => does_its_work(),
         None => Plan { serves: true, on_sigterm: Some((SHUTDOWN, 0)), ..Plan::default() },
     }
 }

@@ -4,7 +4,8 @@
 
 use super::containerd::Containerd;
 use super::exec::ExecContext;
-use super::files::full_name;
+use super::files::{full_name, is_mounted};
+use super::image;
 use super::networks::netns;
 use super::state::State;
 use super::timers::Timer;
@@ -184,7 +185,7 @@ impl Files<'_> {
         let [from, to] = operands[..] else {
             return Ran::badly(1, format!("{name}: one file at a time is simulated"));
         };
-        let Some(text) = self.read(from) else {
+        let Some(text) = self.read(from).or_else(|| self.of_image(from)) else {
             let why = if name == "cp" { "can't stat" } else { "can't rename" };
             return Ran::badly(1, format!("{name}: {why} '{from}': No such file or directory"));
         };
@@ -193,6 +194,15 @@ impl Files<'_> {
         let to = if into { format!("{}/{last}", to.trim_end_matches('/')) } else { to.to_owned() };
         let done = self.write(&to, &text, false).and_then(|()| if name == "mv" { self.remove(from) } else { Ok(()) });
         done.map_or_else(|why| Ran::badly(1, format!("{name}: can't create '{to}': {why}")), |()| Ran::default())
+    }
+}
+
+impl Files<'_> {
+    /// The text of a file that an image may have of which nobody knows what is in it: it is there, and its text is not known.
+    fn of_image(&self, path: &str) -> Option<String> {
+        let container = &self.context.container;
+        let is_own = !image::is_minimal(&container.config.image) && !is_mounted(&container.config, &self.full(path));
+        (is_own && !self.is_directory(path)).then(String::new)
     }
 }
 

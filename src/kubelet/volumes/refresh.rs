@@ -14,16 +14,16 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ServiceAccountTokenProjection, Volume};
 
-use super::sources::volumes_of;
 use super::slots::Slot;
+use super::sources::volumes_of;
 use super::{host_path, payload, sources};
 use crate::params::{SYNC_PERIOD, TOKEN_AGE_MAX, VOLUME_RECONCILE_PERIOD};
 use crate::shared::Shared;
 use crate::timers::Timer;
 use crate::worker::{Stage, Worker};
 use engine::Note;
-use object::token::Token;
 use object::pod::spec::PodVolume;
+use object::token::Token;
 use object::volume::claim_behind;
 use object::{Key, Kind, Pod};
 

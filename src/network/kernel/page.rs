@@ -11,6 +11,12 @@ pub(super) fn is_health_check(request: &str) -> bool {
     request.starts_with(HEALTH_CHECK)
 }
 
+/// Whether a web server as it comes has the page that a request asks for.
+pub(super) fn has_page(request: &str) -> bool {
+    let path = request.split(' ').nth(1).unwrap_or("/").split('?').next();
+    matches!(path, Some("/" | "/index.html" | "/50x.html"))
+}
+
 /// The page that every web server here serves, with this status: who answered, and whom.
 pub(super) fn page(server: &str, machine: &str, packet: &Packet, request: &str, status: u16) -> String {
     let first = request.lines().next().unwrap_or_default();

@@ -5,7 +5,8 @@
 //!   one would: a Service with another targetPort is refused;
 //! - `agnhost`, of the test images, listens where the first word tells it to (`netexec`, `liveness`, …);
 //! - `--http-port=8080`, `--port 8080`, `-listen=:5678` or `http.server 8000` among its words name the port;
-//! - any other image listens on the TCP and UDP ports that its spec declares;
+//! - any other image listens on the TCP and UDP ports that its spec declares, where its probes ask, and where Services send
+//!   connections to, as far as the rules of its node say so;
 //! - a container whose command is a known shell script, such as `sleep 3600`, listens on nothing, or only from the moment on
 //!   at which the script comes to something that serves.
 //!
@@ -13,11 +14,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 
 use serde::Serialize;
 
 use crate::netfilter::{Protocol, Tuple};
-use engine::ActorId;
+use engine::{ActorId, Assumed};
 use object::Shared;
 use object::time::Instant;
 
@@ -26,6 +28,8 @@ use object::time::Instant;
 pub enum Speaks {
     /// A page that names its Pod.
     Http,
+    /// The same at the paths that a web server has as it comes, and 404 at all others.
+    Site,
     /// The same for ten seconds, and 500 from then on: what `agnhost liveness` does, so that a probe has something to find.
     FailingHttp,
     /// DNS: CoreDNS answers.
@@ -134,6 +138,11 @@ impl Resolver {
 pub struct Sockets {
     /// Whose the namespaces are, by path.
     pub owners: BTreeMap<String, Owner>,
+    /// Who would take connections at ports that are not known, in namespaces where a program runs that is not known, by path;
+    /// and which program it is.
+    pub unknown: BTreeMap<String, (Rc<str>, Listener)>,
+    /// What was said of programs that are not known: once is enough.
+    pub assumed: BTreeSet<(Rc<str>, Assumed)>,
     /// The HTTP status that a Pod (`default/web`) answers with, where a scenario says so; 200 otherwise.
     pub answers: BTreeMap<String, u16>,
     listeners: BTreeMap<(String, Protocol, u16), Listener>,
@@ -150,6 +159,7 @@ impl Sockets {
     /// A container's process is gone, and its sockets with it.
     pub fn close(&mut self, container: &str) {
         let gone = |listener: &Listener| listener.container == container;
+        self.unknown.retain(|_, (_, listener)| !gone(listener));
         let ports: Vec<_> = self.listeners.iter().filter(|(_, l)| gone(l)).map(|(at, _)| at.clone()).collect();
         for (namespace, protocol, port) in ports {
             self.close_port(&namespace, protocol, port);
@@ -165,6 +175,7 @@ impl Sockets {
     /// A namespace is gone.
     pub fn forget(&mut self, namespace: &str) {
         self.owners.remove(namespace);
+        self.unknown.remove(namespace);
         self.listeners.retain(|(of, ..), _| of != namespace);
         self.accepted.retain(|(of, _)| of != namespace);
     }
@@ -203,10 +214,10 @@ impl Sockets {
 
 /// Server images and where they listen.
 const WELL_KNOWN: &[(&str, Protocol, u16, Speaks)] = &[
-    ("nginx", Protocol::Tcp, 80, Speaks::Http),
-    ("nginx-unprivileged", Protocol::Tcp, 8080, Speaks::Http),
-    ("httpd", Protocol::Tcp, 80, Speaks::Http),
-    ("caddy", Protocol::Tcp, 80, Speaks::Http),
+    ("nginx", Protocol::Tcp, 80, Speaks::Site),
+    ("nginx-unprivileged", Protocol::Tcp, 8080, Speaks::Site),
+    ("httpd", Protocol::Tcp, 80, Speaks::Site),
+    ("caddy", Protocol::Tcp, 80, Speaks::Site),
     ("whoami", Protocol::Tcp, 80, Speaks::Http),
     ("hello-app", Protocol::Tcp, 8080, Speaks::Http),
     ("node-hello", Protocol::Tcp, 8080, Speaks::Http),
@@ -239,16 +250,35 @@ const AGNHOST: &[(&str, u16, Speaks)] = &[
     ("test-webserver", 80, Speaks::Http),
 ];
 
+/// Whether it is known where a server of this image listens.
+pub fn is_well_known(image: &str) -> bool {
+    WELL_KNOWN.iter().any(|(known, ..)| *known == base_name(image))
+}
+
+/// The name of an image without registry, path, tag and digest.
+fn base_name(image: &str) -> &str {
+    image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image)
+}
+
+/// Whether it is told by nothing but its ports where a container listens.
+pub fn is_guessed(image: &str, words: &[String]) -> bool {
+    named_port(words).is_none() && agnhost(image, words).is_none() && !is_well_known(image)
+}
+
+fn agnhost(image: &str, words: &[String]) -> Option<(u16, Speaks)> {
+    let does = |what: &str| base_name(image) == "agnhost" && words.iter().take(2).any(|word| word == what);
+    AGNHOST.iter().find(|(what, ..)| does(what)).map(|(_, port, speaks)| (*port, *speaks))
+}
+
 /// What a container that serves listens on. `declared` are the ports of its spec.
 pub fn ports(image: &str, words: &[String], declared: &[(u16, Protocol)]) -> Vec<(Protocol, u16, Speaks)> {
     if let Some(port) = named_port(words) {
         return vec![(Protocol::Tcp, port, Speaks::Http)];
     }
-    let name = image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image);
-    let does = |what: &str| name == "agnhost" && words.iter().take(2).any(|word| word == what);
-    if let Some((_, port, speaks)) = AGNHOST.iter().find(|(what, ..)| does(what)) {
-        return vec![(Protocol::Tcp, *port, *speaks)];
+    if let Some((port, speaks)) = agnhost(image, words) {
+        return vec![(Protocol::Tcp, port, speaks)];
     }
+    let name = base_name(image);
     let known: Vec<_> = WELL_KNOWN.iter().filter(|(known, ..)| *known == name).collect();
     if known.is_empty() {
         let speaks = |protocol| if protocol == Protocol::Tcp { Speaks::Http } else { Speaks::Other };

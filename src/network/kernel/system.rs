@@ -11,11 +11,11 @@ use super::fabric::Fabric;
 use super::frame::Frame;
 use super::hop::{Death, Fate, Kernel};
 use super::messages::{DnsQuery, DnsResponse};
-use super::page::{is_health_check, page};
+use super::page::{has_page, is_health_check, page};
 use super::sockets::{Resolver, Speaks};
 use crate::host::Host;
-use crate::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
-use engine::{ActorId, CallId, Hub, Memory, Note};
+use crate::netfilter::{Packet, Payload, Protocol, Rule, Table, Target, Tuple, Unreachable};
+use engine::{ActorId, Assumed, CallId, Hub, Memory, Note};
 use object::time::Instant;
 
 /// Wake: whoever waits for an answer has waited long enough.
@@ -186,12 +186,34 @@ impl System {
     /// TCP: somebody wants to talk.
     fn knock(self: &Rc<Self>, namespace: &str, packet: &Packet) {
         let port = packet.tuple.destination_port;
+        self.assume_listener(namespace, packet);
         let accepted = self.host.sockets.borrow_mut().accept(namespace, packet.tuple, self.hub.now());
         if accepted {
             self.say("socket", || format!("{} listens on tcp {port}", self.listener(namespace, packet)));
             self.send(namespace, packet.answer(Payload::SynAck));
         } else {
             self.refuse(namespace, packet);
+        }
+    }
+
+    /// A program that nobody knows is taken to listen where a Service sends connections to. What Services do the rules say.
+    fn assume_listener(&self, namespace: &str, packet: &Packet) {
+        let (address, port) = (packet.tuple.destination, packet.tuple.destination_port);
+        let found = {
+            let sockets = self.host.sockets.borrow();
+            let is_known = sockets.listener(namespace, Protocol::Tcp, port).is_some();
+            sockets.unknown.get(namespace).filter(|_| !is_known).cloned()
+        };
+        let Some((program, listener)) = found else { return };
+        let leads_here = |rule: &Rule| rule.target == Some(Target::Dnat(address, Some(port)));
+        let is_sent_to = {
+            let network = self.host.network.borrow();
+            let mut chains = network.root.netfilter.rules.chains(Table::Nat);
+            chains.any(|(name, chain)| name.starts_with("KUBE-SEP-") && chain.rules.iter().any(leads_here))
+        };
+        if is_sent_to {
+            self.host.sockets.borrow_mut().listen(namespace, Protocol::Tcp, port, listener);
+            self.host.assume(&self.hub, &program, Assumed::ListensForService(port));
         }
     }
 
@@ -220,7 +242,12 @@ impl System {
             return self.hand_over(process, namespace.to_owned(), packet.clone(), text.to_owned());
         }
         let is_worn_out = listener.speaks == Speaks::FailingHttp && self.hub.now() > listener.since + WELL_FOR;
-        let status = status.unwrap_or(if is_worn_out { 500 } else { 200 });
+        let is_missing = listener.speaks == Speaks::Site && !has_page(text);
+        let status = status.unwrap_or(match (is_worn_out, is_missing) {
+            (true, _) => 500,
+            (_, true) => 404,
+            _ => 200,
+        });
         let answer = match listener.speaks {
             Speaks::Dns | Speaks::Other if !is_health_check(text) => Payload::Fin,
             _ => Payload::Data(page(&listener.name, &self.name, packet, text, status)),

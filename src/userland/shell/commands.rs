@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::builtins::{Builtin, nanos, seconds};
 use super::expand::Expansion;
+use super::functions::Function;
 use super::limits::{PATTERN_MAX, TEXT_MAX};
 use super::ops::{Redirect, Simple};
 use super::run::{Command, Running, Scope, Shell, Sink, Turn, Write};
@@ -82,6 +83,15 @@ impl Shell {
                 self.set(&name, value)?;
             }
             return self.call(function, &words[1..], (output, errors), simple);
+        }
+        if !simple.is_job
+            && let Some((program, arguments)) = self.script_among(&words)
+        {
+            let turn = self.call(Function::whole(program), &arguments, (output, errors), simple)?;
+            for (name, value) in assignments {
+                self.make_local(&format!("{name}={value}"))?;
+            }
+            return Ok(turn);
         }
         self.runs = Running { output: output.clone(), errors: errors.clone(), is_asked: simple.is_asked };
         if words.is_empty() {

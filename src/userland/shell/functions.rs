@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::Program;
-use super::ops::{Op, Simple};
-use super::parse::Parser;
+use super::ops::{Kept, Op, Simple};
+use super::parse::{self, Parser};
 use super::run::{Frame, Shell, Sink, Turn, Write};
 use super::words::{Token, Unsupported, is_name};
 
@@ -19,6 +19,13 @@ const ARGUMENTS_MAX: usize = 200;
 pub(super) struct Function {
     program: Rc<Program>,
     at: usize,
+}
+
+impl Function {
+    /// All of a program that ends with a return.
+    pub(super) fn whole(program: Rc<Program>) -> Function {
+        Function { program, at: 0 }
+    }
 }
 
 /// What a shell goes back to when a function ends.
@@ -92,6 +99,25 @@ impl Shell {
         self.stack.push(Frame::Call(call));
         self.set_arguments(arguments)?;
         Ok((!writes.is_empty()).then_some(Turn::Write(writes)))
+    }
+
+    /// The script that a command runs, to be called as a function is, and its arguments: `eval WORDS` does so where the shell
+    /// is, `sh -c SCRIPT` in a shell of its own.
+    pub(super) fn script_among(&self, words: &[String]) -> Option<(Rc<Program>, Vec<String>)> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if !self.is_shell() {
+            return None;
+        }
+        if let ["eval", script @ ..] = words.as_slice() {
+            let program = Program::to_call(parse::parse(&script.join(" ")));
+            return Some((program, self.arguments().cloned().collect()));
+        }
+        let (flags, script, arguments) = super::of_shell(&words)?;
+        let options = if flags.contains('e') { "set -e" } else { "set +e" };
+        let body = [parse::parse(options), parse::parse(script)].concat();
+        let inner = parse::subshell(body, Kept::Not, false);
+        let arguments = arguments.iter().skip(1).map(|argument| (*argument).to_owned()).collect();
+        Some((Program::to_call(inner), arguments))
     }
 
     /// The function is at its end.

@@ -5,8 +5,8 @@
 //! so it is saved with the world, and it never calls itself, however deep a script is nested.
 //!
 //! Understood are lists (`;`, `&&`, `||`, `!`), pipes, groups and subshells, `if`, `while`, `until`, `for`, `case`, assignments,
-//! functions, redirections, documents (`<<`, `<<<`), `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of
-//! a shell's builtins `break`, `cd`, `continue`, `exit`, `exec`, `export`, `local`, `read`, `return`, `set`, `shift`,
+//! functions, shells in shells (`sh -c`), redirections, documents (`<<`, `<<<`), `$(…)`, `$((…))`, `${NAME}` and its changes, `[ … ]` and `[[ … ]]`, and of
+//! a shell's builtins `break`, `cd`, `continue`, `eval`, `exit`, `exec`, `export`, `local`, `read`, `return`, `set`, `shift`,
 //! `trap` for SIGTERM, `unset` and `wait`. Where `cd` goes, a directory is taken to be.
 //!
 //! Of arrays there are `NAME=(…)`, `${NAME[INDEX]}`, `${NAME[@]}` and `${#NAME[@]}`.
@@ -36,6 +36,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use crate::programs;
 use ops::{Op, Simple};
 use words::Word;
 
@@ -67,6 +68,11 @@ impl Program {
         })
     }
 
+    /// What is called as a function is.
+    fn to_call(body: Vec<Op>) -> Rc<Program> {
+        Rc::new(Program { ops: [body, vec![Op::Return]].concat(), is_shell: true, stops_on_error: false })
+    }
+
     /// What a shell does that waits for somebody to type.
     pub fn idle() -> Rc<Program> {
         Rc::new(Program { is_shell: true, ..Program::default() })
@@ -95,6 +101,18 @@ impl Program {
             Op::Function { name, .. } => Some(name.as_str()),
             _ => None,
         })
+    }
+
+    /// Whether all that it runs is known, but for this program; not where it gets programs from elsewhere.
+    pub fn knows_all_but(&self, unknown: &str) -> bool {
+        let is_own = |name: &str| builtins::BUILTINS.contains(&name) || self.functions().any(|own| own == name);
+        let mut others = self.commands().filter(|name| name != unknown && !is_own(name));
+        !self.installs() && others.all(|name| programs::is_common(program(&name)))
+    }
+
+    /// Whether it gets programs from elsewhere, which may have any name.
+    pub fn installs(&self) -> bool {
+        self.commands().any(|name| programs::installs(program(&name)))
     }
 
     /// Whether all of it is understood.

@@ -362,7 +362,7 @@ impl Word {
     }
 }
 
-fn subshell(ops: Vec<Op>, output: Kept, reads: bool) -> Vec<Op> {
+pub(super) fn subshell(ops: Vec<Op>, output: Kept, reads: bool) -> Vec<Op> {
     let enter = Op::Enter { length: ops.len(), output, reads };
     [vec![enter], ops, vec![Op::Leave]].concat()
 }

@@ -262,6 +262,11 @@ impl Shell {
         self.program.is_shell
     }
 
+    /// What it runs.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// Goes on until somebody else has something to do.
     pub fn next(&mut self, now: Instant) -> Turn {
         if self.spent.0 != now {
