@@ -347,7 +347,7 @@ mod tests {
             (field(json!({"type": "object", "properties": {"metadata": {"type": "object"}}, "not": {"properties": {"metadata": {"maxProperties": 1}}}})),
                 vec![format!("{F}.not.properties[metadata]: Forbidden: must not be specified in a nested context")]),
             (field(json!({"type": "integer", "default": "x"})),
-                vec![format!("{F}.default: Invalid value: \"string\": default in body must be of type integer: \"string\"")]),
+                vec![format!("{F}.default: Invalid value: \"string\":  in body must be of type integer: \"string\"")]),
             (field(json!({"type": "object", "default": {"b": 1}, "properties": {"a": {"type": "string"}}})),
                 vec![format!("{F}.default: Invalid value: {{\"b\":1}}: must not have unknown fields")]),
             (json!({"type": "object", "properties": {"metadata": {"type": "object", "properties": {"labels": {"type": "object"}}}}}),

@@ -43,7 +43,7 @@ fn a_table_of_another_group_is_none() {
         ("application/json;as=Table;v=v1;g=example.com, application/json", "ConfigMapList"),
         ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", "Table"),
         ("application/json;as=Table;g=meta.k8s.io", "Status"),
-        ("application/yaml;as=Table;v=v1;g=meta.k8s.io, */*", "ConfigMapList"),
+        ("application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io, */*", "ConfigMapList"),
     ] {
         let http = HttpRequest { method: "GET", target: CONFIG_MAPS, accept, user: user(), ..HttpRequest::default() };
         assert_eq!(send_http(&mut server, &http).1["kind"], json!(want), "{accept}");
