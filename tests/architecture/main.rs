@@ -9,6 +9,7 @@ use kubestep_tests::project::enter;
 
 mod imports;
 mod must_hold;
+mod pod_volumes;
 mod spelling;
 
 /// Where the picture begins in ARCHITECTURE.md, and where it ends.

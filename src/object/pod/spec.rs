@@ -21,7 +21,8 @@ pub const TOKEN_VOLUME_PREFIX: &str = "kube-api-access-";
 const TOKEN_VOLUME: &str = "kube-api-access-*";
 
 /// What a Pod should run. Its fields are those of the spec that `k8s-openapi` has, with one exception: the volume with the
-/// token, and its mounts, have a name that only [`Spec::volumes`], [`Spec::name_of`] and [`Spec::whole`] tell.
+/// token, and its mounts, have a name that only [`Spec::volumes`], [`Spec::name_of`] and [`Spec::whole`] tell. Who reads the fields
+/// themselves is known to a test, `who_reads_a_pods_volumes_is_known`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
     /// The node that it is bound to. Of what is shared it is no part.
