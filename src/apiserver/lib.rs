@@ -13,7 +13,7 @@
 //! - [`identity`]: who asks; [`authentication`], [`impersonation`]. [`flow_control`]: which requests would go first, if any had
 //!   to wait. [`authorization`]: who may do what. [`admission`]: the plugins.
 //! - [`read`], [`list`], [`create`], [`update`], [`apply`], [`delete`], [`scale`], [`subresources`], [`eviction`], [`tokens`],
-//!   [`aggregation`] ([`metrics`]), [`reviews`], [`component_status`], [`non_resource`], [`health`]: the handlers.
+//!   [`aggregation`] ([`metrics`], [`availability`]), [`reviews`], [`component_status`], [`non_resource`], [`health`]: the handlers.
 //! - [`rest`]: the same over HTTP. [`kinds::printers`]: objects as tables. [`versions`]: the same in another version of a kind.
 //! - [`managed_fields`]: who wrote which field; [`managers`]: asked and shown.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
@@ -100,6 +100,7 @@ mod aggregation;
 mod apply;
 pub mod authentication;
 pub mod authorization;
+mod availability;
 pub mod cache;
 pub mod component_status;
 pub mod continue_token;

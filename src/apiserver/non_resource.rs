@@ -35,6 +35,10 @@ impl ApiServer {
             ["version"] => return Ok((200, version())),
             ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["apis"] => Some(self.groups()),
+            ["apis", group, version, ..] if self.remotes.serve(group, version) => {
+                let body = "service unavailable\n".to_owned();
+                return (503, Response::Page { content_type: TEXT, body });
+            }
             ["apis", group] => self.group(group),
             ["api", "v1"] => self.resources("", "v1"),
             ["apis", group, version] => self.resources(group, version),

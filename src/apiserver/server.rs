@@ -14,6 +14,7 @@ use super::admission::elsewhere::PodPlugin;
 use super::admission::limit_ranger::LiveLookups;
 use super::admission::row::Row;
 use super::authorization::Authorizer;
+use super::availability::Remotes;
 use super::component_status::Neighbours;
 use super::leases::LeaseManager;
 use super::managed_fields::Writers;
@@ -45,6 +46,7 @@ pub struct ApiServer {
     pub(super) definitions: Definitions,
     pub(super) policies: Policies,
     pub(super) webhooks: Webhooks,
+    pub(super) remotes: Remotes,
     pub(super) templates: Templates,
     pub(super) writers: Writers,
     pub(super) siblings: Siblings,
@@ -71,6 +73,7 @@ impl ApiServer {
             definitions: Definitions::default(),
             policies: Policies::default(),
             webhooks: Webhooks::default(),
+            remotes: Remotes::default(),
             templates: Templates::default(),
             writers: Writers::default(),
             siblings: Siblings::default(),

@@ -46,6 +46,7 @@ pub mod validating_admission_policy_status;
 pub mod apiextensions;
 
 pub mod attach_detach;
+pub mod attributes_protection;
 pub mod ephemeral_volume;
 pub mod persistent_volume;
 pub mod storage_protection;
@@ -109,6 +110,7 @@ pub static TABLE: &[Registration] = &[
     tokens::REGISTRATION,
     ttl::REGISTRATION,
     validating_admission_policy_status::REGISTRATION,
+    attributes_protection::REGISTRATION,
     certificates::approving::REGISTRATION,
     certificates::signing::REGISTRATION,
     certificates::cleaner::REGISTRATION,

@@ -203,7 +203,7 @@ impl Controller for Volumes {
 
 /// The metadata that the object should have: with the finalizer while it lives, without when it is being deleted. None
 /// if it has it.
-fn wanted(meta: &ObjectMeta, finalizer: &str) -> Option<ObjectMeta> {
+pub(super) fn wanted(meta: &ObjectMeta, finalizer: &str) -> Option<ObjectMeta> {
     let there = has_finalizer(meta, finalizer);
     if there != meta.deletion_timestamp.is_some() {
         return None;
@@ -217,7 +217,7 @@ fn wanted(meta: &ObjectMeta, finalizer: &str) -> Option<ObjectMeta> {
     Some(new)
 }
 
-fn write<T>(result: Result<Arc<T>, wire::Error>) -> Result<(), Error> {
+pub(super) fn write<T>(result: Result<Arc<T>, wire::Error>) -> Result<(), Error> {
     match result {
         // It went by itself.
         Err(status) if status.is_not_found() => Ok(()),

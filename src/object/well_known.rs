@@ -49,6 +49,8 @@ pub const KUBERNETES: &str = "kubernetes";
 pub const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
 /// A finalizer of a volume: a claim may be bound to it.
 pub const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
+/// Keeps a class of volume attributes that a claim or a volume names.
+pub const ATTRIBUTES_PROTECTION: &str = "kubernetes.io/vac-protection";
 
 /// An annotation: the manifest that `kubectl apply` was last given.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

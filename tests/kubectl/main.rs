@@ -1,6 +1,7 @@
 //! kubectl: its requests and its output, beside a real kubectl's.
 
 mod about;
+mod aggregation;
 mod apply;
 mod attach;
 mod attached;

@@ -1,17 +1,18 @@
-//! StorageObjectInUseProtection: volumes and claims are born with a finalizer, which the protection controllers take
-//! away when nobody uses them. Mirrors `plugin/pkg/admission/storage/storageobjectinuseprotection`.
+//! StorageObjectInUseProtection: volumes, claims and classes of volume attributes are born with a finalizer, which the
+//! protection controllers take away when nothing uses them. Mirrors `plugin/pkg/admission/storage/storageobjectinuseprotection`.
 
 use object::meta::has_finalizer;
-use object::well_known::{CLAIM_PROTECTION, VOLUME_PROTECTION};
+use object::well_known::{ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, VOLUME_PROTECTION};
 use object::{Object, Status};
 
 use super::Attributes;
 
-/// A new volume or claim.
+/// A new volume, claim or class.
 pub fn admit(attributes: &mut Attributes, object: &mut Object) -> Result<(), Status> {
     let finalizer = match object {
         Object::PersistentVolume(_) => VOLUME_PROTECTION,
         Object::PersistentVolumeClaim(_) => CLAIM_PROTECTION,
+        Object::VolumeAttributesClass(_) => ATTRIBUTES_PROTECTION,
         _ => return Ok(()),
     };
     if !attributes.is_create() {
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volumes_and_claims_are_born_protected() {
+    fn what_storage_is_made_of_is_born_protected() {
         for (kind, own, expected) in [
             ("PersistentVolume", json!([]), json!([VOLUME_PROTECTION])),
             ("PersistentVolumeClaim", json!(["a/b"]), json!(["a/b", CLAIM_PROTECTION])),

@@ -439,6 +439,15 @@ const CONTROLLERS: &[(&str, &[Rule])] = &[
             EVENTS,
         ],
     ),
+    (
+        "volumeattributesclass-protection-controller",
+        &[
+            (READ, "", "persistentvolumeclaims"),
+            (READ, "", "persistentvolumes"),
+            ("get,list,update,watch", "storage.k8s.io", "volumeattributesclasses"),
+            EVENTS,
+        ],
+    ),
 ];
 
 /// Components that run more than once, of which one leads: who may take the lease of that name.

@@ -26,7 +26,7 @@ mod serve;
 mod servers;
 pub mod webhook;
 
-pub use serve::{LEASE_EXPIRES, LOOKS_AFTER_SERVICE};
+pub use serve::{LEASE_EXPIRES, LOOKS_AFTER_SERVICE, LOOKS_AT_SERVERS};
 
 use control::Stale;
 use failing::Failure;
@@ -81,6 +81,7 @@ impl Server for Host {
             What::Notification { event: said, .. } => servers::hear(engine, event.to, said),
             What::Wake { what: LEASE_EXPIRES, key, .. } => serve::lease_expires(engine, key),
             What::Wake { what: LOOKS_AFTER_SERVICE, .. } => serve::look_after_service(engine),
+            What::Wake { what: LOOKS_AT_SERVERS, .. } => serve::look_at_servers(engine),
             _ => {}
         }
     }

@@ -4,6 +4,7 @@
 //! all there changes nothing, so a round is only due where something was deleted, at the time at which the real one comes.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
@@ -15,17 +16,20 @@ use crate::cache::Cache;
 use crate::leases::Lease;
 use crate::own_service::{is_key, objects};
 use crate::registry;
-use crate::store::Change;
+use crate::store::{Change, Entry};
 use engine::{Note, Outgoing, Pending, ReplyTo, Stream, What};
 use object::time::Instant;
-use object::{Kind, Object};
-use wire::{Answer, Request, Response, User, WatchEvent, WatchId};
+use object::{Accessor, Kind, Object};
+use wire::{Answer, Body, Request, Response, Subresource, User, Verb, WatchEvent, WatchId};
 
 /// The timer of etcd's that says that a lease is over; its key is the lease's number.
 pub const LEASE_EXPIRES: &str = "etcd lease expires";
 
 /// The timer of a round.
 pub const LOOKS_AFTER_SERVICE: &str = "the Service kubernetes is looked after";
+
+/// The timer of the look at other servers, whether they can answer.
+pub const LOOKS_AT_SERVERS: &str = "the servers of other groups are looked at";
 
 /// How often the real one looks. Mirrors `EndpointInterval`, `DefaultEndpointReconcilerInterval`.
 const EVERY: Duration = Duration::from_secs(10);
@@ -99,6 +103,9 @@ pub(super) fn handle_request(engine: &mut Engine, event: &Pending, reply: ReplyT
 /// The store has changed: whoever follows it is told, and the step says so.
 pub(super) fn stored(engine: &mut Engine, changes: Vec<Change>) {
     let lost = changes.iter().any(is_lost);
+    let remotes = &engine.server.api.remotes;
+    let decides = |entry: &Option<Entry>| entry.as_ref().is_some_and(|entry| remotes.depend_on(&entry.value));
+    let decisive = changes.iter().any(|change| decides(&change.old) || decides(&change.new));
     for change in changes {
         if engine.server.has_several() {
             etcd_tells(engine, &change);
@@ -108,6 +115,11 @@ pub(super) fn stored(engine: &mut Engine, changes: Vec<Change>) {
     }
     if lost {
         arm_round(engine, false);
+    }
+    if decisive {
+        let etcd = engine.server.etcd();
+        let what = What::Wake { what: LOOKS_AT_SERVERS, key: "".into(), timer: None };
+        engine.send(Outgoing { from: etcd, to: etcd, delay: Duration::ZERO, background: false, idle: false, what });
     }
 }
 
@@ -201,6 +213,26 @@ pub(super) fn look_after_service(engine: &mut Engine) {
     }
     if !missing(engine).is_empty() {
         arm_round(engine, true);
+    }
+}
+
+/// What decides whether other servers can answer has changed: their APIServices say what is true.
+pub(super) fn look_at_servers(engine: &mut Engine) {
+    if !engine.server.runs() {
+        return;
+    }
+    let user = Rc::new(User::loopback());
+    for service in engine.server.api.misjudged_servers(engine.now()) {
+        let name = service.metadata.name().to_owned();
+        let body = Body::Object(Object::APIService(Arc::new(service)));
+        let mut request = Request::new(user.clone(), Verb::Update, Kind::APIService, "", &name, body);
+        request.subresource = Some(Subresource::Status);
+        let now = engine.now();
+        let handled = engine.server.api.handle(&request, None, now);
+        stored(engine, handled.changes);
+        for (watch, said) in handled.fanout {
+            notify(engine, watch, said);
+        }
     }
 }
 

@@ -199,6 +199,7 @@ impl ApiServer {
         }
         self.policies.changed(old, (!deleted).then_some(new));
         self.webhooks.changed(old, (!deleted).then_some(new));
+        self.remotes.changed(old, (!deleted).then_some(new));
         handling.stage("etcd", || format!("{} at revision {}", change.key, change.revision));
         handling.changes.push(change);
         self.store.keep_changes(CHANGES_KEPT);

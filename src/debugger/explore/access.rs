@@ -9,7 +9,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use apiserver::host::{Engine, LEASE_EXPIRES, LOOKS_AFTER_SERVICE};
+use apiserver::host::{Engine, LEASE_EXPIRES, LOOKS_AFTER_SERVICE, LOOKS_AT_SERVERS};
 use engine::{Pending, What};
 use kinds::registry;
 use object::Kind;
@@ -57,7 +57,7 @@ impl Access {
                 access
             }
             What::Fault { .. } if engine.server.is_server(event.to) => Access::of_all(),
-            What::Wake { what: LOOKS_AFTER_SERVICE, .. } => Access::of_all(),
+            What::Wake { what: LOOKS_AFTER_SERVICE | LOOKS_AT_SERVERS, .. } => Access::of_all(),
             What::Wake { what, .. } if *what == LEASE_EXPIRES => {
                 let mut access = Access::default();
                 access.writes(&Location::Kind(Kind::Event));

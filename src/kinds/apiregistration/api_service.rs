@@ -1,7 +1,6 @@
 //! APIServices: which server answers for a group and version. Mirrors `pkg/apis/apiregistration` of kube-aggregator.
 //!
-//! Those of the server's own groups are local. One of another server is kept, and that server is never asked: aggregation is
-//! not part of this cluster.
+//! Those of the server's own groups are local. Of another server the API server says whether it can answer; it never asks it.
 
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::{
     APIService, APIServiceCondition, APIServiceSpec, APIServiceStatus,

@@ -1,6 +1,4 @@
 //! DeviceClasses. Mirrors `ValidateDeviceClass` of `pkg/apis/resource/validation`.
-//!
-//! Left out: what a selector says is not compiled.
 
 use k8s_openapi::api::resource::v1::DeviceClass;
 

@@ -1,7 +1,9 @@
 //! What claims of devices, and what they are made from, have in common. Mirrors `pkg/apis/resource/validation` and
 //! `pkg/apis/resource/v1/defaults.go`.
 //!
-//! Left out: constraints, configurations, capacities, and what a selector says: nothing here allocates devices.
+//! A selector is compiled when it is written, so that what cannot be asked of a device is refused at once.
+//!
+//! Left out: constraints, configurations and capacities; and what a selector costs, and gives: nothing here allocates devices.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +13,13 @@ use crate::defaults::fields::or_text;
 use object::selector::names::check_subdomain;
 use object::validation::field::{Literal, Path, Problems};
 use object::validation::names::check_dns_label;
+use rules::cel::Program;
+use rules::cel::types::{QUANTITY, Type};
 
 const MODES: &[&str] = &["All", "ExactCount"];
 const EXACT_COUNT: &str = "ExactCount";
+/// How long an expression may be, in bytes.
+const EXPRESSION_MAX: usize = 10 * 1024;
 /// The most requests of a claim.
 const REQUESTS_MAX: usize = 32;
 
@@ -110,7 +116,39 @@ pub fn validate_selectors(problems: &mut Problems, path: &Path, selectors: Optio
         match &selector.cel {
             None => problems.required(&path, ""),
             Some(cel) if cel.expression.is_empty() => problems.required(&path.child("expression"), ""),
-            Some(_) => {}
+            Some(cel) if cel.expression.len() > EXPRESSION_MAX => {
+                problems.too_long(&path.child("expression"), EXPRESSION_MAX);
+            }
+            Some(cel) => {
+                if let Err(why) = compile(&cel.expression) {
+                    problems.invalid(&path.child("expression"), cel.expression.as_str(), &why);
+                }
+            }
         }
     }
+}
+
+/// What is wrong with the expression of a selector. Mirrors `GetCompiler` of `k8s.io/dynamic-resource-allocation/cel`.
+fn compile(expression: &str) -> Result<(), String> {
+    let program = Program::compile(expression, &vec![("device".to_owned(), device())]);
+    let gives = program.map_err(|why| format!("compilation failed: {why}"))?.gives;
+    match gives {
+        Type::Bool | Type::Dyn => Ok(()),
+        other => Err(format!("must evaluate to bool or the unknown type, not {other}")),
+    }
+}
+
+/// What an expression knows of a device: whose it is, and by domain and name what it is like and how much of it there is.
+fn device() -> Type {
+    let by_domain = |value| {
+        let by_name = Type::Map(Box::new(Type::String), Box::new(value));
+        Type::Map(Box::new(Type::String), Box::new(by_name))
+    };
+    let fields = [
+        ("driver", Type::String),
+        ("allowMultipleAllocations", Type::Bool),
+        ("attributes", by_domain(Type::Dyn)),
+        ("capacity", by_domain(Type::Opaque(QUANTITY))),
+    ];
+    Type::object("kubernetes.DRADevice", fields.map(|(name, of)| (name.to_owned(), of)))
 }

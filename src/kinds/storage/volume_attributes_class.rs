@@ -1,6 +1,6 @@
 //! VolumeAttributesClasses. Mirrors `ValidateVolumeAttributesClass` of `pkg/apis/storage/validation`.
 //!
-//! Left out: the finalizer that keeps a class which a claim names; nothing here changes the attributes of a volume.
+//! Left out: changing the attributes of a volume that is there.
 
 use k8s_openapi::api::storage::v1::VolumeAttributesClass;
 

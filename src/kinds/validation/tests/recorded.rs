@@ -44,6 +44,28 @@ fn claims_of_devices() {
 }
 
 #[test]
+fn classes_of_devices() {
+    let class = |expression: &str| json!({"metadata": {"name": "gpu.example.com"}, "spec": {"selectors": [{"cel": {"expression": expression}}]}});
+    const AT: &str = "spec.selectors[0].cel.expression: Invalid value";
+    for (expression, want) in [
+        ("device.driver == \"gpu.example.com\"", String::new()),
+        (
+            "device.attributes[\"gpu.example.com\"].model == \"A\" && device.capacity[\"gpu.example.com\"].memory.isGreaterThan(quantity(\"1Gi\"))",
+            String::new(),
+        ),
+        (
+            "device.",
+            format!(
+                "{AT}: \"device.\": compilation failed: ERROR: <input>:1:8: Syntax error: no viable alternative at input '.'\n | device.\n | .......^"
+            ),
+        ),
+        ("device.driver", format!("{AT}: \"device.driver\": must evaluate to bool or the unknown type, not string")),
+    ] {
+        assert_eq!(wrong(Kind::DeviceClass, class(expression)), want, "{expression}");
+    }
+}
+
+#[test]
 fn slices_of_devices() {
     let slice = |put: serde_json::Value| {
         let pool = json!({"name": "pool", "generation": 1, "resourceSliceCount": 1});
