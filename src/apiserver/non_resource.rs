@@ -35,10 +35,6 @@ impl ApiServer {
             ["version"] => return Ok((200, version())),
             ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["apis"] => Some(self.groups()),
-            ["apis", group, version, ..] if self.remotes.serve(group, version) => {
-                let body = "service unavailable\n".to_owned();
-                return (503, Response::Page { content_type: TEXT, body });
-            }
             ["apis", group] => self.group(group),
             ["api", "v1"] => self.resources("", "v1"),
             ["apis", group, version] => self.resources(group, version),
@@ -50,8 +46,18 @@ impl ApiServer {
             None => match segments[..] {
                 ["api", _] => Err(Status::not_served()),
                 ["apis", group, _] if is_served_group(group) => Err(Status::not_served()),
-                _ => Ok(not_found()),
+                _ => Ok(self.nothing_at(path)),
             },
+        }
+    }
+
+    /// The page for a path at which this server has nothing: it may be another server's, and none of those can be asked.
+    pub(super) fn nothing_at(&self, path: &str) -> (u16, Response) {
+        let segments: Vec<&str> = path.split('?').next().unwrap_or(path).trim_matches('/').split('/').collect();
+        let page = |code, body: &str| (code, Response::Page { content_type: TEXT, body: body.to_owned() });
+        match segments[..] {
+            ["apis", group, version, ..] if self.remotes.serve(group, version) => page(503, "service unavailable\n"),
+            _ => page(404, NOT_FOUND),
         }
     }
 
@@ -122,11 +128,6 @@ impl ApiServer {
         let list = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": of, "resources": resources});
         (!resources.is_empty()).then_some(list)
     }
-}
-
-/// The page that says that there is none.
-pub(super) fn not_found() -> (u16, Response) {
-    (404, Response::Page { content_type: TEXT, body: NOT_FOUND.to_owned() })
 }
 
 /// What clients learn of a kind: one row of an APIResourceList.

@@ -34,7 +34,6 @@ use wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
 
 use super::cache::Cache;
 use super::handling::{Handled, Handling, Outcome};
-use super::non_resource::not_found;
 use super::rest::path::is_served;
 use super::server::ApiServer;
 use super::waiting::Reviews;
@@ -185,7 +184,7 @@ impl ApiServer {
     fn route(&mut self, handling: &mut Handling) -> Outcome {
         let request = handling.request;
         if let Body::Refused(refused) = &request.body {
-            return refused.why.clone().map_or_else(|| Ok(not_found()), Err);
+            return refused.why.clone().map_or_else(|| Ok(self.nothing_at(&refused.target)), Err);
         }
         self.find_version(handling)?;
         if !matches!(request.kind, Kind::Custom(_))

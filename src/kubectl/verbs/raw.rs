@@ -16,6 +16,8 @@ use wire::{Response, Verb};
 
 /// What a client says of an answer with code 404 that is no Status.
 const NOT_FOUND: &str = "the server could not find the requested resource";
+/// And of one with code 503.
+const UNAVAILABLE: &str = "the server is currently unable to handle the request";
 
 /// Sends a request with this method to the path of `--raw`, with the file of `-f` as its body unless it only reads.
 pub async fn raw(method: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
@@ -58,8 +60,12 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
         return Err(Failure::text("what a kubelet answers is left out with --raw; use kubectl logs or kubectl exec"));
     }
     let told = rest::respond(&call, &answer, View { now: cx.now(), known: &known }).body;
-    if answer.code == 404 && matches!(answer.result, Ok(Response::Page { .. })) {
-        return Err(Status::new(Reason::NotFound, NOT_FOUND).into());
+    if let Ok(Response::Page { .. }) = answer.result {
+        match answer.code {
+            404 => return Err(Status::new(Reason::NotFound, NOT_FOUND).into()),
+            503 => return Err(Status::new(Reason::ServiceUnavailable, UNAVAILABLE).into()),
+            _ => {}
+        }
     }
     answer.result?;
     Ok(told)
