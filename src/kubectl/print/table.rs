@@ -9,6 +9,7 @@ use super::fields::{self, at, labels, text};
 use super::layout::{Layout, any_layout, layout};
 use super::names::{kind_of, qualified_singular};
 use super::tabs;
+use object::terminal::escaped;
 use object::{Discovery, Kind, versions};
 
 /// How a table is to look.
@@ -92,7 +93,7 @@ fn row(look: &Look, namespace: &str, mut cells: Vec<String>, labels: String) -> 
     if look.labels {
         cells.push(labels);
     }
-    cells.join("\t")
+    cells.iter().map(|cell| escaped(cell)).collect::<Vec<_>>().join("\t")
 }
 
 fn printed(cell: &Value) -> String {
@@ -138,6 +139,15 @@ deployment.apps/web   2/2     2            2           2s    nginx        nginx:
         let look = Look { labels: true, no_headers: true, ..Look::default() };
         let want = "web   2/2   2     2     2s    app=web\n";
         assert_eq!(table(Kind::Deployment, &[deployment], look, now(), &Discovery::default()), want);
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "x\u{1b}c"}},
+            "status": {"phase": "Failed", "reason": "\u{1b}]0;pwn\u{7}"}});
+        let look = Look { label_columns: vec!["app".to_owned()], ..Look::default() };
+        let lines = lines(Kind::Pod, &[pod], &look, now(), &Discovery::default());
+        assert_eq!(lines[1].split('\t').collect::<Vec<_>>()[2..], ["^[]0;pwn\u{7}", "0", "<unknown>", "x^[c"]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::print::fields::{text, time};
 use crate::print::output::Output;
 use crate::targets::one_kind;
 use crate::usage::Usage;
+use object::terminal::escaped;
 use object::{Discovery, Kind};
 use wire::{Body, Options, Verb, WatchEvent};
 
@@ -159,6 +160,7 @@ fn row(event: &Value, everywhere: bool, cx: &Kubectl) -> String {
     let namespace = if everywhere { format!("{}\t", text(event, "metadata.namespace")) } else { String::new() };
     let [type_, reason, kind, name] =
         ["type", "reason", "involvedObject.kind", "involvedObject.name"].map(|path| text(event, path));
-    let (age, message) = (event_age(event, cx.now()), text(event, "message").trim());
+    let (age, message) = (event_age(event, cx.now()), escaped(text(event, "message").trim()));
+    let reason = escaped(reason);
     format!("{namespace}{age}\t{type_}\t{reason}\t{kind}/{name}\t{message}")
 }

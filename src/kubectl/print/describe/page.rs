@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::super::cells::event_source;
 use super::super::duration::since;
 use super::super::fields::{at, int, list, map, or_none, plain, text, time};
+use object::terminal::escaped;
 use object::well_known::LAST_APPLIED;
 
 /// What a page shows beside the object itself; kubectl asks for each of them.
@@ -36,8 +37,9 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// A line of it. Mirrors `prefixWriter`, whose lines have nothing in them that a terminal takes for a command.
     pub(super) fn line(&mut self, line: impl AsRef<str>) {
-        self.text.push_str(line.as_ref());
+        self.text.push_str(&escaped(line.as_ref()));
         self.text.push('\n');
     }
 
