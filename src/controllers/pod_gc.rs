@@ -123,6 +123,7 @@ impl PodGc {
         }
         let keys = self.state.borrow().ended.clone();
         let mut pods: Vec<Arc<Pod>> = keys.iter().filter_map(|key| self.pods.get(key)).collect();
+        pods.retain(|pod| is_terminated(pod));
         pods.sort_by(|a, b| order(a).cmp(&order(b)));
         pods.truncate(pods.len().saturating_sub(self.terminated_max));
         self.collect_together(pods).await
@@ -173,7 +174,7 @@ impl PodGc {
     async fn collect_unscheduled(&self) -> bool {
         let keys = std::mem::take(&mut self.state.borrow_mut().unscheduled);
         let mut all = true;
-        for pod in keys.iter().filter_map(|key| self.pods.get(key)) {
+        for pod in keys.iter().filter_map(|key| self.pods.get(key)).filter(|pod| is_unscheduled(pod)) {
             if self.mark_and_delete(&pod, None).await.is_err() {
                 all = false;
                 self.state.borrow_mut().unscheduled.insert(Key::of_meta(&pod.metadata));
@@ -215,6 +216,11 @@ fn is_terminated(pod: &Pod) -> bool {
     !matches!(phase(pod), "Pending" | "Running" | "Unknown")
 }
 
+/// Whether the Pod is to go, and no kubelet has ever heard of it.
+fn is_unscheduled(pod: &Pod) -> bool {
+    pod.metadata.deletion_timestamp.is_some() && assigned_node(pod).is_none() && !is_done(pod)
+}
+
 /// Whether all has been done to be rid of the Pod, and only a finalizer holds it.
 fn is_done(pod: &Pod) -> bool {
     is_terminated(pod) && pod.metadata.deletion_grace_period_seconds == Some(0)
@@ -239,16 +245,23 @@ impl PodGc {
     fn pod_changed(&self, old: Option<&Arc<Pod>>, new: &Arc<Pod>) {
         let key = Key::of_meta(&new.metadata);
         let (node, to_go) = (assigned_node(new), new.metadata.deletion_timestamp.is_some());
+        // A list may bring another Pod of that name in the place of one that is gone.
+        let old = old.filter(|old| old.metadata.uid == new.metadata.uid);
         let mut state = self.state.borrow_mut();
-        let mut found =
-            is_terminated(new) && state.ended.insert(key.clone()) && state.ended.len() > self.terminated_max;
-        match node {
-            None if to_go && !is_done(new) => found |= state.unscheduled.insert(key),
-            Some(node) if old.is_none_or(|old| assigned_node(old) != Some(node)) => {
-                let there = self.nodes.get(&Key::new("", node)).is_some();
-                found |= !there && state.missing.insert(node.to_owned(), None).is_none();
-            }
-            _ => {}
+        let mut found = false;
+        if is_terminated(new) {
+            found |= state.ended.insert(key.clone()) && state.ended.len() > self.terminated_max;
+        } else {
+            state.ended.remove(&key);
+        }
+        if is_unscheduled(new) {
+            found |= state.unscheduled.insert(key);
+        } else {
+            state.unscheduled.remove(&key);
+        }
+        if let Some(node) = node.filter(|node| old.is_none_or(|old| assigned_node(old) != Some(*node))) {
+            let there = self.nodes.get(&Key::new("", node)).is_some();
+            found |= !there && state.missing.insert(node.to_owned(), None).is_none();
         }
         let was_to_go = old.is_some_and(|old| old.metadata.deletion_timestamp.is_some());
         found |= to_go && !was_to_go && node.is_some_and(|node| state.out_of_service.contains(node));

@@ -132,6 +132,14 @@ impl AttachDetach {
 
 impl Controller for AttachDetach {
     fn on_change(&self, change: &Change) {
+        // A list may bring another object of the same name in the place of one that is gone: a Pod on another node, a node that
+        // says nothing yet.
+        if let Change::Updated { old, new } = change
+            && old.meta().uid != new.meta().uid
+        {
+            self.on_change(&Change::Deleted(old.clone()));
+            return self.on_change(&Change::Added(new.clone()));
+        }
         match change {
             Change::Updated { old: Object::Pod(old), new: Object::Pod(new) }
                 if assigned_node(old) == assigned_node(new) && is_terminated(old) == is_terminated(new) => {}
@@ -143,6 +151,16 @@ impl Controller for AttachDetach {
                 if !volume_name(claim).is_empty() =>
             {
                 self.queue_volume(volume_name(claim));
+            }
+            Change::Deleted(Object::PersistentVolumeClaim(claim)) if !volume_name(claim).is_empty() => {
+                self.queue_volume(volume_name(claim));
+            }
+            // It may come later than the Pods and claims that name it.
+            Change::Updated { old: Object::PersistentVolume(old), new: Object::PersistentVolume(new) }
+                if old.spec == new.spec => {}
+            Change::Added(Object::PersistentVolume(volume))
+            | Change::Updated { new: Object::PersistentVolume(volume), .. } => {
+                self.queue_volume(volume.metadata.name());
             }
             Change::Added(Object::VolumeAttachment(_))
             | Change::Updated { new: Object::VolumeAttachment(_), .. }

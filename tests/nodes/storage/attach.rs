@@ -82,6 +82,31 @@ fn who_waits_for_a_volume_is_told_who_has_it() {
     }
 }
 
+/// A Pod is replaced by one of the same name on another node while the controllers' view is cut off, and what happened
+/// meanwhile is compacted. The list that they get then says only that the Pod is another: its volume is to come off the node
+/// of the one that was.
+#[test]
+fn a_volume_follows_a_pod_that_was_replaced_unseen() {
+    let mut world = World::new(with_csi());
+    world.create(class("disk", "disk.csi.kubestep.dev", "Immediate"));
+    world.create(claim("data", "1Gi", json!({"storageClassName": "disk"})));
+    world.create(user_of("db", "data", json!({"nodeSelector": {"kubernetes.io/hostname": "node-1"}})));
+    world.run(30);
+    world.cluster.type_lines(vec!["hold kube-controller-manager pods".to_owned()]);
+    world.run(1);
+    let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    world.send(Verb::Delete, Kind::Pod, "db", Body::Delete(now));
+    world.run(20);
+    world.create(user_of("db", "data", json!({"nodeSelector": {"kubernetes.io/hostname": "node-2"}})));
+    world.run(5);
+    let lines = ["compact", "disconnect kube-controller-manager pods", "release"];
+    world.cluster.type_lines(lines.map(str::to_owned).to_vec());
+    world.run(60);
+    let on: Vec<Value> = world.list(Kind::VolumeAttachment).iter().map(|a| a["spec"]["nodeName"].clone()).collect();
+    assert_eq!(on, ["node-2"], "{:?}", world.events("db"));
+    assert_eq!(world.phase(Kind::Pod, "db"), "Running");
+}
+
 /// What goes up comes down: each NodePublishVolume has its NodeUnpublishVolume in the end, whatever the order.
 #[test]
 fn every_publish_has_its_unpublish() {
