@@ -199,6 +199,8 @@ impl Kubelet {
             Timer::Resize => me.resizes_due(),
             Timer::Deadline { uid } => me.deadline_due(uid),
             Timer::Garbage => me.collect_sandboxes(),
+            Timer::Orphan { uid } => me.clean_up_orphan(uid),
+            Timer::Mirror { pod } => me.mirror_is_due(pod),
             Timer::Probe { uid, container, kind, number } => me.probe_tick(uid, container, kind, number),
             Timer::MountAgain { uid, volume } => me.mount_again(uid, volume),
             Timer::MountDeadline { uid } => me.call_waiter(uid),

@@ -74,6 +74,7 @@ impl Shared {
                 let record = me.state.borrow().pleg.record(&uid);
                 for id in runtime.old_sandboxes(|container| record.contains_key(container)) {
                     if me.stop_sandbox(&id).await.is_err() {
+                        me.arm_garbage(&uid);
                         continue;
                     }
                     me.remove_sandbox(&id).await;

@@ -42,6 +42,8 @@ pub const MOUNT_RETRY_MAX: Duration = Duration::from_secs(122);
 pub const PROBE_TRIES: u32 = 3;
 /// `ContainerGCPeriod`: what the runtime keeps and nobody needs is looked for this often.
 pub const GARBAGE_PERIOD: Duration = Duration::from_secs(60);
+/// `housekeepingPeriod`: what belongs to no pod any more is looked for this often.
+pub const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(2);
 /// `evictionMonitoringPeriod`: what is left of memory and disk is looked at this often.
 pub const EVICTION_MONITOR_PERIOD: Duration = Duration::from_secs(10);
 /// `evictionPressureTransitionPeriod`: so long a node's condition outlasts its cause.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use crate::params::SYNC_PERIOD;
+use crate::params::{HOUSEKEEPING_PERIOD, SYNC_PERIOD};
 use crate::pod_types::SOURCE;
 use crate::shared::Shared;
 use crate::status::phase::PENDING;
@@ -31,7 +31,7 @@ use kinds::defaults::set_defaults;
 use kinds::validation::validate_create;
 use object::pod::status::PodStatus;
 use object::pod::{MIRROR, qos_class};
-use object::{Accessor, Key, Kind, Object, Pod, Resource, sha256};
+use object::{Accessor, Key, Kind, Object, Pod, Resource, nesting, sha256};
 use wire::DeleteOptions;
 
 /// The directory (`staticPodPath`).
@@ -183,7 +183,19 @@ impl Shared {
     fn drop_mirror(self: &Rc<Self>, mirror: Arc<Pod>) {
         let me = self.clone();
         let label = format!("kubelet {} mirror pod", self.config.name);
-        self.hub.spawn(self.actor, label, async move { _ = me.delete_mirror(&mirror).await });
+        self.hub.spawn(self.actor, label, async move {
+            if !me.delete_mirror(&mirror).await {
+                me.wake_background(Timer::Mirror { pod: key(&mirror).as_str() }, HOUSEKEEPING_PERIOD);
+            }
+        });
+    }
+
+    /// A mirror that was to go is still there: it goes, if there still is no pod that it stands for
+    /// (`deleteOrphanedMirrorPods`).
+    pub(super) fn mirror_is_due(self: &Rc<Self>, pod: &str) {
+        let mirror = self.state.borrow().mirrors.values().find(|mirror| key(mirror).as_str() == pod).cloned();
+        let stands_for_none = |mirror: &Arc<Pod>| self.static_pod(&key(mirror)).is_none();
+        mirror.filter(stands_for_none).into_iter().for_each(|mirror| self.drop_mirror(mirror));
     }
 
     /// Whether the mirror is gone.
@@ -209,6 +221,7 @@ impl Shared {
 
 /// The pod that a file describes, as it is to run on this node. None: there is no such thing in it.
 fn read(text: &str, file: &str, node: &str) -> Option<Pod> {
+    nesting::check(text).ok()?;
     let value: serde_json::Value = serde_yaml::from_str(text).ok()?;
     if (value["apiVersion"].as_str(), value["kind"].as_str()) != (Some("v1"), Some("Pod")) {
         return None;

@@ -9,11 +9,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::hooks::Hook;
-use crate::params::{GRACE_SECONDS, STOP_SECONDS_MIN};
+use crate::params::{GRACE_SECONDS, HOUSEKEEPING_PERIOD, STOP_SECONDS_MIN};
 use crate::probes::Kind;
 use crate::runtime_pod::{RunState, RuntimeContainer, RuntimePod};
 use crate::shared::Shared;
 use crate::start::field_path;
+use crate::timers::Timer;
 use crate::worker::End;
 use client::join_all;
 use client::recorder::EventType;
@@ -189,23 +190,33 @@ impl Shared {
             let workers = &state.workers;
             state.pleg.known().into_iter().filter(|uid| !workers.contains_key(&**uid)).collect()
         };
-        for uid in orphans {
-            let me = self.clone();
-            self.hub.spawn(self.actor, format!("kubelet {} orphans", self.config.name), async move {
-                let record = me.state.borrow().pleg.record(&uid);
-                let runtime = me.read_runtime_pod(&record).await;
-                for container in runtime.containers.iter().filter(|c| c.state == RunState::Running) {
-                    me.stop_container(&container.id, STOP_SECONDS_MIN).await;
-                }
-                for sandbox in &runtime.sandboxes {
-                    if me.stop_sandbox(&sandbox.id).await.is_err() {
-                        return;
-                    }
-                }
-                me.collect_garbage(&runtime).await;
-                me.state.borrow_mut().pleg.forget(&uid);
-            });
+        orphans.iter().for_each(|uid| self.clean_up_orphan(uid));
+    }
+
+    /// One of them. What fails is tried again in the next round.
+    pub(super) fn clean_up_orphan(self: &Rc<Self>, uid: &str) {
+        let is_orphan = {
+            let state = self.state.borrow();
+            state.pleg.knows(uid) && !state.workers.contains_key(uid)
+        };
+        if !is_orphan {
+            return;
         }
+        let (me, uid) = (self.clone(), uid.to_owned());
+        self.hub.spawn(self.actor, format!("kubelet {} orphans", self.config.name), async move {
+            let record = me.state.borrow().pleg.record(&uid);
+            let runtime = me.read_runtime_pod(&record).await;
+            for container in runtime.containers.iter().filter(|c| c.state == RunState::Running) {
+                me.stop_container(&container.id, STOP_SECONDS_MIN).await;
+            }
+            for sandbox in &runtime.sandboxes {
+                if me.stop_sandbox(&sandbox.id).await.is_err() {
+                    return me.wake_background(Timer::Orphan { uid: &uid }, HOUSEKEEPING_PERIOD);
+                }
+            }
+            me.collect_garbage(&runtime).await;
+            me.state.borrow_mut().pleg.forget(&uid);
+        });
     }
 }
 

@@ -25,6 +25,8 @@ const PREEMPTION: &str = "preemption";
 const EVICTION: &str = "eviction manager";
 const RESIZE: &str = "allocation manager";
 const GARBAGE: &str = "garbage collection";
+const ORPHAN: &str = "pod cleanup";
+const MIRROR: &str = "mirror pod cleanup";
 const PROBE: &str = "probe";
 
 /// The key of [`Timer::Relief`].
@@ -97,6 +99,16 @@ pub enum Timer<'a> {
     Resize,
     /// Look for what the runtime keeps and nobody needs.
     Garbage,
+    /// What is left of a pod that is gone could not be taken away: it is tried again.
+    Orphan {
+        /// The pod.
+        uid: &'a str,
+    },
+    /// Nor could a mirror that stands for no pod.
+    Mirror {
+        /// Its namespace and name.
+        pod: &'a str,
+    },
     /// A probe's period is over.
     Probe {
         /// The pod.
@@ -128,6 +140,8 @@ impl<'a> Timer<'a> {
             Timer::Eviction | Timer::Relief => EVICTION,
             Timer::Resize => RESIZE,
             Timer::Garbage => GARBAGE,
+            Timer::Orphan { .. } => ORPHAN,
+            Timer::Mirror { .. } => MIRROR,
             Timer::Probe { .. } => PROBE,
         }
     }
@@ -156,6 +170,8 @@ impl<'a> Timer<'a> {
             EVICTION => Timer::Eviction,
             RESIZE => Timer::Resize,
             GARBAGE => Timer::Garbage,
+            ORPHAN => Timer::Orphan { uid: key },
+            MIRROR => Timer::Mirror { pod: key },
             PROBE => {
                 let [uid, container, kind, number] = key.split(' ').collect::<Vec<_>>()[..] else { return None };
                 let kind = Kind::ALL.into_iter().find(|there| there.word() == kind)?;
@@ -170,7 +186,11 @@ impl fmt::Display for Timer<'_> {
     /// The key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Timer::Work { uid } | Timer::Deadline { uid } | Timer::Preemption { uid } => f.write_str(uid),
+            Timer::Work { uid }
+            | Timer::Deadline { uid }
+            | Timer::Preemption { uid }
+            | Timer::Orphan { uid }
+            | Timer::Mirror { pod: uid } => f.write_str(uid),
             Timer::NodeStatus { at } => write!(f, "{}", at.0),
             Timer::MountAgain { uid, volume } | Timer::Remount { uid, volume } => write!(f, "{uid} {volume}"),
             Timer::MountDeadline { uid } => write!(f, "{uid} {OF_SYNC}"),
@@ -216,6 +236,8 @@ mod tests {
             (Timer::Relief, "relief"),
             (Timer::Resize, ""),
             (Timer::Garbage, ""),
+            (Timer::Orphan { uid }, "6a1f"),
+            (Timer::Mirror { pod: "default/web-node-1" }, "default/web-node-1"),
             (probe(Kind::ALL[0]), "6a1f web readiness 3"),
         ] {
             let written = timer.to_string();

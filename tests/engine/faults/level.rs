@@ -5,6 +5,7 @@
 
 use apiserver::host::Engine;
 use cluster::Cluster;
+use debugger::properties;
 use kubelet::Kubelet;
 use kubestep_tests::scenario;
 use kubestep_tests::seeds::seeds;
@@ -34,6 +35,7 @@ const DONE: &[&str] = &[
     "relieve node-1",
     "relieve node-2",
     "crash kubelet/node-1",
+    "kubectl delete node node-2",
     "disconnect kubelet/* pods",
     "fail kubelet/node-1 patch pods with 500 times 3",
     "fail kubelet/node-2 delete pods with 503",
@@ -48,6 +50,7 @@ fn lines(seed: u64) -> Vec<String> {
     let mut random = Random::new(seed ^ 0x1e7e1);
     let mut lines = vec![
         "kubectl create deployment web --image=nginx:1.27 --replicas=3".to_owned(),
+        "kubectl expose deployment web --port=80".to_owned(),
         "kubectl run alone --image=nginx:1.27".to_owned(),
         "sleep 5".to_owned(),
     ];
@@ -101,6 +104,19 @@ fn a_pass_comes_whenever_it_would_do_something() {
                 assert!(kubelet.agrees_with(pod), "seed {seed}: {name:?} has {:#?} after {lines:#?}", pod.status);
             }
             assert_eq!(pod.metadata.deletion_timestamp, None, "seed {seed}: {name:?} stays after {lines:#?}");
+            let is_there = |node: &str| engine.server.api.store.get(&format!("/registry/minions/{node}")).is_some();
+            assert!(assigned_node(pod).is_none_or(is_there), "seed {seed}: {name:?} has no node after {lines:#?}");
+        }
+        for (key, entry) in engine.server.api.store.prefix("/registry/minions/") {
+            let node = entry.value.to_json();
+            let conditions = node["status"]["conditions"].as_array().expect("a node has conditions");
+            let ready = conditions.iter().find(|one| one["type"] == "Ready").map(|one| &one["status"]);
+            let is_fine = ready == Some(&"True".into()) && node["spec"]["taints"].is_null();
+            assert!(is_fine, "seed {seed}: {key} is {node:#} after {lines:#?}");
+        }
+        for word in ["settled", "owners-exist"] {
+            let settled = properties::named(word).expect("there is such a property")().finish(engine);
+            assert_eq!(settled, Ok(()), "seed {seed}: after {lines:#?}");
         }
     });
 }

@@ -98,6 +98,15 @@ fn the_pod_goes_the_way_of_its_file() {
     assert_eq!(events.lines().count(), 2, "the old one and the new one were stopped: {events}");
 }
 
+/// What belongs to no pod any more is looked for again and again.
+#[test]
+fn a_mirror_goes_though_it_cannot_be_deleted_at_first() {
+    let mut cluster = cluster("");
+    said(&mut cluster, "fail kubelet/node-1 delete pods with 500 times 3");
+    said(&mut cluster, "node node-1 rm /etc/kubernetes/manifests/web.yaml");
+    assert_eq!(told(&mut cluster, ".metadata.name"), "");
+}
+
 #[test]
 fn what_is_no_pod_is_passed_over() {
     let lines = ["broken", "text", "other"].map(|name| {
