@@ -17,7 +17,22 @@ pub trait Scope {
 impl Expression {
     /// Whether it holds. Null, false, 0, and empty texts and lists do not.
     pub fn holds(&self, scope: &dyn Scope) -> Result<bool, Error> {
-        Ok(self.values(&self.node, scope)?.iter().any(truth))
+        self.is(&self.node, scope)
+    }
+
+    /// Whether a part of it holds.
+    pub(super) fn is(&self, node: &Node, scope: &dyn Scope) -> Result<bool, Error> {
+        Ok(self.values(node, scope)?.iter().any(truth))
+    }
+
+    /// Whether each part of a chain comes to this, as far as it has to be looked at.
+    fn all(&self, parts: &[Node], scope: &dyn Scope, come_to: bool) -> Result<bool, Error> {
+        for part in parts {
+            if self.is(part, scope)? != come_to {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Its value as a text, for templates: texts without quotes, null as `-`.
@@ -29,13 +44,12 @@ impl Expression {
     /// A path with `[*]` has a value an item; everything else has one.
     pub(super) fn values(&self, node: &Node, scope: &dyn Scope) -> Result<Vec<Value>, Error> {
         let one = |value: bool| Ok(vec![Value::Bool(value)]);
-        let holds = |node: &Node| -> Result<bool, Error> { Ok(self.values(node, scope)?.iter().any(truth)) };
         match node {
             Node::Literal(value) => Ok(vec![value.clone()]),
             Node::Path(Path { root, parts }) => Ok(follow(scope.root(*root), parts)),
-            Node::Not(inner) => one(!holds(inner)?),
-            Node::And(left, right) => one(holds(left)? && holds(right)?),
-            Node::Or(left, right) => one(holds(left)? || holds(right)?),
+            Node::Not(inner) => one(!self.is(inner, scope)?),
+            Node::All(parts) => one(self.all(parts, scope, true)?),
+            Node::Any(parts) => one(!self.all(parts, scope, false)?),
             Node::Changed(parts) => one(follow(scope.root(Root::Old), parts) != follow(scope.root(Root::New), parts)),
             Node::Length { of, at } => {
                 let values = self.values(of, scope)?;
@@ -70,12 +84,23 @@ impl Expression {
 
 /// The values at the end of a path. A field that is not there is null.
 pub fn follow(value: &Value, parts: &[Part]) -> Vec<Value> {
-    let Some((part, rest)) = parts.split_first() else { return vec![value.clone()] };
-    match (part, value) {
-        (Part::Any, Value::Array(items)) => items.iter().flat_map(|item| follow(item, rest)).collect(),
-        (Part::Any, Value::Object(fields)) => fields.values().flat_map(|item| follow(item, rest)).collect(),
-        (Part::Any, _) => Vec::new(),
-        (part, value) => follow(at(value, part).unwrap_or(&Value::Null), rest),
+    static NULL: Value = Value::Null;
+    let mut ends = vec![value];
+    for part in parts {
+        ends = match part {
+            Part::Any => ends.into_iter().flat_map(items).collect(),
+            part => ends.into_iter().map(|value| at(value, part).unwrap_or(&NULL)).collect(),
+        };
+    }
+    ends.into_iter().cloned().collect()
+}
+
+/// The items of a list, or the fields of an object.
+fn items(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Array(items) => items.iter().collect(),
+        Value::Object(fields) => fields.values().collect(),
+        _ => Vec::new(),
     }
 }
 

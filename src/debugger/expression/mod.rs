@@ -66,11 +66,21 @@ pub(crate) enum Node {
     Literal(serde_json::Value),
     Path(Path),
     Not(Box<Node>),
-    And(Box<Node>, Box<Node>),
-    Or(Box<Node>, Box<Node>),
-    Compare { left: Box<Node>, operator: Operator, right: Box<Node>, at: usize },
+    /// `a and b and c`: a chain is flat, however long.
+    All(Vec<Node>),
+    /// `a or b or c`.
+    Any(Vec<Node>),
+    Compare {
+        left: Box<Node>,
+        operator: Operator,
+        right: Box<Node>,
+        at: usize,
+    },
     Changed(Vec<Part>),
-    Length { of: Box<Node>, at: usize },
+    Length {
+        of: Box<Node>,
+        at: usize,
+    },
 }
 
 /// A path from one of the roots.

@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 use super::lex::{Token, tokens};
 use super::{Error, Expression, Node, Operator, Part, Path, Root};
 
-/// Parentheses and `not` go so deep and no deeper.
+/// Parentheses, `not` and `len` go so deep and no deeper: what lies in each other is gone through on the stack.
 const DEPTH: usize = 64;
 
 const COMPARISONS: &[(&str, Operator)] = &[
@@ -97,26 +97,24 @@ impl<'a> Parser<'a> {
     }
 
     fn either(&mut self, depth: usize) -> Result<Node, Error> {
-        let mut left = self.both(depth)?;
+        let mut parts = vec![self.both(depth)?];
         while self.skip_word("or") || self.skip_sign("||") {
-            left = Node::Or(Box::new(left), Box::new(self.both(depth)?));
+            parts.push(self.both(depth)?);
         }
-        Ok(left)
+        Ok(chain(parts, Node::Any))
     }
 
     fn both(&mut self, depth: usize) -> Result<Node, Error> {
-        let mut left = self.negated(depth)?;
+        let mut parts = vec![self.negated(depth)?];
         while self.skip_word("and") || self.skip_sign("&&") {
-            left = Node::And(Box::new(left), Box::new(self.negated(depth)?));
+            parts.push(self.negated(depth)?);
         }
-        Ok(left)
+        Ok(chain(parts, Node::All))
     }
 
     fn negated(&mut self, depth: usize) -> Result<Node, Error> {
-        if depth > DEPTH {
-            return Err(self.error("this is nested too deeply"));
-        }
         if self.skip_word("not") || self.skip_sign("!") {
+            self.go_deeper(depth)?;
             return Ok(Node::Not(Box::new(self.negated(depth + 1)?)));
         }
         let left = self.value(depth)?;
@@ -135,6 +133,7 @@ impl<'a> Parser<'a> {
         match self.peek().cloned() {
             Some(Token::Sign("(")) => {
                 self.next += 1;
+                self.go_deeper(depth)?;
                 let inner = self.either(depth + 1)?;
                 self.expect(")")?;
                 Ok(inner)
@@ -154,7 +153,7 @@ impl<'a> Parser<'a> {
                 self.next += 1;
                 Ok(Node::Literal(Value::String(text)))
             }
-            Some(Token::Word(word)) => self.word(&word, at),
+            Some(Token::Word(word)) => self.word(&word, at, depth),
             _ => Err(self.error(format!("a value is expected here, not {}", self.found()))),
         }
     }
@@ -166,7 +165,11 @@ impl<'a> Parser<'a> {
         number.map(|number| Node::Literal(Value::Number(number))).ok_or_else(wrong)
     }
 
-    fn word(&mut self, word: &str, at: usize) -> Result<Node, Error> {
+    fn go_deeper(&self, depth: usize) -> Result<(), Error> {
+        if depth >= DEPTH { Err(self.error("this is nested too deeply")) } else { Ok(()) }
+    }
+
+    fn word(&mut self, word: &str, at: usize, depth: usize) -> Result<Node, Error> {
         let call = matches!(self.tokens.get(self.next + 1), Some((_, Token::Sign("("))));
         match word {
             "true" | "false" => {
@@ -185,7 +188,8 @@ impl<'a> Parser<'a> {
             }
             "len" if call => {
                 self.next += 2;
-                let of = self.value(0)?;
+                self.go_deeper(depth)?;
+                let of = self.value(depth + 1)?;
                 self.expect(")")?;
                 Ok(Node::Length { of: Box::new(of), at })
             }
@@ -260,6 +264,17 @@ impl<'a> Parser<'a> {
                 self.next -= 1;
                 Err(self.error("in brackets stands a number, a name, a text in quotes, or *"))
             }
+        }
+    }
+}
+
+/// What several parts are together. One alone is itself.
+fn chain(mut parts: Vec<Node>, of: fn(Vec<Node>) -> Node) -> Node {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        last => {
+            parts.extend(last);
+            of(parts)
         }
     }
 }

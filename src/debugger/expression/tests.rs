@@ -113,3 +113,25 @@ fn an_error_points_at_its_place() {
     let error = parse("new.a = 1").unwrap_err();
     assert_eq!(error.to_string(), "column 7: to compare, write == with two signs\n  new.a = 1\n        ^");
 }
+
+/// However long a chain is, and a path: what is gone through on the stack is what lies in each other, and that is counted.
+#[test]
+fn long_and_deep_ones_are_taken_or_refused() {
+    let many = |part: &str| part.repeat(50_000);
+    for text in [
+        many("step == 12 and ") + "step == 12",
+        many("step == 11 or ") + "step == 12",
+        format!("(step == 12){}", many(" and (step == 12)")),
+        format!("new{} == null", many(".a")),
+        format!("new{} == null or true", many("[*]")),
+        format!("{}true", "not ".repeat(62)),
+    ] {
+        let read = parse(&text).unwrap_or_else(|error| panic!("{}", error.message));
+        assert_eq!(read.holds(&scope()), Ok(true), "{}", &text[..40]);
+        assert!(!read.why(&scope()).is_empty());
+    }
+    for text in [many("("), many("not "), many("!"), many("len("), many("(not len(")] {
+        let error = parse(&text).unwrap_err();
+        assert_eq!(error.message, "this is nested too deeply", "{}", &text[..20]);
+    }
+}

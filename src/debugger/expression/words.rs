@@ -64,21 +64,20 @@ impl Why<'_> {
     }
 
     fn is(&self, node: &Node) -> bool {
-        let part = Expression { text: self.of.text.clone(), node: node.clone() };
-        part.holds(self.scope).unwrap_or(false)
+        self.of.is(node, self.scope).unwrap_or(false)
     }
 
     /// Why this node is true, or false. It is so.
     fn reasons(&self, node: &Node, is: bool) -> Vec<String> {
         match node {
             Node::Not(inner) => self.reasons(inner, !is),
-            // Both parts decide it, or one of them is enough.
-            Node::Or(left, right) if !is => {
-                let (left, right) = (self.reasons(left, is), self.reasons(right, is));
-                vec![format!("{}, or: {}", left.join(" and "), right.join(" and "))]
+            // All parts decide it, or one of them is enough.
+            Node::Any(parts) if !is => {
+                let parts: Vec<String> = parts.iter().map(|part| self.reasons(part, is).join(" and ")).collect();
+                vec![parts.join(", or: ")]
             }
-            Node::And(left, right) | Node::Or(left, right) => {
-                let parts = [left, right].into_iter().filter(|part| self.is(part) == is);
+            Node::All(parts) | Node::Any(parts) => {
+                let parts = parts.iter().filter(|part| self.is(part) == is);
                 let mut reasons: Vec<(bool, String)> = parts
                     .flat_map(|part| self.reasons(part, is).into_iter().map(|why| (is_there(part), why)))
                     .collect();
