@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kubestep_tests::project::enter;
 
+mod crates;
 mod imports;
 mod must_hold;
 mod pod_volumes;
