@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 
 use lab::progress::{self, Export};
 use lab::{TABLE, shelf};
+use object::nesting;
 
 /// What to do with it.
 #[derive(Debug, clap::Args)]
@@ -49,6 +50,7 @@ pub fn command(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<()>
 
 fn read(file: &Path) -> anyhow::Result<Export> {
     let text = shelf::read(file).map_err(|error| anyhow!(error))?;
+    nesting::check(&text).map_err(|error| anyhow!("{}: {error}", file.display()))?;
     serde_yaml::from_str(&text).with_context(|| format!("{} is not an export of progress", file.display()))
 }
 

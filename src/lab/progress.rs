@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::{Exercise, TABLE, Verdict, family, seal, shelf, shipped};
-use object::sha256;
+use object::{nesting, sha256};
 
 /// What is remembered, by the names of exercises.
 pub type Progress = BTreeMap<String, Record>;
@@ -104,9 +104,11 @@ fn understood(text: &str) -> (Progress, Vec<String>) {
         return Default::default();
     }
     let (mut progress, mut wrong) = (Progress::new(), Vec::new());
-    match serde_yaml::from_str::<BTreeMap<String, serde_yaml::Value>>(text) {
-        Err(error) => wrong.push(error.to_string()),
+    let records = nesting::check(text).and_then(|()| serde_yaml::from_str(text).map_err(|error| error.to_string()));
+    match records {
+        Err(error) => wrong.push(error),
         Ok(records) => {
+            let records: BTreeMap<String, serde_yaml::Value> = records;
             for (name, record) in records {
                 match serde_yaml::from_value(record) {
                     Ok(record) => drop(progress.insert(name, record)),

@@ -11,8 +11,8 @@
 
 use serde_json::{Value, json};
 
-use object::Kind;
 use object::patch::{diff_merge, diff_strategic};
+use object::{Kind, nesting};
 
 use super::Stepper;
 
@@ -105,6 +105,7 @@ fn kept(before: Option<&str>, after: Option<&str>) -> Edited {
 }
 
 fn object(text: &str) -> Result<Value, String> {
+    nesting::check(text)?;
     let value: Value = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
     if value.get("kind").is_some_and(|kind| kind != "List") {
         Ok(value)

@@ -4,6 +4,7 @@ use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::message::{HttpRequest, with_empty_details};
@@ -15,7 +16,7 @@ use object::json::{self, Json};
 use object::patch::go_type;
 use object::read::{self, Problem};
 use object::status::Reason;
-use object::{Accessor, Status};
+use object::{Accessor, Status, nesting};
 use wire::{Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb};
 
 /// The largest body that is read.
@@ -101,7 +102,7 @@ fn json_text(http: &HttpRequest) -> Result<String, Status> {
     let text = match media_type(http).as_str() {
         "" | "application/json" => http.body.to_owned(),
         "application/yaml" => {
-            let value: Result<Value, _> = serde_yaml::from_str(http.body);
+            let value: Result<Value, String> = yaml(http.body);
             value.map_err(|why| Status::bad_request(format!("yaml: {why}")))?.to_string()
         }
         _ => {
@@ -120,9 +121,13 @@ pub fn applies(http: &HttpRequest) -> bool {
     media_type(http) == APPLY_PATCH
 }
 
+fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    nesting::check(text)?;
+    serde_yaml::from_str(text).map_err(|why| why.to_string())
+}
+
 fn configuration(text: &str) -> Result<Patch, Status> {
-    let config = serde_yaml::from_str(text);
-    config
+    yaml(text)
         .map(Patch::Apply)
         .map_err(|why| Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: yaml: {why}")))
 }

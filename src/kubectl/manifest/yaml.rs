@@ -1,11 +1,13 @@
 //! One YAML document into JSON, with the line to blame when that fails.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::{ManifestError, Source};
+use object::nesting;
 
 /// A document of a file: its text and the number of the lines before it.
 #[derive(Clone, Copy, Debug)]
@@ -67,13 +69,13 @@ pub fn read(
     if document.text.lines().all(blank) {
         return Ok((Value::Null, source));
     }
-    if nested_too_deep(document.text) {
-        let message =
-            format!("error parsing {file}: error converting YAML to JSON: yaml: exceeded max depth of {DEPTH_MAX}");
+    if nesting::check(document.text).is_err() {
+        let message = format!("error parsing {file}: error converting YAML to JSON: yaml: {}", nesting::TOO_DEEP);
         let advice = "No manifest is that deep: a `[` or `{` is opened over and over.".to_owned();
         return Err(ManifestError { message, source, advice });
     }
-    let tree = tree(document.text, |error| match doubled {
+    let text = whole_pairs(document.text);
+    let tree = tree(&text, |error| match doubled {
         Some(doubled) => {
             doubled.push(broken(file, document, error));
             true
@@ -86,6 +88,38 @@ pub fn read(
         ManifestError { message, source: source.clone(), advice: String::new() }
     })?;
     Ok((value, source))
+}
+
+/// A document in JSON writes a character beyond the first 65,536 as two halves, `\ud83d\ude00`, which JSON's reader, and so
+/// kubectl's, puts together and that of YAML refuses.
+fn whole_pairs(text: &str) -> Cow<'_, str> {
+    const HALF: usize = r"\ud83d".len();
+    if !text.trim_start().starts_with(['{', '[']) || !text.contains("\\u") {
+        return text.into();
+    }
+    let code = |at: usize| {
+        let digits = text.get(at..at + HALF)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (mut out, mut taken, mut at) = (String::new(), 0, 0);
+    while let Some(next) = text[at..].find('\\') {
+        at += next;
+        let halves = [code(at), code(at + HALF)];
+        let is_half = halves[0].is_some_and(|code| (0xd800..0xe000).contains(&code));
+        let pair = halves.into_iter().flatten();
+        let whole = char::decode_utf16(pair).next().and_then(Result::ok).filter(|_| is_half);
+        out.push_str(&text[taken..at]);
+        taken = at;
+        // Behind a backslash comes a character that it stands before.
+        at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8);
+        if is_half {
+            out.push(whole.unwrap_or(char::REPLACEMENT_CHARACTER));
+            taken += if whole.is_some() { 2 * HALF } else { HALF };
+            at = taken;
+        }
+    }
+    out.push_str(&text[taken..]);
+    out.into()
 }
 
 /// The tree of a document. The reader below us refuses a key that stands twice: then it is read anew, if it may.
@@ -167,21 +201,6 @@ impl<'de> Visitor<'de> for Nodes {
         let (_tag, content) = tagged.variant::<String>()?;
         content.newtype_variant::<LastOfKeys>().map(|content| content.0)
     }
-}
-
-/// How deep brackets may be nested, as in goyaml; beyond that the reader below us takes minutes to refuse.
-const DEPTH_MAX: usize = 10_000;
-
-fn nested_too_deep(text: &str) -> bool {
-    let mut depth = 0usize;
-    text.bytes().any(|byte| {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > DEPTH_MAX
-    })
 }
 
 fn broken(file: &str, document: Document<'_>, error: &serde_yaml::Error) -> ManifestError {

@@ -14,7 +14,7 @@ use crate::usage::Usage;
 use apiserver::rest::body;
 use object::patch::{diff_merge, diff_strategic};
 use object::status::Reason;
-use object::{Kind, versions};
+use object::{Kind, nesting, versions};
 use wire::{Patch, Subresource};
 
 /// Objects, and what went wrong with others.
@@ -210,8 +210,8 @@ async fn patch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     let text = if text.trim_start().starts_with('{') {
         text
     } else {
-        let value: Value =
-            serde_yaml::from_str(&text).map_err(|why| Failure::text(format!("unable to parse {text:?}: {why}")))?;
+        let read = nesting::check(&text).and_then(|()| serde_yaml::from_str(&text).map_err(|why| why.to_string()));
+        let value: Value = read.map_err(|why| Failure::text(format!("unable to parse {text:?}: {why}")))?;
         value.to_string()
     };
     let subresource = match args.value("subresource") {
