@@ -54,10 +54,26 @@ fn home() -> Option<PathBuf> {
 
 /// The lock under which journals are made and looked for; it goes with the value.
 fn locked(folder: &Path) -> io::Result<File> {
-    fs::create_dir_all(folder)?;
+    create_folder(folder)?;
     let lock = File::options().create(true).append(true).open(folder.join(".lock"))?;
     lock.lock()?;
     Ok(lock)
+}
+
+/// Makes a folder, if there is none: what somebody has typed is for nobody else to read.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut making = fs::DirBuilder::new();
+    making.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut making, 0o700);
+    making.create(folder)
+}
+
+/// A file that is made so is its owner's alone.
+fn own(options: &mut fs::OpenOptions) -> &mut fs::OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
 }
 
 impl Journal {
@@ -67,7 +83,7 @@ impl Journal {
         let id = std::process::id();
         for number in 1.. {
             let path = folder.join(format!("{id}-{number}.{ENDING}"));
-            match File::options().create_new(true).read(true).append(true).open(&path) {
+            match own(File::options().create_new(true).read(true).append(true)).open(&path) {
                 Ok(file) => {
                     file.lock()?;
                     let mut journal = Journal { path, file };

@@ -7,6 +7,7 @@ use debugger::{Chosen, StopAt, changes, target};
 use super::super::Stepper;
 use super::super::view;
 use super::Run::{Says, Stops};
+use super::movement::{STEPS_MAX, STRIDE, THAT_IS_ALL};
 use super::{Answer, Command, Group, Line, Reply, Text};
 
 /// So many changed fields of an object are shown.
@@ -110,21 +111,21 @@ fn back(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
     Ok(arrived(stepper))
 }
 
-/// So many steps are taken forward between two looks at whoever watches.
-const STRIDE: u64 = 256;
-
 fn go(stepper: &mut Stepper, step: u64) -> Reply {
     let mut came_to = stepper.session.history().len() as u64;
+    let most = came_to.max(stepper.session.furthest()) + STEPS_MAX;
     loop {
         let next = step.min(came_to + STRIDE);
         came_to = stepper.session.goto(next);
-        if came_to < next || came_to == step || !stepper.goes_on() {
+        if came_to < next || came_to == step || came_to >= most || !stepper.goes_on() {
             break;
         }
     }
     let mut answer = arrived(stepper);
     if stepper.interrupted {
         answer.text = format!("stopped before step {step}\n");
+    } else if came_to >= most && came_to < step {
+        answer.text = format!("{THAT_IS_ALL}, and step {step} has not come; goto {step} goes on\n");
     } else if came_to < step {
         answer.text = format!("the run ends here, before step {step}\n");
     }

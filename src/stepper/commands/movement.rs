@@ -178,10 +178,16 @@ fn tour(stepper: &mut Stepper) -> Reply {
 }
 
 /// So many steps are taken between two looks at the clock and at whoever watches.
-const STRIDE: u64 = 256;
+pub(super) const STRIDE: u64 = 256;
+
+/// One command takes so many steps at most: each is kept, and there is an end to memory.
+pub(super) const STEPS_MAX: u64 = 1_000_000;
+/// How that is said.
+pub(super) const THAT_IS_ALL: &str = "that is a million events";
 
 fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
-    let mut seen = stepper.session.history().len() as u64;
+    let begun = stepper.session.history().len() as u64;
+    let mut seen = begun;
     for _ in 0..times {
         match go(stepper, &mut Goal::Stop(stop)) {
             Advance::Quiet => {
@@ -198,6 +204,10 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
             if !stepper.goes_on() {
                 break;
             }
+            if steps >= begun + STEPS_MAX {
+                let stopped = stepper.stopped();
+                return Ok(Answer { text: format!("{THAT_IS_ALL}; step goes on\n"), ..stopped });
+            }
         }
     }
     Ok(stepper.stopped())
@@ -206,10 +216,14 @@ fn advance(stepper: &mut Stepper, stop: StopAt, times: u64) -> Reply {
 /// Runs to a goal, or until whoever watches has enough. What does not say how long it takes gets ten minutes of virtual
 /// time.
 pub(super) fn go(stepper: &mut Stepper, goal: &mut Goal) -> Advance {
-    let start = stepper.session.cluster.engine.now();
+    let (start, begun) = (stepper.session.cluster.engine.now(), stepper.session.history().len());
     let most = if matches!(goal, Goal::Time(_)) { Duration::MAX } else { MOST };
     let mut end = stepper.session.go(goal, STRIDE);
-    while end == Advance::Limit && stepper.session.cluster.engine.now() - start < most && stepper.goes_on() {
+    while end == Advance::Limit
+        && stepper.session.cluster.engine.now() - start < most
+        && stepper.session.history().len() - begun < STEPS_MAX as usize
+        && stepper.goes_on()
+    {
         end = stepper.session.go_on(goal, STRIDE);
     }
     end
@@ -232,6 +246,7 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     let (steps, now) = (session.history().len() - before, session.time(session.cluster.engine.now()));
     let ended = match (&goal, end) {
         _ if stepper.interrupted => "; stopped on the way",
+        (_, Advance::Limit) if steps as u64 >= STEPS_MAX => &format!("; {THAT_IS_ALL}, the same command goes on"),
         (Goal::Quiet, Advance::Limit) => "; that is ten minutes, run goes on",
         _ => "",
     };
@@ -244,7 +259,11 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
 
 /// Steps to a goal and shows the stop there. `what` says what did not come, if the cluster falls quiet before.
 fn show_goal(stepper: &mut Stepper, mut goal: Goal, what: &str) -> Reply {
+    let begun = stepper.session.history().len() as u64;
     let end = go(stepper, &mut goal);
+    if end == Advance::Limit && stepper.session.history().len() as u64 >= begun + STEPS_MAX {
+        return Ok(Answer { text: format!("{THAT_IS_ALL}, and this has not come: {what}\n"), ..stepper.stopped() });
+    }
     Ok(ended(stepper, end, what))
 }
 
