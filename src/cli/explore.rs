@@ -13,7 +13,7 @@ use kubectl::workdir;
 
 use stepper::paths;
 
-use super::{ExploreArguments, journal};
+use super::{ExploreArguments, journal, out};
 
 /// How many runs `--pct` makes unless `--random` says.
 const RUNS: u64 = 1_000;
@@ -70,11 +70,11 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
         (mode, _) => explore(&subject, &bound, mode, threads, progress),
     };
     bar.finish_and_clear();
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", summary(&report, &bound, mode(arguments, &scenario)))?;
+    let mut to = out::text();
+    writeln!(to, "{}", summary(&report, &bound, mode(arguments, &scenario)))?;
     match &report.violation {
         None => Ok(()),
-        Some(violation) => keep(violation, &scenario, arguments, &mut out),
+        Some(violation) => keep(violation, &scenario, arguments, &mut to),
     }
 }
 

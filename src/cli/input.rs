@@ -1,12 +1,14 @@
 //! Where commands come from: a prompt with history and completion, or lines on standard input.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 
 use console::{Term, measure_text_width};
 
+use object::terminal::harmless;
 use stepper::wrap::wrapped;
 
 use super::draft::{Draft, Typed};
+use super::out::print;
 
 /// So many lines are remembered.
 const HISTORY: usize = 500;
@@ -34,11 +36,13 @@ impl Lines {
         if line.trim().is_empty() {
             return;
         }
-        history.retain(|before| before != line);
+        // It is drawn again, and may come from a file.
+        let line = harmless(line, false).into_owned();
+        history.retain(|before| *before != line);
         if history.len() == HISTORY {
             history.remove(0);
         }
-        history.push(line.to_owned());
+        history.push(line);
     }
 
     /// The next line; None at the end of the input. When Tab is pressed, `candidates` says what a line may become. An error
@@ -53,7 +57,7 @@ impl Lines {
             Lines::Pipe => {
                 let line = read_line()?;
                 if let Some(line) = &line {
-                    writeln!(io::stdout(), "{prompt} {line}")?;
+                    print(&format!("{prompt} {line}\n"))?;
                 }
                 Ok(line)
             }

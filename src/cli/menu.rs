@@ -2,6 +2,8 @@
 
 use std::io;
 
+use object::terminal::harmless;
+
 use super::signals::Signals;
 
 /// How the keys are told, as far as there is room.
@@ -20,6 +22,7 @@ pub(super) fn choose(asks: &str, items: &[String], at: usize) -> io::Result<Opti
     // A line that is too long would be broken, and the menu with it.
     let (height, width) = console::Term::stdout().size();
     let width = usize::from(width.max(30)) - 4;
+    let items: Vec<_> = items.iter().map(|item| harmless(item, false)).collect();
     let items: Vec<_> = items.iter().map(|item| console::truncate_str(item, width, "…")).collect();
     // Those that do not fit are there all the same.
     let of = if items.len() >= usize::from(height) { format!(", of {}", items.len()) } else { String::new() };

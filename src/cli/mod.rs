@@ -10,6 +10,7 @@
 //! - [`watch`]: long moves as they go. [`editor`]: the user's own.
 //! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`menu`]: what is asked before a session begins.
 //!   [`journal`], [`resume`]: sessions that outlive their terminal.
+//! - [`out`]: where texts leave the program.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,6 +36,7 @@ pub mod journal;
 pub mod json;
 pub mod learn;
 mod menu;
+pub mod out;
 pub mod pack;
 pub mod progress;
 pub mod prompt;
@@ -205,6 +207,9 @@ struct StepArguments {
     /// such things; a session whose terminal died is offered again there.
     #[arg(long, value_name = "DIR")]
     journal: Option<PathBuf>,
+    /// Read and write no files outside of this folder, whatever is typed: for programs that run sessions for others.
+    #[arg(long, value_name = "DIR")]
+    within: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -258,7 +263,8 @@ struct ExploreArguments {
 /// The width of the column of scenarios' names.
 const NAMES: usize = 25;
 
-/// Runs the program, which may have the course in it. Exit code 0: done; 1: an error, which has been printed; 2: wrong usage.
+/// Runs the program, which may have the course in it. Exit code 0: done; 1: an error, which has been
+/// printed; 2: wrong usage; 143: SIGTERM has ended it.
 pub fn main(course: Option<&Course>) -> ExitCode {
     let arguments = Arguments::parse();
     source::provide(&sources::Disk);
@@ -267,12 +273,14 @@ pub fn main(course: Option<&Course>) -> ExitCode {
         Color::Always => console::set_colors_enabled(true),
         Color::Never => console::set_colors_enabled(false),
     }
-    match run(arguments.command, course) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_left(&error) => ExitCode::SUCCESS,
-        Err(error) => {
+    let ended = run(arguments.command, course);
+    match (ended, signals::code()) {
+        (Ok(()), None) => ExitCode::SUCCESS,
+        (Ok(()), Some(code)) => ExitCode::from(code),
+        (Err(error), _) if is_left(&error) => ExitCode::SUCCESS,
+        (Err(error), _) => {
             // Where nobody hears it, it cannot be said.
-            let _ = writeln!(io::stderr(), "{} {error:#}", palette::error().apply_to("error:"));
+            let _ = writeln!(out::errors(), "{} {error:#}", palette::error().apply_to("error:"));
             ExitCode::FAILURE
         }
     }
@@ -284,7 +292,7 @@ fn run(verb: Verb, course: Option<&Course>) -> anyhow::Result<()> {
         Verb::Run(arguments) => run::command(arguments.source, arguments.out.as_deref()),
         Verb::Explore(arguments) => explore::command(&arguments),
         Verb::Scenarios => {
-            let mut out = io::stdout().lock();
+            let mut out = out::text();
             for scenario in Scenario::shipped() {
                 writeln!(out, "{:<NAMES$} {}", scenario.name, scenario.title)?;
             }
@@ -298,16 +306,16 @@ fn run(verb: Verb, course: Option<&Course>) -> anyhow::Result<()> {
         Verb::Preprocess { question } => {
             course.map_or_else(course::elsewhere, |course| (course.preprocess)(question.as_ref()))
         }
-        Verb::Learn { until } => learn::learn(until.as_deref(), &mut io::stdout().lock()),
-        Verb::Watch { name, as_is } => regrade::command(name.as_deref(), !as_is, &mut io::stdout().lock()),
-        Verb::Progress(arguments) => progress::command(&arguments, &mut io::stdout().lock()),
-        Verb::Pack { folder } => pack::command(&folder, &mut io::stdout().lock()),
-        Verb::Doctor => doctor::command(&mut io::stdout().lock()),
-        Verb::Grade { name } => learn::grade(name.as_deref(), &mut io::stdout().lock()),
-        Verb::Judge { name, program } => learn::judge(&name, &program, &mut io::stdout().lock()),
-        Verb::Hint { name, number } => learn::hint(name.as_deref(), number, &mut io::stdout().lock()),
-        Verb::Solution { name } => learn::solution(&name, &mut io::stdout().lock()),
-        Verb::Reset { name } => learn::reset(&name, &mut io::stdout().lock()),
+        Verb::Learn { until } => learn::learn(until.as_deref(), &mut out::text()),
+        Verb::Watch { name, as_is } => regrade::command(name.as_deref(), !as_is, &mut out::text()),
+        Verb::Progress(arguments) => progress::command(&arguments, &mut out::text()),
+        Verb::Pack { folder } => pack::command(&folder, &mut out::text()),
+        Verb::Doctor => doctor::command(&mut out::text()),
+        Verb::Grade { name } => learn::grade(name.as_deref(), &mut out::text()),
+        Verb::Judge { name, program } => learn::judge(&name, &program, &mut out::text()),
+        Verb::Hint { name, number } => learn::hint(name.as_deref(), number, &mut out::text()),
+        Verb::Solution { name } => learn::solution(&name, &mut out::text()),
+        Verb::Reset { name } => learn::reset(&name, &mut out::text()),
     }
 }
 
@@ -391,7 +399,8 @@ fn of_manifests(files: &[String]) -> anyhow::Result<Scenario> {
         scenario.files.extend(once.map(|text| (name.to_owned(), text)));
     }
     for doubled in &all.doubled {
-        eprintln!("Warning: {}: a key stands twice in one mapping, and kubectl takes the last", doubled.source);
+        let warning = format!("{}: a key stands twice in one mapping, and kubectl takes the last", doubled.source);
+        writeln!(out::errors(), "Warning: {warning}")?;
     }
     // The agents that enforce policies listen to much: they are there where there is something to enforce. So it is with who
     // measures for autoscalers.

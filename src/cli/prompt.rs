@@ -1,6 +1,6 @@
 //! The prompt: a session in lines, at a terminal or on a pipe.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use debugger::quiz::Quiz;
 use stepper::edit::SENT;
@@ -10,15 +10,35 @@ use stepper::{Stepper, Typed, What, palette, shell};
 
 use super::editor;
 use super::input::Lines;
+use super::out::print;
 use super::signals::Signals;
 use super::watch::Bar;
 
 /// The prompt for the rest of a line.
 const MORE: &str = ">";
 
+/// What has become of a session's commands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Worked {
+    done: usize,
+    refused: usize,
+}
+
+impl Worked {
+    /// One more, done or refused.
+    pub fn note(&mut self, done: bool) {
+        *(if done { &mut self.done } else { &mut self.refused }) += 1;
+    }
+
+    /// Whether there were some, and all were refused.
+    pub fn is_nothing(&self) -> bool {
+        self.done == 0 && self.refused > 0
+    }
+}
+
 /// Takes commands until the end of the input or `quit`. Ctrl-C ends a long move; at the prompt, the second ends the
 /// program, as SIGTERM does: the session is offered again then.
-pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
+pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
     let somebody = io::stdin().is_terminal() && io::stdout().is_terminal();
     let signals = if somebody { Signals::listen()? } else { Signals::default() };
     if somebody {
@@ -27,11 +47,11 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
     let mut lines = Lines::from_stdin(somebody);
     stepper.typed.drain(..).for_each(|line| lines.remember(&line));
     print(greeting)?;
-    let mut interrupted = false;
+    let (mut interrupted, mut worked) = (false, Worked::default());
     while !stepper.done {
         // It may have been told to while a long move was under way.
         if signals.ended() {
-            return print("\n");
+            return print("\n").map(|()| worked);
         }
         let greeting = stepper.greeting();
         let is_laid = somebody && !greeting.is_empty();
@@ -48,7 +68,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
             },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 if interrupted || signals.ended() {
-                    return print("\n");
+                    return print("\n").map(|()| worked);
                 }
                 let pressed = signals.interrupted();
                 if let Some(key) = stepper.interrupts().filter(|_| pressed) {
@@ -71,14 +91,14 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<()> {
         let typed = stepper.read(&line);
         let typed = if somebody { edited(&mut stepper, typed)? } else { typed };
         if !matches!(typed.what, What::Nothing) {
-            answer(&mut stepper, &typed, somebody)?;
+            worked.note(answer(&mut stepper, &typed, somebody)?);
         }
     }
     if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {
         print(&format!("{score}\n"))?;
     }
     stepper.end();
-    Ok(())
+    Ok(worked)
 }
 
 /// The line with the lines in which it goes on; None: it was given up with Ctrl-C.
@@ -112,20 +132,15 @@ fn edited(stepper: &mut Stepper, typed: Typed) -> io::Result<Typed> {
     }
 }
 
-/// Does what a command says, and prints what comes of it.
-fn answer(stepper: &mut Stepper, typed: &Typed, somebody: bool) -> io::Result<()> {
+/// Does what a command says, and prints what comes of it. Whether it could be done.
+fn answer(stepper: &mut Stepper, typed: &Typed, somebody: bool) -> io::Result<bool> {
     match stepper.carry_out(typed) {
-        Ok(answer) => print(&text(&answer, &stepper.view())),
+        Ok(answer) => print(&text(&answer, &stepper.view())).map(|()| true),
         Err(error) => {
             let width = stepper.width();
             let wrap = || error.lines().map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n");
-            print(&format!("{}\n", palette::error().apply_to(if somebody { wrap() } else { error })))
+            print(&format!("{}\n", palette::error().apply_to(if somebody { wrap() } else { error })))?;
+            Ok(false)
         }
     }
-}
-
-fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }

@@ -1,6 +1,6 @@
 //! Sessions whose terminal died: they are offered, repeated and gone on with.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use cluster::scenario::Scenario;
@@ -9,7 +9,7 @@ use debugger::journal as journal_text;
 use stepper::{Stepper, Typed, lines, palette};
 
 use super::journal::{self, Left};
-use super::{menu, terminal};
+use super::{menu, out, terminal};
 
 /// Asks what is to become of sessions that were left. None: nothing of them is wanted now. Where a walk is `named`, the
 /// first choice is the one that leads to it.
@@ -70,7 +70,7 @@ fn about(left: &Left) -> String {
 /// Repeats what stands in a journal, and says where that led. What cannot be repeated is put aside, with the reason.
 pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
     let repeated = journal_text::read(&left.text).and_then(|file| {
-        let stepper = terminal::of_file(&file, None)?;
+        let stepper = terminal::of_file(&file, None, None)?;
         Ok((stepper, file))
     });
     let (mut stepper, file) = match repeated {
@@ -78,7 +78,8 @@ pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
         Err(reason) => {
             let aside = left.put_aside();
             let error = palette::error().apply_to(reason);
-            let _ = writeln!(io::stderr(), "the session cannot be resumed: {error}\nit is kept in {}", aside.display());
+            let _ =
+                writeln!(out::errors(), "the session cannot be resumed: {error}\nit is kept in {}", aside.display());
             return None;
         }
     };

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use indicatif::ProgressBar;
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use cluster::quiet::NOTICED;
 use debugger::record::{self, Record};
 use engine::Step;
 
-use super::Source;
+use super::{Source, out};
 
 /// A scenario that never comes to rest ends when so much virtual time has passed that it has not slept itself.
 const AT_MOST: Duration = Duration::from_secs(3600);
@@ -22,7 +22,7 @@ const AT_MOST: Duration = Duration::from_secs(3600);
 const REST: Duration = NOTICED;
 
 /// Runs a scenario or manifests. What the user's commands print goes to standard output.
-pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> {
+pub(super) fn command(source: Source, into: Option<&Path>) -> anyhow::Result<()> {
     let scenario = source.scenario()?.context(
         "say what to run: a scenario (cargo run -- scenarios lists them) or manifests (cargo run -- run -f web.yaml)",
     )?;
@@ -33,7 +33,7 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
     // A scenario says itself how long it takes.
     let ends_itself = source.filename.is_empty();
     let comes_to_rest = until_rest(&mut cluster, ends_itself, |cluster, step| {
-        if out.is_some() {
+        if into.is_some() {
             record.add(&cluster.engine, step);
         }
         if step.id.0 % 1024 == 0 {
@@ -43,7 +43,7 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
         say(cluster, &mut said)?;
         for (_, task, message) in cluster.engine.take_crashes() {
             crashed = true;
-            let _ = bar.suspend(|| writeln!(io::stderr(), "{task} panicked: {message}"));
+            let _ = bar.suspend(|| writeln!(out::errors(), "{task} panicked: {message}"));
         }
         Ok(())
     })?;
@@ -55,18 +55,21 @@ pub(super) fn command(source: Source, out: Option<&Path>) -> anyhow::Result<()> 
             "ended after an hour of virtual time, beside what the scenario slept: the cluster does not come to rest"
         );
     }
-    if let Some(folder) = out {
+    if let Some(folder) = into {
         let state = record::state(&cluster.engine, &scenario.namespace);
         let printed = cluster.kubectl.printed_since(0);
         write_all(folder, &record, &state, &printed)
             .with_context(|| format!("cannot write to {}", folder.display()))?;
     }
     anyhow::ensure!(!crashed, "a component has panicked: the lines above say which, and why");
-    // A scenario may show a command that fails; manifests of one's own are meant to be applied.
-    if !ends_itself && cluster.failures.get() > 0 {
-        anyhow::bail!("not everything could be applied; the lines above say what, and why");
+    // A walk that is shipped may show a command that fails; files of one's own are meant to work.
+    match (cluster.failures.get(), ends_itself) {
+        (0, _) => Ok(()),
+        (_, false) => Err(anyhow!("not everything could be applied; the lines above say what, and why")),
+        (_, true) if scenario.folder.is_none() => Ok(()),
+        (1, true) => Err(anyhow!("a line of the scenario has failed; what is above says why")),
+        (count, true) => Err(anyhow!("{count} lines of the scenario have failed; what is above says why")),
     }
-    Ok(())
 }
 
 /// Runs the cluster until it is at rest, or its scenario has ended where it `ends_itself`, and has each step looked at. False:
@@ -102,7 +105,7 @@ fn say(cluster: &Cluster, said: &mut usize) -> io::Result<()> {
     }
     let text = cluster.kubectl.printed_since(*said);
     *said += text.len();
-    io::stdout().lock().write_all(text.as_bytes())
+    out::print(&text)
 }
 
 fn write_all(folder: &Path, record: &Record, state: &Value, printed: &str) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! What the system tells the program: Ctrl-C, and to end. Whoever has the terminal listens, so that it is given back first.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A process has its signals once.
@@ -11,7 +11,8 @@ static SIGNALS: OnceLock<Signals> = OnceLock::new();
 #[derive(Clone, Default)]
 pub struct Signals {
     interrupt: Arc<AtomicBool>,
-    end: Arc<AtomicBool>,
+    /// The signal by which the program was told to end; 0: it was not.
+    end: Arc<AtomicUsize>,
     /// Nobody listens: to be told to end is to end.
     unheard: Arc<AtomicBool>,
 }
@@ -40,7 +41,7 @@ impl Signals {
         flag::register(SIGINT, self.interrupt.clone())?;
         for signal in [SIGTERM, SIGHUP] {
             flag::register_conditional_default(signal, self.unheard.clone())?;
-            flag::register(signal, self.end.clone())?;
+            flag::register_usize(signal, self.end.clone(), usize::try_from(signal).unwrap_or_default())?;
         }
         Ok(())
     }
@@ -63,6 +64,13 @@ impl Signals {
 
     /// Whether the program is to end (SIGTERM), or its terminal has gone (SIGHUP).
     pub fn ended(&self) -> bool {
-        self.end.load(Ordering::Relaxed)
+        self.end.load(Ordering::Relaxed) != 0
     }
+}
+
+/// What a program returns that was told to end, and has done so: as a shell says it of one that the signal has ended, 143 for
+/// SIGTERM. None: it was not told to.
+pub fn code() -> Option<u8> {
+    let signal = SIGNALS.get()?.end.load(Ordering::Relaxed);
+    u8::try_from(128 + signal).ok().filter(|_| signal != 0)
 }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
-use cluster::scenario::Scenario;
+use cluster::scenario::{Scenario, Within};
 use debugger::file::File;
 use debugger::quiz::Quiz;
 use debugger::{Session, StopAt, tour};
 use kubectl::workdir;
 use stepper::{Stepper, lines, palette, wrap};
 
+use super::prompt::Worked;
 use super::{NAMES, StepArguments, journal, json, menu, prompt, resume, terminal, tui};
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
@@ -35,7 +36,7 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
             None => return Ok(()),
         },
     };
-    let session = Session::of(scenario);
+    let session = Session::of(Scenario { within: Within(arguments.within.clone()), ..scenario });
     tour::check(&session).map_err(|error| anyhow!("{}: {error}", session.scenario().name))?;
     let scenario = session.scenario();
     let title = palette::here().apply_to(&scenario.title).to_string();
@@ -65,7 +66,7 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     let text = workdir::text_in(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let refused = |error| anyhow::anyhow!("{}: {error}", path.display());
     let file = File::read(&text).map_err(refused)?;
-    let mut stepper = terminal::of_file(&file, arguments.at).map_err(refused)?;
+    let mut stepper = terminal::of_file(&file, arguments.at, arguments.within.clone()).map_err(refused)?;
     if arguments.all {
         stepper.stop = StopAt::Anything;
     }
@@ -97,14 +98,23 @@ fn laid_out(text: &str, stepper: &Stepper, arguments: &StepArguments) -> String 
 /// Shows a session with the face that was asked for. A program gets only the notice, a person all of the greeting.
 fn run(stepper: Stepper, arguments: &StepArguments, notice: &str, greeting: &str) -> anyhow::Result<()> {
     if arguments.json {
-        return Ok(json::run(stepper, notice)?);
+        return said(json::run(stepper, notice)?);
     }
     if !arguments.tui {
-        return Ok(prompt::run(stepper, greeting)?);
+        return match prompt::run(stepper, greeting)? {
+            _ if is_interactive(arguments) => Ok(()),
+            worked => said(worked),
+        };
     }
     let screen = io::stdin().is_terminal() && io::stdout().is_terminal();
     anyhow::ensure!(screen, "--tui needs a terminal; without one, leave it out or use --json");
     Ok(tui::run(stepper, greeting)?)
+}
+
+/// How a session of a program's ends: in an error, if nothing could be done that was typed.
+fn said(worked: Worked) -> anyhow::Result<()> {
+    anyhow::ensure!(!worked.is_nothing(), "nothing that was typed could be done; what is above says why");
+    Ok(())
 }
 
 /// The menu. Without a terminal the first walk-through of the course is taken.

@@ -1,7 +1,7 @@
 //! What a session has around it in a terminal: a screen, files, and the learner's own parts.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use console::Term;
 
@@ -15,18 +15,22 @@ use stepper::commands::keep::is_session;
 use stepper::outside::Outside;
 
 /// The terminal, or a pipe in its place.
-struct Terminal;
+struct Terminal {
+    /// No file outside of this folder is read or written.
+    within: Option<PathBuf>,
+}
 
 /// A stepper over a session, with all that a terminal has. With `all` it stops at background traffic too.
 pub fn stepper(session: Session, all: bool) -> Stepper {
+    let within = session.scenario().within.0.clone();
     let mut stepper = Stepper::new(session, all);
-    stepper.outside = Box::new(Terminal);
+    stepper.outside = Box::new(Terminal { within });
     on_screen(stepper)
 }
 
 /// The same over a saved session.
-pub(super) fn of_file(file: &File, at: Option<u64>) -> Result<Stepper, String> {
-    Stepper::of_file(file, at, Box::new(Terminal)).map(on_screen)
+pub(super) fn of_file(file: &File, at: Option<u64>, within: Option<PathBuf>) -> Result<Stepper, String> {
+    Stepper::of_file(file, at, Box::new(Terminal { within })).map(on_screen)
 }
 
 /// Where a person looks, texts are as wide as the screen.
@@ -42,11 +46,17 @@ impl Outside for Terminal {
         Term::stdout().size_checked().map(|(rows, columns)| (columns.into(), rows.into()))
     }
 
+    fn within(&self) -> Option<PathBuf> {
+        self.within.clone()
+    }
+
     fn load(&self, name: &str) -> Result<String, String> {
+        self.check(name)?;
         workdir::text_in(name).map_err(|error| format!("{name} cannot be read: {error}"))
     }
 
     fn save(&self, name: &str, text: &str) -> Result<(), String> {
+        self.check(name)?;
         let there = Path::new(name);
         let may_go = || there.is_file() && workdir::text_in(there).is_ok_and(|text| is_session(&text));
         if there.exists() && !may_go() {
@@ -57,6 +67,16 @@ impl Outside for Terminal {
 
     fn plug(&self, scenario: &mut Scenario) -> Result<(), String> {
         plug::plug(scenario)
+    }
+}
+
+impl Terminal {
+    /// Refuses what lies outside of the folder, if there is one that this session is bound to.
+    fn check(&self, name: &str) -> Result<(), String> {
+        match &self.within {
+            Some(folder) if !workdir::lies_in(Path::new(name), folder) => Err(format!("{name}: {}", workdir::OUTSIDE)),
+            _ => Ok(()),
+        }
     }
 }
 

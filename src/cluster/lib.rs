@@ -219,6 +219,9 @@ impl Cluster {
         if let Some(folder) = &scenario.folder {
             cluster.kubectl.workdir = cluster.kubectl.workdir.at(folder);
         }
+        if let Some(folder) = &scenario.within.0 {
+            cluster.kubectl.workdir = cluster.kubectl.workdir.within(folder);
+        }
         cluster.images = scenario.images.iter().map(|(name, image)| (name.clone(), image.script())).collect();
         for node in cluster.config.nodes.clone() {
             cluster.script_images(&node.name);

@@ -24,6 +24,8 @@ use super::webhook::{self, Webhook};
 use super::{NodeConfig, Parts};
 use kubectl::workdir;
 use object::nearest::nearest;
+use object::nesting;
+use object::terminal::harmless;
 use scheduler::configuration::ProfileList;
 
 mod exploration;
@@ -97,6 +99,9 @@ pub struct Scenario {
     /// A folder with manifests, beside the scenario's file.
     #[serde(default)]
     pub folder: Option<PathBuf>,
+    /// Of the disk no more is seen than what is in this folder, whoever asks.
+    #[serde(skip)]
+    pub within: Within,
     /// How images behave, by name.
     #[serde(default)]
     pub images: BTreeMap<String, ImageBehaviour>,
@@ -141,6 +146,16 @@ pub struct Plugged(pub Option<Parts>);
 
 impl PartialEq for Plugged {
     fn eq(&self, _: &Plugged) -> bool {
+        true
+    }
+}
+
+/// A folder outside of which no file is seen, if there is one. That is a matter of who runs a scenario, and not of what it says.
+#[derive(Clone, Debug, Default)]
+pub struct Within(pub Option<PathBuf>);
+
+impl PartialEq for Within {
+    fn eq(&self, _: &Within) -> bool {
         true
     }
 }
@@ -191,6 +206,14 @@ pub enum ScenarioError {
         path: String,
         /// Why, with line and column.
         error: serde_yaml::Error,
+    },
+    /// Nor can it be read.
+    #[error("{path}: {message}")]
+    Nested {
+        /// The file.
+        path: String,
+        /// Why.
+        message: String,
     },
     /// A webhook of it makes no sense.
     #[error("{path}: {message}")]
@@ -270,11 +293,21 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// What it says to its user is text, whoever wrote it: nothing in it is a command to a terminal.
+    pub fn make_harmless(&mut self) {
+        let told = [&mut self.title, &mut self.story].into_iter();
+        for text in told.chain(self.tour.iter_mut().map(|stop| &mut stop.text)) {
+            *text = harmless(text, false).into_owned();
+        }
+    }
+
     /// Reads the text of a scenario.
     pub fn parse(path: &str, text: &str) -> Result<Scenario, ScenarioError> {
+        nesting::check(text).map_err(|message| ScenarioError::Nested { path: path.to_owned(), message })?;
         let mut scenario: Scenario =
             serde_yaml::from_str(text).map_err(|error| ScenarioError::Malformed { path: path.to_owned(), error })?;
         scenario.name = path.to_owned();
+        scenario.make_harmless();
         webhook::check(&scenario.webhooks)
             .map_err(|message| ScenarioError::Webhook { path: path.to_owned(), message })?;
         let copies = [

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,15 @@ pub const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// A text of the program's own that is larger than this is not read to its end.
 const TEXT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
+/// What is said of a file outside of the folder that may be seen.
+pub const OUTSIDE: &str = "this session sees no files outside of its own folder";
+
 /// Where relative names of files start.
 #[derive(Clone)]
 pub struct Workdir {
     base: PathBuf,
+    /// What is not in this folder is not seen.
+    within: Option<PathBuf>,
     kept: Option<(Hub, Memory<Kept>)>,
     /// Nobody goes back to what is read.
     aside: bool,
@@ -109,7 +114,7 @@ pub struct Reading {
 impl Workdir {
     /// A directory in which nothing is to be repeated.
     pub fn plain(base: &Path) -> Workdir {
-        Workdir { base: base.to_owned(), kept: None, aside: false }
+        Workdir { base: base.to_owned(), within: None, kept: None, aside: false }
     }
 
     /// A directory that keeps what is read in each of this hub's steps.
@@ -127,6 +132,11 @@ impl Workdir {
         Workdir { base: base.to_owned(), ..self.clone() }
     }
 
+    /// The same, of which nothing outside of a folder is seen.
+    pub fn within(&self, folder: &Path) -> Workdir {
+        Workdir { within: Some(folder.to_owned()), ..self.clone() }
+    }
+
     /// The directory, without links.
     pub fn place(&self) -> PathBuf {
         fs::canonicalize(&self.base).unwrap_or_else(|_| self.base.clone())
@@ -136,14 +146,23 @@ impl Workdir {
     pub fn look(&self, path: impl AsRef<Path>) -> Rc<Seen> {
         let place = self.place();
         let path = place.join(path);
-        let Some((hub, kept)) = &self.kept else { return Rc::new(seen(&path, &place)) };
+        let Some((hub, kept)) = &self.kept else { return Rc::new(self.see(&path, &place)) };
         let key = (hub.step().0, name_from(&path, &place));
         let mut kept = kept.borrow_mut();
         let again = kept.readings.0.get(&key).filter(|_| !self.aside).or_else(|| kept.expected.0.get(&key)).cloned();
-        let seen = again.unwrap_or_else(|| Rc::new(seen(&path, &place)));
+        let seen = again.unwrap_or_else(|| Rc::new(self.see(&path, &place)));
         let readings = if self.aside { &mut kept.asides } else { &mut kept.readings };
         readings.0.insert(key, seen.clone());
         seen
+    }
+
+    fn see(&self, path: &Path, place: &Path) -> Seen {
+        match &self.within {
+            Some(folder) if !lies_in(path, folder) => {
+                Seen { real: None, found: Found::Nothing(Unread::Failed(OUTSIDE.to_owned())) }
+            }
+            _ => seen(path, place),
+        }
     }
 
     /// Where links at this name lead to; the name itself if there are none.
@@ -277,7 +296,7 @@ fn listing(path: &Path) -> Result<Listing, Unread> {
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, Unread> {
-    let file = fs::File::open(path).map_err(|error| why(&error))?;
+    let file = open(path).map_err(|error| why(&error))?;
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     if length > FILE_BYTES_MAX {
         return Err(Unread::TooLarge(length));
@@ -302,7 +321,33 @@ pub fn text_from(from: impl io::Read) -> io::Result<String> {
 
 /// The same of a file.
 pub fn text_in(path: impl AsRef<Path>) -> io::Result<String> {
-    text_from(fs::File::open(path)?)
+    text_from(open(path.as_ref())?)
+}
+
+/// Opens a file to read it. A pipe that a shell makes of `<(command)` may be read too; one that stands somewhere by its name is
+/// no file, and to open it may take for ever; and what a device has may have no end.
+fn open(path: &Path) -> io::Result<fs::File> {
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() || metadata.is_dir());
+    if !is_file && fs::canonicalize(path).is_ok() {
+        return Err(io::Error::other("it is no file, but a device or a pipe"));
+    }
+    fs::File::open(path)
+}
+
+/// Whether a name leads to something in this folder, however it is written, and wherever links lead.
+pub fn lies_in(path: &Path, folder: &Path) -> bool {
+    let Ok(folder) = fs::canonicalize(folder) else { return false };
+    let mut plain = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    // Of what is not there the folder counts in which it would be.
+    let there = plain.ancestors().find_map(|above| fs::canonicalize(above).ok());
+    plain.starts_with(&folder) && there.is_some_and(|there| there.starts_with(&folder))
 }
 
 /// Whether what is there can be read only once: a pipe, such as a shell makes of `<(command)`.

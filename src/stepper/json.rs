@@ -96,14 +96,14 @@ pub fn hello(stepper: &Stepper, text: &str) -> serde_json::Result<String> {
 ///
 /// # Errors
 /// As [`hello`].
-pub fn answer(stepper: &mut Stepper, command: &str) -> serde_json::Result<String> {
+pub fn answer(stepper: &mut Stepper, command: &str) -> serde_json::Result<(String, bool)> {
     let typed = Typed::read(command);
     let mut reply = stepper.carry_out(&typed);
     if let (Ok(answer), Some(place)) = (&mut reply, stepper.new_shell()) {
         answer.text += &format!("a shell in {place} waits: type ls, or any other line; type exit leaves it\n");
     }
     let value = reply.as_ref().ok().and_then(|_| told(stepper, &typed));
-    serde_json::to_string(&line(command, &reply, value))
+    Ok((serde_json::to_string(&line(command, &reply, value))?, reply.is_ok()))
 }
 
 /// The last line.

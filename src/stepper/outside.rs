@@ -1,5 +1,7 @@
 //! What a session needs of the world around it: its face has it, a terminal or a page.
 
+use std::path::PathBuf;
+
 use cluster::scenario::Scenario;
 use object::time::Instant;
 
@@ -7,6 +9,11 @@ use object::time::Instant;
 pub trait Outside {
     /// How many columns and rows there are to show text on, if that is known.
     fn screen(&self) -> Option<(usize, usize)> {
+        None
+    }
+
+    /// The folder outside of which the session sees no file; none: it sees all.
+    fn within(&self) -> Option<PathBuf> {
         None
     }
 

@@ -1,5 +1,6 @@
 //! A session that takes lines, and writes down as it goes what was typed and where it led.
 
+use cluster::scenario::{Scenario, Within};
 use debugger::file::{File, Source};
 use debugger::journal::{self as text, Came};
 use debugger::quiz::Quiz;
@@ -259,9 +260,13 @@ fn not_kept(error: &str) -> String {
     format!("this session is not written as it goes: {error}\n")
 }
 
-/// A file whose scenario has the learner's part in it, if it names one.
+/// A file whose scenario has the learner's part in it, if it names one, and sees no more of the disk than it may.
 fn plugged(file: &File, outside: &dyn Outside) -> Result<File, String> {
     let mut file = file.clone();
+    if let Some(folder) = outside.within() {
+        let scenario = file.scenario.scenario()?;
+        file.scenario = Source::Whole(Box::new(Scenario { within: Within(Some(folder)), ..scenario }));
+    }
     if let Source::Whole(scenario) = &mut file.scenario {
         outside.plug(scenario)?;
     }

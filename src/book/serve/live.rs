@@ -141,7 +141,8 @@ fn arguments(head: &Head) -> Option<Vec<String>> {
     let name = head.query("scenario")?;
     let known = Scenario::shipped().into_iter().chain(Scenario::bugs()).any(|scenario| scenario.name == name);
     let seed: u64 = head.query("seed").map_or(Some(0), |seed| seed.parse().ok())?;
-    let mut arguments = ["step", &name, "--json", "--seed", &seed.to_string()].map(str::to_owned).to_vec();
+    let mut arguments =
+        ["step", &name, "--json", "--within", ".", "--seed", &seed.to_string()].map(str::to_owned).to_vec();
     if let Some(exercise) = head.query("exercise") {
         plug::parts().contains(&exercise.as_str()).then_some(())?;
         arguments.extend(["--exercise".to_owned(), exercise]);

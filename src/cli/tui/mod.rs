@@ -46,7 +46,8 @@ pub fn run(stepper: Stepper, greeting: &str) -> io::Result<()> {
         shown
     })??;
     if signals.ended() {
-        return Err(io::Error::other("it was told to end; the session is offered again at the next start"));
+        let _ = writeln!(io::stderr(), "it was told to end; the session is offered again at the next start");
+        return Ok(());
     }
     if let Some(score) = app.stepper.quiz.as_ref().and_then(Quiz::score) {
         writeln!(io::stdout(), "{score}")?;

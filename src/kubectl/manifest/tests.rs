@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::*;
+use crate::workdir::OUTSIDE;
 
 fn read(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     read_text(file, text, &Discovery::default(), Reading::Whole)?.all()
@@ -48,6 +49,45 @@ fn documents_become_objects_with_their_place() {
     assert_eq!(found, [(Kind::Pod, 3), (Kind::Service, 11), (Kind::Pod, 11)]);
     assert_eq!(manifests[0].object, json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}));
     assert_eq!(read("-", r#"{"apiVersion": "v1", "kind": "Pod"}"#).unwrap()[0].kind, Kind::Pod);
+}
+
+/// JSON writes a character beyond the first 65,536 as two halves.
+#[test]
+fn halves_of_characters_are_put_together() {
+    let text = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {
+        "whole": "\ud83d\ude00\u00e9", "half": "a\ud83d.", "low": "\ude00\ud83d", "not": "\\ud83d\\ude00"}}"#;
+    let data = read("a.json", text).unwrap().remove(0).object["data"].take();
+    assert_eq!(data, json!({"whole": "😀é", "half": "a\u{fffd}.", "low": "\u{fffd}\u{fffd}", "not": "\\ud83d\\ude00"}));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_with_a_name_and_a_device_are_no_files() {
+    let folder = Scratch::new("pipe");
+    let pipe = folder.0.join("pipe.yaml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    for path in [pipe.to_str().unwrap(), "/dev/zero", "/dev/null"] {
+        let error = read_at(&folder.0, path).unwrap_err().to_string();
+        assert!(error.contains("it is no file, but a device or a pipe"), "{error}");
+    }
+}
+
+#[test]
+fn a_bound_session_sees_its_own_folder_only() {
+    let folder = Scratch::new("bound");
+    folder.write("here.yaml", b"{apiVersion: v1, kind: Pod, metadata: {name: here}}");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/etc/passwd", folder.0.join("link.yaml")).unwrap();
+    let bound = Workdir::plain(&folder.0).within(&folder.0);
+    let found = |path: &str| bound.look(path).found.clone();
+    assert!(matches!(found("here.yaml"), Found::Text(_)) && matches!(found("."), Found::Directory(_)));
+    assert_eq!(found("missing.yaml"), Found::Nothing(Unread::Missing));
+    let outside = Found::Nothing(Unread::Failed(OUTSIDE.to_owned()));
+    for path in ["/etc/passwd", "../x", "link.yaml", "/", "..", "sub/../../x", "/nowhere/at/all"] {
+        assert_eq!(found(path), outside, "{path}");
+    }
+    assert_eq!(bound.at(Path::new("/etc")).look("passwd").found, outside, "a scenario's own folder is no way out");
 }
 
 #[test]
