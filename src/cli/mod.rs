@@ -275,14 +275,13 @@ pub fn main(course: Option<&Course>) -> ExitCode {
     }
     let ended = run(arguments.command, course);
     match (ended, signals::code()) {
-        (Ok(()), None) => ExitCode::SUCCESS,
-        (Ok(()), Some(code)) => ExitCode::from(code),
-        (Err(error), _) if is_left(&error) => ExitCode::SUCCESS,
-        (Err(error), _) => {
+        (Err(error), _) if !is_left(&error) => {
             // Where nobody hears it, it cannot be said.
             let _ = writeln!(out::errors(), "{} {error:#}", palette::error().apply_to("error:"));
             ExitCode::FAILURE
         }
+        (_, Some(code)) => ExitCode::from(code),
+        (_, None) => ExitCode::SUCCESS,
     }
 }
 

@@ -15,7 +15,7 @@ pub fn text() -> Harmless<io::StdoutLock<'static>> {
 
 /// Standard error, for texts.
 pub fn errors() -> Harmless<io::StderrLock<'static>> {
-    Harmless::new(io::stderr().lock(), console::colors_enabled_stderr())
+    Harmless::new(io::stderr().lock(), console::colors_enabled())
 }
 
 /// Writes a text, and all of it at once.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use kubestep_tests::project::{command, program};
 use kubestep_tests::skip;
 
-fn run(arguments: &[&str], stdin: &str) -> Output {
+pub(super) fn run(arguments: &[&str], stdin: &str) -> Output {
     let mut child = command()
         .args(arguments)
         .stdin(Stdio::piped())
@@ -25,21 +25,21 @@ fn run(arguments: &[&str], stdin: &str) -> Output {
     child.wait_with_output().expect("the program ends")
 }
 
-fn printed(output: &Output) -> String {
+pub(super) fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// A folder of this test's own, empty at first and gone at the end.
-struct Scratch(PathBuf);
+pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Scratch {
+    pub(super) fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("kubestep-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).expect("a temporary folder can be made");
         Scratch(path)
     }
 
-    fn file(&self, name: &str, text: &[u8]) -> String {
+    pub(super) fn file(&self, name: &str, text: &[u8]) -> String {
         let path = self.0.join(name);
         fs::write(&path, text).expect("a temporary file can be written");
         path.display().to_string()
