@@ -66,7 +66,6 @@ fn the_exit_code_says_whether_anything_could_be_done() {
         (vec!["step", "pod", "--json"], "step\n", 0),
         (vec!["run", &failing], "", 1),
         (vec!["run", &fine], "", 0),
-        (vec!["run", "refused"], "", 0),
     ] {
         let output = run(&arguments, lines);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}, {lines:?}: {}", printed(&output));
