@@ -157,7 +157,7 @@ impl Controller for AttachDetach {
             }
             // It may come later than the Pods and claims that name it.
             Change::Updated { old: Object::PersistentVolume(old), new: Object::PersistentVolume(new) }
-                if old.spec == new.spec => {}
+                if is_attached_alike(old, new) => {}
             Change::Added(Object::PersistentVolume(volume))
             | Change::Updated { new: Object::PersistentVolume(volume), .. } => {
                 self.queue_volume(volume.metadata.name());
@@ -442,6 +442,12 @@ fn pair_of(object: &Object) -> Option<(String, String)> {
 fn may_be_shared(volume: &PersistentVolume) -> bool {
     let modes = volume.spec.as_ref().and_then(|spec| spec.access_modes.as_deref()).unwrap_or_default();
     modes.iter().any(|mode| mode.ends_with("Many"))
+}
+
+/// Whether two versions of a volume are the same as far as attaching goes.
+fn is_attached_alike(old: &PersistentVolume, new: &PersistentVolume) -> bool {
+    let of = |volume: &PersistentVolume| volume.spec.clone().map(|spec| (spec.claim_ref, spec.csi, spec.access_modes));
+    of(old) == of(new)
 }
 
 fn is_attached(attachment: &VolumeAttachment) -> bool {
