@@ -41,6 +41,14 @@ impl Expression {
         Ok(if texts.is_empty() { shown(&Value::Null) } else { texts.join(", ") })
     }
 
+    /// Its values.
+    ///
+    /// # Errors
+    /// Something in it cannot be compared.
+    pub fn values_in(&self, scope: &dyn Scope) -> Result<Vec<Value>, Error> {
+        self.values(&self.node, scope)
+    }
+
     /// A path with `[*]` has a value an item; everything else has one.
     pub(super) fn values(&self, node: &Node, scope: &dyn Scope) -> Result<Vec<Value>, Error> {
         let one = |value: bool| Ok(vec![Value::Bool(value)]);
@@ -64,6 +72,19 @@ impl Expression {
                     many => many.len(),
                 };
                 Ok(vec![Value::from(length)])
+            }
+            Node::Matches { left, pattern, at } => {
+                for value in self.values(left, scope)? {
+                    match value {
+                        Value::String(text) if pattern.0.is_match(&text) => return one(true),
+                        Value::String(_) | Value::Null => {}
+                        other => {
+                            let message = format!("matches looks into a text, not into {}", what(&other));
+                            return Err(self.error(*at, message));
+                        }
+                    }
+                }
+                one(false)
             }
             Node::Compare { left, operator, right, at } => {
                 let (left, right) = (self.values(left, scope)?, self.values(right, scope)?);
@@ -147,6 +168,7 @@ fn compare(a: &Value, operator: Operator, b: &Value) -> Result<bool, String> {
         Operator::Equal => Ok(equal()),
         Operator::NotEqual => Ok(!equal()),
         Operator::Like => like(a, b),
+        Operator::Contains | Operator::StartsWith | Operator::EndsWith => within(a, operator, b),
         _ if a.is_null() || b.is_null() => Ok(false),
         _ => {
             let order = order(a, b).ok_or_else(|| format!("{} and {} cannot be compared by size", what(a), what(b)))?;
@@ -165,6 +187,18 @@ fn like(a: &Value, b: &Value) -> Result<bool, String> {
         (Value::Null, Value::String(_)) => Ok(false),
         (Value::String(text), Value::String(pattern)) => Ok(glob::matches(pattern, text)),
         _ => Err(format!("~ compares a text with a pattern in quotes, not {} with {}", what(a), what(b))),
+    }
+}
+
+/// Whether a text has another in it, or a list an item.
+fn within(a: &Value, operator: Operator, b: &Value) -> Result<bool, String> {
+    match (operator, a, b) {
+        (_, Value::Null, _) => Ok(false),
+        (Operator::Contains, Value::Array(items), item) => Ok(items.contains(item)),
+        (Operator::Contains, Value::String(text), Value::String(part)) => Ok(text.contains(part.as_str())),
+        (Operator::StartsWith, Value::String(text), Value::String(part)) => Ok(text.starts_with(part.as_str())),
+        (Operator::EndsWith, Value::String(text), Value::String(part)) => Ok(text.ends_with(part.as_str())),
+        _ => Err(format!("{} cannot be looked for in {}", what(b), what(a))),
     }
 }
 

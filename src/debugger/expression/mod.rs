@@ -12,8 +12,10 @@
 //! goes on with `.field`, `["a field with dots"]`, `[0]`, `[Ready]` (the item of that type, name or key) or `[*]` (any
 //! item). A field that is not there is `null`.
 //!
-//! Comparisons are `==`, `!=`, `<`, `<=`, `>`, `>=`, and `~` for text and a pattern with `*` and `?`. They join with
-//! `and`, `or`, `not` and parentheses. `changed(PATH)` compares a field of `old` with that of `new`; `len(PATH)` counts.
+//! Comparisons are `==`, `!=`, `<`, `<=`, `>`, `>=`, and `~` for text and a pattern with `*` and `?`. Texts have CEL's
+//! `contains`, `startsWith`, `endsWith` and `matches` (a regular expression), written as there,
+//! `new.metadata.name.startsWith("web")`, or between the two, `new.metadata.name startsWith "web"`; a list contains its
+//! items. Comparisons join with `and`, `or`, `not` and parentheses. `changed(PATH)` compares a field of `old` with that of `new`; `len(PATH)` counts.
 //! Quantities such as `"100m"` compare by size. Comparing what cannot be compared, as a text with a number, is an
 //! error, not a guess; a missing value is neither smaller nor larger than anything.
 //!
@@ -74,6 +76,11 @@ pub(crate) enum Node {
         left: Box<Node>,
         operator: Operator,
         right: Box<Node>,
+        at: usize,
+    },
+    Matches {
+        left: Box<Node>,
+        pattern: Pattern,
         at: usize,
     },
     Changed(Vec<Part>),
@@ -145,4 +152,17 @@ pub(crate) enum Operator {
     Greater,
     GreaterOrEqual,
     Like,
+    Contains,
+    StartsWith,
+    EndsWith,
+}
+
+/// A regular expression after `matches`, compiled once.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern(pub Box<regex::Regex>);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
 }

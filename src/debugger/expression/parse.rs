@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::lex::{Token, tokens};
-use super::{Error, Expression, Node, Operator, Part, Path, Root};
+use super::{Error, Expression, Node, Operator, Part, Path, Pattern, Root};
 
 /// Parentheses, `not` and `len` go so deep and no deeper: what lies in each other is gone through on the stack.
 const DEPTH: usize = 64;
@@ -17,6 +17,18 @@ const COMPARISONS: &[(&str, Operator)] = &[
     (">", Operator::Greater),
     ("~", Operator::Like),
 ];
+
+/// Comparisons that are words, between two values or behind a dot as CEL has them.
+const WORDS: &[(&str, Operator)] =
+    &[("contains", Operator::Contains), ("startsWith", Operator::StartsWith), ("endsWith", Operator::EndsWith)];
+
+/// The word before a regular expression.
+const MATCHES: &str = "matches";
+
+/// What can be compared by words, as they are told.
+pub(crate) fn comparing_words() -> impl Iterator<Item = &'static str> {
+    WORDS.iter().map(|(word, _)| *word).chain([MATCHES])
+}
 
 /// Reads an expression.
 pub fn parse(text: &str) -> Result<Expression, Error> {
@@ -125,7 +137,51 @@ impl<'a> Parser<'a> {
                 return Ok(Node::Compare { left: Box::new(left), operator: *operator, right: Box::new(right), at });
             }
         }
-        Ok(left)
+        if let Some(word) = self.method() {
+            self.next += 3;
+            let compared = self.by_word(left, &word, at + 1, depth)?;
+            self.expect(")")?;
+            return Ok(compared);
+        }
+        match self.peek().cloned() {
+            Some(Token::Word(word)) if comparing_words().any(|known| known == word) => {
+                self.next += 1;
+                self.by_word(left, &word, at, depth)
+            }
+            _ => Ok(left),
+        }
+    }
+
+    /// The word of `.word(`, if that stands here.
+    fn method(&self) -> Option<String> {
+        match self.tokens.get(self.next..self.next + 3)? {
+            [(_, Token::Sign(".")), (_, Token::Word(word)), (_, Token::Sign("("))] => Some(word.clone()),
+            _ => None,
+        }
+    }
+
+    /// A comparison by a word that has been read, before its right side.
+    fn by_word(&mut self, left: Node, word: &str, at: usize, depth: usize) -> Result<Node, Error> {
+        let error = |message: String| Error { text: self.text.to_owned(), at, message };
+        let left = Box::new(left);
+        if word == MATCHES {
+            let Some(Token::Text(pattern)) = self.peek().cloned() else {
+                return Err(self.error("after matches comes a regular expression in quotes, as in matches \"web-.*\""));
+            };
+            let compiled = regex::Regex::new(&pattern);
+            let compiled = compiled.map_err(|wrong| {
+                let last = wrong.to_string();
+                self.error(last.lines().last().unwrap_or_default().trim_start_matches("error: "))
+            })?;
+            self.next += 1;
+            return Ok(Node::Matches { left, pattern: Pattern(Box::new(compiled)), at });
+        }
+        let Some((_, operator)) = WORDS.iter().find(|(known, _)| *known == word) else {
+            let known = comparing_words().map(|word| format!("{word}(…)")).collect::<Vec<_>>().join(", ");
+            return Err(error(format!("there is no function {word:?} behind a dot; there are {known}")));
+        };
+        let right = Box::new(self.value(depth + 1)?);
+        Ok(Node::Compare { left, operator: *operator, right, at })
     }
 
     fn value(&mut self, depth: usize) -> Result<Node, Error> {
@@ -193,7 +249,11 @@ impl<'a> Parser<'a> {
                 self.expect(")")?;
                 Ok(Node::Length { of: Box::new(of), at })
             }
-            _ if call => Err(self.error(format!("there is no function {word:?}; there are changed(PATH), len(PATH)"))),
+            _ if call => {
+                let behind = comparing_words().map(|word| format!(".{word}(…)")).collect::<Vec<_>>().join(", ");
+                let known = format!("changed(PATH), len(PATH), and behind a value {behind}");
+                Err(self.error(format!("there is no function {word:?}; there are {known}")))
+            }
             _ => self.path(word),
         }
     }
@@ -225,7 +285,9 @@ impl<'a> Parser<'a> {
     fn parts(&mut self) -> Result<Vec<Part>, Error> {
         let mut parts = Vec::new();
         loop {
-            if self.skip_sign(".") {
+            if self.method().is_some() {
+                return Ok(parts);
+            } else if self.skip_sign(".") {
                 match self.take() {
                     Some(Token::Word(field)) => parts.push(Part::Field(field)),
                     _ => {

@@ -61,6 +61,12 @@ fn expressions_hold_or_not() {
         ("time >= 1.5 and time < 2", true),
         ("step > -1", true),
         ("message.method == null", true),
+        (r#"new.metadata.name.startsWith("web") and not new.metadata.name.endsWith("2")"#, true),
+        (r#"new.metadata.name contains "b-""#, true),
+        (r#"new.metadata.name.matches("^web-[0-9]+$") && new.metadata.name.contains('eb')"#, true),
+        (r#"not (new.metadata.name matches "\\d$")"#, false),
+        (r#"new.missing.contains("x") or new.missing matches "x""#, false),
+        (r#"new.status.conditions[*].type startsWith "Re""#, true),
     ] {
         let expression = parse(text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(expression.holds(&scope()), Ok(holds), "{text}");
@@ -82,6 +88,11 @@ fn mistakes_are_shown_where_they_are() {
         ("step > 1 step", 9, "join two with and, or"),
         ("changed()", 8, "a path is expected"),
         ("size(new)", 0, "there is no function"),
+        ("contains(new.a, 'x')", 0, "behind a value .contains(…)"),
+        ("new.a.size('x')", 6, "behind a dot; there are contains(…)"),
+        ("new.a matches '['", 14, "unclosed character class"),
+        ("new.a matches new.b", 14, "a regular expression in quotes"),
+        ("new.a.contains('x'", 18, "\")\" is expected"),
         ("step > 1.2.3", 7, "is not a number"),
         ("step ? 1", 5, "means nothing here"),
         ("étape == 1", 0, "there is nothing called"),
@@ -102,6 +113,8 @@ fn what_cannot_be_compared_is_an_error() {
         ("new.spec < new.status", "an object and an object cannot be compared"),
         ("step ~ 'x'", "compares a text with a pattern"),
         ("len(step) == 1", "it has no length"),
+        ("new.spec contains 'x'", "a text cannot be looked for in an object"),
+        ("step matches 'x'", "looks into a text, not into a number"),
     ] {
         let error = parse(text).unwrap().holds(&scope()).expect_err(text);
         assert!(error.message.contains(says), "{error}");

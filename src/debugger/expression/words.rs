@@ -89,6 +89,11 @@ impl Why<'_> {
             }
             Node::Changed(parts) => vec![self.changed(parts, is)],
             Node::Compare { left, operator, right, .. } => vec![self.compared(left, *operator, right, is)],
+            Node::Matches { left, pattern, .. } => {
+                let not = if is { "not " } else { "" };
+                let must = format!(", and must {not}match {:?}", pattern.0.as_str());
+                vec![self.there(left) + if self.must { &must } else { "" }]
+            }
             Node::Path(_) | Node::Length { .. } | Node::Literal(_) => vec![self.truth(node, is)],
         }
     }
@@ -160,6 +165,9 @@ impl Why<'_> {
             (Operator::GreaterOrEqual, _) => format!("be at least {wanted}"),
             (Operator::Like, false) => format!("look like {wanted}"),
             (Operator::Like, true) => format!("not look like {wanted}"),
+            (Operator::Contains, not) => format!("{}have {wanted} in it", negation(not)),
+            (Operator::StartsWith, not) => format!("{}start with {wanted}", negation(not)),
+            (Operator::EndsWith, not) => format!("{}end with {wanted}", negation(not)),
         };
         format!("{there}, and must {must}")
     }
@@ -190,8 +198,14 @@ fn opposite(operator: Operator) -> (Operator, bool) {
         Operator::LessOrEqual => (Operator::Greater, false),
         Operator::Greater => (Operator::LessOrEqual, false),
         Operator::GreaterOrEqual => (Operator::Less, false),
-        Operator::Like => (Operator::Like, true),
+        of_texts @ (Operator::Like | Operator::Contains | Operator::StartsWith | Operator::EndsWith) => {
+            (of_texts, true)
+        }
     }
+}
+
+fn negation(is: bool) -> &'static str {
+    if is { "not " } else { "" }
 }
 
 /// Whether it asks for no more than that an object is there.
