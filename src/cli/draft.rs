@@ -2,6 +2,10 @@
 
 use console::{Key, measure_text_width};
 
+/// Gives a search up.
+const CTRL_G: char = '\u{7}';
+/// Searches what was typed before.
+const CTRL_R: char = '\u{12}';
 /// Ends the input, or deletes the character under the cursor.
 const CTRL_D: char = '\u{4}';
 /// Deletes what is behind the cursor.
@@ -37,11 +41,29 @@ pub struct Draft {
     back: usize,
     /// What was there before one went back.
     kept: String,
+    /// What is searched in what was typed before, and what was there before that.
+    search: Option<Search>,
     /// A key that the terminal library does not know: its last character may still come, as if it were one of its own.
     unknown: Option<Vec<char>>,
 }
 
+/// A search for a line that was typed before, as readline has it at Ctrl-R.
+#[derive(Clone, Debug)]
+struct Search {
+    /// What the line has in it.
+    text: String,
+    /// So many lines back it was found; 0: nowhere.
+    back: usize,
+    /// What was there before.
+    kept: String,
+}
+
 impl Draft {
+    /// What is searched, while something is.
+    pub fn searched(&self) -> Option<&str> {
+        self.search.as_ref().map(|search| search.text.as_str())
+    }
+
     /// The text so far.
     pub fn text(&self) -> String {
         self.text.iter().collect()
@@ -56,12 +78,20 @@ impl Draft {
     /// One key. `history` has what was typed before, the newest last.
     pub fn key(&mut self, key: Key, history: &[String]) -> Typed {
         let unknown = self.unknown.take();
+        let key = match self.search.take() {
+            Some(search) => match self.search_on(search, key, history) {
+                Some(key) => key,
+                None => return Typed::More,
+            },
+            None => key,
+        };
         match key {
             Key::Char(last) if unknown.is_some_and(|begun| ends(&begun, last)) => {}
             Key::UnknownEscSeq(begun) => self.unknown = Some(begun),
             Key::Enter => return Typed::Line,
             Key::Tab => return Typed::Complete,
             Key::Char(CTRL_L) => return Typed::Clear,
+            Key::Char(CTRL_R) => self.search = Some(Search { text: String::new(), back: 0, kept: self.text() }),
             Key::Char(CTRL_D) if self.text.is_empty() => return Typed::End,
             Key::Char(CTRL_D) | Key::Del if self.at < self.text.len() => drop(self.text.remove(self.at)),
             Key::Backspace => self.delete_from(self.at.saturating_sub(1)),
@@ -83,11 +113,38 @@ impl Draft {
         Typed::More
     }
 
+    /// A key of a search. One that is none ends it where it is, and means what it means.
+    fn search_on(&mut self, mut search: Search, key: Key, history: &[String]) -> Option<Key> {
+        match key {
+            Key::Escape | Key::Char(CTRL_G) => {
+                self.replace(&search.kept);
+                return None;
+            }
+            Key::Char(CTRL_R) => search.find(search.back + 1, history),
+            Key::Backspace => {
+                search.text.pop();
+                search.find(1, history);
+            }
+            Key::Char(c) if !c.is_control() => {
+                search.text.push(c);
+                search.find(search.back.max(1), history);
+            }
+            other => return Some(other),
+        }
+        if search.back > 0 {
+            self.replace(&history[history.len() - search.back]);
+        }
+        self.search = Some(search);
+        None
+    }
+
     /// Goes on as far as all these lines do alike, which begin with it. If that is nowhere, their last words, to choose from.
     pub fn complete(&mut self, candidates: &[String]) -> Vec<String> {
         let common = common(candidates);
-        if common.len() > self.text().len() {
-            self.replace(common);
+        // A whole word is followed by the next; after a slash, a dot or a sign this one goes on.
+        let whole = candidates.len() == 1 && !common.ends_with(['/', '.', '=', '(', ' ']);
+        if common.len() > self.text().len() || (whole && common == self.text()) {
+            self.replace(&format!("{common}{}", if whole { " " } else { "" }));
             return Vec::new();
         }
         let last = |line: &String| line.rsplit(' ').next().unwrap_or_default().to_owned();
@@ -131,6 +188,14 @@ impl Draft {
         self.back = back;
         let text = if back == 0 { std::mem::take(&mut self.kept) } else { history[history.len() - back].clone() };
         self.replace(&text);
+    }
+}
+
+impl Search {
+    /// The newest line, from so many back on, that has it; if there is none, the one before stays.
+    fn find(&mut self, from: usize, history: &[String]) {
+        let has = |back: &usize| history[history.len() - back].contains(&self.text);
+        self.back = (from..=history.len()).find(has).unwrap_or(self.back);
     }
 }
 
@@ -187,6 +252,10 @@ mod tests {
             ("now", &[Key::ArrowUp], "two three|"),
             ("now", &[Key::ArrowUp, Key::ArrowUp, Key::ArrowUp], "one|"),
             ("now", &[Key::ArrowUp, Key::ArrowUp, Key::ArrowDown, Key::ArrowDown, Key::ArrowDown], "now|"),
+            ("now", &[Key::Char(CTRL_R), Key::Char('t'), Key::Char('h')], "two three|"),
+            ("now", &[Key::Char(CTRL_R), Key::Char('o'), Key::Char(CTRL_R), Key::Home], "|one"),
+            ("now", &[Key::Char(CTRL_R), Key::Char('o'), Key::Char('n'), Key::Char('x'), Key::Backspace], "one|"),
+            ("now", &[Key::Char(CTRL_R), Key::Char('t'), Key::Char(CTRL_G)], "now|"),
             ("a", &[Key::UnknownEscSeq(vec!['O']), Key::Char('P'), Key::Char('b')], "ab|"),
             ("a", &[Key::UnknownEscSeq(vec!['[', '2', '1']), Key::Char('~'), Key::Escape, Key::Char('\u{7}')], "a|"),
             ("é漢", &[Key::ArrowLeft, Key::Char('x')], "éx|漢"),
@@ -233,7 +302,10 @@ mod tests {
         let lines = ["get pod web-1", "get pod web-2"].map(str::to_owned);
         assert_eq!((draft.complete(&lines), draft.text()), (vec![], "get pod web-".to_owned()));
         assert_eq!(draft.complete(&lines), ["web-1", "web-2"]);
-        assert_eq!((draft.complete(&lines[..1]), draft.text()), (vec![], "get pod web-1".to_owned()));
+        assert_eq!((draft.complete(&lines[..1]), draft.text()), (vec![], "get pod web-1 ".to_owned()));
         assert_eq!((draft.complete(&[]), draft.complete(&lines[..1])), (vec![], vec![]));
+        draft.replace("apply -f man");
+        draft.complete(&["apply -f manifests/".to_owned()]);
+        assert_eq!(draft.text(), "apply -f manifests/");
     }
 }

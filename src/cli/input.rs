@@ -102,6 +102,8 @@ fn ask(prompt: &str, history: &[String], candidates: &dyn Fn(&str) -> Vec<String
 
 fn draw(term: &Term, prompt: &str, draft: &Draft) -> io::Result<()> {
     let columns = term.size_checked().map_or(80, |(_, columns)| usize::from(columns));
+    let searched = draft.searched().map(|text| format!("(search) {text}:"));
+    let prompt = searched.as_deref().unwrap_or(prompt);
     let (text, cursor) = draft.shown(columns.saturating_sub(measure_text_width(prompt) + 2).max(1));
     term.clear_line()?;
     term.write_str(&format!("{prompt} {text}"))?;

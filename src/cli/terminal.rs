@@ -50,6 +50,25 @@ impl Outside for Terminal {
         self.within.clone()
     }
 
+    fn files(&self, start: &str) -> Vec<String> {
+        let name = start.rsplit('/').next().unwrap_or_default();
+        let prefix = &start[..start.len() - name.len()];
+        let leads_out = prefix.starts_with('/') || prefix.split('/').any(|part| part == "..");
+        if self.within.is_some() && leads_out {
+            return Vec::new();
+        }
+        let base = self.within.clone().unwrap_or_else(|| ".".into());
+        let entries = std::fs::read_dir(base.join(prefix));
+        let entries = entries.into_iter().flatten().flatten().filter_map(|entry| {
+            let is_folder = entry.path().is_dir();
+            let found = entry.file_name().into_string().ok()?;
+            // Hidden ones are meant only by who begins with the dot.
+            let fits = found.starts_with(name) && (name.starts_with('.') || !found.starts_with('.'));
+            fits.then(|| format!("{prefix}{found}{}", if is_folder { "/" } else { "" }))
+        });
+        entries.collect()
+    }
+
     fn load(&self, name: &str) -> Result<String, String> {
         self.check(name)?;
         workdir::text_in(name).map_err(|error| format!("{name} cannot be read: {error}"))

@@ -13,6 +13,7 @@ use cluster::{Cluster, timeline};
 use engine::{EventId, Step};
 
 use super::Session;
+use super::breakpoint::parse::without_namespace;
 
 /// One choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,8 @@ impl Choice {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (name, rest) = words.split_first().map_or(("", &[][..]), |(name, rest)| (*name, rest));
         if Fault::is_named(name) {
-            return Fault::parse(&words, namespace).map(Choice::Fault);
+            let (given, words) = if name == "node" { (None, words) } else { without_namespace(&words)? };
+            return Fault::parse(&words, given.unwrap_or(namespace)).map(Choice::Fault);
         }
         let Some((_, usage)) = USAGE.iter().find(|(known, _)| *known == name) else { return Err(unknown(name)) };
         let usage = || format!("write: {usage}");

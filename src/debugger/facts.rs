@@ -256,6 +256,23 @@ fn named<'a>(plural: &str, name: &'a str) -> Option<Subject<'a>> {
     Some(Subject { kind, namespace, name, old: None, new: None })
 }
 
+/// The fields of `event`.
+pub const EVENT_FIELDS: &[&str] = &[
+    "class",
+    "from",
+    "to",
+    "verb",
+    "subresource",
+    "kind",
+    "namespace",
+    "name",
+    "code",
+    "method",
+    "type",
+    "background",
+    "time",
+];
+
 /// What expressions look into: one step and one of its objects. JSON is made only of what is asked for.
 pub struct View<'a> {
     facts: &'a Facts<'a>,

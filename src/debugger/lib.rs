@@ -10,6 +10,7 @@
 //!   objects that [`target`] finds, and components that [`holder`] finds; [`chapters`]: where the book tells more.
 //! - [`choice`]: what a user decides and breaks. [`mod@file`]: a session saved; [`journal`]: one written as it goes;
 //!   [`digest`]: by which runs are known again.
+//! - [`value`]: what an expression, or an object's field, comes to at a stop.
 //! - [`stop`]: everything there is to see at a stop. [`describe`]: one event, or one task, in words.
 //! - [`compare`]: two courses of events side by side.
 //! - [`diff`]: what changed between two versions of an object, field by field.
@@ -55,6 +56,7 @@ pub mod target;
 pub mod timeline;
 pub mod tour;
 pub mod travel;
+pub mod value;
 
 pub use choice::Choice;
 pub use moves::{Goal, StopAt};

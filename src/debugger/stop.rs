@@ -231,7 +231,7 @@ fn also(step: &Step) -> Vec<Change> {
 }
 
 /// Which of a step's writes is of the kind that was asked for; the API server may write others before it.
-fn main_write(step: &Step) -> usize {
+pub(super) fn main_write(step: &Step) -> usize {
     let What::Request { request, .. } = &step.event.what else { return 0 };
     let is_it =
         |(_, old, new): (u64, Option<&Object>, Option<&Object>)| new.or(old).map(Object::kind) == Some(request.kind);

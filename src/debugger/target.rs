@@ -9,6 +9,7 @@ use kinds::registry;
 use object::{Key, Kind};
 
 use super::Session;
+use super::breakpoint::parse::without_namespace;
 use super::expression::matches_glob;
 
 /// One object, there or gone.
@@ -36,7 +37,13 @@ impl fmt::Display for Target {
 /// Reads an object's name. A glob must fit exactly one object, of those that are there and those that were.
 pub fn find(session: &Session, words: &[&str]) -> Result<Target, String> {
     let usage = || "name an object as pod/web, pod web, or pod/NAMESPACE/web".to_owned();
-    let (kind_word, name) = match words {
+    let (given, words) = without_namespace(words)?;
+    if let [one] = words.as_slice()
+        && let Some(target) = by_namespace(session, one)
+    {
+        return target;
+    }
+    let (kind_word, name) = match words.as_slice() {
         [one] => one.split_once('/').ok_or_else(|| unnamed(session, one).unwrap_or_else(usage))?,
         [kind, name] => (*kind, *name),
         _ => return Err(usage()),
@@ -45,7 +52,7 @@ pub fn find(session: &Session, words: &[&str]) -> Result<Target, String> {
     let (namespace, name) = match (kind.info().namespaced, name.split_once('/')) {
         (false, _) => ("", name),
         (true, Some((namespace, name))) => (namespace, name),
-        (true, None) => (session.cluster.kubectl.namespace.as_str(), name),
+        (true, None) => (given.unwrap_or(&session.cluster.kubectl.namespace), name),
     };
     let exact = Target { kind, key: Key::new(namespace, name) };
     if name.is_empty() {
@@ -61,6 +68,46 @@ pub fn find(session: &Session, words: &[&str]) -> Result<Target, String> {
         [] => Err(format!("there is no {exact}, and there was none{}", among(&known))),
         many => Err(format!("{name:?} fits {} objects{}", many.len(), among(&known))),
     }
+}
+
+/// Whether there is or was an object that `pod/web-*` or `pod/shop/web` means.
+pub fn is_known(session: &Session, word: &str) -> bool {
+    let Some((kind, name)) = word.split_once('/').and_then(|(kind, name)| Some((Kind::from_word(kind)?, name))) else {
+        return false;
+    };
+    let (namespace, name) = match (kind.info().namespaced, name.split_once('/')) {
+        (false, _) => ("", name),
+        (true, Some((namespace, name))) => (namespace, name),
+        // A breakpoint without a namespace means any.
+        (true, None) => ("*", name),
+    };
+    let store = &session.cluster.engine.server.api.store;
+    let namespaces: Vec<String> = match namespace {
+        "*" => {
+            store.prefix(registry::prefix(Kind::Namespace)).map(|(_, entry)| entry.value.name().to_owned()).collect()
+        }
+        one => vec![one.to_owned()],
+    };
+    namespaces.iter().any(|namespace| known(session, kind, namespace).iter().any(|known| matches_glob(name, known)))
+}
+
+/// `shop/web`, of a namespace that there is: the one object of that name in it; none of any other word.
+fn by_namespace(session: &Session, word: &str) -> Option<Result<Target, String>> {
+    let (namespace, name) = word.split_once('/')?;
+    let store = &session.cluster.engine.server.api.store;
+    if Kind::from_word(namespace).is_some() || store.get(&registry::key(Kind::Namespace, "", namespace)).is_none() {
+        return None;
+    }
+    let named = |kind: &&Kind| kind.info().namespaced && known(session, **kind, namespace).contains(name);
+    let kinds: Vec<Kind> = Kind::ALL.iter().filter(named).copied().collect();
+    Some(match kinds.as_slice() {
+        [kind] => Ok(Target { kind: *kind, key: Key::new(namespace, name) }),
+        [] => Err(format!("there is nothing called {name} in the namespace {namespace}, and there was not")),
+        several => {
+            let written = several.iter().map(|kind| format!("{}/{namespace}/{name}", kind.info().singular()));
+            Err(format!("write its kind too: {}", listed(written)))
+        }
+    })
 }
 
 /// What is said of a kind without a name, or of a name without its kind; none of any other word.

@@ -17,10 +17,48 @@ pub struct Command {
     pub reads_only: fn(Option<&str>) -> bool,
     /// Its words name objects and nothing else: with manifests there are none.
     pub names_objects: bool,
+    /// Its words, for whoever completes a line.
+    pub takes: Takes,
     /// The method of the request that `--raw` sends, if it knows that flag.
     pub raw: Option<&'static str>,
     /// What it does.
     pub run: Run,
+}
+
+/// What the words behind a verb may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Takes {
+    /// The first is one of these; none: there is no such word.
+    pub first: &'static [&'static str],
+    /// What the others name.
+    pub then: Named,
+}
+
+/// What words name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// Nothing that there is.
+    Nothing,
+    /// A kind, then objects of it; or objects with their kinds.
+    Objects,
+    /// A Pod; or another object with its kind.
+    Pods,
+    /// A node.
+    Nodes,
+    /// A kind and its fields.
+    Fields,
+}
+
+impl Takes {
+    /// Words that name these and nothing else.
+    pub const fn named(then: Named) -> Takes {
+        Takes { first: &[], then }
+    }
+
+    /// One of these words, then what names objects.
+    pub const fn first(first: &'static [&'static str], then: Named) -> Takes {
+        Takes { first, then }
+    }
 }
 
 /// What a verb does.
@@ -42,6 +80,7 @@ impl Command {
         usage: Usage::EMPTY,
         reads_only: |_| false,
         names_objects: false,
+        takes: Takes { first: &[], then: Named::Nothing },
         raw: None,
         run: Run::Here(|_, _| Ok(())),
     };

@@ -71,4 +71,4 @@ pub mod terminal;
 pub use failure::Failure;
 pub use feeds::Feeds;
 pub use kubectl::{Kubectl, Output};
-pub use run::{does, from_verb, goes_on, knows, reads_only, refused, run};
+pub use run::{does, from_verb, goes_on, knows, reads_only, refused, row, run, verbs};

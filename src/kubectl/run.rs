@@ -62,7 +62,13 @@ pub fn from_verb(line: &[String]) -> &[String] {
     verb_place(line).map_or(&[], |place| &line[place..])
 }
 
-fn row(verb: &str) -> Option<&'static Command> {
+/// The verbs that are done here, by name.
+pub fn verbs() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|row| row.usage.name)
+}
+
+/// What is known of a verb that is done here.
+pub fn row(verb: &str) -> Option<&'static Command> {
     TABLE.iter().copied().find(|row| row.usage.name == verb)
 }
 

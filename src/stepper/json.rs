@@ -102,6 +102,9 @@ pub fn answer(stepper: &mut Stepper, command: &str) -> serde_json::Result<(Strin
     if let (Ok(answer), Some(place)) = (&mut reply, stepper.new_shell()) {
         answer.text += &format!("a shell in {place} waits: type ls, or any other line; type exit leaves it\n");
     }
+    if let Ok(answer) = &mut reply {
+        answer.text += &std::mem::take(&mut answer.below);
+    }
     let value = reply.as_ref().ok().and_then(|_| told(stepper, &typed));
     Ok((serde_json::to_string(&line(command, &reply, value))?, reply.is_ok()))
 }

@@ -17,7 +17,8 @@ pub fn text(answer: &Answer, view: &View) -> String {
         true => view.whole_stop(stop),
         false => view.stop(stop, told.lines().count() + asked.lines().count()),
     });
-    let text = format!("{}{}{stop}{told}{asked}", palette::here().apply_to(&answer.printed), answer.text);
+    let (printed, below) = (palette::here().apply_to(&answer.printed), &answer.below);
+    let text = format!("{printed}{}{stop}{below}{told}{asked}", answer.text);
     // What kubectl prints need not end its last line; the prompt comes on one of its own all the same. Colours are no text.
     let plain = strip_ansi_codes(&text);
     let is_whole = plain.is_empty() || plain.ends_with('\n');

@@ -17,6 +17,11 @@ pub trait Outside {
         None
     }
 
+    /// Names of files that begin so; a folder's ends with a slash.
+    fn files(&self, _start: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The text of a saved session.
     ///
     /// # Errors

@@ -13,7 +13,10 @@ use ::cluster::timeline;
 use super::commands::{self, Group, cluster};
 
 /// Words that a line of a shell begins with, and no command of the stepper's.
-const BEGIN: &[&str] = &["cat", "date", "echo", "export", "for", "ls", "seq", "sleep", "while"];
+pub const BEGIN: &[&str] = &["cat", "date", "echo", "export", "for", "ls", "seq", "sleep", "while"];
+
+/// Programs behind a pipe that go over text, as help tells them.
+pub const FILTERS: &[&str] = &["awk", "cut", "grep", "head", "jq", "less", "sed", "sort", "tail", "tr", "uniq", "wc"];
 
 /// A line as the stepper reads it: without the comment at its end, with blanks around the pipes behind a command of kubectl's,
 /// and `watch kubectl get …` as what it comes to here.
@@ -149,6 +152,13 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
     (sets || BEGIN.contains(&first)).then(|| understood(line))
 }
 
+/// Whether a line is one of kubectl's, without that word.
+pub(super) fn is_kubectls_line(line: &str) -> bool {
+    let line = line.trim_start();
+    let first = line.split_whitespace().next().unwrap_or_default();
+    kubectl::does(first) && is_kubectls(first, line[first.len()..].trim_start())
+}
+
 /// Whether a word at the beginning of a line is kubectl's, and not the stepper's: that one's `run` has nothing behind it.
 fn is_kubectls(verb: &str, rest: &str) -> bool {
     let here = |group: &Group| group.commands.iter().any(|command| command.names.contains(&verb));
@@ -160,7 +170,7 @@ fn understood(line: String) -> Result<String, String> {
 }
 
 /// The signs in a line that are a shell's, outside quotes.
-fn signs(line: &str) -> Vec<&'static str> {
+pub(super) fn signs(line: &str) -> Vec<&'static str> {
     const SIGNS: &[&str] = &["||", "|", "&&", ";", ">", "<", "`"];
     let (mut found, mut quote) = (Vec::new(), None);
     let mut rest = line;

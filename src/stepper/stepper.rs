@@ -5,14 +5,15 @@ use debugger::file::{File, Source};
 use debugger::journal::{self as text, Came};
 use debugger::quiz::Quiz;
 use debugger::tour::Tour;
+use debugger::value::Asked;
 use debugger::{Session, StopAt};
 use kubectl::workdir::Readings;
 use object::time::Instant;
 
-use super::Typed;
 use super::commands::{self, Answer, Reply};
 use super::outside::{Journal, Nothing, Outside, Progress, UpTo, Watch};
 use super::view::View;
+use super::{Typed, What};
 
 /// Texts are so wide unless the face says otherwise.
 const WIDTH: usize = 100;
@@ -33,6 +34,8 @@ pub struct Stepper {
     pub quiz: Option<Quiz>,
     /// How far the scenario's narration has come.
     pub tour: Tour,
+    /// What is shown at each stop, each with its number.
+    pub displays: Vec<(u32, Asked)>,
     /// Who watches long moves.
     pub watch: Option<Box<dyn Watch>>,
     /// The last move was ended by its watcher.
@@ -61,6 +64,7 @@ impl Stepper {
             columns: Some(WIDTH),
             quiz: None,
             tour: Tour::default(),
+            displays: Vec::new(),
             watch: None,
             interrupted: false,
             outside: Box::new(Nothing),
@@ -155,6 +159,10 @@ impl Stepper {
     /// # Errors
     /// What was wrong with it, and the way out.
     pub fn carry_out(&mut self, typed: &Typed) -> Reply {
+        // A face asks at each key, perhaps.
+        if matches!(typed.what, What::Complete(_)) {
+            return commands::run(self, typed);
+        }
         let mut kept = Ok(());
         if let Some(journal) = &mut self.journal {
             kept = journal.add(&text::typed(&typed.text));
@@ -163,9 +171,12 @@ impl Stepper {
         let workdir = &self.session.cluster.kubectl.workdir;
         let before = workdir.readings();
         workdir.expect(Readings::default());
-        let reply = commands::run(self, typed);
+        let mut reply = commands::run(self, typed);
         if let Some(watch) = &mut self.watch {
             watch.over();
+        }
+        if let Ok(answer) = &mut reply {
+            self.complete_stop(answer);
         }
         if let Err(error) = kept.and_then(|()| self.note_where(&before)) {
             self.journal = None;

@@ -15,7 +15,7 @@ use engine::{Pending, Step};
 use object::explain::Field;
 
 use super::commands::held::{self, Queues};
-use super::commands::{Line, ask, back};
+use super::commands::{Line, ask, back, print};
 use super::{Stepper, Typed, What};
 
 /// So many effects are told.
@@ -25,6 +25,9 @@ type Told = Result<Value, String>;
 
 /// The value of a command that has just been carried out; none if all it says is its text.
 pub fn told(stepper: &mut Stepper, typed: &Typed) -> Option<Value> {
+    if let What::Complete(line) = &typed.what {
+        return Some(json!({"topic": "complete", "line": line, "lines": stepper.candidates(line)}));
+    }
     let What::Command { command, line, .. } = &typed.what else { return None };
     let session = &stepper.session;
     let value = match command.names[0] {
@@ -40,6 +43,7 @@ pub fn told(stepper: &mut Stepper, typed: &Typed) -> Option<Value> {
         "stack" => Ok(json!({"topic": "stack", "tasks": stop::all_waiting(session)})),
         "cache" => cache(session, line),
         "queue" => queue(session, line),
+        "print" => print::values(stepper, line).map(|values| json!({"topic": "print", "values": values})),
         "breakpoints" => Ok(breakpoints(session)),
         "choices" => Ok(choices(session)),
         "branches" => Ok(branches(session)),

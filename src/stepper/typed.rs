@@ -6,6 +6,9 @@ use super::{Stepper, paths, shell};
 /// How a line for a shell in a container begins, with the space behind it.
 const TYPE: &str = "type ";
 
+/// How a line begins that asks how another may go on. What stands behind it is not read.
+const COMPLETE: &str = "complete ";
+
 /// What stands before a line that is the stepper's, where a shell's prompt is shown.
 pub const ESCAPE: char = ':';
 
@@ -40,6 +43,8 @@ pub enum What {
     Shell(String),
     /// A line, or a key, for the shell in a container that waits for one.
     IntoShell(String),
+    /// `complete`, with the line as far as it is typed.
+    Complete(String),
     /// A number: it answers the open question, if there is one.
     Number(usize, Line),
     /// It begins with no command there is.
@@ -51,7 +56,8 @@ pub enum What {
 impl Typed {
     /// Reads a line as the stepper's own. An empty one is `step`.
     pub fn read(text: &str) -> Typed {
-        Typed { text: text.to_owned(), what: What::of(text).unwrap_or_else(What::Wrong) }
+        let text = in_full(text);
+        Typed { what: What::of(&text).unwrap_or_else(What::Wrong), text }
     }
 
     /// A line, or a key, for the shell in a container.
@@ -71,13 +77,28 @@ impl Typed {
     pub fn acts(&self) -> bool {
         match &self.what {
             What::Command { group, .. } => group.acts,
+            What::Complete(_) => false,
             _ => true,
         }
     }
 }
 
+/// A line with its command's full name, where it begins with the beginning of one. So a journal means the same when there
+/// are more commands.
+fn in_full(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_known = commands::find(first).is_some() || kubectl::knows(first) || shell::BEGIN.contains(&first);
+    match commands::in_full(first).filter(|_| !is_known) {
+        Some(full) => text.replacen(first, full, 1),
+        None => text.to_owned(),
+    }
+}
+
 impl What {
     fn of(text: &str) -> Result<What, String> {
+        if let Some(line) = text.trim_start().strip_prefix(COMPLETE) {
+            return Ok(What::Complete(line.to_owned()));
+        }
         if let Some(text) = text.trim_start().strip_prefix(TYPE).filter(|text| !text.trim().is_empty()) {
             return Ok(What::IntoShell(text.to_owned()));
         }
@@ -154,6 +175,11 @@ mod tests {
             ("12 13", "unknown"),
             ("get \"po", "wrong"),
             ("# a comment", "wrong"),
+            ("pend --all", "pending"),
+            ("desc pod web", "get"),
+            ("drai node-1", "kubectl's"),
+            ("po", "unknown"),
+            ("complete get po", "complete get po"),
         ] {
             let found = match Typed::read(line).what {
                 What::Nothing => "nothing".to_owned(),
@@ -162,6 +188,7 @@ mod tests {
                 What::Edit(words) => format!("edit {words:?}"),
                 What::Shell(line) => format!("shell {line}"),
                 What::IntoShell(line) => format!("into {line}"),
+                What::Complete(line) => format!("complete {line}"),
                 What::Number(number, _) => format!("number {number}"),
                 What::Unknown(_) => "unknown".to_owned(),
                 What::Wrong(_) => "wrong".to_owned(),
@@ -169,6 +196,7 @@ mod tests {
             assert_eq!(found, is, "{line}");
         }
         assert_eq!(Typed::into_shell("ls").text, "type ls");
+        assert_eq!(Typed::read("tim deploy/web").text, "timeline deploy/web");
         assert_eq!(Typed::read("type  ls ").at_its_prompt(), " ls ");
         assert!(Typed::read("crash kube-scheduler").acts() && !Typed::read("why").acts() && Typed::read("'").acts());
     }

@@ -36,6 +36,8 @@ pub struct Breakpoint {
     pub log: Option<Template>,
     /// Does this and goes on.
     pub act: Option<String>,
+    /// What is looked at when it stops, as it is typed.
+    pub looks: Vec<String>,
     /// Goes away when it has stopped once.
     pub once: bool,
     /// Whether it is asked at all.
@@ -106,6 +108,27 @@ impl Breakpoints {
         self.list.iter_mut().find(|b| b.number == number).ok_or(format!("there is no breakpoint {number}; {known}"))
     }
 
+    /// Another condition for the breakpoint with this number; none, if it is empty.
+    pub fn set_condition(&mut self, number: u32, text: &str, context: &Context) -> Result<&Breakpoint, String> {
+        let breakpoint = self.get(number)?;
+        if breakpoint.watched.is_some() {
+            return Err("a watch has no condition: it stops when its field changes".to_owned());
+        }
+        let (head, act) = match &breakpoint.act {
+            Some(act) => (parse::split_at_word(&breakpoint.text, "do").0, Some(act.as_str())),
+            None => (breakpoint.text.as_str(), None),
+        };
+        let (head, log) = parse::split_at_word(head, "print");
+        let mut whole = parse::split_at_word(head, "if").0.trim().to_owned();
+        for (word, part) in [("if", Some(text.trim()).filter(|text| !text.is_empty())), ("print", log)] {
+            whole += &part.map_or(String::new(), |part| format!(" {word} {part}"));
+        }
+        let parse::Parsed { filter, condition, log } = parse::parse(&whole, context)?;
+        let text = whole.trim().to_owned() + &act.map_or(String::new(), |act| format!(" do {act}"));
+        *breakpoint = Breakpoint { text, filter, condition, log, ..breakpoint.clone() };
+        Ok(breakpoint)
+    }
+
     /// Takes a breakpoint away.
     pub fn delete(&mut self, number: u32) -> Result<(), String> {
         self.get(number)?;
@@ -152,7 +175,11 @@ impl Breakpoints {
 
     /// All as they are typed, to be added again with [`Breakpoints::add_command`].
     pub fn commands(&self) -> Vec<String> {
-        self.list.iter().map(|breakpoint| format!("{} {}", breakpoint.command(), breakpoint.text)).collect()
+        let lines = self.list.iter().flat_map(|breakpoint| {
+            let looks = (!breakpoint.looks.is_empty()).then(|| format!("commands {}", breakpoint.looks.join("; ")));
+            [Some(format!("{} {}", breakpoint.command(), breakpoint.text)), looks]
+        });
+        lines.flatten().collect()
     }
 
     /// Adds one as it is typed: `break 409`.
@@ -162,6 +189,11 @@ impl Breakpoints {
             ("tbreak", text) => self.add(text, true, context),
             ("watch", text) => self.watch(text, context),
             ("when", text) => self.when(text, context),
+            ("commands", text) => {
+                let last = self.list.last_mut().ok_or("commands come after their breakpoint")?;
+                last.looks = looks(text);
+                Ok(last)
+            }
             (other, _) => Err(format!("{other:?} makes no breakpoint")),
         }
     }
@@ -172,6 +204,11 @@ impl Breakpoints {
     pub fn would_stop(&self, facts: &Facts, seconds: f64) -> bool {
         self.list.iter().any(|b| b.enabled && b.log.is_none() && b.act.is_none() && b.fits(facts, seconds).is_some())
     }
+}
+
+/// The lines of `get pods; where`.
+pub fn looks(text: &str) -> Vec<String> {
+    text.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 /// What breakpoints have to say about a step.
@@ -202,6 +239,7 @@ impl Breakpoint {
             watched: None,
             log: None,
             act: None,
+            looks: Vec::new(),
             once: false,
             enabled: true,
             hits: 0,
@@ -297,6 +335,9 @@ impl fmt::Display for Breakpoint {
         }
         if !self.enabled {
             write!(f, "  (disabled)")?;
+        }
+        if !self.looks.is_empty() {
+            write!(f, "  (then {})", self.looks.join("; "))?;
         }
         Ok(())
     }

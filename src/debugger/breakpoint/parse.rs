@@ -5,7 +5,7 @@
 //! | `pod`, `rs`, `deployments` | a kind |
 //! | `pod/web-*`, `pod/shop/web-*` | an object: globs, with its namespace if one is given |
 //! | `-l app=web` | objects with these labels |
-//! | `ns=shop`, `name=web-*` | a namespace, a name |
+//! | `ns=shop`, `-n shop`, `name=web-*` | a namespace, a name |
 //! | `request`, `response`, `notification`, `timer`, `runtime`, `packet`, `fault` | a class of events |
 //! | `kube-scheduler`, `kubelet/*`, `replicaset-controller` | a component that sends, gets or works |
 //! | `from=NAME`, `to=NAME` | the sender alone, the receiver alone |
@@ -55,7 +55,7 @@ fn subresources() -> impl Iterator<Item = &'static str> {
 }
 
 /// The keys of terms that have one.
-const KEYS: &str = "ns= name= from= to= reason= verdict= condition= method= fn=";
+pub const KEYS: &str = "ns= name= from= to= reason= verdict= condition= method= fn=";
 
 /// Reads a breakpoint.
 pub fn parse(text: &str, context: &Context) -> Result<Parsed, String> {
@@ -68,6 +68,9 @@ pub fn parse(text: &str, context: &Context) -> Result<Parsed, String> {
         if word == "-l" {
             let selector = words.next().ok_or("-l needs a selector, as in -l app=web")?;
             terms.push(Term::Labels(Selector::parse(selector)?));
+        } else if word == "-n" || word == "--namespace" {
+            let namespace = words.next().ok_or("-n needs a namespace, as in -n shop")?;
+            terms.push(Term::Namespace(namespace.clone()));
         } else {
             terms.extend(term(word, before, context)?);
         }
@@ -85,7 +88,9 @@ pub fn parse(text: &str, context: &Context) -> Result<Parsed, String> {
 /// `pod/web.status.phase` in its object and its path. A name may have dots; the path begins where an object's parts do.
 pub fn split_watch(text: &str) -> Result<(String, String), String> {
     const PARTS: &[&str] = &[".metadata", ".spec", ".status", ".data", ".type", ".subsets", ".endpoints", ".rules"];
-    let text = &one_word(text.trim());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (namespace, words) = without_namespace(&words)?;
+    let text = &one_word(&words, namespace);
     let found = PARTS.iter().filter_map(|part| text.find(part)).min().or_else(|| text.find('.'));
     match found.map(|at| (text[..at].trim(), &text[at + 1..])) {
         Some((object, path)) if !object.is_empty() && !path.is_empty() => Ok((object.to_owned(), path.to_owned())),
@@ -95,11 +100,30 @@ pub fn split_watch(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// `deploy/web status.replicas` as it is meant: `deploy/web.status.replicas`.
-fn one_word(text: &str) -> String {
-    match text.split_whitespace().collect::<Vec<_>>()[..] {
+/// Words without `-n NAMESPACE`, and that namespace.
+pub fn without_namespace<'a>(words: &[&'a str]) -> Result<(Option<&'a str>, Vec<&'a str>), String> {
+    let (mut namespace, mut others) = (None, Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let given = word.strip_prefix("--namespace=").or_else(|| word.strip_prefix("-n="));
+        match *word {
+            "-n" | "--namespace" => namespace = Some(*words.next().ok_or("-n needs a namespace, as in -n shop")?),
+            other if given.is_none() => others.push(other),
+            _ => namespace = given,
+        }
+    }
+    Ok((namespace, others))
+}
+
+/// `deploy/web status.replicas` as it is meant: `deploy/web.status.replicas`; with its namespace, if one is given.
+fn one_word(words: &[&str], namespace: Option<&str>) -> String {
+    let text = match words {
         [object, path] if object.contains('/') => format!("{object}.{}", path.trim_start_matches('.')),
-        _ => text.to_owned(),
+        words => words.join(" "),
+    };
+    match (namespace, text.split_once('/')) {
+        (Some(namespace), Some((kind, name))) if !name.contains('/') => format!("{kind}/{namespace}/{name}"),
+        _ => text,
     }
 }
 

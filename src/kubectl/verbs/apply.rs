@@ -9,7 +9,7 @@ use super::last_applied::{annotated, kept, last_applied, three_way};
 use super::rollout::history::CHANGE_CAUSE;
 use super::{apply_last, prune, server_side};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
@@ -40,6 +40,7 @@ pub const APPLY: Command = Command {
         left_out: &["openapi-patch"],
         ..Usage::EMPTY
     },
+    takes: Takes::first(&["set-last-applied", "view-last-applied"], Named::Objects),
     run: Run::There(|args, cx| Box::pin(apply(args, cx))),
     ..Command::EMPTY
 };

@@ -12,7 +12,7 @@ use super::attached;
 use super::exec::{container_of, not_in};
 use super::pod_of::{Order, containers, pod_of};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::nodes::Told;
@@ -29,6 +29,7 @@ pub const ATTACH: Command = Command {
         left_out: &["detach-keys"],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Pods),
     run: Run::There(|args, cx| Box::pin(attach(args, cx))),
     ..Command::EMPTY
 };

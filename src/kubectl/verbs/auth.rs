@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::reconcile::reconcile;
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
@@ -55,6 +55,7 @@ pub const AUTH: Command = Command {
         ..Usage::EMPTY
     },
     reads_only: |what| what != Some("reconcile"),
+    takes: Takes::first(&["can-i", "reconcile", "whoami"], Named::Nothing),
     run: Run::There(|args, cx| Box::pin(auth(args, cx))),
     ..Command::EMPTY
 };

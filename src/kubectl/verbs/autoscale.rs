@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::create::post;
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
@@ -26,6 +26,7 @@ pub const AUTOSCALE: Command = Command {
         left_out: &["template"],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(autoscale(args, cx))),
     ..Command::EMPTY
 };

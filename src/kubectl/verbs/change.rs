@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::wanted::{Wanted, selects, wanted};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
@@ -110,6 +110,7 @@ pub const CORDON: Command = Command {
         flags: &[&["selector", "dry-run"]],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Nodes),
     run: Run::There(|args, cx| Box::pin(cordon(args, cx, true))),
     ..Command::EMPTY
 };
@@ -123,6 +124,7 @@ pub const PATCH: Command = Command {
         flags: &[FILES, WRITE, &["local", "patch", "patch-file", "type", "subresource"]],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(patch(args, cx))),
     ..Command::EMPTY
 };
@@ -136,6 +138,7 @@ pub const UNCORDON: Command = Command {
         flags: &[&["selector", "dry-run"]],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Nodes),
     run: Run::There(|args, cx| Box::pin(cordon(args, cx, false))),
     ..Command::EMPTY
 };

@@ -3,7 +3,7 @@
 //! Left out: clusters and users other than those that there are, and what is known of these.
 
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::config::{CLUSTER, Config, Context, FILE, USER};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
@@ -23,6 +23,10 @@ pub const CONFIG: Command = Command {
         ..Usage::EMPTY
     },
     reads_only: |what| what.is_some_and(|what| matches!(what, "view" | "current-context") || what.starts_with("get-")),
+    takes: Takes::first(
+        &["current-context", "delete-context", "get-contexts", "rename-context", "set-context", "use-context", "view"],
+        Named::Nothing,
+    ),
     run: Run::Here(config),
     ..Command::EMPTY
 };

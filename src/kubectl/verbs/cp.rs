@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::exec::{container_of, refuse_completed, run_in};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::usage::Usage;
@@ -51,6 +51,7 @@ pub const CP: Command = Command {
         left_out: &["retries"],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Pods),
     run: Run::There(|args, cx| Box::pin(cp(args, cx))),
     ..Command::EMPTY
 };

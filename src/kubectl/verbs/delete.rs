@@ -2,7 +2,7 @@
 
 use super::wanted::{Wanted, selects, wanted};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{CHOICE, FILES};
 use crate::kubectl::Kubectl;
@@ -37,6 +37,7 @@ pub const DELETE: Command = Command {
     },
     names_objects: true,
     raw: Some("DELETE"),
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(delete(args, cx))),
     ..Command::EMPTY
 };

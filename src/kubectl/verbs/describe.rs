@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::get::{SUGGESTION, fetch};
 use super::wanted::named;
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
@@ -31,6 +31,7 @@ pub const DESCRIBE: Command = Command {
     },
     reads_only: |_| true,
     names_objects: true,
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(describe(args, cx))),
     ..Command::EMPTY
 };

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::connect::connect;
 use super::pod_of::{Order, all_names, containers, pod_of};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::left_open::{Ending, Then, place_of};
@@ -33,6 +33,7 @@ pub const EXEC: Command = Command {
         left_out: &["filename", "pod-running-timeout"],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Pods),
     run: Run::There(|args, cx| Box::pin(exec(args, cx))),
     ..Command::EMPTY
 };

@@ -5,7 +5,7 @@
 //! output of older versions, `plaintext-openapiv2`.
 
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::targets::one_kind;
@@ -26,6 +26,7 @@ pub const EXPLAIN: Command = Command {
         ..Usage::EMPTY
     },
     reads_only: |_| true,
+    takes: Takes::named(Named::Fields),
     run: Run::There(|args, cx| Box::pin(explain(args, cx))),
     ..Command::EMPTY
 };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::create::post;
 use super::run::pairs;
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
@@ -28,6 +28,7 @@ pub const EXPOSE: Command = Command {
         letterless: &["selector"],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(expose(args, cx))),
     ..Command::EMPTY
 };

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::wanted::{in_chunks, named};
 use super::watch::{look_of, watch};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
@@ -50,6 +50,7 @@ pub const GET: Command = Command {
     reads_only: |_| true,
     names_objects: true,
     raw: Some("GET"),
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(get(args, cx))),
 };
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::rollout::history::CHANGE_CAUSE;
 use super::wanted::selects;
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{CHOICE, FILES, WRITE};
 use crate::kubectl::Kubectl;
@@ -41,6 +41,7 @@ pub const ANNOTATE: Command = Command {
         flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "local", "overwrite", "resource-version"]],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(label(args, cx, Marks::Annotations))),
     ..Command::EMPTY
 };
@@ -54,6 +55,7 @@ pub const LABEL: Command = Command {
         flags: &[FILES, CHOICE, WRITE, &["field-selector", "list", "local", "overwrite", "resource-version"]],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(label(args, cx, Marks::Labels))),
     ..Command::EMPTY
 };

@@ -11,7 +11,7 @@ use super::connect::dial;
 use super::exec::{annotated, first_container, not_in};
 use super::pod_of::{Order, best_pod, object_of, pods_of, status_of};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::nodes::Log;
@@ -43,6 +43,7 @@ pub const LOGS: Command = Command {
         ..Usage::EMPTY
     },
     reads_only: |_| true,
+    takes: Takes::named(Named::Pods),
     run: Run::There(|args, cx| Box::pin(logs(args, cx))),
     ..Command::EMPTY
 };

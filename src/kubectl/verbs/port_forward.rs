@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::connect::connect;
 use super::pod_of::{Order, best_pod, object_of};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::left_open::Forward;
@@ -43,6 +43,7 @@ pub const PORT_FORWARD: Command = Command {
         left_out: &["pod-running-timeout"],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Pods),
     run: Run::There(|args, cx| Box::pin(port_forward(args, cx))),
     ..Command::EMPTY
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::FILES;
 use crate::kubectl::Kubectl;
@@ -65,6 +65,7 @@ pub const SCALE: Command = Command {
         ..Usage::EMPTY
     },
     names_objects: true,
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(scale(args, cx))),
     ..Command::EMPTY
 };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::WRITE;
 use crate::kubectl::Kubectl;
@@ -26,6 +26,7 @@ pub const TAINT: Command = Command {
         left_out: &["validate"],
         ..Usage::EMPTY
     },
+    takes: Takes::first(&["nodes"], Named::Nodes),
     run: Run::There(|args, cx| Box::pin(taint(args, cx))),
     ..Command::EMPTY
 };

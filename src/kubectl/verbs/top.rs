@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::wanted::selection;
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::print::fields::{namespace_and_name, text};
@@ -35,6 +35,7 @@ pub const TOP: Command = Command {
         ..usage::Usage::EMPTY
     },
     reads_only: |_| true,
+    takes: Takes::first(&["nodes", "pods"], Named::Nothing),
     run: Run::There(|args, cx| Box::pin(top(args, cx))),
     ..Command::EMPTY
 };

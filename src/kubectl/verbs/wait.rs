@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::wanted::{Wanted, selects, wanted};
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{CHOICE, FILES};
 use crate::kubectl::Kubectl;
@@ -48,6 +48,7 @@ pub const WAIT: Command = Command {
         ..Usage::EMPTY
     },
     names_objects: true,
+    takes: Takes::named(Named::Objects),
     run: Run::There(|args, cx| Box::pin(wait(args, cx))),
     ..Command::EMPTY
 };

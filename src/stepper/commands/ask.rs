@@ -1,6 +1,7 @@
 //! Questions about what was: causes, effects, changes, and who believes what.
 
 use cluster::fault::whose::{self, short_for};
+use debugger::breakpoint::parse::without_namespace;
 use debugger::changes::{self, Changed, Revision};
 use debugger::chapters::{self, Chapter};
 use debugger::expression::matches_glob;
@@ -15,7 +16,7 @@ use super::super::Stepper;
 use super::super::sequence;
 use super::super::view;
 use super::Run::Says;
-use super::{Command, Group, Line, Text};
+use super::{Command, Group, Line, Takes, Text};
 
 /// So many effects are shown.
 const EFFECTS_SHOWN: usize = 40;
@@ -30,8 +31,9 @@ pub const GROUP: Group = Group {
     acts: false,
     commands: &[
         Command {
-            names: &["why", "w"],
+            names: &["why", "w", "bt", "backtrace"],
             usage: "why [STEP|OBJECT]",
+            takes: &[&[Takes::Object]],
             about: "what led to it, back to the keystroke",
             more: "  why 12\n  why deploy/web     to its last write\n\
                    Each line is a step, with its number to look at: show 12, why 12, effects 12.\n",
@@ -43,6 +45,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["effects"],
             usage: "effects [STEP|OBJECT]",
+            takes: &[&[Takes::Object]],
             about: "what it set off, as far as has run",
             more: "Of an object: what its last write set off.\n",
             run: Says(effects),
@@ -50,6 +53,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["timeline", "tl"],
             usage: "timeline [OBJECT|COMPONENT]",
+            takes: &[&[Takes::Object, Takes::Component]],
             about: "who told whom what, as a diagram",
             more: "  timeline\n  timeline deploy/web\n  timeline kube-scheduler\n  timeline kubelet/*\n",
             run: Says(timeline),
@@ -57,6 +61,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["diff"],
             usage: "diff [STEP [STEP]|OBJECT]",
+            takes: &[&[Takes::Object]],
             about: "what a step changed; what is new between two",
             more: "  diff 12\n  diff 12 40\n  diff deploy/web    its last write\n",
             run: Says(diff),
@@ -64,6 +69,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["history"],
             usage: "history OBJECT",
+            takes: &[&[Takes::Object]],
             about: "every revision, and who wrote it",
             more: "  history deploy/web\n",
             run: Says(history),
@@ -71,6 +77,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["who"],
             usage: "who OBJECT",
+            takes: &[&[Takes::Object]],
             about: "who watches it, and how old their copy is",
             more: "  who rs/web-*\n",
             run: Says(who),
@@ -78,6 +85,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["explain"],
             usage: "explain KIND[.field]",
+            takes: &[&[Takes::Field]],
             about: "what a field means, and who writes it",
             more: "  explain deploy.spec.replicas\n  explain pod.status\n",
             run: Says(explain),
@@ -85,6 +93,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["where"],
             usage: "where",
+            takes: &[],
             about: "the place between keystroke and reachable Pod",
             more: "",
             run: Says(|stepper, line| line.nothing().map(|()| place(stepper))),
@@ -127,7 +136,8 @@ fn example(session: &Session, line: &Line) -> String {
 
 /// Whether a line names an object, as `deploy/web` or `deploy web`.
 fn names_object(line: &Line) -> bool {
-    match line.arguments().as_slice() {
+    let words = line.arguments();
+    match without_namespace(&words).map_or(words, |(_, others)| others).as_slice() {
         [one] => one.contains('/'),
         [kind, _] => Kind::from_word(kind).is_some(),
         _ => false,

@@ -8,7 +8,7 @@ use super::super::Stepper;
 use super::super::view;
 use super::Run::{Says, Stops};
 use super::movement::{STEPS_MAX, STRIDE, THAT_IS_ALL};
-use super::{Answer, Command, Group, Line, Reply, Text};
+use super::{Answer, Command, Group, Line, Reply, Takes, Text};
 
 /// So many changed fields of an object are shown.
 const FIELDS_SHOWN: usize = 6;
@@ -21,22 +21,25 @@ pub const GROUP: Group = Group {
     acts: true,
     commands: &[
         Command {
-            names: &["back"],
+            names: &["back", "reverse-step"],
             usage: "back [N]",
+            takes: &[],
             about: "to the informer notification before",
             more: "",
             run: Stops(|stepper, line| back(stepper, stepper.stop, line.count()?)),
         },
         Command {
-            names: &["backi"],
+            names: &["backi", "reverse-stepi"],
             usage: "backi [N]",
+            takes: &[],
             about: "to the event before, of any kind",
             more: "",
             run: Stops(|stepper, line| back(stepper, StopAt::Event, line.count()?)),
         },
         Command {
-            names: &["rnext", "rn"],
+            names: &["rnext", "rn", "reverse-next"],
             usage: "rnext",
+            takes: &[],
             about: "to what the same component got before this",
             more: "",
             run: Stops(|stepper, line| {
@@ -46,8 +49,9 @@ pub const GROUP: Group = Group {
             }),
         },
         Command {
-            names: &["rcontinue", "rc"],
+            names: &["rcontinue", "rc", "reverse-continue"],
             usage: "rcontinue",
+            takes: &[],
             about: "back to the breakpoint hit before",
             more: "",
             run: Stops(|stepper, line| {
@@ -61,6 +65,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["goto", "g"],
             usage: "goto STEP",
+            takes: &[],
             about: "to any step, back or forward; 0 is the start",
             more: "What was chosen later is kept: going forward does it again. Do something else instead, and the run\n\
                 parts there: branches lists the courses that were left.\n",
@@ -73,6 +78,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["last-change", "lc"],
             usage: "last-change OBJECT[.field.path]",
+            takes: &[&[Takes::Watched]],
             about: "back to the step that changed it last",
             more: "  last-change deploy/web\n  last-change pod/web.status.phase\nStars will do if they fit one object. Again, it goes to the change before.\n",
             run: Stops(last_change),
@@ -80,6 +86,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["branches"],
             usage: "branches",
+            takes: &[],
             about: "courses of events that were left for another",
             more: "",
             run: Says(|stepper, line| line.nothing().map(|()| branches(stepper))),
@@ -87,6 +94,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["switch"],
             usage: "switch N",
+            takes: &[&[Takes::Branch]],
             about: "to such a course, as far as it was followed",
             more: "",
             run: Stops(|stepper, line| switch(stepper, line.one("switch 1")?)),
@@ -94,6 +102,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["compare"],
             usage: "compare A [B]",
+            takes: &[&[Takes::Branch], &[Takes::Branch]],
             about: "where two courses part, and how they end",
             more: "A and B are numbers that branches shows, or * for this course, which is meant without B. Both are run\n\
                 through once, asking of each what must hold in every run.\n  compare 1\n  compare 1 2\n",

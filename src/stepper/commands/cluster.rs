@@ -2,13 +2,16 @@
 
 use super::super::Stepper;
 use super::Run::{Says, Stops};
-use super::{Answer, Command, Group, Line, Text};
+use super::{Answer, Command, Group, Line, Takes, Text};
 use debugger::Choice;
 use kubectl::{from_verb, goes_on, reads_only, refused};
 
 /// How a command of a node's is written.
 const NODE: &str = "write: node NODE COMMAND, as in: node node-1 ip addr; nodes lists them, node start 4 switches one on, \
     help node says what one knows";
+
+/// Commands of a node's.
+const ON_NODE: &[&str] = &["cat", "ls", "ip", "bridge", "iptables-save", "conntrack", "nft", "cp", "rm"];
 
 /// What is said where no editor can be opened.
 pub(super) const NO_EDITOR: &str = "edit opens an editor, which it can at a terminal only. Here write what is to change: \
@@ -22,6 +25,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["get", "describe", "logs", "events", "top", "auth"],
             usage: "get, describe, logs, events …",
+            takes: &[],
             about: "as kubectl prints them; time stands still",
             more: "get pods | grep web                   awk, cut, grep, head, sed, sort, tail, tr, uniq, wc go over what is printed\n\
                 get pods -w is typed as a command, and goes on as you step: it prints each change, until none has come for\n\
@@ -31,6 +35,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["nodes"],
             usage: "nodes",
+            takes: &[],
             about: "the nodes: ready or not, and their addresses",
             more: "",
             run: Says(|stepper, line| {
@@ -56,6 +61,7 @@ pub const GROUP: Group = Group {
                 "autoscale",
             ],
             usage: "apply -f, create, scale, set, label …",
+            takes: &[],
             about: "as kubectl does them; step to see it",
             more: "apply -k DIR builds the kustomization of a folder first; kubectl kustomize DIR shows what it comes to.\n",
             run: Says(change),
@@ -63,6 +69,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["edit"],
             usage: "edit KIND NAME",
+            takes: &[&[Takes::Object]],
             about: "change it in your editor: $EDITOR, or vi",
             more: "At a terminal, in lines or on the full screen; KUBE_EDITOR comes before EDITOR. What was changed is sent as a\n\
                 patch, which is kept among the choices: a session that is repeated opens no editor.\n",
@@ -71,6 +78,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["delete"],
             usage: "delete KIND NAME",
+            takes: &[&[Takes::Breakpoint]],
             about: "as kubectl does; with a number: that breakpoint",
             more: "",
             run: Says(|stepper, line| match line.arguments().as_slice() {
@@ -82,6 +90,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["node"],
             usage: "node NODE cat|ls|ip|bridge|iptables-save|conntrack|nft …",
+            takes: &[&[Takes::Node, Takes::One(&["start", "stop", "shutdown"])], &[Takes::One(ON_NODE)]],
             about: "an admin on a node",
             more: "node stop 1, node start 4             cut a machine off the power, or switch one on\n\
                 node shutdown 1                       switch it off, but let its kubelet end its Pods first\n\
@@ -108,6 +117,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["curl", "ping", "nslookup"],
             usage: "curl, ping, nslookup … [--from POD|NODE]",
+            takes: &[&[Takes::Service]],
             about: "packets, hop by hop",
             more: "Without --from they come from the first node; from your own machine, if port-forward listens there at the port\n\
                 of localhost that is asked.\n",
@@ -116,6 +126,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["exec", "attach", "cp"],
             usage: "exec POD -- COMMAND, attach, cp",
+            takes: &[],
             about: "a command in a Pod: cat, ls, env, curl …",
             more: "attach shows what a container prints from now on, cp copies files: cp web:/etc/hosts hosts\n\
                 exec -it web -- sh opens a shell there, and so do run -it, attach -it and debug -it: see help type\n",
@@ -124,6 +135,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["type"],
             usage: "type LINE",
+            takes: &[],
             about: "into the shell that exec -it, run -it … opened",
             more: "While a shell waits for a line the prompt is its own, as in / #, and what is typed there goes to it without this\n\
                 word. A line that begins with a colon is the stepper's: :step, :get pods, :back. Ctrl-C ends the line that\n\
@@ -133,6 +145,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["port-forward"],
             usage: "port-forward TYPE/NAME PORTS",
+            takes: &[],
             about: "a port of your machine becomes one of a Pod",
             more: "  port-forward svc/web 8080:80\n  curl localhost:8080\n\
                 It goes on in the background until its Pod is gone, and kubectl notices that at the next connection.\n",
@@ -141,6 +154,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["kubectl", "k"],
             usage: "kubectl …",
+            takes: &[],
             about: "any of kubectl's commands",
             more: "kubectl --help lists them, kubectl get --help says what flags one has.\n\
                 A line may be a shell's: with | and xargs, && and ;, $(…) and variables, for, and a text after <<.\n\

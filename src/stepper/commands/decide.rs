@@ -1,8 +1,10 @@
 //! What comes next, and what breaks. Every choice is kept, so that the run can be saved and repeated.
 
+use debugger::breakpoint::parse::VERBS;
+
 use super::super::Stepper;
 use super::Run::{Says, Stops};
-use super::{Answer, Command, Group, Line, Reply, Text};
+use super::{Answer, Command, Group, Line, Reply, Takes, Text};
 
 /// Commands about the order of events.
 pub const GROUP: Group = Group {
@@ -12,6 +14,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["choose"],
             usage: "choose EVENT",
+            takes: &[&[Takes::Event]],
             about: "deliver this one next: choose e45",
             more: "pending shows the numbers. Events of one watch stay in order.\n",
             run: Stops(step),
@@ -19,6 +22,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["hold"],
             usage: "hold COMPONENT [KIND]",
+            takes: &[&[Takes::Component], &[Takes::Kind]],
             about: "keep back what it gets, or one of its watches",
             more: "  hold kube-scheduler            it hangs\n  hold kube-scheduler pods       its watch of Pods lags\n  \
                 hold link kubelet/node-1 kube-apiserver\nhold alone shows what is held. Held events stay pending.\n",
@@ -30,6 +34,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["release"],
             usage: "release [COMPONENT [KIND]]",
+            takes: &[&[Takes::Component], &[Takes::Kind]],
             about: "let it go again; alone: everything",
             more: "",
             run: Stops(step),
@@ -37,6 +42,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["delay"],
             usage: "delay EVENT SECONDS",
+            takes: &[&[Takes::Event]],
             about: "let it arrive later",
             more: "What follows it in the same watch stays behind it.\n",
             run: Says(act),
@@ -44,6 +50,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["drop"],
             usage: "drop EVENT",
+            takes: &[&[Takes::Event]],
             about: "lose it, where that can happen",
             more: "Of a request or its answer the client sees a lost connection. A notification is lost as by a faulty \
                 watch cache.\nTimers and calls on one machine cannot get lost.\n",
@@ -52,6 +59,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["seed"],
             usage: "seed N",
+            takes: &[],
             about: "let hops take other times from now on",
             more: "",
             run: Says(act),
@@ -59,6 +67,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["when"],
             usage: "when TERM… [if EXPR] do CHOICE",
+            takes: &[&[Takes::Term, Takes::Again]],
             about: "decide or break something there, once",
             more: "Terms are those of break.\n  when create pods if new.metadata.name ~ \"web-*\" do crash \
                 kube-controller-manager\n  when if step == 40 do cut node-1\n",
@@ -67,6 +76,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["choices"],
             usage: "choices",
+            takes: &[],
             about: "what was decided so far, and after which step",
             more: "",
             run: Says(|stepper, line| line.nothing().map(|()| choices(stepper))),
@@ -82,6 +92,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["crash"],
             usage: "crash COMPONENT",
+            takes: &[&[Takes::Component]],
             about: "its caches and queues are lost, and it starts again",
             more: "  crash kube-controller-manager\n  crash kubelet/node-1\n  crash kube-apiserver     every watch breaks\n",
             run: Stops(step),
@@ -89,6 +100,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["stop", "start"],
             usage: "stop, start COMPONENT",
+            takes: &[&[Takes::Component]],
             about: "a crash in two moves",
             more: "",
             run: Stops(step),
@@ -96,6 +108,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["fail"],
             usage: "fail COMPONENT [VERB] [KIND] with HOW",
+            takes: &[&[Takes::Component], &[Takes::One(VERBS), Takes::Kind], &[Takes::Kind, Takes::One(&["with"])]],
             about: "let its next call fail",
             more: "HOW is 409, 429, 500, 503, lost (before it arrives) or lost-after (it took effect); times N for \
                 more than one.\n  fail replicaset-controller create pods with lost-after\n  \
@@ -105,6 +118,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["kill", "oom"],
             usage: "kill, oom POD [CONTAINER]",
+            takes: &[&[Takes::Pod], &[Takes::Container]],
             about: "end a container's process",
             more: "",
             run: Stops(step),
@@ -112,6 +126,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["file"],
             usage: "file on|off POD PATH",
+            takes: &[&[Takes::One(&["on", "off"])], &[Takes::Pod]],
             about: "what a probe that reads the file finds",
             more: "",
             run: Stops(step),
@@ -119,6 +134,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["answer"],
             usage: "answer POD CODE",
+            takes: &[&[Takes::Pod]],
             about: "what its servers answer with from now on",
             more: "  answer web 503\n",
             run: Stops(step),
@@ -126,6 +142,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["cut", "mend"],
             usage: "cut, mend NODE",
+            takes: &[&[Takes::Node]],
             about: "no message between it and the API server",
             more: "What is on the node goes on. Messages wait until the link is mended; none times out.\n",
             run: Stops(step),
@@ -133,6 +150,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["disconnect"],
             usage: "disconnect COMPONENT KIND",
+            takes: &[&[Takes::Component], &[Takes::Kind]],
             about: "its watch breaks; it lists again",
             more: "  disconnect kube-scheduler nodes\n",
             run: Stops(step),
@@ -140,6 +158,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["stale"],
             usage: "stale COMPONENT KIND REVISION",
+            takes: &[&[Takes::Component], &[Takes::Kind]],
             about: "its next list shows the past",
             more: "As from a watch cache of the API server's that lags behind; crash the component, and it lists.\n  \
                 stale kubelet/node-1 pods 57\nOnly where informers do not use WatchList, as in the walk api-servers.\n",
@@ -148,6 +167,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["compact"],
             usage: "compact",
+            takes: &[],
             about: "etcd forgets the past; watches behind get 410",
             more: "",
             run: Stops(step),
@@ -155,6 +175,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["full", "relieve"],
             usage: "full NODE memory|disk|pids, relieve NODE",
+            takes: &[&[Takes::Node], &[Takes::One(&["memory", "disk", "pids"])]],
             about: "it takes no more Pods, or again",
             more: "Its status says MemoryPressure, DiskPressure or PIDPressure soon,\n\
                    which becomes a taint that the scheduler heeds.\n\
@@ -166,6 +187,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["fill"],
             usage: "fill POD SIZE [CONTAINER]",
+            takes: &[&[Takes::Pod]],
             about: "it has written that much to its node's disk",
             more: "Or volume=NAME instead of the container, for an emptyDir. More than the Pod's limits allow and it is evicted;\nso \
                 much that the node's disk is nearly full, and its node says DiskPressure and evicts whoever takes most\n\
@@ -176,6 +198,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["skew"],
             usage: "skew NODE SECONDS",
+            takes: &[&[Takes::Node]],
             about: "its clock is fast, or slow with a minus",
             more: "It is to be seen in the node's Lease. One that is fast does no harm: how long a Lease stays as it is, is\n\
                 measured by the watcher's own clock. One that goes back does: a Lease counts as renewed only if its\n\
@@ -186,6 +209,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["leader-change"],
             usage: "leader-change [COMPONENT]",
+            takes: &[&[Takes::Component]],
             about: "its leader cannot renew its Lease",
             more: "Of kube-controller-manager, unless kube-scheduler is named. After ten seconds the leader gives up; five\n\
                 seconds later another may take over. Scenarios say how many there are: managers: 2.\n",
@@ -194,6 +218,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["busy"],
             usage: "busy SELECTOR cpu=N memory=N",
+            takes: &[],
             about: "what Pods use from now on, for an autoscaler",
             more: "Each of the Pods that the selector selects, in its first container, unless container=NAME follows; with\n\
                 shared, all of them together, and the ready ones share it evenly. kubectl top shows it half a minute later.\n  \
@@ -203,6 +228,7 @@ pub const FAULTS: Group = Group {
         Command {
             names: &["slow"],
             usage: "slow IMAGE SECONDS",
+            takes: &[],
             about: "pulling it takes that long",
             more: "",
             run: Stops(step),

@@ -1,8 +1,9 @@
 //! Help, and the end.
 
 use super::super::wrap::folded;
+use super::super::{Stepper, Typed};
 use super::Run::Says;
-use super::{Command, GROUPS, Group, Line, Text};
+use super::{Command, GROUPS, Group, Line, Takes, Text};
 
 /// The width of the columns of help.
 const GROUP_WIDTH: usize = 10;
@@ -16,13 +17,31 @@ pub const GROUP: Group = Group {
         Command {
             names: &["help", "h", "?"],
             usage: "help [COMMAND|GROUP|all]",
+            takes: &[&[Takes::Command, Takes::Group]],
             about: "the names, or more",
             more: "",
             run: Says(|stepper, line| help(line, stepper.room())),
         },
         Command {
+            names: &["complete"],
+            usage: "complete LINE",
+            takes: &[],
+            about: "the lines that it may become, as Tab has them",
+            more: "For editors and pages; what is typed is not kept.\n",
+            run: Says(|_, _| Err("write for example: complete get po".to_owned())),
+        },
+        Command {
+            names: &["info", "i"],
+            usage: "info WORD",
+            takes: &[&[Takes::One(INFO_WORDS)]],
+            about: "gdb's: info b, info display, info threads …",
+            more: INFO,
+            run: Says(info),
+        },
+        Command {
             names: &["quit", "q", "exit"],
             usage: "quit",
+            takes: &[],
             about: "the end",
             more: "",
             run: Says(|stepper, _| {
@@ -32,6 +51,31 @@ pub const GROUP: Group = Group {
         },
     ],
 };
+
+/// What gdb's `info` is here.
+const INFOS: &[(&[&str], &str)] = &[
+    (&["breakpoints", "watchpoints"], "breakpoints"),
+    (&["display"], "display"),
+    (&["threads", "tasks"], "stack"),
+    (&["stack", "frame"], "why"),
+    (&["line", "source", "program"], "where"),
+    (&["checkpoints"], "branches"),
+];
+
+/// Its words.
+const INFO_WORDS: &[&str] =
+    &["breakpoints", "display", "threads", "stack", "frame", "line", "source", "program", "checkpoints"];
+
+const INFO: &str = "  info b         breakpoints\n  info display   display\n  info threads   stack\n  \
+    info stack     why\n  info program   where\n";
+
+fn info(stepper: &mut Stepper, line: &Line) -> Text {
+    let known = || INFOS.iter().flat_map(|(words, _)| *words).copied().collect::<Vec<_>>().join(", ");
+    let word = line.one("info breakpoints")?;
+    let row = INFOS.iter().find(|(words, _)| words.iter().any(|known| known.starts_with(word)));
+    let (_, meant) = row.ok_or_else(|| format!("info {word} says nothing here; there are {}", known()))?;
+    super::run(stepper, &Typed::read(meant)).map(|answer| answer.text)
+}
 
 fn help(line: &Line, width: usize) -> Text {
     let about = |command: &Command| folded(&joined(&about(command), width), width, 0);

@@ -4,7 +4,7 @@ use debugger::file::{self, File};
 
 use super::super::Stepper;
 use super::Run::{Says, Stops};
-use super::{Command, Group, Line, Reply, Text};
+use super::{Command, Group, Line, Reply, Takes, Text};
 
 /// Commands that keep a session.
 pub const GROUP: Group = Group {
@@ -14,11 +14,19 @@ pub const GROUP: Group = Group {
         Command {
             names: &["save"],
             usage: "save FILE",
+            takes: &[&[Takes::File]],
             about: "scenario, choices, files, breakpoints, to share",
             more: "cargo run -- step --replay FILE [--at STEP] opens it. It says so if the run has become another one.\n",
             run: Says(|stepper, line| save(stepper, line)),
         },
-        Command { names: &["load"], usage: "load FILE", about: "resume a saved session", more: "", run: Stops(load) },
+        Command {
+            names: &["load"],
+            usage: "load FILE",
+            takes: &[&[Takes::File]],
+            about: "resume a saved session",
+            more: "",
+            run: Stops(load),
+        },
     ],
 };
 

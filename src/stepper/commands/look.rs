@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use debugger::breakpoint::parse::without_namespace;
 use debugger::expression::matches_glob;
 use debugger::inspect::owner_graph;
 use debugger::{Session, Stop, describe, source, target};
@@ -9,7 +10,7 @@ use kinds::registry;
 use object::Object;
 
 use super::Run::{Says, Stops};
-use super::{Answer, Command, Group, Line, Text, held};
+use super::{Answer, Command, Group, Line, Takes, Text, held, print};
 
 /// Commands that only look.
 pub const GROUP: Group = Group {
@@ -19,6 +20,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["show"],
             usage: "show [STEP]",
+            takes: &[],
             about: "this stop again, or an earlier one, whole",
             more: "A stop that is longer than the terminal is high is shown with fewer details; this shows them all.\n",
             run: Stops(|stepper, line| match line.step()? {
@@ -31,15 +33,29 @@ pub const GROUP: Group = Group {
             }),
         },
         Command {
+            names: &["print"],
+            usage: "print EXPR|OBJECT[.path]",
+            takes: &[&[Takes::Value, Takes::Again]],
+            about: "a value of this step, or of an object",
+            more: print::VALUES,
+            run: Says(|stepper, line| print::print(stepper, line)),
+        },
+        Command {
             names: &["pending", "p"],
             usage: "pending [--all]",
+            takes: &[&[Takes::One(&["--all"])]],
             about: "what is in flight",
             more: "",
-            run: Says(|stepper, line| Ok(stepper.view().pending(&stepper.session, line.flag("--all")?))),
+            run: Says(|stepper, line| match line.name() == "p" && !line.rest().is_empty() && line.rest() != "--all" {
+                // gdb's short word for print.
+                true => print::print(stepper, line),
+                false => Ok(stepper.view().pending(&stepper.session, line.flag("--all")?)),
+            }),
         },
         Command {
             names: &["stack"],
             usage: "stack",
+            takes: &[],
             about: "what every reconcile and pod worker waits for",
             more: "",
             run: Says(|stepper, line| line.nothing().map(|()| stack(&stepper.session))),
@@ -47,6 +63,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["cache"],
             usage: "cache COMPONENT [KIND]",
+            takes: &[&[Takes::Component], &[Takes::Kind]],
             about: "what a component believes",
             more: "Twenty objects of each kind; with a kind, all of that one: cache kube-scheduler pods\n\
                    Part of a name will do: cache scheduler. Controllers have those of the manager that they run in.\n",
@@ -55,6 +72,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["queue"],
             usage: "queue COMPONENT",
+            takes: &[&[Takes::Component]],
             about: "what it still has to work on",
             more: "Or of one controller in it; part of a name will do: queue replicaset\n",
             run: Says(held::queue),
@@ -62,6 +80,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["graph"],
             usage: "graph [NAME]",
+            takes: &[&[Takes::Object]],
             about: "who owns whom, as the garbage collector sees it",
             more: "With a name, only the trees in which it occurs; stars stand for anything, as in: graph web-*\n\
                    An owner that no informer has told of yet is a virtual node: the collector asks the API server for it.\n",
@@ -70,6 +89,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["etcd"],
             usage: "etcd get [--prefix] KEY",
+            takes: &[&[Takes::One(&["get"])], &[Takes::One(&["--prefix"]), Takes::Object]],
             about: "what is stored",
             more: "Without a key, how many there are of each kind.\n",
             run: Says(|stepper, line| etcd(&stepper.session, line)),
@@ -141,7 +161,12 @@ fn yaml(object: &Object) -> String {
 }
 
 fn graph(session: &Session, line: &Line) -> Text {
-    let wanted = if line.arguments().is_empty() { "*" } else { line.one("graph web-*")? };
+    let words = line.arguments();
+    let wanted = match without_namespace(&words)?.1.as_slice() {
+        [] => "*",
+        [one] => one,
+        _ => return Err("write for example: graph web-*".to_owned()),
+    };
     let wanted = wanted.rsplit('/').next().unwrap_or_default();
     let trees = owner_graph(session).ok_or("kube-controller-manager does not run, and the collector is in it")?;
     let is_wanted = |line: &String| {

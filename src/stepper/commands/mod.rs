@@ -9,7 +9,7 @@
 //! - [`back`], and to other courses of events.
 //! - [`stop`], breakpoints and watches.
 //! - [`ask`], about what was: causes, effects, changes.
-//! - [`look`], at what is; [`held`], in caches and queues.
+//! - [`look`], at what is; [`held`], in caches and queues; [`print`], a value.
 //! - [`decide`], what comes next, and what breaks.
 //! - [`cluster`], kubectl and the world outside. [`terminal`], the shell in a container that a command has opened.
 //! - [`keep`], sessions as files.
@@ -32,6 +32,7 @@ pub mod keep;
 pub mod line;
 pub mod look;
 pub mod movement;
+pub mod print;
 pub mod stop;
 pub mod terminal;
 
@@ -52,6 +53,8 @@ pub struct Answer {
     pub text: String,
     /// The stop it has come to, or shows.
     pub stop: Option<Box<Stop>>,
+    /// What stands below it: what its breakpoints' commands say.
+    pub below: String,
     /// Whether it is shown with every detail, however small the screen.
     pub whole: bool,
     /// What the scenario tells there.
@@ -87,8 +90,55 @@ pub struct Command {
     pub about: &'static str,
     /// What `help COMMAND` says beside that: whole lines, examples; empty if nothing.
     pub more: &'static str,
+    /// What may stand behind it, place by place, for whoever completes a line.
+    pub takes: &'static [&'static [Takes]],
     /// Does it.
     pub run: Run,
+}
+
+/// What a word behind a command may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// A process, or a controller in one.
+    Component,
+    /// A kind.
+    Kind,
+    /// An object: `deploy/web`, or a kind and then a name.
+    Object,
+    /// A kind and fields: `deploy.spec.replicas`.
+    Field,
+    /// An object and fields: `deploy/web.status.replicas`.
+    Watched,
+    /// An expression over a step, or the same.
+    Value,
+    /// A term of a breakpoint.
+    Term,
+    /// A Pod's name.
+    Pod,
+    /// A container of the Pod before it.
+    Container,
+    /// A node's name.
+    Node,
+    /// A Service's name.
+    Service,
+    /// An event in flight.
+    Event,
+    /// A breakpoint's number.
+    Breakpoint,
+    /// The number of a value that is displayed.
+    Display,
+    /// A course of events that was left.
+    Branch,
+    /// A command of the stepper's.
+    Command,
+    /// A group of those.
+    Group,
+    /// A file.
+    File,
+    /// One of these words.
+    One(&'static [&'static str]),
+    /// The same may come again.
+    Again,
 }
 
 /// Commands that belong together.
@@ -133,6 +183,22 @@ pub fn find(word: &str) -> Option<(&'static Group, &'static Command)> {
     GROUPS.iter().find_map(of)
 }
 
+/// A word that is the beginning of one name only, of the stepper's or kubectl's, in full. A kind's name is none.
+pub fn in_full(word: &str) -> Option<&'static str> {
+    if word.is_empty() || Kind::from_word(word).is_some() {
+        return None;
+    }
+    let mut fitting = beginning_with(word);
+    if fitting.len() == 1 { fitting.pop() } else { None }
+}
+
+/// Commands of the stepper's and of kubectl's that begin so, each once.
+fn beginning_with(word: &str) -> Vec<&'static str> {
+    let ours: Vec<&str> = names().filter(|name| name.starts_with(word)).collect();
+    let kubectls = kubectl::verbs().filter(|verb| verb.starts_with(word) && !ours.contains(verb));
+    ours.iter().copied().chain(kubectls).collect()
+}
+
 /// Does what a line says.
 pub(super) fn run(stepper: &mut Stepper, typed: &Typed) -> Reply {
     match &typed.what {
@@ -143,6 +209,10 @@ pub(super) fn run(stepper: &mut Stepper, typed: &Typed) -> Reply {
         What::Command { command: Command { run: Run::Stops(run), .. }, line, .. } => run(stepper, line),
         What::Kubectl(line) => cluster::kubectl(stepper, line.words()).map(Answer::says),
         What::Edit(_) => Err(cluster::NO_EDITOR.to_owned()),
+        What::Complete(line) => {
+            let lines = stepper.candidates(line);
+            Ok(Answer::says(lines.iter().map(|line| format!("{line}\n")).collect::<String>()))
+        }
         What::Shell(line) => cluster::start_shell(stepper, line).map(Answer::says),
         What::IntoShell(text) => terminal::into_shell(stepper, text),
         What::Number(number, line) => {
@@ -164,10 +234,9 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["ssh", "docker", "crictl", "cat", "ip", "iptables", "iptables-save"], "node node-1 ip addr; help node"),
     (&["join", "kubeadm", "add"], "node start 4 switches a node on"),
     (&["etcdctl"], "etcd get --prefix /registry/pods/"),
-    (&["man", "info", "commands", "usage", "--help", "-h"], "help"),
-    (&["bt", "backtrace"], "stack, or why"),
-    (&["print", "what", "status"], "show, where, or get pods -o yaml"),
-    (&["undo", "prev", "previous", "reverse", "rstep"], "back"),
+    (&["man", "usage", "--help", "-h"], "help"),
+    (&["what", "status"], "show, where, or get pods -o yaml"),
+    (&["undo", "prev", "previous", "rstep"], "back"),
     (&["restart", "reset"], "goto 0, or crash COMPONENT"),
     (&["sleep"], "wait 30"),
     (&["dig", "host"], "nslookup web"),
@@ -186,7 +255,7 @@ fn unknown(word: &str) -> String {
     if Kind::from_word(word.split('/').next().unwrap_or_default()).is_some() {
         return format!("{word:?} is not a command; write what to do with it, as in: get {word}");
     }
-    let begun: Vec<&str> = names().filter(|known| word.len() > 1 && known.starts_with(word)).collect();
+    let begun = if word.is_empty() { Vec::new() } else { beginning_with(word) };
     match begun.first().copied().or_else(|| nearest(word, names().filter(|known| known.len() > 2))) {
         Some(_) if begun.len() > 1 => format!("{word:?} may be {}; write more of it", begun.join(", ")),
         Some(known) => format!("there is no command {word:?}; did you mean {known:?}? help lists them all"),

@@ -12,7 +12,7 @@ use engine::Note;
 use super::super::Stepper;
 use super::super::wrap::wrapped;
 use super::Run::Stops;
-use super::{Answer, Command, Group, Line, Reply};
+use super::{Answer, Command, Group, Line, Reply, Takes};
 
 /// Commands that let time pass.
 pub const GROUP: Group = Group {
@@ -22,6 +22,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["step", "s"],
             usage: "Enter, step [N]",
+            takes: &[],
             about: "to the next informer notification or packet hop",
             more: "",
             run: Stops(|stepper, line| ask_or_advance(stepper, stepper.stop, line.count()?)),
@@ -29,6 +30,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["stepi", "si"],
             usage: "stepi [N]",
+            takes: &[],
             about: "to the next event of any kind",
             more: "",
             run: Stops(|stepper, line| ask_or_advance(stepper, StopAt::Event, line.count()?)),
@@ -36,6 +38,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["next", "n"],
             usage: "next",
+            takes: &[],
             about: "until whoever just got something has reacted to it",
             more: "Follows what this step set off in the component that got the event: the key it queued, the \
                 reconcile\nthat took it, its calls and their answers. Stops when none of it is under way any more. The\n\
@@ -45,6 +48,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["finish", "f"],
             usage: "finish",
+            takes: &[],
             about: "until this reconcile or pod worker ends",
             more: "",
             run: Stops(|stepper, line| line.nothing().and_then(|()| finish(stepper))),
@@ -52,6 +56,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["until", "u"],
             usage: "until TERM… [if EXPR]",
+            takes: &[&[Takes::Term, Takes::Again]],
             about: "on until this holds, written as for break",
             more: "  until pod/web condition=Ready:True\n  until deploy if new.status.readyReplicas == 2\n",
             run: Stops(until),
@@ -59,6 +64,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["continue", "c"],
             usage: "continue",
+            takes: &[],
             about: "to a breakpoint or the scenario's next command",
             more: "It stops when the scenario has typed its next command and nothing has come of that yet.\n",
             run: Stops(|stepper, line| {
@@ -70,6 +76,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["tour"],
             usage: "tour",
+            takes: &[],
             about: "to the next place that the scenario narrates",
             more: "Between two places all other commands work as ever; the next tour goes on where the story was left.\n\
                 A scenario says it in its `tour:` list.\n",
@@ -78,6 +85,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["run", "r"],
             usage: "run",
+            takes: &[],
             about: "on until nothing is left to do",
             more: "Heartbeats, probes and looks round never end: it stops when nothing comes of them within a minute.\nA \
                 cluster that never comes to rest, as with a CronJob of every minute, gets ten minutes.\n",
@@ -90,6 +98,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["wait"],
             usage: "wait SECONDS",
+            takes: &[],
             about: "on for that much virtual time",
             more: "It stops at that time, before whatever comes later: wait 30, wait 0.5\n\
                 As kubectl has it, it waits for objects: wait --for=delete pod/web\n",

@@ -1,10 +1,13 @@
 //! Where to stop: breakpoints, watches and logpoints.
 
 use debugger::breakpoint::Breakpoint;
+use debugger::breakpoint::parse::split_watch;
+use debugger::{Session, explain, target};
+use object::Kind;
 
 use super::super::Stepper;
 use super::Run::Says;
-use super::{Command, Group, Line, Text};
+use super::{Command, Group, Line, Takes, Text, print};
 
 /// Commands about breakpoints.
 pub const GROUP: Group = Group {
@@ -14,13 +17,15 @@ pub const GROUP: Group = Group {
         Command {
             names: &["break", "b"],
             usage: "break [TERM…] [if EXPR] [print TEXT]",
+            takes: &[&[Takes::Term, Takes::Again]],
             about: "stop there, or print and go on",
             more: BREAK,
             run: Says(|stepper, line| add(stepper, line, false)),
         },
         Command {
-            names: &["tbreak"],
+            names: &["tbreak", "tb"],
             usage: "tbreak TERM… [if EXPR]",
+            takes: &[&[Takes::Term, Takes::Again]],
             about: "the same, once",
             more: "A breakpoint that goes away when it has stopped once.\n",
             run: Says(|stepper, line| add(stepper, line, true)),
@@ -28,6 +33,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["watch"],
             usage: "watch OBJECT.path",
+            takes: &[&[Takes::Watched]],
             about: "stop when a field changes",
             more: WATCH,
             run: Says(watch),
@@ -35,13 +41,47 @@ pub const GROUP: Group = Group {
         Command {
             names: &["breakpoints", "bl"],
             usage: "breakpoints",
+            takes: &[],
             about: "list them",
             more: "Each with its number, what it stops at, and how often it did.\n",
             run: Says(|stepper, line| line.nothing().map(|()| list(stepper))),
         },
         Command {
+            names: &["condition"],
+            usage: "condition N [EXPR]",
+            takes: &[&[Takes::Breakpoint], &[Takes::Value, Takes::Again]],
+            about: "stop at N only if this holds; without it, always",
+            more: "  condition 1 new.status.phase == \"Running\"\n",
+            run: Says(condition),
+        },
+        Command {
+            names: &["commands"],
+            usage: "commands N LINE[; LINE]",
+            takes: &[&[Takes::Breakpoint], &[Takes::Command]],
+            about: "what to show when N stops",
+            more: "Lines that only look, such as get pods, where, print new.status; without any, none.\n",
+            run: Says(print::commands),
+        },
+        Command {
+            names: &["display"],
+            usage: "display [EXPR|OBJECT]",
+            takes: &[&[Takes::Value, Takes::Again]],
+            about: "show this value at every stop",
+            more: print::VALUES,
+            run: Says(print::display),
+        },
+        Command {
+            names: &["undisplay"],
+            usage: "undisplay N…",
+            takes: &[&[Takes::Display, Takes::Again]],
+            about: "no longer; all without a number",
+            more: "",
+            run: Says(print::undisplay),
+        },
+        Command {
             names: &["ignore"],
             usage: "ignore N COUNT",
+            takes: &[&[Takes::Breakpoint]],
             about: "pass over the next COUNT hits of N",
             more: "",
             run: Says(ignore),
@@ -49,6 +89,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["disable"],
             usage: "disable N…",
+            takes: &[&[Takes::Breakpoint, Takes::Again]],
             about: "pass there until enabled; all without a number",
             more: "",
             run: Says(|stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = false)),
@@ -56,6 +97,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["enable"],
             usage: "enable N…",
+            takes: &[&[Takes::Breakpoint, Takes::Again]],
             about: "stop there again",
             more: "",
             run: Says(|stepper, line| each(stepper, line, |breakpoint| breakpoint.enabled = true)),
@@ -63,6 +105,7 @@ pub const GROUP: Group = Group {
         Command {
             names: &["unbreak", "clear"],
             usage: "unbreak N…",
+            takes: &[&[Takes::Breakpoint, Takes::Again]],
             about: "take breakpoints away; all without a number",
             more: "`delete N` does the same; `delete pod web` is kubectl's.\n",
             run: Says(unbreak),
@@ -111,8 +154,22 @@ fn add(stepper: &mut Stepper, line: &Line, once: bool) -> Text {
 /// `watch` stops at changes; without a path it is not kubectl's, so it says how it is written.
 fn watch(stepper: &mut Stepper, line: &Line) -> Text {
     let names = stepper.session.names();
+    let there = watched(&stepper.session, line.rest())?;
     let breakpoint = stepper.session.breakpoints.watch(line.rest(), &names)?;
-    Ok(format!("{breakpoint}\n"))
+    Ok(format!("{breakpoint}\n{there}"))
+}
+
+/// What is said of an object that is not there yet. A field that its kind does not have would never change.
+fn watched(session: &Session, text: &str) -> Text {
+    let (object, path) = split_watch(text)?;
+    let Some((word, kind)) = object.split('/').next().and_then(|word| Some((word, Kind::from_word(word)?))) else {
+        return Ok(String::new());
+    };
+    explain::explain(session, &format!("{word}.{path}"))?;
+    Ok(match target::is_known(session, &object) {
+        true => String::new(),
+        false => format!("there is no such {kind} yet; it stops once there is one\n"),
+    })
 }
 
 fn list(stepper: &Stepper) -> String {
@@ -120,7 +177,18 @@ fn list(stepper: &Stepper) -> String {
     if lines.is_empty() { "there are no breakpoints; break makes one, help break says how\n".to_owned() } else { lines }
 }
 
-fn number(word: &str) -> Result<u32, String> {
+fn condition(stepper: &mut Stepper, line: &Line) -> Text {
+    let (word, condition) = line.rest().split_once(char::is_whitespace).unwrap_or((line.rest(), ""));
+    if word.is_empty() {
+        return Err("write for example: condition 1 new.status.phase == \"Running\"".to_owned());
+    }
+    let names = stepper.session.names();
+    let condition = condition.trim().trim_start_matches("if ");
+    Ok(format!("{}\n", stepper.session.breakpoints.set_condition(number(word)?, condition, &names)?))
+}
+
+/// The number of a breakpoint, as it is typed.
+pub fn number(word: &str) -> Result<u32, String> {
     word.parse().map_err(|_| format!("{word:?} is not the number of a breakpoint; breakpoints lists them"))
 }
 

@@ -7,7 +7,7 @@ use debugger::{Advance, Choice, Goal};
 use kubectl::left_open::State;
 use kubelet::runtime::terminal::{CTRL_C, CTRL_D};
 
-use super::super::complete::candidates;
+use super::super::complete;
 use super::super::typed::{ESCAPE, escaped};
 use super::super::{Stepper, Typed};
 use super::{Answer, Reply, movement};
@@ -97,10 +97,10 @@ impl Stepper {
     pub fn candidates(&self, input: &str) -> Vec<String> {
         match (self.session.cluster.shell_waits(), escaped(input)) {
             (Some(true), Some(command)) => {
-                candidates(&self.session, command).into_iter().map(|line| format!("{ESCAPE}{line}")).collect()
+                complete::candidates(self, command).into_iter().map(|line| format!("{ESCAPE}{line}")).collect()
             }
             (Some(true), None) => Vec::new(),
-            _ => candidates(&self.session, input),
+            _ => complete::candidates(self, input),
         }
     }
 }

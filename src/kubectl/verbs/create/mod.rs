@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::last_applied::annotated;
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{FILES, WRITE};
 use crate::kubectl::Kubectl;
@@ -27,6 +27,27 @@ mod secret;
 mod service;
 
 pub(super) use budget::label_selector;
+
+/// What it makes without a manifest.
+const TYPES: &[&str] = &[
+    "clusterrole",
+    "clusterrolebinding",
+    "configmap",
+    "cronjob",
+    "deployment",
+    "ingress",
+    "job",
+    "namespace",
+    "poddisruptionbudget",
+    "priorityclass",
+    "quota",
+    "role",
+    "rolebinding",
+    "secret",
+    "service",
+    "serviceaccount",
+    "token",
+];
 
 /// `kubectl create`.
 pub const CREATE: Command = Command {
@@ -75,6 +96,7 @@ pub const CREATE: Command = Command {
         ..Usage::EMPTY
     },
     raw: Some("POST"),
+    takes: Takes::first(TYPES, Named::Nothing),
     run: Run::There(|args, cx| Box::pin(create(args, cx))),
     ..Command::EMPTY
 };

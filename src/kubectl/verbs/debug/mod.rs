@@ -18,7 +18,7 @@ use object::patch::diff_strategic;
 use wire::{Patch, Subresource};
 
 use super::attached;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::flags::FILES;
 use crate::usage::Usage;
 use container::{Made, name_for, new_container};
@@ -45,6 +45,7 @@ pub const DEBUG: Command = Command {
         letterless: &["env"],
         left_out: &["custom"],
     },
+    takes: Takes::named(Named::Pods),
     run: Run::There(|args, cx| Box::pin(debug(args, cx))),
     ..Command::EMPTY
 };

@@ -25,7 +25,7 @@ use wire::{Body, DeleteOptions, Options, Subresource, Verb};
 
 mod filters;
 
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::usage::Usage;
 use filters::{Drain, PodDeleteStatus, by_reason, going, warnings};
 
@@ -48,6 +48,7 @@ pub const DRAIN: Command = Command {
         ],
         ..Usage::EMPTY
     },
+    takes: Takes::named(Named::Nodes),
     run: Run::There(|args, cx| Box::pin(drain(args, cx))),
     ..Command::EMPTY
 };

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::feeds::Stream;
 use crate::flags::{FILES, WRITE};
@@ -34,6 +34,7 @@ pub const ROLLOUT: Command = Command {
         flags: &[FILES, WRITE, &["selector", "revision", "to-revision", "timeout", "watch"]],
         ..Usage::EMPTY
     },
+    takes: Takes::first(&["history", "pause", "restart", "resume", "status", "undo"], Named::Objects),
     run: Run::There(|args, cx| Box::pin(rollout(args, cx))),
     ..Command::EMPTY
 };

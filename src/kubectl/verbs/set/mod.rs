@@ -1,7 +1,7 @@
 //! `set`: GET, and a PATCH of what changes; with `--local` neither. Mirrors `k8s.io/kubectl/pkg/cmd/set`.
 
 use crate::args::Args;
-use crate::command::{Command, Run};
+use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::flags::{CHOICE, FILES, WRITE};
 use crate::kubectl::Kubectl;
@@ -40,6 +40,7 @@ pub const SET: Command = Command {
         ],
         ..Usage::EMPTY
     },
+    takes: Takes::first(&["env", "image", "resources", "selector", "serviceaccount", "subject"], Named::Objects),
     run: Run::There(|args, cx| Box::pin(set(args, cx))),
     ..Command::EMPTY
 };
