@@ -12,6 +12,8 @@ use lab::shelf;
 use lab::twin::{self, Twin};
 use stepper::palette;
 
+use super::terminal::laid_out;
+
 /// What the full screen and the transcripts of the course need.
 const COLUMNS: u16 = 80;
 const ROWS: u16 = 24;
@@ -42,19 +44,23 @@ pub fn command(out: &mut dyn Write) -> anyhow::Result<()> {
     let mut amiss = Vec::new();
     for (name, check) in CHECKS {
         match check(&root) {
-            Ok(found) => writeln!(out, "{} {name:<14} {found}", palette::added().apply_to("ok  "))?,
+            Ok(found) => say(out, &palette::added().apply_to("ok  ").to_string(), &format!("{name:<14} {found}"))?,
             Err((wrong, way_out)) => {
-                writeln!(
-                    out,
-                    "{} {name:<14} {wrong}\n     {:<14} {way_out}",
-                    palette::error().apply_to("amiss"),
-                    "do"
-                )?;
+                say(out, &palette::error().apply_to("amiss").to_string(), &format!("{name:<14} {wrong}"))?;
+                say(out, "    ", &format!("{:<14} {way_out}", "do"))?;
                 amiss.push(name);
             }
         }
     }
     if amiss.is_empty() { Ok(()) } else { Err(anyhow!("amiss: {}", amiss.join(", "))) }
+}
+
+/// A line of the report. What does not fit goes on in its column.
+fn say(out: &mut dyn Write, mark: &str, text: &str) -> std::io::Result<()> {
+    const COLUMN: usize = 20;
+    // The mark has a colour, which takes no room.
+    let laid = laid_out(&format!("      {text}\n"), COLUMN);
+    writeln!(out, "{mark}{}", laid.get(5..).unwrap_or_default().trim_end())
 }
 
 /// What a program prints; None if it cannot be started or fails.

@@ -13,6 +13,7 @@ use kubectl::workdir;
 
 use stepper::paths;
 
+use super::terminal::laid_out;
 use super::{ExploreArguments, journal, out};
 
 /// How many runs `--pct` makes unless `--random` says.
@@ -71,7 +72,7 @@ fn one(arguments: &ExploreArguments, scenario: Scenario) -> anyhow::Result<()> {
     };
     bar.finish_and_clear();
     let mut to = out::text();
-    writeln!(to, "{}", summary(&report, &bound, mode(arguments, &scenario)))?;
+    writeln!(to, "{}", laid_out(&summary(&report, &bound, mode(arguments, &scenario)), 0).trim_end())?;
     match &report.violation {
         None => Ok(()),
         Some(violation) => keep(violation, &scenario, arguments, &mut to),
@@ -94,9 +95,10 @@ fn keep(
     let text = file::save_found(&session, &violation.property, &violation.what);
     write(&path, &text)?;
     let shown = paths::quoted(&path);
+    let program = super::started_as();
     writeln!(
         out,
-        "it is saved in {shown}; open it there with: cargo run -- step --replay {shown} --at {}",
+        "it is saved in {shown}; open it there with: {program} step --replay {shown} --at {}",
         violation.step
     )?;
     anyhow::bail!("{}: {}", violation.property, violation.what)

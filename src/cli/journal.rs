@@ -41,6 +41,16 @@ pub fn found() -> Option<PathBuf> {
     Some(home()?.join("found"))
 }
 
+/// Keeps the session that was ended last, in place of the one before. Returns where it lies; none if it cannot be kept.
+pub(super) fn keep_last(text: &str) -> Option<PathBuf> {
+    let home = home()?;
+    create_folder(&home).ok()?;
+    let path = home.join(format!("last.{ENDING}"));
+    let mut file = own(File::options().create(true).write(true).truncate(true)).open(&path).ok()?;
+    file.write_all(text.as_bytes()).ok()?;
+    Some(path)
+}
+
 fn home() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = |below: &str| variable("HOME").map(|home| home.join(below));

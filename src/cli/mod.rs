@@ -24,7 +24,7 @@ use kubectl::manifest::{self, Manifests, Reading};
 use kubectl::workdir::{self, Workdir};
 use lab::plug;
 use object::{Discovery, Kind};
-use stepper::palette;
+use stepper::{palette, paths};
 
 pub mod course;
 pub mod doctor;
@@ -38,6 +38,7 @@ pub mod learn;
 mod menu;
 pub mod out;
 pub mod pack;
+mod pager;
 pub mod progress;
 pub mod prompt;
 pub mod regrade;
@@ -60,7 +61,8 @@ pub use course::Course;
     version,
     about,
     propagate_version = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    term_width = terminal::columns()
 )]
 struct Arguments {
     /// When to colour the output.
@@ -360,13 +362,23 @@ impl Source {
     }
 }
 
+/// The program as it was started: by cargo, or by its name.
+pub(super) fn started_as() -> String {
+    if std::env::var_os("CARGO").is_some() {
+        return "cargo run --".to_owned();
+    }
+    let name = std::env::args_os().next().map(PathBuf::from).unwrap_or_else(|| "kubestep".into());
+    paths::quoted(&name)
+}
+
 /// A scenario by its name or its file. A manifest's file is none, and is told how it is given.
 fn named(name: &str) -> anyhow::Result<Scenario> {
     Scenario::find(name).map_err(|error| {
         let text = workdir::text_in(name).unwrap_or_default();
         match text.lines().any(|line| line.starts_with("apiVersion:")) {
             true => {
-                anyhow::anyhow!("{name} is a manifest, not a scenario; give it with -f: cargo run -- step -f {name}")
+                let program = started_as();
+                anyhow::anyhow!("{name} is a manifest, not a scenario; give it with -f: {program} step -f {name}")
             }
             false => error.into(),
         }

@@ -2,15 +2,19 @@
 
 use std::io::{self, IsTerminal};
 
+use debugger::file;
 use debugger::quiz::Quiz;
 use stepper::edit::SENT;
 use stepper::lines::text;
+use stepper::paths::quoted;
 use stepper::wrap::wrapped;
 use stepper::{Stepper, Typed, What, palette, shell};
 
 use super::editor;
 use super::input::Lines;
+use super::journal;
 use super::out::print;
+use super::pager;
 use super::signals::Signals;
 use super::watch::Bar;
 
@@ -97,8 +101,22 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
     if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {
         print(&format!("{score}\n"))?;
     }
+    if somebody {
+        print(&kept(&stepper))?;
+    }
     stepper.end();
     Ok(worked)
+}
+
+/// How to come back to a session in which something was done, which is kept for that.
+pub(super) fn kept(stepper: &Stepper) -> String {
+    if stepper.session.choices().is_empty() {
+        return String::new();
+    }
+    match journal::keep_last(&file::save(&stepper.session)) {
+        Some(path) => format!("to come back here: {} step --replay {}\n", super::started_as(), quoted(&path)),
+        None => String::new(),
+    }
 }
 
 /// The line with the lines in which it goes on; None: it was given up with Ctrl-C.
@@ -135,6 +153,7 @@ fn edited(stepper: &mut Stepper, typed: Typed) -> io::Result<Typed> {
 /// Does what a command says, and prints what comes of it. Whether it could be done.
 fn answer(stepper: &mut Stepper, typed: &Typed, somebody: bool) -> io::Result<bool> {
     match stepper.carry_out(typed) {
+        Ok(answer) if somebody && answer.paged => pager::show(&text(&answer, &stepper.view())).map(|()| true),
         Ok(answer) => print(&text(&answer, &stepper.view())).map(|()| true),
         Err(error) => {
             let width = stepper.width();

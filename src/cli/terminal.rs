@@ -13,6 +13,7 @@ use lab::plug;
 use stepper::Stepper;
 use stepper::commands::keep::is_session;
 use stepper::outside::Outside;
+use stepper::wrap;
 
 /// The terminal, or a pipe in its place.
 struct Terminal {
@@ -31,6 +32,20 @@ pub fn stepper(session: Session, all: bool) -> Stepper {
 /// The same over a saved session.
 pub(super) fn of_file(file: &File, at: Option<u64>, within: Option<PathBuf>) -> Result<Stepper, String> {
     Stepper::of_file(file, at, Box::new(Terminal { within })).map(on_screen)
+}
+
+/// How wide what is printed may be: as the terminal, and of a hundred columns where there is none.
+pub(super) fn columns() -> usize {
+    const ELSEWHERE: usize = 100;
+    Term::stdout().size_checked().map_or(ELSEWHERE, |(_, columns)| columns.into())
+}
+
+/// A text in lines that the terminal has room for, broken between words; what no terminal shows stays as it is.
+pub(super) fn laid_out(text: &str, indent: usize) -> String {
+    match Term::stdout().is_term() {
+        true => wrap::folded(text, columns(), indent),
+        false => text.to_owned(),
+    }
 }
 
 /// Where a person looks, texts are as wide as the screen.

@@ -318,6 +318,11 @@ impl Cluster {
         timeline::printed_through(&aside, commands)
     }
 
+    /// Whether a command of the user's runs.
+    pub fn has_commands(&self) -> bool {
+        self.engine.tasks().any(|task| task.actor == self.user.actor())
+    }
+
     /// What kubectl says of a line that is wrong in itself, so that it ends before its first request; none if it would send
     /// one, or do well.
     pub fn wrong_at_once(&self, words: &[String]) -> Option<String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::{Step, StepId, What};
 
-use super::{Choice, Session};
+use super::{Choice, Chosen, Session};
 
 /// One step that another set off, directly or not.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,44 @@ pub fn effects(session: &Session, of: StepId, limit: usize) -> Vec<Effect<'_>> {
     found
 }
 
+/// A line that was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    /// Of one that goes on below, its beginning.
+    pub line: String,
+    /// By whom.
+    pub by: By,
+}
+
+/// Who has typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The scenario, by its timeline.
+    Scenario,
+    /// Whoever sits here.
+    User,
+}
+
+impl By {
+    /// As it is told: `you typed`.
+    pub fn typed(self) -> &'static str {
+        match self {
+            By::Scenario => "the scenario typed",
+            By::User => "you typed",
+        }
+    }
+
+    /// As programs know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Scenario => "scenario",
+            By::User => "user",
+        }
+    }
+}
+
 /// A step and its causes, nearest first, back to the keystroke; and the line that was typed there, if one was.
-pub fn chain(session: &Session, of: StepId) -> (Vec<&Step>, Option<String>) {
+pub fn chain(session: &Session, of: StepId) -> (Vec<&Step>, Option<Typed>) {
     let mut chain = Vec::new();
     for step in session.step(of).into_iter().chain(session.why(of)) {
         chain.push(step);
@@ -51,16 +87,18 @@ pub fn chain(session: &Session, of: StepId) -> (Vec<&Step>, Option<String>) {
 
 /// The line that was typed in a step by the scenario, or right before it by whoever sits here: a command, or a fault that
 /// has set this step off.
-fn typed_in(session: &Session, step: &Step) -> Option<String> {
+fn typed_in(session: &Session, step: &Step) -> Option<Typed> {
+    let by_user = |line: String| Typed { line, by: By::User };
     if let Some((_, line)) = session.typed().iter().find(|(at, _)| *at == step.id) {
-        // Of a line that goes on below, its beginning.
-        return Some(line.lines().next().unwrap_or_default().to_owned());
+        let is_it = |chosen: &Chosen| matches!(&chosen.choice, Choice::Line(typed) if **typed == **line);
+        let by = if session.choices().iter().any(is_it) { By::User } else { By::Scenario };
+        return Some(Typed { line: line.lines().next().unwrap_or_default().to_owned(), by });
     }
     let (event, cause) = (&step.event, step.event.cause);
     let users = event.from == session.cluster.user.actor();
     if let What::Fault { message } = &event.what {
         // One that nothing has caused was decided by whoever sits here.
-        return (cause.0 == 0).then(|| message.line());
+        return (cause.0 == 0).then(|| by_user(message.line()));
     }
     // What a step has sent is its own doing; what else came of that moment was typed.
     let sent = session.step(cause).is_some_and(|cause| cause.sent.contains(&event.id));
@@ -69,10 +107,11 @@ fn typed_in(session: &Session, step: &Step) -> Option<String> {
     }
     let mut chosen =
         session.choices().iter().rev().filter(|chosen| chosen.after == cause.0).map(|chosen| &chosen.choice);
-    chosen.find_map(|choice| match choice {
+    let line = chosen.find_map(|choice| match choice {
         Choice::Kubectl(words) => Some(format!("kubectl {}", shell_words::join(words))),
         Choice::Line(line) | Choice::Typed(line) => Some(line.clone()),
         Choice::Network { words, .. } => Some(shell_words::join(words)),
         _ => None,
-    })
+    });
+    line.map(by_user)
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use engine::Step;
+use engine::{Note, Step};
+use kinds::registry;
 use object::{Kind, Object};
 
 use super::Session;
 use super::changes::Changed;
 use super::describe;
+use super::diff::FieldChange;
 use super::properties;
 use super::travel::Chosen;
 
@@ -21,6 +23,8 @@ pub struct Comparison {
     pub ends: [End; 2],
     /// Objects that differ at the ends: `old` is the first course's, `new` the second's. Leases and Events are left out.
     pub objects: Vec<Changed>,
+    /// The step that wrote each of them last, on either course; none if it was before the first.
+    pub made: Vec<[Option<u64>; 2]>,
 }
 
 /// Where two courses part.
@@ -51,6 +55,8 @@ struct Course {
     looks: Vec<u64>,
     choices: Vec<Chosen>,
     objects: BTreeMap<String, Object>,
+    /// The step that wrote each object last.
+    made: BTreeMap<String, u64>,
     end: End,
 }
 
@@ -73,7 +79,12 @@ impl Session {
             Parting { step, sides: which.map(|course| self.visit(course, |there| there.headline_at(step))), choices }
         });
         let objects = differing(&a.objects, &b.objects);
-        Ok(Comparison { parting, ends: [a.end, b.end], objects })
+        let made = |changed: &Changed| {
+            let key = changed.new.as_ref().or(changed.old.as_ref()).map(key_of).unwrap_or_default();
+            [a.made.get(&key).copied(), b.made.get(&key).copied()]
+        };
+        let made = objects.iter().map(made).collect();
+        Ok(Comparison { parting, ends: [a.end, b.end], objects, made })
     }
 
     /// Looks at another course, and comes back.
@@ -124,10 +135,20 @@ impl Course {
         Course {
             looks: session.history().iter().map(|step| look(session, step)).collect(),
             choices: session.choices().to_vec(),
+            made: session.history().iter().flat_map(written).collect(),
             objects: shown.map(|(key, entry)| (key.to_owned(), entry.value.clone())).collect(),
             end: End { steps, quiet, broken },
         }
     }
+}
+
+/// The objects that a step wrote, by their keys.
+fn written(step: &Step) -> Vec<(String, u64)> {
+    let key = |note: &Note| match note {
+        Note::Stored { key, .. } => Some((key.to_string(), step.id.0)),
+        _ => None,
+    };
+    step.notes.iter().filter_map(key).collect()
 }
 
 /// What is to be seen of a step: when, who, what, whom. Numbers of events may differ long before anybody notices.
@@ -138,10 +159,24 @@ fn look(session: &Session, step: &Step) -> u64 {
     hasher.finish()
 }
 
+fn key_of(object: &Object) -> String {
+    registry::key(object.kind(), object.namespace(), object.name())
+}
+
 fn differing(a: &BTreeMap<String, Object>, b: &BTreeMap<String, Object>) -> Vec<Changed> {
     let mut keys: Vec<&String> = a.keys().chain(b.keys()).collect();
     keys.sort();
     keys.dedup();
     let changed = keys.into_iter().map(|key| Changed { old: a.get(key).cloned(), new: b.get(key).cloned() });
-    changed.filter(|changed| !changed.fields().is_empty()).collect()
+    changed.filter(|changed| !telling(changed).is_empty()).collect()
+}
+
+/// The fields that tell two courses apart: times, heartbeats and uids differ between any two.
+pub fn telling(changed: &Changed) -> Vec<FieldChange> {
+    const OF_ANY: &[&str] = &["uid", "resourceVersion", "startedAt", "finishedAt", "time", "containerID"];
+    let is_of_any = |field: &FieldChange| {
+        let last = field.path.rsplit(['.', '[']).next().unwrap_or_default().trim_end_matches(']');
+        OF_ANY.contains(&last) || last.ends_with("Time") || last.ends_with("Timestamp")
+    };
+    changed.fields().into_iter().filter(|field| !is_of_any(field)).collect()
 }

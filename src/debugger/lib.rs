@@ -62,4 +62,4 @@ pub use choice::Choice;
 pub use moves::{Goal, StopAt};
 pub use session::{Advance, Session};
 pub use stop::Stop;
-pub use travel::{Branch, Chosen};
+pub use travel::{Branch, Called, Chosen};

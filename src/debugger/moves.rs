@@ -50,6 +50,8 @@ pub enum Goal {
         /// Its label.
         task: Rc<str>,
     },
+    /// When no command of the user's runs any more.
+    CommandsEnd,
     /// When this fits, which is written like a breakpoint.
     Until(Box<Breakpoints>),
 }
@@ -71,6 +73,7 @@ impl Goal {
                 .notes
                 .iter()
                 .any(|note| matches!(note, Note::Finished { actor: a, task: t } if a == actor && t == task)),
+            Goal::CommandsEnd => !cluster.has_commands(),
             Goal::Until(condition) => {
                 let facts = Facts::of(&cluster.engine, step);
                 !condition.check(&facts, seconds).hits.is_empty()

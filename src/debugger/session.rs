@@ -47,7 +47,8 @@ pub struct Session {
     pub(super) passed: Duration,
     pub(super) hits: Vec<Hit>,
     pub(super) crashes: Vec<String>,
-    printed: Vec<String>,
+    /// What logpoints have printed, each behind so much that commands had.
+    printed: Vec<(usize, String)>,
     typed: Vec<(StepId, Rc<str>)>,
     /// As far as they were asked for.
     digests: Digests,
@@ -125,8 +126,8 @@ impl Session {
         &self.crashes
     }
 
-    /// What logpoints have printed since this was last asked.
-    pub fn take_printed(&mut self) -> Vec<String> {
+    /// What logpoints have printed since this was last asked, each with how much commands had printed before.
+    pub fn take_printed(&mut self) -> Vec<(usize, String)> {
         std::mem::take(&mut self.printed)
     }
 
@@ -203,7 +204,8 @@ impl Session {
             let facts = Facts::of(engine, &step).answering(engine, request);
             let found = self.breakpoints.check(&facts, seconds);
             self.hits = found.hits;
-            self.printed.extend(found.printed);
+            let before = self.cluster.kubectl.printed();
+            self.printed.extend(found.printed.into_iter().map(|text| (before, text)));
             acts = found.acts;
         }
         let crash = |(_, task, message): (_, Rc<str>, String)| format!("{task} panicked: {message}");
@@ -215,7 +217,7 @@ impl Session {
                 .choice(&text)
                 .and_then(|choice| self.decide(choice))
                 .unwrap_or_else(|error| format!("it cannot be done: {error}"));
-            self.printed.push(format!("{text}: {said}"));
+            self.printed.push((self.cluster.kubectl.printed(), format!("{text}: {said}")));
         }
         match (self.crashes.is_empty(), self.hits.is_empty()) {
             (false, _) => Some(Advance::Crashed),

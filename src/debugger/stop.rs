@@ -200,7 +200,8 @@ fn why(session: &Session, step: &Step) -> Option<Why> {
     let (chain, typed) = causes::chain(session, step.id);
     let Some(write) = chain.into_iter().skip(1).find(|cause| matches!(cause.event.what, What::Request { .. })) else {
         // Nobody's request: a fault, perhaps.
-        let what = format!("you typed: {}", typed?);
+        let typed = typed?;
+        let what = format!("{}: {}", typed.by.typed(), typed.line);
         return Some(Why { step: step.event.cause.0, from: None, what, code: None, revision: None });
     };
     let What::Request { request, .. } = &write.event.what else { return None };

@@ -45,6 +45,8 @@ pub struct Branch {
     pub steps: u64,
     /// What was read of the disk on it.
     pub readings: Readings,
+    /// How it is called.
+    pub called: Called,
 }
 
 /// Where the session has been.
@@ -58,6 +60,28 @@ pub(super) struct Past {
     furthest: u64,
     /// Branches that were left, oldest first.
     left: Vec<Branch>,
+    /// Choices that were made again since this was last asked.
+    again: Vec<Chosen>,
+    /// How many courses have been parted from.
+    partings: u32,
+    /// How this course is called.
+    called: Called,
+}
+
+/// How a course is called, for as long as there is the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Called {
+    /// Counted from 0.
+    number: u32,
+    /// The name that it was given; empty: none.
+    pub name: String,
+}
+
+impl Called {
+    /// Its number, counted from 1.
+    pub fn number(&self) -> u32 {
+        self.number + 1
+    }
 }
 
 impl Past {
@@ -87,22 +111,32 @@ impl Past {
 
     /// That choice.
     fn due(&mut self, steps: u64) -> Option<Choice> {
-        let due = self.is_due(steps).then(|| self.choices[self.next].choice.clone())?;
+        let due = self.is_due(steps).then(|| self.choices[self.next].clone())?;
         self.next += 1;
-        Some(due)
+        self.again.push(due.clone());
+        Some(due.choice)
     }
 
     /// Adds a new choice. What followed on the old course, and was read there, becomes a branch of its own.
     fn add(&mut self, steps: u64, choice: Choice, readings: Readings) {
-        if self.next < self.choices.len() || self.furthest > steps {
-            self.left.push(Branch { choices: self.choices.clone(), steps: self.furthest, readings });
+        self.part(steps, readings);
+        self.choices.push(Chosen { after: steps, choice });
+        self.next = self.choices.len();
+    }
+
+    /// Leaves what followed on the old course, and was read there, as a branch of its own. Whether there was anything.
+    fn part(&mut self, steps: u64, readings: Readings) -> bool {
+        let parts = self.next < self.choices.len() || self.furthest > steps;
+        if parts {
+            self.partings += 1;
+            let called = std::mem::replace(&mut self.called, Called { number: self.partings, name: String::new() });
+            self.left.push(Branch { choices: self.choices.clone(), steps: self.furthest, readings, called });
         }
         // What was saved further on belongs to the course that is left.
         self.saves.retain(|saved| saved.steps() <= steps);
         self.choices.truncate(self.next);
-        self.choices.push(Chosen { after: steps, choice });
-        self.next = self.choices.len();
         self.furthest = steps;
+        parts
     }
 }
 
@@ -118,6 +152,25 @@ impl Session {
             self.crashes.clear();
         }
         Ok(said)
+    }
+
+    /// Parts from what was chosen and run after the present step, without choosing anything else: it is kept as a branch.
+    /// Whether there was anything.
+    pub fn part(&mut self) -> bool {
+        let (steps, workdir) = (self.cluster.engine.steps(), self.cluster.kubectl.workdir.clone());
+        let read = workdir.readings();
+        workdir.set_readings(read.up_to(steps));
+        self.past.part(steps, read)
+    }
+
+    /// The choices that were made again since this was last asked.
+    pub fn take_again(&mut self) -> Vec<Chosen> {
+        std::mem::take(&mut self.past.again)
+    }
+
+    /// How the present course is called.
+    pub fn called(&mut self) -> &mut Called {
+        &mut self.past.called
     }
 
     /// The same in the midst of a move.
@@ -158,8 +211,10 @@ impl Session {
     pub(super) fn ahead<T>(&mut self, look: impl FnOnce(&mut Session) -> T) -> T {
         let (here, furthest, now) = (self.place(), self.past.furthest, self.cluster.engine.now());
         let (breakpoints, read) = (std::mem::take(&mut self.breakpoints), self.cluster.kubectl.workdir.all());
+        let again = self.take_again();
         let seen = look(self);
         self.return_here(here);
+        self.past.again = again;
         self.cluster.kubectl.workdir.set_all(read);
         self.pass(now);
         self.past.furthest = furthest;
@@ -170,12 +225,11 @@ impl Session {
     /// What a command of kubectl's would print; an error if it would fail. It is not typed: the session stays where it is.
     pub fn rehearse(&mut self, words: &[String]) -> Result<String, String> {
         self.ahead(|session| {
-            let (before, user) = (session.cluster.kubectl.printed(), session.cluster.user.actor());
+            let before = session.cluster.kubectl.printed();
             let failures = session.cluster.failures.get();
             session.cluster.type_words(words.to_vec());
             for _ in 0..REHEARSAL {
-                let runs = session.cluster.engine.tasks().any(|task| task.actor == user);
-                if !runs || session.cluster.step().is_none() {
+                if !session.cluster.has_commands() || session.cluster.step().is_none() {
                     break;
                 }
             }
@@ -327,7 +381,8 @@ impl Session {
         }
         let workdir = self.cluster.kubectl.workdir.clone();
         let (choices, readings) = (self.past.choices.clone(), workdir.readings());
-        let here = Branch { choices, steps: self.past.furthest, readings };
+        let called = self.past.called.clone();
+        let here = Branch { choices, steps: self.past.furthest, readings, called };
         let read_otherwise =
             here.readings.part_from(&self.past.left[number].readings).map(|step| step.saturating_sub(1));
         let there = std::mem::replace(&mut self.past.left[number], here);
@@ -339,6 +394,7 @@ impl Session {
         // Saves after the parting belong to the other course.
         self.past.saves.retain(|saved| saved.steps() <= back_to);
         self.past.next = there.choices.iter().filter(|chosen| chosen.after < back_to).count();
+        self.past.called = there.called;
         self.past.choices = there.choices;
         self.past.furthest = there.steps;
         workdir.set_readings(there.readings);

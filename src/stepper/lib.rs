@@ -25,6 +25,8 @@ pub mod paths;
 pub mod sequence;
 pub mod shell;
 mod stepper;
+#[cfg(test)]
+mod tests;
 pub mod told;
 pub mod typed;
 pub mod view;

@@ -13,7 +13,7 @@ use ::cluster::timeline;
 use super::commands::{self, Group, cluster};
 
 /// Words that a line of a shell begins with, and no command of the stepper's.
-pub const BEGIN: &[&str] = &["cat", "date", "echo", "export", "for", "ls", "seq", "sleep", "while"];
+pub const BEGIN: &[&str] = &["date", "echo", "export", "for", "ls", "seq", "sleep", "while"];
 
 /// Programs behind a pipe that go over text, as help tells them.
 pub const FILTERS: &[&str] = &["awk", "cut", "grep", "head", "jq", "less", "sed", "sort", "tail", "tr", "uniq", "wc"];
@@ -75,8 +75,9 @@ fn watched<'t>(text: &'t str, rest: &'t str) -> Result<Cow<'t, str>, String> {
 fn comment(text: &str) -> Option<usize> {
     unquoted(text).map(|(at, _)| at).find(|at| {
         let (before, sign) = text.split_at(*at);
-        let is_number = sign[1..].starts_with(|c: char| c.is_ascii_digit());
-        sign.starts_with('#') && before.ends_with(char::is_whitespace) && !before.trim().is_empty() && !is_number
+        let is_number = |said: &str| said.starts_with(|c: char| c.is_ascii_digit());
+        let is_sign = sign.strip_prefix('#').is_some_and(|said| !is_number(said));
+        is_sign && before.ends_with(char::is_whitespace) && !before.trim().is_empty()
     })
 }
 
@@ -149,7 +150,29 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit())
     });
-    (sets || BEGIN.contains(&first)).then(|| understood(line))
+    // Looking at a file is no event of the cluster's: that is a command of the stepper's.
+    let looks = !rest.is_empty() && !text.contains('\n') && signs(text).is_empty();
+    (sets || BEGIN.contains(&first) || (first == "cat" && !looks)).then(|| understood(line))
+}
+
+/// A line before `| less` or `| more`.
+pub(super) fn paged(line: &str) -> Option<&str> {
+    let (before, pager) = line.trim_end().rsplit_once('|')?;
+    let is_sign = signs(line).last() == Some(&"|");
+    (is_sign && matches!(pager.trim(), "less" | "more")).then_some(before)
+}
+
+/// A line after or before `!`.
+pub(super) fn to_its_end(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let within = line.strip_prefix('!').or_else(|| line.strip_suffix(" !"))?;
+    (!within.trim().is_empty()).then_some(within)
+}
+
+/// A line up to its first pipe, and what follows that.
+pub(super) fn split_at_pipe(line: &str) -> Option<(&str, &str)> {
+    let (at, _) = signs_at(line).into_iter().find(|(_, sign)| *sign == "|")?;
+    Some((&line[..at], &line[at + 1..]))
 }
 
 /// Whether a line is one of kubectl's, without that word.
@@ -171,21 +194,26 @@ fn understood(line: String) -> Result<String, String> {
 
 /// The signs in a line that are a shell's, outside quotes.
 pub(super) fn signs(line: &str) -> Vec<&'static str> {
+    signs_at(line).into_iter().map(|(_, sign)| sign).collect()
+}
+
+/// The same, each with its place.
+fn signs_at(line: &str) -> Vec<(usize, &'static str)> {
     const SIGNS: &[&str] = &["||", "|", "&&", ";", ">", "<", "`"];
     let (mut found, mut quote) = (Vec::new(), None);
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
-        let mut taken = c.len_utf8();
+        let (mut taken, at) = (c.len_utf8(), line.len() - rest.len());
         match (quote, c) {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
             (Some('\''), _) => {}
             (_, '\\') => taken += rest[1..].chars().next().map_or(0, char::len_utf8),
             (None, '\'' | '"') => quote = Some(c),
-            (_, '$') if is_filled_in(&rest[1..]) => found.push("$"),
+            (_, '$') if is_filled_in(&rest[1..]) => found.push((at, "$")),
             (Some(_), _) => {}
             (None, _) => {
                 if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-                    found.push(*sign);
+                    found.push((at, *sign));
                     taken = sign.len();
                 }
             }
@@ -245,7 +273,8 @@ mod tests {
             ("kubectl get \"$pod\"", Some("kubectl get \"$pod\"")),
             ("kubectl get pods -o go-template='{{$.kind}}'", None),
             ("run web --image=nginx -o yaml > web.yaml", Some("kubectl run web --image=nginx -o yaml > web.yaml")),
-            ("cat web.yaml", Some("cat web.yaml")),
+            ("cat web.yaml", None),
+            ("cat web.yaml | kubectl apply -f -", Some("cat web.yaml | kubectl apply -f -")),
             ("pod=$(kubectl get pods -o name)", Some("pod=$(kubectl get pods -o name)")),
         ] {
             assert_eq!(line(text).map(Result::unwrap), expected.map(str::to_owned), "{text}");

@@ -34,6 +34,8 @@ pub struct Stepper {
     pub quiz: Option<Quiz>,
     /// How far the scenario's narration has come.
     pub tour: Tour,
+    /// The last move was to a place of the narration, and there is a next.
+    pub(super) touring: bool,
     /// What is shown at each stop, each with its number.
     pub displays: Vec<(u32, Asked)>,
     /// Who watches long moves.
@@ -64,6 +66,7 @@ impl Stepper {
             columns: Some(WIDTH),
             quiz: None,
             tour: Tour::default(),
+            touring: false,
             displays: Vec::new(),
             watch: None,
             interrupted: false,
@@ -171,11 +174,14 @@ impl Stepper {
         let workdir = &self.session.cluster.kubectl.workdir;
         let before = workdir.readings();
         workdir.expect(Readings::default());
+        self.session.take_again();
+        self.touring &= !typed.acts();
         let mut reply = commands::run(self, typed);
         if let Some(watch) = &mut self.watch {
             watch.over();
         }
         if let Ok(answer) = &mut reply {
+            answer.text = self.repeated(typed) + &answer.text;
             self.complete_stop(answer);
         }
         if let Err(error) = kept.and_then(|()| self.note_where(&before)) {
@@ -217,9 +223,17 @@ impl Stepper {
     /// What the user's commands and logpoints have printed since this was last asked.
     pub fn printed(&mut self) -> String {
         let text = self.session.cluster.kubectl.printed_since(self.said);
+        let (start, mut out, mut shown) = (self.said, String::new(), 0);
         self.said += text.len();
-        let logged = self.session.take_printed();
-        text + &logged.iter().map(|line| format!("{line}\n")).collect::<String>()
+        for (before, line) in self.session.take_printed() {
+            // Where it happened: behind what had been printed by then.
+            let upto = text.len().min(before.saturating_sub(start)).max(shown);
+            out += text.get(shown..upto).unwrap_or_default();
+            let whole = out.is_empty() || out.ends_with('\n');
+            out += &format!("{}{line}\n", if whole { "" } else { "\n" });
+            shown = upto;
+        }
+        out + text.get(shown..).unwrap_or_default()
     }
 
     /// What commands had printed where one has gone back to is not said again.

@@ -46,7 +46,7 @@ pub fn told(stepper: &mut Stepper, typed: &Typed) -> Option<Value> {
         "print" => print::values(stepper, line).map(|values| json!({"topic": "print", "values": values})),
         "breakpoints" => Ok(breakpoints(session)),
         "choices" => Ok(choices(session)),
-        "branches" => Ok(branches(session)),
+        "branches" => Ok(branches(&mut stepper.session)),
         "compare" => compare(stepper, line),
         _ => return None,
     };
@@ -64,7 +64,8 @@ fn why(session: &Session, line: &Line) -> Told {
     let of = ask::asked(session, line)?;
     let (chain, typed) = causes::chain(session, of.id);
     let steps: Vec<Value> = chain.into_iter().map(|cause| step(session, cause)).collect();
-    Ok(json!({"topic": "why", "steps": steps, "typed": typed}))
+    let by = typed.as_ref().map(|typed| typed.by.name());
+    Ok(json!({"topic": "why", "steps": steps, "typed": typed.map(|typed| typed.line), "by": by}))
 }
 
 fn effects(session: &Session, line: &Line) -> Told {
@@ -204,13 +205,16 @@ fn choices(session: &Session) -> Value {
     json!({"topic": "choices", "choices": session.choices().iter().map(one).collect::<Vec<_>>()})
 }
 
-fn branches(session: &Session) -> Value {
+fn branches(session: &mut Session) -> Value {
+    let here = session.called().clone();
     let last = |choices: &[debugger::Chosen]| choices.last().map(|chosen| chosen.choice.to_string());
-    let mut branches: Vec<Value> = (1..)
-        .zip(session.branches())
-        .map(|(number, branch)| json!({"number": number, "steps": branch.steps, "choice": last(&branch.choices)}))
-        .collect();
-    branches.push(json!({"number": null, "steps": session.furthest(), "choice": last(session.choices())}));
+    let one = |called: &debugger::Called, steps: u64, choices: &[debugger::Chosen], here: bool| {
+        let (number, name) = (called.number(), &called.name);
+        json!({"number": number, "name": name, "steps": steps, "choice": last(choices), "here": here})
+    };
+    let left = session.branches().iter().map(|branch| one(&branch.called, branch.steps, &branch.choices, false));
+    let mut branches: Vec<Value> = left.collect();
+    branches.push(one(&here, session.furthest(), session.choices(), true));
     json!({"topic": "branches", "branches": branches})
 }
 

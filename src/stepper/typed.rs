@@ -45,6 +45,12 @@ pub enum What {
     IntoShell(String),
     /// `complete`, with the line as far as it is typed.
     Complete(String),
+    /// A command whose answer goes through programs that work on text, each with its words.
+    Piped(Box<What>, Vec<Vec<String>>),
+    /// A line whose answer is to be shown page by page.
+    Paged(Box<What>),
+    /// A line, and then on until the commands that run have ended.
+    ToItsEnd(Box<What>),
     /// A number: it answers the open question, if there is one.
     Number(usize, Line),
     /// It begins with no command there is.
@@ -75,7 +81,14 @@ impl Typed {
 
     /// Whether it would change anything: a session that is repeated can leave the others out.
     pub fn acts(&self) -> bool {
-        match &self.what {
+        self.what.acts()
+    }
+}
+
+impl What {
+    fn acts(&self) -> bool {
+        match self {
+            What::Piped(what, _) | What::Paged(what) => what.acts(),
             What::Command { group, .. } => group.acts,
             What::Complete(_) => false,
             _ => true,
@@ -94,6 +107,19 @@ fn in_full(text: &str) -> String {
     }
 }
 
+/// A command of the stepper's before a pipe, and the programs behind it. A pipe behind kubectl's commands is read elsewhere,
+/// and what a breakpoint prints may have one in it.
+fn piped(text: &str) -> Option<(&str, Vec<Vec<String>>)> {
+    let (_, row) = commands::find(text.split_whitespace().next()?)?;
+    let terms = row.takes.iter().any(|place| place.contains(&commands::Takes::Term));
+    if terms || shell::is_kubectls_line(text) {
+        return None;
+    }
+    let (command, programs) = shell::split_at_pipe(text)?;
+    let words = shell_words::split(programs).ok()?;
+    Some((command, words.split(|word| word == "|").map(<[String]>::to_vec).collect()))
+}
+
 impl What {
     fn of(text: &str) -> Result<What, String> {
         if let Some(line) = text.trim_start().strip_prefix(COMPLETE) {
@@ -102,12 +128,21 @@ impl What {
         if let Some(text) = text.trim_start().strip_prefix(TYPE).filter(|text| !text.trim().is_empty()) {
             return Ok(What::IntoShell(text.to_owned()));
         }
+        if let Some(line) = shell::paged(text) {
+            return Ok(What::Paged(Box::new(What::of(line)?)));
+        }
+        if let Some(line) = shell::to_its_end(text) {
+            return Ok(What::ToItsEnd(Box::new(What::of(&in_full(line))?)));
+        }
         if shell::is_alias(text)? {
             return Ok(What::Nothing);
         }
         let text = &*shell::plain(text)?;
         if let Some(line) = shell::line(text) {
             return line.map(What::Shell);
+        }
+        if let Some((command, programs)) = piped(text) {
+            return Ok(What::Piped(Box::new(What::of(command)?), programs));
         }
         let line = Line::read(if text.trim().is_empty() { "step" } else { text })?;
         Ok(match line.words() {
@@ -135,6 +170,7 @@ impl Stepper {
             }
             // Also where there is no need for it: while a line of the shell's runs, say.
             Some(command) => Typed::read(command),
+            None if self.touring && line.trim().is_empty() => Typed::read("tour"),
             None if waits => Typed::into_shell(line),
             None if cfg!(windows) => Typed::read(&paths::slashed(line)),
             None => Typed::read(line),
@@ -164,7 +200,7 @@ mod tests {
             ("kubectl get edit", "kubectl"),
             ("editor", "unknown"),
             ("drain node-1", "kubectl's"),
-            ("cat web.yaml", "shell cat web.yaml"),
+            ("cat web.yaml", "cat"),
             ("kubectl get pods # all of them", "kubectl"),
             ("alias k=kubectl", "nothing"),
             ("kubectl delete pod web-{1..3}", "shell kubectl delete pod web-{1..3}"),
@@ -180,6 +216,14 @@ mod tests {
             ("drai node-1", "kubectl's"),
             ("po", "unknown"),
             ("complete get po", "complete get po"),
+            ("why | grep etcd | wc -l", "through [[\"grep\", \"etcd\"], [\"wc\", \"-l\"]]"),
+            ("history deploy/web|less", "page by page"),
+            ("get pods | grep web", "get"),
+            ("break pods print a | b", "break"),
+            ("print step == 1 || step == 2", "print"),
+            ("!apply -f web.yaml", "to its end"),
+            ("scale deploy web --replicas=3 !", "to its end"),
+            ("cat web.yaml > copy.yaml", "shell cat web.yaml > copy.yaml"),
         ] {
             let found = match Typed::read(line).what {
                 What::Nothing => "nothing".to_owned(),
@@ -189,6 +233,9 @@ mod tests {
                 What::Shell(line) => format!("shell {line}"),
                 What::IntoShell(line) => format!("into {line}"),
                 What::Complete(line) => format!("complete {line}"),
+                What::Piped(_, programs) => format!("through {programs:?}"),
+                What::Paged(_) => "page by page".to_owned(),
+                What::ToItsEnd(_) => "to its end".to_owned(),
                 What::Number(number, _) => format!("number {number}"),
                 What::Unknown(_) => "unknown".to_owned(),
                 What::Wrong(_) => "wrong".to_owned(),

@@ -7,7 +7,7 @@ use console::{Style, measure_text_width, truncate_str};
 use serde_json::Value;
 
 use debugger::diff::FieldChange;
-use debugger::stop::{Change, Event, Fact, How, InFlight, Stop, Why};
+use debugger::stop::{Change, Event, Fact, How, Stop, Why};
 use debugger::{Session, causes, describe, source};
 use engine::{Pending, Step, Table};
 use object::time::Instant;
@@ -25,6 +25,13 @@ const CODE_AROUND: u32 = 1;
 const ALIKE: usize = 3;
 /// The width of the column of section heads.
 const LABEL: usize = 9;
+
+/// What stands between a message and whom it goes to.
+const ARROW: &str = " → ";
+/// So much of a receiver's name is shown, however long the message is.
+const RECEIVER: usize = 14;
+/// So much of a message is.
+const WHAT_MIN: usize = 12;
 
 /// No stop is cut to fewer lines than these.
 const LINES_MIN: usize = 10;
@@ -126,17 +133,21 @@ impl View {
         out
     }
 
-    /// A line for an event: time, who, what, whom.
-    pub fn line(&self, session: &Session, event: &Pending) -> String {
+    /// A line for an event, behind what stands before it: time, who, what, whom.
+    pub fn line(&self, before: &str, session: &Session, event: &Pending) -> String {
         let head = describe::headline(&session.cluster.engine, event);
-        let text = format!(
-            "{:>9}  {} ─ {} → {}",
-            session.time(event.due).to_string(),
-            palette::component(&head.from).apply_to(&head.from),
-            head.what,
-            palette::component(&head.to).apply_to(&head.to),
-        );
-        text
+        let time = session.time(event.due).to_string();
+        self.told(&format!("{before}{time:>9}  "), [&head.from, &head.what, &head.to])
+    }
+
+    /// Who tells what to whom, in a line. Where there is no room for all, the receiver's name begins all the same.
+    fn told(&self, before: &str, [from, what, to]: [&str; 3]) -> String {
+        let head = format!("{before}{} ─ ", palette::component(from).apply_to(from));
+        let room = self.width.saturating_sub(measure_text_width(&head) + ARROW.chars().count());
+        let for_receiver = measure_text_width(to).min(RECEIVER);
+        let what = truncate_str(what, room.saturating_sub(for_receiver).max(WHAT_MIN), "…");
+        let to_shown = truncate_str(to, room.saturating_sub(measure_text_width(&what)), "…");
+        self.fit(&format!("{head}{what}{ARROW}{}", palette::component(to).apply_to(to_shown)))
     }
 
     /// All pending events.
@@ -148,15 +159,13 @@ impl View {
                 hidden += 1;
                 continue;
             }
-            let _ =
-                writeln!(out, "{}", self.fit(&format!("{:>6} {}", event.id.to_string(), self.line(session, event))));
+            let _ = writeln!(out, "{}", self.line(&format!("{:>6} ", event.id.to_string()), session, event));
         }
         if out.is_empty() {
             out.push_str("nothing is pending but background traffic\n");
         }
         for event in session.cluster.engine.held() {
-            let line = format!("{:>6} held {}", event.id.to_string(), self.line(session, event));
-            let _ = writeln!(out, "{}", self.fit(&line));
+            let _ = writeln!(out, "{}", self.line(&format!("{:>6} held ", event.id.to_string()), session, event));
         }
         if hidden > 0 {
             let text = format!("{}: pending --all", background(hidden));
@@ -175,9 +184,10 @@ impl View {
         for alike in chain.chunk_by(|a, b| what(a) == what(b)) {
             let shown = if alike.len() > ALIKE { 1 } else { alike.len() };
             for cause in &alike[..shown] {
-                let at = self.line(session, &cause.event);
-                let blank = if at.starts_with(' ') { "" } else { " " };
-                let _ = writeln!(out, "{}", self.fit(&format!("{arrow}{:>6}{blank}{at}", cause.id.to_string())));
+                let time = session.time(cause.event.due).to_string();
+                let blank = if time.chars().count() < 9 { "" } else { " " };
+                let before = format!("{arrow}{:>6}{blank}", cause.id.to_string());
+                let _ = writeln!(out, "{}", self.line(&before, session, &cause.event));
                 arrow = "← ";
             }
             if let ([.., last], more @ 1..) = (alike, alike.len() - shown) {
@@ -186,8 +196,9 @@ impl View {
             }
         }
         match typed {
-            Some(line) => {
-                let _ = writeln!(out, "← you typed: {}", self.fit(&palette::here().apply_to(line).to_string()));
+            Some(typed) => {
+                let text = format!("← {}: {}", typed.by.typed(), palette::here().apply_to(&typed.line));
+                let _ = writeln!(out, "{}", self.fit(&text));
             }
             None => out.push_str("← the start of the run\n"),
         }
@@ -326,23 +337,15 @@ impl View {
 
     fn pending_line(&self, out: &mut String, stop: &Stop) {
         for event in stop.pending.iter().take(PENDING_SHOWN) {
-            self.section(out, "pending", self.in_flight(event).trim_start());
+            let width = head_width("pending");
+            // It is laid out for what is left of the line.
+            let narrow = View::new(self.width.saturating_sub(width).max(20));
+            let time = Instant(event.t_ns).to_string();
+            self.section(out, "pending", &narrow.told(&format!("{time}  "), [&event.from, &event.what, &event.to]));
         }
         if stop.pending_total > PENDING_SHOWN {
             self.section(out, "pending", &format!("… and {} more", stop.pending_total - PENDING_SHOWN));
         }
-    }
-
-    /// A line for an event that was not delivered yet.
-    pub fn in_flight(&self, event: &InFlight) -> String {
-        let text = format!(
-            "{:>9}  {} ─ {} → {}",
-            Instant(event.t_ns).to_string(),
-            palette::component(&event.from).apply_to(&event.from),
-            event.what,
-            palette::component(&event.to).apply_to(&event.to),
-        );
-        self.fit(&text)
     }
 
     /// A line with its head in the left column; a repeated head is left out.

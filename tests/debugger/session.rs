@@ -181,7 +181,7 @@ fn logpoints_print_and_go_on() {
     assert!(run(&mut session).is_none());
     let printed = session.take_printed();
     assert_eq!(printed.len(), 4, "{printed:?}");
-    assert!(printed[0].ends_with(": - → Pending") && printed[3].ends_with(": Pending → Running"), "{printed:?}");
+    assert!(printed[0].1.ends_with(": - → Pending") && printed[3].1.ends_with(": Pending → Running"), "{printed:?}");
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn what_is_printed_like_a_prompt_was_not_typed() {
     let typed: Vec<&str> = session.typed().iter().map(|(_, line)| &**line).collect();
     assert_eq!(typed, timeline);
     let said = session.history().iter().filter_map(|step| causes::chain(&session, step.id).1);
-    assert!(said.into_iter().all(|line| timeline.contains(&line)));
+    assert!(said.into_iter().all(|typed| timeline.contains(&typed.line)));
 }
 
 /// What stands in the store is to be had where a write was refused because of it.
@@ -402,7 +402,7 @@ fn a_conflict_has_its_old_object() {
         session.breakpoints.add(&text, false, &session.names()).expect("it can be read");
         session.go(&mut Goal::Quiet, 0);
         let printed = session.take_printed();
-        assert!(printed.iter().any(|line| line.starts_with("web at ")), "{class}: {printed:?}");
+        assert!(printed.iter().any(|(_, line)| line.starts_with("web at ")), "{class}: {printed:?}");
     }
 }
 

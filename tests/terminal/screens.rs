@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 use std::thread::sleep;
 use std::time::Duration;
+use stepper::palette::COLOURS;
 
 use kubestep_tests::project::program;
 use kubestep_tests::pty::Terminal;
@@ -103,7 +104,7 @@ fn a_storm_of_sizes() {
         }
         storming.wait().expect("it ends");
         terminal.keys(&["why", "Enter"]);
-        terminal.shows("you typed: kubectl apply");
+        terminal.shows("the scenario typed: kubectl apply");
         terminal.keys(&["quit", "Enter"]);
         terminal.shows("ended with 0");
     }
@@ -202,7 +203,7 @@ fn a_line_is_typed_as_in_a_shell() {
     terminal.keys(&["C-u", "stap 3", "Left", "Left", "Left", "BSpace", "e", "F1", "Enter"]);
     terminal.shows("replicaset informer in kube-scheduler");
     terminal.keys(&["nonsense", "C-u", "Up", "Home", "C-k", "why", "Enter"]);
-    terminal.shows("you typed: kubectl apply");
+    terminal.shows("the scenario typed: kubectl apply");
     terminal.keys(&["C-d"]);
     terminal.shows("ended with 0");
 }
@@ -252,8 +253,9 @@ fn colours_are_as_the_user_wants_them() {
         let screen = terminal.colours();
         // A colour may be named in either way.
         let has = |color: u8| ["3", "38;5;"].iter().any(|way| screen.contains(&format!("\u{1b}[{way}{color}m")));
-        assert_eq!(has(4), coloured, "{name}: the API server is blue: {screen:?}");
-        assert_eq!((1..8).any(has), coloured, "{name}: {screen:?}");
+        assert_eq!(has(63), coloured, "{name}: the API server is blue: {screen:?}");
+        assert_eq!(COLOURS.into_iter().any(has), coloured, "{name}: {screen:?}");
+        assert!(!(1..8).any(has), "{name}: a named colour is the theme's: {screen:?}");
         terminal.keys(&["quit", "Enter"]);
         terminal.shows("ended with 0");
     }

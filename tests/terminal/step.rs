@@ -243,7 +243,7 @@ fn what_is_printed_goes_through_pipes() {
         "\nnode-3\n",
         "\nError from server (NotFound): pods \"nobody\" not found\n0\n",
         "\na program is missing behind the |\n",
-        "\nless: command not found\n",
+        "\nnode-3   Ready    <none>   0s    v1.36.2\n",
         "\nthe line is about to start; press Enter to step\n",
     ]
     .iter()
@@ -258,7 +258,7 @@ fn what_is_printed_goes_through_pipes() {
 fn a_line_may_be_a_shells() {
     let typed = "create ns shop --dry-run=client -o yaml > shop.yaml\nrun\ncat shop.yaml\nrun\nkubectl apply -f shop.yaml\nrun\n\
         cat <<EOF | kubectl apply -f -\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: its\ndata:\n  it: \"don't\"\nEOF\nrun\n\
-        for n in 1 2; do kubectl create ns shop-$n; done\nrun\nkubectl get ns && ls\nk get ns \\\n  -o name\nchoices\n";
+        for n in 1 2; do kubectl create ns shop-$n; done\nrun\nkubectl get ns && vim\nk get ns \\\n  -o name\nchoices\n";
     let said = printed(&run(&["step", "pod"], typed));
     for words in [
         "kind: Namespace\nmetadata:\n  name: shop\n",
@@ -266,7 +266,7 @@ fn a_line_may_be_a_shells() {
         "\n> EOF\nthe line is about to start; press Enter to step\n",
         "\nconfigmap/its created\n",
         "\nnamespace/shop-1 created\nnamespace/shop-2 created\n",
-        "\n\"ls\" is not understood; a line is a kubectl command, ",
+        "\n\"vim\" is not understood; a line is a kubectl command, ",
         "\nnamespace/shop\nnamespace/shop-1\nnamespace/shop-2\n",
         "type sh -c 'kubectl create ns shop --dry-run=client -o yaml > shop.yaml'\n",
     ] {

@@ -222,7 +222,8 @@ fn lines_can_be_edited_recalled_and_completed() {
     let mut app = App::new(stepper(), "");
     "pend".chars().for_each(|c| press(&mut app, KeyCode::Char(c)));
     press(&mut app, KeyCode::Tab);
-    assert_eq!(app.input.text(), "pending");
+    assert_eq!(app.input.text(), "pending ", "the next word may follow");
+    press(&mut app, KeyCode::Backspace);
     press(&mut app, KeyCode::Backspace);
     assert_eq!(app.input.text(), "pendin");
     press(&mut app, KeyCode::Esc);
@@ -289,7 +290,7 @@ fn at_a_terminal() {
         tmux(&["resize-window", "-t", "t", "-x", &width, "-y", "30"]);
     }
     tmux(&["send-keys", "-t", "t", "why", "Enter"]);
-    shows("you typed: kubectl run web");
+    shows("the scenario typed: kubectl run web");
     tmux(&["send-keys", "-t", "t", "quit", "Enter"]);
     shows("after");
     let screen = tmux(&["capture-pane", "-p", "-t", "t"]);

@@ -25,17 +25,13 @@ fn clean(text: &str) -> String {
 /// A style after a code. What is no colour of the palette's changes nothing.
 fn after(style: Style, code: &str) -> Style {
     let Some(numbers) = code.strip_prefix("\u{1b}[").and_then(|code| code.strip_suffix('m')) else { return style };
-    numbers.split(';').fold(style, |style, number| match number.parse::<u8>().unwrap_or(0) {
-        0 => Style::new(),
-        1 => style.add_modifier(Modifier::BOLD),
-        2 => style.add_modifier(Modifier::DIM),
-        color @ 30..=37 => style.fg(COLORS[usize::from(color - 30)]),
+    match numbers.split(';').map(|number| number.parse::<u8>().unwrap_or(0)).collect::<Vec<u8>>()[..] {
+        [38, 5, colour] => style.fg(Color::Indexed(colour)),
+        [1] => style.add_modifier(Modifier::BOLD),
+        [0] => Style::new(),
         _ => style,
-    })
+    }
 }
-
-const COLORS: [Color; 8] =
-    [Color::Black, Color::Red, Color::Green, Color::Yellow, Color::Blue, Color::Magenta, Color::Cyan, Color::Gray];
 
 #[cfg(test)]
 mod tests {
@@ -43,9 +39,9 @@ mod tests {
 
     #[test]
     fn colours_are_kept_and_nothing_else() {
-        let line = line("a\u{1b}[34m\u{1b}[1mb\u{1b}[0mc\u{7}\u{1b}[2Jd");
+        let line = line("a\u{1b}[38;5;63m\u{1b}[1mb\u{1b}[0mc\u{7}\u{1b}[2Jd");
         let spans: Vec<(&str, Style)> = line.spans.iter().map(|span| (&*span.content, span.style)).collect();
-        let blue = Style::new().fg(Color::Blue).add_modifier(Modifier::BOLD);
+        let blue = Style::new().fg(Color::Indexed(63)).add_modifier(Modifier::BOLD);
         assert_eq!(spans, [("a", Style::new()), ("b", blue), ("c", Style::new()), ("d", Style::new())]);
     }
 }

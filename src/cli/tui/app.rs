@@ -30,11 +30,14 @@ pub enum Pane {
     Beliefs,
     /// What commands have said.
     Output,
+    /// What the cluster has, as it is now.
+    Objects,
 }
 
 impl Pane {
     /// All, in the order in which Tab goes through them.
-    pub const ALL: [Pane; 6] = [Pane::Stop, Pane::Pending, Pane::Timeline, Pane::Source, Pane::Beliefs, Pane::Output];
+    pub const ALL: [Pane; 7] =
+        [Pane::Stop, Pane::Pending, Pane::Timeline, Pane::Source, Pane::Beliefs, Pane::Output, Pane::Objects];
 }
 
 /// Keys that are commands, as the bar shows them. Every other command is typed, or taken from the menu.
@@ -47,10 +50,14 @@ pub const KEYS: &[(&str, KeyCode, &str)] = &[
     ("F5", KeyCode::F(5), "continue"),
     ("F6", KeyCode::F(6), "why"),
     ("F7", KeyCode::F(7), "tour"),
+    ("Ctrl-Z", KeyCode::Null, ZOOM),
+    ("?", KeyCode::Null, "help"),
     ("F10", KeyCode::F(10), "quit"),
 ];
 /// What the bar calls the list of all commands.
 const MENU: &str = "menu";
+/// What the bar calls showing one pane alone.
+const ZOOM: &str = "zoom";
 /// So many lines of output are kept.
 const OUTPUT_KEPT: usize = 2_000;
 /// The wheel moves so many lines.
@@ -72,6 +79,12 @@ pub struct App {
     pub stop: Option<Stop>,
     /// The place in the menu, while it is open.
     pub menu: Option<usize>,
+    /// What the commands of the menu have in them.
+    pub sought: String,
+    /// Whether the pane with the focus has all the screen.
+    pub zoomed: bool,
+    /// The row of that pane that Enter takes.
+    pub row: Option<usize>,
     /// Where things were drawn last: panes, buttons of the bar, entries of the menu.
     pub areas: Vec<(Rect, Target)>,
     /// How many columns and lines panes had when they were drawn last; what stands in them depends on it.
@@ -107,6 +120,9 @@ impl App {
             scroll: BTreeMap::new(),
             focus: Pane::Stop,
             menu: None,
+            sought: String::new(),
+            zoomed: false,
+            row: None,
             areas: Vec::new(),
             sizes: BTreeMap::new(),
             editing: None,
@@ -209,6 +225,7 @@ impl App {
                 Pane::Source => panes::source(self.stop.as_ref(), width, height),
                 Pane::Beliefs => panes::beliefs(&mut self.stepper, width),
                 Pane::Output => panes::output(&self.output, width),
+                Pane::Objects => panes::objects(&mut self.stepper, width),
             };
             let first = if matches!(pane, Pane::Output | Pane::Timeline) { usize::MAX } else { 0 };
             self.scroll.insert(pane, first);
@@ -233,8 +250,14 @@ impl App {
             return self.menu_key(key.code);
         }
         match key.code {
-            KeyCode::Esc => self.input = Draft::default(),
+            KeyCode::Esc if self.input.searched().is_none() => self.input = Draft::default(),
             KeyCode::Tab if self.input.text().is_empty() => self.focus_next(),
+            KeyCode::Char('z') if is_control => self.press(ZOOM),
+            KeyCode::Char('?') if self.input.text().is_empty() => self.command("help"),
+            // Rows are gone through with Alt and the arrows, and taken with Enter.
+            KeyCode::Up if key.modifiers.contains(KeyModifiers::ALT) => self.select(-1),
+            KeyCode::Down if key.modifiers.contains(KeyModifiers::ALT) => self.select(1),
+            KeyCode::Enter if self.row.is_some() && self.input.text().is_empty() => self.take_row(),
             KeyCode::PageUp => self.scroll_by(self.focus, -(WHEEL as isize)),
             KeyCode::PageDown => self.scroll_by(self.focus, WHEEL as isize),
             // Enter is a key of the line too.
@@ -270,9 +293,26 @@ impl App {
         }
     }
 
+    /// The commands that the menu shows.
+    pub fn entries(&self) -> Vec<&'static commands::Command> {
+        let has = |command: &&commands::Command| {
+            let sought = self.sought.to_lowercase();
+            command.names.iter().any(|name| name.contains(&sought)) || command.about.to_lowercase().contains(&sought)
+        };
+        commands::all().filter(has).collect()
+    }
+
     fn menu_key(&mut self, code: KeyCode) {
-        let (last, at) = (commands::all().count() - 1, self.menu.unwrap_or_default());
+        let (last, at) = (self.entries().len().saturating_sub(1), self.menu.unwrap_or_default());
         match code {
+            KeyCode::Char(c) => {
+                self.sought.push(c);
+                self.menu = Some(0);
+            }
+            KeyCode::Backspace => {
+                self.sought.pop();
+                self.menu = Some(0);
+            }
             KeyCode::Up => self.menu = Some(at.saturating_sub(1)),
             KeyCode::Down => self.menu = Some((at + 1).min(last)),
             KeyCode::PageUp => self.menu = Some(at.saturating_sub(10)),
@@ -284,15 +324,20 @@ impl App {
 
     /// A command of the menu is put where it can be finished.
     fn take_from_menu(&mut self, entry: usize) {
+        let chosen = self.entries().get(entry).copied();
         self.menu = None;
-        if let Some(command) = commands::all().nth(entry) {
+        if let Some(command) = chosen {
             self.input.replace(&format!("{} ", command.names[0]));
         }
     }
 
     fn press(&mut self, command: &str) {
         match command {
-            MENU => self.menu = Some(0),
+            MENU => (self.menu, self.sought) = (Some(0), String::new()),
+            ZOOM => {
+                self.zoomed = !self.zoomed;
+                self.row = None;
+            }
             command => self.command(command),
         }
     }
@@ -300,6 +345,29 @@ impl App {
     fn focus_next(&mut self) {
         let at = Pane::ALL.iter().position(|pane| *pane == self.focus).unwrap_or_default();
         self.focus = Pane::ALL[(at + 1) % Pane::ALL.len()];
+        self.row = None;
+    }
+
+    /// Goes to the next row, or the one before, that puts something before the cursor.
+    fn select(&mut self, by: isize) {
+        let rows = self.rows.get(&self.focus).map_or(&[][..], Vec::as_slice);
+        let first = self.scroll.get(&self.focus).copied().unwrap_or_default().min(rows.len());
+        let taking: Vec<usize> = (0..rows.len()).filter(|row| rows[*row].command.is_some()).collect();
+        let at = match self.row {
+            None => taking.iter().position(|row| *row >= first),
+            Some(row) => taking.iter().position(|known| *known == row).map(|at| at.saturating_add_signed(by)),
+        };
+        self.row = at.and_then(|at| taking.get(at.min(taking.len().saturating_sub(1)))).copied();
+        if let Some(row) = self.row {
+            let height = self.size_of(self.focus).1.max(1);
+            self.scroll.insert(self.focus, first.clamp((row + 1).saturating_sub(height), row));
+        }
+    }
+
+    fn take_row(&mut self) {
+        let rows = self.rows.get(&self.focus);
+        let row = self.row.take().and_then(|row| rows?.get(row)?.command.clone());
+        row.iter().for_each(|command| self.input.replace(command));
     }
 
     fn mouse(&mut self, mouse: MouseEvent) {
@@ -346,6 +414,7 @@ fn key_of_line(code: KeyCode, is_control: bool) -> Option<Key> {
         KeyCode::Right => Key::ArrowRight,
         KeyCode::Up => Key::ArrowUp,
         KeyCode::Down => Key::ArrowDown,
+        KeyCode::Esc => Key::Escape,
         KeyCode::Home => Key::Home,
         KeyCode::End => Key::End,
         _ => return None,

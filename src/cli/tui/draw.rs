@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use object::time::Instant;
-use stepper::{commands, palette};
+use stepper::palette;
 
 use super::ansi;
 use super::app::{App, KEYS, Pane, Target};
@@ -17,6 +17,8 @@ use super::app::{App, KEYS, Pane, Target};
 const SMALLEST: (u16, u16) = (80, 24);
 /// The column of the menu at which it says what a command does, unless that is written in more.
 const USAGE: usize = 24;
+/// On so many lines there are four of them, one below the other.
+const HIGH: u16 = 34;
 /// From so many columns on there are three of panes instead of two.
 const WIDE: u16 = 150;
 
@@ -32,7 +34,7 @@ pub fn draw(app: &mut App, frame: &mut Frame) {
     let rows = [Constraint::Length(2), Constraint::Min(0), Constraint::Length(1), Constraint::Length(1)];
     let [head, body, input, bar] = Layout::vertical(rows).areas(area);
     frame.render_widget(Paragraph::new(title(app, usize::from(head.width))), head);
-    let places = places(body);
+    let places = if app.zoomed { vec![(app.focus, body)] } else { places(body, app.focus) };
     let inside = |area: &Rect| (usize::from(area.width).saturating_sub(1), usize::from(area.height).saturating_sub(1));
     let sizes = places.iter().map(|(pane, area)| (*pane, inside(area))).collect();
     if app.sizes != sizes {
@@ -71,7 +73,7 @@ fn title(app: &App, width: usize) -> Vec<Line<'static>> {
 }
 
 /// Panes side by side and one below the other, as there is room.
-fn places(body: Rect) -> Vec<(Pane, Rect)> {
+fn places(body: Rect, focus: Pane) -> Vec<(Pane, Rect)> {
     let split = |area: Rect, parts: &[(Pane, u16)]| {
         let areas = Layout::vertical(parts.iter().map(|(_, part)| Constraint::Fill(*part))).split(area);
         parts.iter().zip(areas.iter()).map(|((pane, _), area)| (*pane, *area)).collect::<Vec<_>>()
@@ -79,12 +81,17 @@ fn places(body: Rect) -> Vec<(Pane, Rect)> {
     if body.width >= WIDE {
         let [left, middle, right] = Layout::horizontal([Constraint::Fill(1); 3]).areas(body);
         let mut places = split(left, &[(Pane::Timeline, 3), (Pane::Pending, 2)]);
-        places.extend(split(middle, &[(Pane::Stop, 3), (Pane::Source, 2)]));
+        places.extend(split(middle, &[(Pane::Stop, 3), (Pane::Source, 2), (Pane::Objects, 2)]));
         places.extend(split(right, &[(Pane::Output, 3), (Pane::Beliefs, 2)]));
         return places;
     }
     let [left, right] = Layout::horizontal([Constraint::Fill(1); 2]).areas(body);
-    let mut places = split(left, &[(Pane::Timeline, 4), (Pane::Pending, 3), (Pane::Beliefs, 3)]);
+    // A small screen has no room for all of them at once; Tab and Ctrl-Z show the others.
+    let below = if focus == Pane::Objects { Pane::Objects } else { Pane::Beliefs };
+    let mut places = match body.height >= HIGH {
+        true => split(left, &[(Pane::Timeline, 4), (Pane::Pending, 3), (Pane::Beliefs, 3), (Pane::Objects, 3)]),
+        false => split(left, &[(Pane::Timeline, 4), (Pane::Pending, 3), (below, 3)]),
+    };
     places.extend(split(right, &[(Pane::Stop, 4), (Pane::Source, 3), (Pane::Output, 3)]));
     places
 }
@@ -96,14 +103,18 @@ fn name(pane: Pane) -> &'static str {
         Pane::Timeline => "timeline",
         Pane::Source => "code that waits",
         Pane::Beliefs => "queues and caches",
+        Pane::Objects => "objects",
         Pane::Output => "output",
     }
 }
 
 fn draw_pane(app: &mut App, frame: &mut Frame, pane: Pane, area: Rect) {
     let style = match app.focus == pane {
-        true if console::colors_enabled() => Style::new().fg(Color::Yellow),
+        true if console::colors_enabled() => {
+            Style::new().fg(Color::Indexed(palette::focus())).add_modifier(Modifier::BOLD)
+        }
         true => Style::new().add_modifier(Modifier::BOLD),
+        false if console::colors_enabled() => Style::new().fg(Color::Indexed(palette::frame())),
         false => Style::new().add_modifier(Modifier::DIM),
     };
     let rows = app.rows.get(&pane).map_or(&[][..], Vec::as_slice);
@@ -117,7 +128,19 @@ fn draw_pane(app: &mut App, frame: &mut Frame, pane: Pane, area: Rect) {
     };
     let block = Block::new().borders(Borders::TOP).border_style(style).title(format!(" {}{more} ", name(pane)));
     let inside = Rect { width: area.width.saturating_sub(1), ..block.inner(area) };
-    let lines: Vec<Line> = rows.iter().skip(first).take(height).map(|row| ansi::line(&row.text)).collect();
+    let mut lines: Vec<Line> = rows.iter().skip(first).take(height).map(|row| ansi::line(&row.text)).collect();
+    // The names of the lifelines stay.
+    let head = rows.iter().take_while(|row| row.command.is_none()).count();
+    if let (Pane::Timeline, Some(lanes)) = (pane, head.checked_sub(1).filter(|lanes| first > *lanes))
+        && let Some(top) = lines.first_mut()
+    {
+        *top = ansi::line(&rows[lanes].text);
+    }
+    if app.focus == pane
+        && let Some(line) = app.row.and_then(|row| lines.get_mut(row.checked_sub(first)?))
+    {
+        *line = std::mem::take(line).style(Style::new().add_modifier(Modifier::REVERSED));
+    }
     frame.render_widget(block, Rect { width: area.width.saturating_sub(1), ..area });
     frame.render_widget(Paragraph::new(lines), inside);
     app.scroll.insert(pane, first);
@@ -126,8 +149,9 @@ fn draw_pane(app: &mut App, frame: &mut Frame, pane: Pane, area: Rect) {
 
 /// The line that is typed; of one that is too long the part with the cursor.
 fn draw_input(app: &App, frame: &mut Frame, area: Rect) {
-    let prompt = format!("{} ", app.stepper.prompt());
-    let columns = prompt.chars().count();
+    let searched = app.input.searched().map(|text| format!("(search) {text}: "));
+    let prompt = searched.unwrap_or_else(|| format!("{} ", app.stepper.prompt()));
+    let columns = measure_text_width(&prompt);
     let room = usize::from(area.width).saturating_sub(columns + 1);
     let (shown, cursor) = app.input.shown(room);
     frame.render_widget(Paragraph::new(format!("{prompt}{shown}")), area);
@@ -153,13 +177,14 @@ fn draw_bar(app: &mut App, frame: &mut Frame, area: Rect) {
 /// Every command, with what it does; the chosen one is put before the cursor.
 fn draw_menu(app: &mut App, frame: &mut Frame, body: Rect, at: usize) {
     frame.render_widget(Clear, body);
-    let title = " commands: arrows and Enter, or a click; Esc closes ";
+    let searched = if app.sought.is_empty() { "type to search".to_owned() } else { format!("with {:?}", app.sought) };
+    let title = format!(" commands: {searched}; arrows and Enter, or a click; Esc closes ");
     let block = Block::new().borders(Borders::ALL).title(title);
     let inside = block.inner(body);
     frame.render_widget(block, body);
     let height = usize::from(inside.height).max(1);
     let first = at.saturating_sub(height - 1);
-    for (n, command) in commands::all().enumerate().skip(first).take(height) {
+    for (n, command) in app.entries().into_iter().enumerate().skip(first).take(height) {
         let place = Rect { y: inside.y + (n - first) as u16, height: 1, ..inside };
         let style = if n == at { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
         let text = format!("{:<USAGE$}  {}", command.usage, command.about);

@@ -169,6 +169,26 @@ pub fn beliefs(stepper: &mut Stepper, width: usize) -> Vec<Row> {
     rows
 }
 
+/// Kinds whose objects are shown, as far as there are any.
+const SHOWN: &str = "deployments,statefulsets,daemonsets,jobs,replicasets,pods,services,endpointslices";
+
+/// What the cluster has now, as kubectl lists it. A click asks for more of one.
+pub fn objects(stepper: &mut Stepper, width: usize) -> Vec<Row> {
+    let said = stepper.session.read(&["get".to_owned(), SHOWN.to_owned()]);
+    let mut rows: Vec<Row> = said
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            let name = line.split(' ').next().filter(|name| name.contains('/'));
+            Row { text: line.to_owned(), command: name.map(|name| format!("describe {name}")) }.cut(width)
+        })
+        .collect();
+    if rows.is_empty() {
+        rows.push(Row::styled(palette::label(), "nothing is there yet"));
+    }
+    rows
+}
+
 /// What commands have said. A question's choice can be clicked.
 pub fn output(lines: &[String], width: usize) -> Vec<Row> {
     let row = |line: &String| {

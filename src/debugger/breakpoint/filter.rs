@@ -83,7 +83,13 @@ impl Filter {
 }
 
 impl Term {
-    fn asks_object(&self) -> bool {
+    /// Whether it names who tells whom, or what, so that it says by itself which events are meant.
+    pub(super) fn names_event(&self) -> bool {
+        use Term::{Class, Code, Component, From, Lines, Method, To, Verdict};
+        matches!(self, Class(_) | Code(_) | Component(_) | From(_) | To(_) | Method(_) | Lines(_) | Verdict(_))
+    }
+
+    pub(super) fn asks_object(&self) -> bool {
         use Term::{Condition, Kind, Labels, Name, Namespace};
         matches!(self, Kind(_) | Namespace(_) | Name(_) | Labels(_) | Condition(..))
     }

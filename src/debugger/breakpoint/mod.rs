@@ -30,6 +30,8 @@ pub struct Breakpoint {
     pub filter: Filter,
     /// And this, of one of the objects that fit the filter.
     pub condition: Option<Expression>,
+    /// Stops when the condition comes true, and not as long as it stays so.
+    pub comes_true: bool,
     /// Stops when this changes.
     pub watched: Option<Watched>,
     /// Prints this and goes on.
@@ -80,8 +82,8 @@ impl Breakpoints {
 
     /// Adds a breakpoint from its text: `pod/web-* request if new.status.phase == "Running" print {new.metadata.name}`.
     pub fn add(&mut self, text: &str, once: bool, context: &Context) -> Result<&Breakpoint, String> {
-        let parse::Parsed { filter, condition, log } = parse::parse(text, context)?;
-        Ok(self.push(Breakpoint { filter, condition, log, once, ..Breakpoint::empty(text) }))
+        let parse::Parsed { filter, condition, log, comes_true } = parse::parse(text, context)?;
+        Ok(self.push(Breakpoint { filter, condition, log, comes_true, once, ..Breakpoint::empty(text) }))
     }
 
     /// Adds a watch from its text: `pod/web.status.phase`.
@@ -123,9 +125,9 @@ impl Breakpoints {
         for (word, part) in [("if", Some(text.trim()).filter(|text| !text.is_empty())), ("print", log)] {
             whole += &part.map_or(String::new(), |part| format!(" {word} {part}"));
         }
-        let parse::Parsed { filter, condition, log } = parse::parse(&whole, context)?;
+        let parse::Parsed { filter, condition, log, comes_true } = parse::parse(&whole, context)?;
         let text = whole.trim().to_owned() + &act.map_or(String::new(), |act| format!(" do {act}"));
-        *breakpoint = Breakpoint { text, filter, condition, log, ..breakpoint.clone() };
+        *breakpoint = Breakpoint { text, filter, condition, log, comes_true, ..breakpoint.clone() };
         Ok(breakpoint)
     }
 
@@ -236,6 +238,7 @@ impl Breakpoint {
             text: text.trim().to_owned(),
             filter: Filter::default(),
             condition: None,
+            comes_true: false,
             watched: None,
             log: None,
             act: None,
@@ -264,6 +267,11 @@ impl Breakpoint {
                 Outcome::Stopped(Hit { number: self.number, text })
             }
         }
+    }
+
+    /// As it is typed: `break create pods`, with its number before it.
+    pub fn text_of_command(&self) -> String {
+        format!("{}: {} {}", self.number, self.command(), self.text)
     }
 
     /// The command that makes it.
@@ -299,11 +307,19 @@ impl Breakpoint {
         }
         let Some(condition) = &self.condition else { return Some(String::new()) };
         match condition.holds(&View::new(facts, subject, seconds)) {
+            Ok(true) if self.comes_true && held_before(condition, facts, subject, seconds) => None,
             Ok(true) => Some(String::new()),
             Ok(false) => None,
             Err(error) => Some(format!("\nits condition cannot be decided: {error}")),
         }
     }
+}
+
+/// Whether a condition held of an object before it was written.
+fn held_before(condition: &Expression, facts: &Facts, subject: Option<Subject>, seconds: f64) -> bool {
+    let before = subject.filter(|subject| subject.old.is_some());
+    let before = before.map(|subject| Subject { new: subject.old, old: None, ..subject });
+    before.is_some_and(|before| condition.holds(&View::new(facts, Some(before), seconds)) == Ok(true))
 }
 
 impl Watched {

@@ -44,6 +44,9 @@ pub struct Parsed {
     pub condition: Option<Expression>,
     /// After `print`.
     pub log: Option<Template>,
+    /// It stops at the write at which the condition comes true, and not at those after it: no class of events was named, and
+    /// the condition is about an object as it is.
+    pub comes_true: bool,
 }
 
 /// What can be asked of the API server.
@@ -82,7 +85,13 @@ pub fn parse(text: &str, context: &Context) -> Result<Parsed, String> {
     }
     let condition = condition.map(expression::parse).transpose().map_err(|error| error.to_string())?;
     let log = template.map(Template::parse).transpose()?;
-    Ok(Parsed { filter: Filter { terms: with_class(terms) }, condition, log })
+    let of_object = terms.iter().any(Term::asks_object) && !terms.iter().any(|term| matches!(term, Term::Class(_)));
+    let comes_true = of_object && condition.as_ref().is_some_and(Expression::is_about_an_object);
+    let mut terms = with_class(terms);
+    if of_object && condition.is_some() && !terms.iter().any(Term::names_event) {
+        terms.push(Term::Class(Class::Request));
+    }
+    Ok(Parsed { filter: Filter { terms }, condition, log, comes_true })
 }
 
 /// `pod/web.status.phase` in its object and its path. A name may have dots; the path begins where an object's parts do.

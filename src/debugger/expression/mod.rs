@@ -142,6 +142,28 @@ pub enum Part {
     Any,
 }
 
+impl Expression {
+    /// Whether it is about nothing but an object as it is: so it can be asked of the version before a write too.
+    pub fn is_about_an_object(&self) -> bool {
+        self.node.is_about_an_object()
+    }
+}
+
+impl Node {
+    fn is_about_an_object(&self) -> bool {
+        match self {
+            Node::Literal(_) => true,
+            Node::Path(path) => matches!(path.root, Root::New | Root::Object),
+            Node::Not(inner) | Node::Matches { left: inner, .. } | Node::Length { of: inner, .. } => {
+                inner.is_about_an_object()
+            }
+            Node::All(parts) | Node::Any(parts) => parts.iter().all(Node::is_about_an_object),
+            Node::Compare { left, right, .. } => left.is_about_an_object() && right.is_about_an_object(),
+            Node::Changed(_) => false,
+        }
+    }
+}
+
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {

@@ -22,6 +22,8 @@ use super::{Command, Group, Line, Takes, Text};
 const EFFECTS_SHOWN: usize = 40;
 /// So many rows of a timeline are shown: the last ones.
 const ROWS_SHOWN: usize = 30;
+/// Below more rows than these the names of the lifelines come once more.
+const LANES_AGAIN: usize = 12;
 /// So many changed fields are named for a revision.
 const FIELDS_NAMED: usize = 3;
 
@@ -168,7 +170,7 @@ fn effects(stepper: &mut Stepper, line: &Line) -> Text {
     for effect in effects.iter().take(EFFECTS_SHOWN) {
         let indent = "  ".repeat(effect.depth.min(12));
         let number = effect.step.id.to_string();
-        out += &format!("{}\n", view.fit(&format!("{number:>7} {indent}{}", view.line(session, &effect.step.event))));
+        out += &format!("{}\n", view.line(&format!("{number:>7} {indent}"), session, &effect.step.event));
     }
     if effects.len() > EFFECTS_SHOWN {
         out += "        … and more; effects STEP goes on from one of them\n";
@@ -185,7 +187,12 @@ fn timeline(stepper: &mut Stepper, line: &Line) -> Text {
     }
     let before = if first > 0 { format!("{first} messages before these\n") } else { String::new() };
     let here = session.current().map(|step| step.id);
-    Ok(before + &sequence::draw(&rows[first..], here, stepper.width()))
+    let drawn = sequence::draw(&rows[first..], here, stepper.width());
+    // The names of the lifelines once more, where the first are out of sight.
+    let shown = rows.len() - first;
+    let lanes = drawn.lines().nth_back(shown).filter(|_| shown > LANES_AGAIN).unwrap_or_default();
+    let below = if lanes.is_empty() { String::new() } else { format!("{lanes}\n") };
+    Ok(before + &drawn + &below)
 }
 
 /// What a timeline is to be about.

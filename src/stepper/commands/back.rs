@@ -1,8 +1,8 @@
 //! Back in time, and from one course of events to another.
 
 use debugger::breakpoint::parse::split_watch;
-use debugger::compare::{End, Parting};
-use debugger::{Chosen, StopAt, changes, target};
+use debugger::compare::{End, Parting, telling};
+use debugger::{Called, Chosen, StopAt, changes, target};
 
 use super::super::Stepper;
 use super::super::view;
@@ -64,12 +64,13 @@ pub const GROUP: Group = Group {
         },
         Command {
             names: &["goto", "g"],
-            usage: "goto STEP",
+            usage: "goto STEP [--fresh]",
             takes: &[],
             about: "to any step, back or forward; 0 is the start",
             more: "What was chosen later is kept: going forward does it again. Do something else instead, and the run\n\
-                parts there: branches lists the courses that were left.\n",
-            run: Stops(|stepper, line| match line.step() {
+                parts there: branches lists the courses that were left. With --fresh it parts at once.\n",
+            run: Stops(|stepper, line| match line.without("--fresh").step() {
+                Ok(Some(step)) if line.has("--fresh") => fresh(stepper, step),
                 Ok(Some(step)) => go(stepper, step),
                 Ok(None) => Err("write the number of a step: goto 42".to_owned()),
                 Err(error) => Err(elsewhere(line.rest(), &error)),
@@ -92,8 +93,25 @@ pub const GROUP: Group = Group {
             run: Says(|stepper, line| line.nothing().map(|()| branches(stepper))),
         },
         Command {
+            names: &["branch"],
+            usage: "branch NAME",
+            takes: &[],
+            about: "call this course so",
+            more: "switch and compare take the name too.\n",
+            run: Says(|stepper, line| {
+                let name = line.one("branch with-the-crash")?;
+                if name == "*" || name.parse::<u32>().is_ok() {
+                    return Err(
+                        "a name that is a number would be taken for one; write for example: branch late".to_owned()
+                    );
+                }
+                stepper.session.called().name = name.to_owned();
+                Ok(branches(stepper))
+            }),
+        },
+        Command {
             names: &["switch"],
-            usage: "switch N",
+            usage: "switch N|NAME",
             takes: &[&[Takes::Branch]],
             about: "to such a course, as far as it was followed",
             more: "",
@@ -141,6 +159,15 @@ fn go(stepper: &mut Stepper, step: u64) -> Reply {
     Ok(answer)
 }
 
+/// Goes there, and leaves what was chosen later as a branch.
+fn fresh(stepper: &mut Stepper, step: u64) -> Reply {
+    let mut answer = go(stepper, step)?;
+    if stepper.session.part() {
+        answer.text += "what was chosen and run after this is left as a branch; branches lists it\n";
+    }
+    Ok(answer)
+}
+
 /// What is said of a place that is no step.
 fn elsewhere(place: &str, error: &str) -> String {
     match place {
@@ -160,13 +187,18 @@ fn arrived(stepper: &mut Stepper) -> Answer {
     }
 }
 
-fn branches(stepper: &Stepper) -> String {
+fn branches(stepper: &mut Stepper) -> String {
+    let here = stepper.session.called().clone();
     let session = &stepper.session;
-    let mut out = String::new();
-    for (n, branch) in (1..).zip(session.branches()) {
-        out += &format!("  {n}  {} steps, {}\n", branch.steps, last_choice(&branch.choices));
-    }
-    out + &format!("  *  {} steps, {} (this one)\n", session.furthest(), last_choice(session.choices()))
+    let line = |called: &Called, mark: &str, steps: u64, choices: &[Chosen], what: &str| {
+        let name = if called.name.is_empty() { String::new() } else { format!("{}: ", called.name) };
+        (called.number(), format!("{mark} {}  {name}{steps} steps, {}{what}\n", called.number(), last_choice(choices)))
+    };
+    let left = session.branches().iter().map(|branch| line(&branch.called, " ", branch.steps, &branch.choices, ""));
+    let this = line(&here, "*", session.furthest(), session.choices(), " (this one)");
+    let mut lines: Vec<(u32, String)> = left.chain([this]).collect();
+    lines.sort();
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
 /// A course is known by what was chosen last on it.
@@ -179,19 +211,21 @@ fn last_choice(choices: &[Chosen]) -> String {
     }
 }
 
-fn switch(stepper: &mut Stepper, number: &str) -> Reply {
-    let place = number.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-    if place.is_some_and(|place| stepper.session.switch(place)) {
-        return Ok(arrived(stepper));
+fn switch(stepper: &mut Stepper, word: &str) -> Reply {
+    match course(stepper, word)? {
+        None => Err(format!("{word} is this course; branches lists the others")),
+        Some(place) => {
+            stepper.session.switch(place);
+            Ok(arrived(stepper))
+        }
     }
-    Err(no_branch(stepper, number))
 }
 
 /// Why no branch is meant by a word.
 fn no_branch(stepper: &Stepper, word: &str) -> String {
     match stepper.session.branches().len() {
         0 => "there is one course of events only; go back and do something else to part from it".to_owned(),
-        n => format!("{word:?} is not one of the {n} branches; branches lists them"),
+        _ => format!("{word:?} is neither the number nor the name of a course; branches lists them"),
     }
 }
 
@@ -216,18 +250,18 @@ fn more(count: usize, shown: usize, what: &str) -> String {
     if count > shown { format!("  … and {} {what} more\n", count - shown) } else { String::new() }
 }
 
-/// A course as it is typed: its place among the branches; none for the present one.
-fn course(stepper: &Stepper, word: &str) -> Result<Option<usize>, String> {
-    let known = stepper.session.branches().len();
-    match word.parse::<usize>() {
-        _ if word == "*" => Ok(None),
-        Ok(number) if (1..=known).contains(&number) => Ok(Some(number - 1)),
-        _ => Err(no_branch(stepper, word)),
+/// A course as it is typed, by number or name: its place among the branches; none for the present one.
+fn course(stepper: &mut Stepper, word: &str) -> Result<Option<usize>, String> {
+    let is = |called: &Called| called.number().to_string() == word || (!word.is_empty() && called.name == word);
+    if word == "*" || (is(&stepper.session.called().clone()) && !stepper.session.branches().is_empty()) {
+        return Ok(None);
     }
+    let place = stepper.session.branches().iter().position(|branch| is(&branch.called));
+    place.map(Some).ok_or_else(|| no_branch(stepper, word))
 }
 
 /// The two courses that are to be compared: as they were typed, and their places.
-pub fn courses<'a>(stepper: &Stepper, line: &'a Line) -> Result<([&'a str; 2], [Option<usize>; 2]), String> {
+pub fn courses<'a>(stepper: &mut Stepper, line: &'a Line) -> Result<([&'a str; 2], [Option<usize>; 2]), String> {
     let words = match line.arguments().as_slice() {
         [a] => [*a, "*"],
         [a, b] => [*a, *b],
@@ -248,14 +282,14 @@ fn compare(stepper: &mut Stepper, line: &Line) -> Text {
     for (name, end) in names.iter().zip(&compared.ends) {
         out += &end_text(name, end);
     }
-    for changed in compared.objects.iter().take(OBJECTS_SHOWN) {
+    for (changed, made) in compared.objects.iter().zip(&compared.made).take(OBJECTS_SHOWN) {
         let (name, only) = (changed.name(), |word: &str| format!("only in {word}"));
         match (&changed.old, &changed.new) {
             (Some(_), None) => out += &format!("{name} is {}\n", only(words[0])),
             (None, Some(_)) => out += &format!("{name} is {}\n", only(words[1])),
             _ => {
-                out += &format!("{name}\n");
-                let fields = changed.fields();
+                out += &format!("{name}{}\n", made_in(&words, made));
+                let fields = telling(changed);
                 out += &fields.iter().take(FIELDS_SHOWN).map(|f| format!("  {}\n", view::field(f))).collect::<String>();
                 out += &more(fields.len(), FIELDS_SHOWN, "fields");
             }
@@ -264,6 +298,13 @@ fn compare(stepper: &mut Stepper, line: &Line) -> Text {
     out += &more(compared.objects.len(), OBJECTS_SHOWN, "objects");
     let view = stepper.view();
     Ok(out.lines().map(|line| format!("{}\n", view.fit(line))).collect())
+}
+
+/// Which steps wrote an object last on either course.
+fn made_in(words: &[&str; 2], made: &[Option<u64>; 2]) -> String {
+    let one = |(word, step): (&&str, &Option<u64>)| step.map(|step| format!("step {step} of {word}"));
+    let steps: Vec<String> = words.iter().zip(made).filter_map(one).collect();
+    if steps.is_empty() { String::new() } else { format!("  by {}", steps.join(", ")) }
 }
 
 fn parting_text(parting: &Parting, names: &[String; 2]) -> String {

@@ -3,6 +3,7 @@
 use super::super::Stepper;
 use super::Run::{Says, Stops};
 use super::{Answer, Command, Group, Line, Takes, Text};
+use ::cluster::timeline;
 use debugger::Choice;
 use kubectl::{from_verb, goes_on, reads_only, refused};
 
@@ -31,6 +32,14 @@ pub const GROUP: Group = Group {
                 get pods -w is typed as a command, and goes on as you step: it prints each change, until none has come for\n\
                 half a minute, or for as long as --request-timeout=5m says.\n",
             run: Says(|stepper, line| look(stepper, line.words())),
+        },
+        Command {
+            names: &["cat"],
+            usage: "cat FILE…",
+            takes: &[&[Takes::File, Takes::Again]],
+            about: "a file that lines can name; time stands still",
+            more: "Those of the scenario, those that lines have written, and those on your disk.\n",
+            run: Says(cat),
         },
         Command {
             names: &["nodes"],
@@ -156,7 +165,8 @@ pub const GROUP: Group = Group {
             usage: "kubectl …",
             takes: &[],
             about: "any of kubectl's commands",
-            more: "kubectl --help lists them, kubectl get --help says what flags one has.\n\
+            more: "!apply -f web.yaml, or apply -f web.yaml !, goes on until the command has ended.\n\
+                kubectl --help lists them, kubectl get --help says what flags one has.\n\
                 A line may be a shell's: with | and xargs, && and ;, $(…) and variables, for, and a text after <<.\n\
                 kubectl run web --image=nginx --dry-run=client -o yaml > web.yaml\n\
                 Later lines find the file, apply -f web.yaml or cat web.yaml; on your disk nothing is written.\n",
@@ -187,6 +197,25 @@ pub fn is_quick(line: &str) -> bool {
     let looks = commands.next().is_some_and(|words| reads_only(words.get(1..).unwrap_or_default()));
     looks
         && !commands.any(|words| words.first().is_some_and(|name| matches!(name.as_str(), "kubectl" | "xargs" | "tee")))
+}
+
+/// A text after programs have gone over it one after another.
+pub fn through(stepper: &Stepper, text: &str, programs: &[Vec<String>]) -> String {
+    let kubectl = &stepper.session.cluster.kubectl;
+    let aside = kubectl.aside(kubectl.client.clone());
+    aside.print(text);
+    timeline::printed_through(&aside, programs.iter().map(Vec::as_slice))
+}
+
+/// What files have in them that lines find: the scenario's, those that lines have written, and one's own.
+fn cat(stepper: &mut Stepper, line: &Line) -> Text {
+    if stepper.session.cluster.line_is_new() {
+        // Typed right behind a line, it comes after that, which may write the file.
+        return start_shell(stepper, line.text());
+    }
+    let kubectl = &stepper.session.cluster.kubectl;
+    let aside = kubectl.with_written().aside(kubectl.client.clone());
+    line.arguments().iter().map(|name| aside.open_text(name).map_err(|error| format!("cat: {error}"))).collect()
 }
 
 /// What only looks takes no time, unless it is to go on looking. Typed right behind a line, it comes after that.

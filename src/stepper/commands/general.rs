@@ -78,7 +78,8 @@ fn info(stepper: &mut Stepper, line: &Line) -> Text {
 }
 
 fn help(line: &Line, width: usize) -> Text {
-    let about = |command: &Command| folded(&joined(&about(command), width), width, 0);
+    let row = |line: &str| folded(line, width, column(line, width));
+    let about = |command: &Command| joined(&about(command), width).lines().map(row).collect::<String>();
     let group = |known: &Group| folded(&group(known), width, GROUP_WIDTH + USAGE_WIDTH);
     match line.arguments().join(" ").as_str() {
         "" => Ok(overview()),
@@ -113,7 +114,8 @@ fn overview() -> String {
         }
         out += &format!("{}\n", line.trim_end());
     }
-    out + "Enter steps. help COMMAND says how it is written.\nhelp GROUP says what each does, as in: help move; or help all\n"
+    out + "Enter steps. help COMMAND says how it is written.\nhelp GROUP says what each does, as in: help move; or help all\n\
+           Behind any line: | grep text, | less. Before a command: !, and it runs to its end.\n"
 }
 
 fn group(group: &Group) -> String {
@@ -125,6 +127,14 @@ fn group(group: &Group) -> String {
         out += &format!("{name:<GROUP_WIDTH$}{usage:<USAGE_WIDTH$}{gap}{}\n", command.about);
     }
     out
+}
+
+/// Where a line goes on that is too long: below what it says of its first words, if that stands apart.
+fn column(line: &str, width: usize) -> usize {
+    let blanks = line.len() - line.trim_start().len();
+    let gap = line[blanks..].find("  ").map(|gap| blanks + gap);
+    let text = gap.and_then(|gap| Some(gap + line[gap..].find(|c: char| c != ' ')?));
+    text.map(|at| line[..at].chars().count()).filter(|column| *column <= width / 2).unwrap_or(0)
 }
 
 /// Sentences that go on in the next line, where lines have to be broken anyway.
@@ -145,7 +155,16 @@ fn joined(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::joined;
+    use super::{column, folded, joined};
+
+    #[test]
+    fn a_row_goes_on_in_its_own_column() {
+        let line = "  node stop 1      cut a machine off the power, or switch one on";
+        assert_eq!(column(line, 40), 19);
+        let said = folded(line, 40, column(line, 40));
+        assert!(said.lines().skip(1).all(|line| line.starts_with(&" ".repeat(19))), "{said}");
+        assert_eq!(column("a sentence that stands alone", 20), 0);
+    }
 
     #[test]
     fn sentences_go_on_in_the_next_line() {

@@ -43,6 +43,17 @@ impl Line {
         self.text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim())
     }
 
+    /// Whether a word stands behind the first.
+    pub fn has(&self, word: &str) -> bool {
+        self.words[1..].iter().any(|one| one == word)
+    }
+
+    /// The same line without a word.
+    pub fn without(&self, word: &str) -> Line {
+        let words: Vec<String> = self.words.iter().filter(|one| *one != word).cloned().collect();
+        Line { text: self.text.replace(word, "").trim_end().to_owned(), words }
+    }
+
     /// That nothing follows.
     pub fn nothing(&self) -> Result<(), String> {
         match self.arguments().first() {

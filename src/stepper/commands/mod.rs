@@ -20,6 +20,9 @@ use debugger::quiz::Question;
 use object::Kind;
 use object::nearest::nearest;
 
+use console::strip_ansi_codes;
+
+use super::lines::text;
 use super::{Stepper, Typed, What};
 
 pub mod ask;
@@ -57,6 +60,8 @@ pub struct Answer {
     pub below: String,
     /// Whether it is shown with every detail, however small the screen.
     pub whole: bool,
+    /// Whether it is to be shown page by page, where there are pages.
+    pub paged: bool,
     /// What the scenario tells there.
     pub narration: String,
     /// What is to be predicted first.
@@ -201,7 +206,11 @@ fn beginning_with(word: &str) -> Vec<&'static str> {
 
 /// Does what a line says.
 pub(super) fn run(stepper: &mut Stepper, typed: &Typed) -> Reply {
-    match &typed.what {
+    run_what(stepper, &typed.what)
+}
+
+fn run_what(stepper: &mut Stepper, what: &What) -> Reply {
+    match what {
         What::Nothing => Ok(Answer::default()),
         What::Command { command: Command { run: Run::Says(run), .. }, line, .. } => {
             run(stepper, line).map(Answer::says)
@@ -209,6 +218,15 @@ pub(super) fn run(stepper: &mut Stepper, typed: &Typed) -> Reply {
         What::Command { command: Command { run: Run::Stops(run), .. }, line, .. } => run(stepper, line),
         What::Kubectl(line) => cluster::kubectl(stepper, line.words()).map(Answer::says),
         What::Edit(_) => Err(cluster::NO_EDITOR.to_owned()),
+        What::Piped(what, programs) => {
+            let text = text(&run_what(stepper, what)?, &stepper.view());
+            Ok(Answer::says(cluster::through(stepper, &strip_ansi_codes(&text), programs)))
+        }
+        What::Paged(what) => Ok(Answer { paged: true, ..run_what(stepper, what)? }),
+        What::ToItsEnd(what) => {
+            let answer = run_what(stepper, what)?;
+            movement::to_its_end(stepper, answer)
+        }
         What::Complete(line) => {
             let lines = stepper.candidates(line);
             Ok(Answer::says(lines.iter().map(|line| format!("{line}\n")).collect::<String>()))
@@ -299,7 +317,7 @@ mod tests {
         for (word, says) in [
             ("stpe", "did you mean \"step\""),
             ("hist", "did you mean \"history\""),
-            ("br", "\"br\" may be branches, break, "),
+            ("br", "\"br\" may be branches, branch, break, "),
             ("xyzzy", "help lists them all"),
             ("ssh", "node node-1"),
             ("pods", "get pods"),

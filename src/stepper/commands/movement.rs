@@ -9,8 +9,8 @@ use debugger::moves::{MOST, Reaction};
 use debugger::{Advance, Goal, Session, StopAt, tour};
 use engine::Note;
 
-use super::super::Stepper;
 use super::super::wrap::wrapped;
+use super::super::{Stepper, Typed, What};
 use super::Run::Stops;
 use super::{Answer, Command, Group, Line, Reply, Takes};
 
@@ -78,7 +78,7 @@ pub const GROUP: Group = Group {
             usage: "tour",
             takes: &[],
             about: "to the next place that the scenario narrates",
-            more: "Between two places all other commands work as ever; the next tour goes on where the story was left.\n\
+            more: "After it, Enter goes to the next place; step steps. Between two places all other commands work as ever; the next tour goes on where the story was left.\n\
                 A scenario says it in its `tour:` list.\n",
             run: Stops(|stepper, line| line.nothing().and_then(|()| tour(stepper))),
         },
@@ -152,10 +152,13 @@ fn told(stepper: &mut Stepper, stop: StopAt, times: u64, said: Option<String>) -
 fn tour(stepper: &mut Stepper) -> Reply {
     let count = stepper.session.scenario().tour.len();
     let there = stepper.tour.next(&stepper.session).is_some();
+    let mut back = String::new();
     if there && stepper.tour.left_at() < stepper.session.history().len() as u64 {
         // The next place is looked for from where the story was left, and not from where somebody has wandered since.
-        stepper.session.goto(stepper.tour.left_at());
+        let left_at = stepper.tour.left_at();
+        stepper.session.goto(left_at);
         stepper.heard();
+        back = format!("back to step {left_at}, where the story was left, and on from there\n");
     }
     while let Some((_, place)) = stepper.tour.next(&stepper.session) {
         let place = place.clone();
@@ -183,7 +186,27 @@ fn tour(stepper: &mut Stepper) -> Reply {
         return Ok(answer);
     }
     stepper.tour.pass(&stepper.session);
-    Ok(Answer { narration: format!("{}/{count}  {}", number + 1, text.trim()), ..answer })
+    stepper.touring = stepper.tour.next(&stepper.session).is_some();
+    let narration = format!("{}/{count}  {}", number + 1, text.trim());
+    Ok(Answer { narration, text: back + &answer.text, ..answer })
+}
+
+/// More choices that were made again are counted, not named.
+const NAMED: usize = 3;
+
+impl Stepper {
+    /// What a move forward has done again that was chosen here before; going back is no such move.
+    pub(in super::super) fn repeated(&mut self, typed: &Typed) -> String {
+        let again = self.session.take_again();
+        let forward = matches!(&typed.what, What::Command { group, .. } if group.name == GROUP.name);
+        if again.is_empty() || !forward {
+            return String::new();
+        }
+        let named: Vec<String> = again.iter().take(NAMED).map(|chosen| chosen.choice.to_string()).collect();
+        let more = again.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("done again, as you chose here before: {}{more}; goto STEP --fresh leaves that out\n", named.join(", "))
+    }
 }
 
 /// So many steps are taken between two looks at the clock and at whoever watches.
@@ -264,6 +287,15 @@ fn run_on(stepper: &mut Stepper, mut goal: Goal) -> Reply {
     let shown = stepper.interrupted || matches!(end, Advance::Breakpoint | Advance::Crashed);
     let stop = shown.then(|| session.stop().map(Box::new)).flatten();
     Ok(Answer { printed, text, stop, ..Answer::default() })
+}
+
+/// Goes on from what a command has answered until the commands that run have ended.
+pub(super) fn to_its_end(stepper: &mut Stepper, answer: Answer) -> Reply {
+    if !stepper.session.cluster.has_commands() {
+        return Ok(answer);
+    }
+    let then = run_on(stepper, Goal::CommandsEnd)?;
+    Ok(Answer { printed: answer.printed + &then.printed, ..then })
 }
 
 /// Steps to a goal and shows the stop there. `what` says what did not come, if the cluster falls quiet before.

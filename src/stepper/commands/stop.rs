@@ -131,7 +131,9 @@ All terms must hold. A term is one of
   replicaset/mod.rs:120, fn=put_status             code that comes to wait there:
                                 it calls the API, the runtime or the clock
 After `if` comes an expression over old, new, object, event, message, step and time:
-  break pod if new.status.phase == \"Running\" and old.status.phase != \"Running\"
+  break pod if new.status.phase == \"Running\"             at the write that makes it so, once a Pod; with a
+  break pod notification if new.status.phase == \"Running\"   class of events, at each of those
+  break pod if new.metadata.name.startsWith(\"web\") and new.spec.nodeName matches \"node-[12]\"
   break rs if changed(status.replicas) or event.code >= 500
   break pod if new.status.containerStatuses[*].restartCount > 2
 After `print` comes a text to print instead of stopping:
@@ -223,8 +225,10 @@ pub fn unbreak(stepper: &mut Stepper, line: &Line) -> Text {
     if line.name() == "clear" && line.arguments().is_empty() {
         return Err("Ctrl-L clears the screen; unbreak takes all breakpoints away, unbreak 1 one of them".to_owned());
     }
+    let mut said = String::new();
     for number in numbers(stepper, line)? {
+        said += &format!("removed {}\n", stepper.session.breakpoints.get(number)?.text_of_command());
         stepper.session.breakpoints.delete(number)?;
     }
-    Ok(list(stepper))
+    Ok(said + &list(stepper))
 }

@@ -148,7 +148,11 @@ impl Around<'_> {
             }
             Takes::Breakpoint => numbers(session.breakpoints.list().iter().map(|breakpoint| breakpoint.number), tail),
             Takes::Display => numbers(self.stepper.displays.iter().map(|(number, _)| *number), tail),
-            Takes::Branch => numbers(1..=session.branches().len() as u32, tail),
+            Takes::Branch => {
+                let called = session.branches().iter().map(|branch| &branch.called);
+                let names = called.flat_map(|called| [called.number().to_string(), called.name.clone()]);
+                fitting(names.filter(|name| !name.is_empty()), tail)
+            }
             Takes::Command => fitting(commands::names().filter(|name| name.len() > 2), tail),
             Takes::Group => fitting(commands::GROUPS.iter().map(|group| group.name).chain(["all"]), tail),
             Takes::File => self.files(tail),

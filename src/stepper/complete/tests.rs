@@ -30,7 +30,7 @@ fn a_word_is_completed_by_what_may_stand_there() {
     for (input, words) in [
         ("", ""),
         ("pend", "pending"),
-        ("br", "branches|break|breakpoints"),
+        ("br", "branch|branches|break|breakpoints"),
         ("drai", "drain"),
         ("get po", "poddisruptionbudgets|pods|podtemplates"),
         ("get deploy ", "web"),
