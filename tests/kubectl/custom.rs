@@ -220,7 +220,7 @@ fn definitions_that_are_wrong_are_refused() {
         (with(&|d| d["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["image"] = json!({})),
             format!("{INVALID}{schema}.properties[spec].properties[image].type: Required value: must not be empty for specified object fields")),
         (with(&|d| d["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["replicas"]["default"] = json!(11)),
-            format!("{INVALID}{schema}.properties[spec].properties[replicas].default: Invalid value: 11: default in body should be less than or equal to 10")),
+            format!("{INVALID}{schema}.properties[spec].properties[replicas].default: Invalid value: 11:  in body should be less than or equal to 10")),
         (with(&|d| d["spec"]["names"]["shortNames"] = json!(["C T"])), format!("{INVALID}spec.names.shortNames[0]: Invalid value: \"C T\": a DNS-1035 label must…")),
         (with(&|d| d["spec"]["versions"][0]["additionalPrinterColumns"][0]["type"] = json!("text")),
             format!("{INVALID}spec.versions[0].additionalPrinterColumns[0].type: Invalid value: \"text\": must be one of boolean,date,integer,number,string")),

@@ -48,7 +48,7 @@ fn a_container_is_added_and_the_others_run_on() {
             "kubectl get events --field-selector reason=Started -o jsonpath='{.items[*].involvedObject.fieldPath}'",
             "spec.containers{web} spec.ephemeralContainers{look}",
         ),
-        ("kubectl logs web", "Defaulted container \"web\" out of: web, look (ephem)"),
+        ("kubectl logs web --tail=0", "Defaulted container \"web\" out of: web, look (ephem)"),
     ];
     for (line, expected) in lines {
         assert_eq!(says(&mut cluster, line), expected, "{line}");

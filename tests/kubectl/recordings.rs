@@ -120,7 +120,7 @@ fn mask_word(word: &str) -> String {
 fn differences(name: &str) -> Vec<String> {
     let directory = from_root("tests/reference").join(name);
     let output = std::fs::read_to_string(directory.join("output.txt")).unwrap();
-    let mut shell = Shell::new(&directory, &format!("s{}", &name[..2]));
+    let mut shell = Shell::of_recording(&directory, &format!("s{}", &name[..2]));
     let mut found = Vec::new();
     let mut recorded = recorded(&output).into_iter().peekable();
     for line in std::fs::read_to_string(directory.join("commands.sh")).unwrap().lines() {

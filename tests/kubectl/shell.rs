@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use cluster::{Cluster, Config, NodeConfig};
+use cluster::scenario::{ImageBehaviour, Scenario};
+use cluster::{Cluster, Config, NodeConfig, Parts};
 use engine::{Note, Step, What};
 use object::Kind;
 use wire::{Body, FieldValidation, Verb};
@@ -25,7 +26,18 @@ pub struct Shell {
 impl Shell {
     /// A shell in a directory and a new namespace.
     pub fn new(directory: &Path, namespace: &str) -> Shell {
-        let cluster = Cluster::start(Config::default());
+        Shell::of(Cluster::start(Config::default()), directory, namespace)
+    }
+
+    /// The same over the cluster of a recording. Its programs were run by a runtime that only plays, so a database needs no
+    /// password.
+    pub fn of_recording(directory: &Path, namespace: &str) -> Shell {
+        let images = BTreeMap::from([("postgres".to_owned(), ImageBehaviour::default())]);
+        let scenario = Scenario { images, ..Scenario::default() };
+        Shell::of(Cluster::with_parts(&scenario, Parts::default()), directory, namespace)
+    }
+
+    fn of(cluster: Cluster, directory: &Path, namespace: &str) -> Shell {
         let (directory, namespace) = (directory.to_owned(), namespace.to_owned());
         let mut shell = Shell { cluster, directory, namespace, variables: BTreeMap::new(), calls: Vec::new() };
         shell.line(&format!("kubectl create namespace {}", shell.namespace));

@@ -290,7 +290,7 @@ fn a_budget_asks_the_scale_of_a_deployment_that_is_not_known_yet() {
     let mut world = World::new(1);
     let hold = Hold::Watch("kube-controller-manager".into(), Kind::Deployment);
     world.cluster.engine.hold(hold);
-    let template = |app: &str| json!({"metadata": {"labels": {"app": app}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
+    let template = |app: &str| json!({"metadata": {"labels": {"app": app}}, "spec": {"containers": [{"name": "c", "image": "example.com/i:1"}]}});
     let spec = |app: &str| json!({"replicas": 2, "selector": {"matchLabels": {"app": app}}, "template": template(app)});
     let deployment = world.create(Kind::Deployment, "default/d", &[], spec("x"));
     let mut owner = owner(Kind::Deployment, "d", &deployment);

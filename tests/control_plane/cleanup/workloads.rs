@@ -14,8 +14,7 @@ const DAEMONS: &str = "daemon-set-controller";
 
 /// A StatefulSet `db` with this spec, beside what every one has.
 fn set(world: &mut World, spec: &Value) {
-    let template =
-        json!({"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
+    let template = json!({"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c", "image": "example.com/i:1"}]}});
     let mut whole = json!({"serviceName": "db", "selector": {"matchLabels": {"app": "db"}}, "template": template});
     whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     world.apply(json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": whole}));
@@ -72,7 +71,7 @@ fn a_limit_below_zero_keeps_all_revisions() {
         set(&mut world, &json!({"replicas": 1, "revisionHistoryLimit": limit}));
         for tag in [2, 3] {
             world.wait_until(60, |world| is_ready(world, "db-0"));
-            world.kubectl(&format!("set image statefulset/db c=i:{tag}"));
+            world.kubectl(&format!("set image statefulset/db c=example.com/i:{tag}"));
             world.run(60);
         }
         assert_eq!(world.list(Kind::ControllerRevision, "default").len(), kept, "revisionHistoryLimit: {limit}");
@@ -91,7 +90,7 @@ fn a_set_that_deletes_a_pod_that_is_gone_is_content() {
     let hold = Hold::Watch("kube-controller-manager".into(), Kind::Pod);
     world.cluster.engine.hold(hold.clone());
     world.kubectl("delete pod db-0 --grace-period=0 --force");
-    world.kubectl("set image statefulset/db c=i:2");
+    world.kubectl("set image statefulset/db c=example.com/i:2");
     world.run(1);
     let told = "event SuccessfulDelete: Delete Pod db-0 in StatefulSet db successful";
     let writes = world.take_writes(SETS);
@@ -106,7 +105,7 @@ fn a_set_that_deletes_a_pod_that_is_gone_is_content() {
 #[test]
 fn an_adopted_pod_cannot_be_given_its_claims() {
     let mut world = World::new(1);
-    let pod = json!({"containers": [{"name": "c", "image": "i:1"}]});
+    let pod = json!({"containers": [{"name": "c", "image": "example.com/i:1"}]});
     let meta = json!({"name": "db-0", "labels": {"app": "db"}});
     world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": pod}));
     world.wait_until(30, |world| is_ready(world, "db-0"));
@@ -149,10 +148,10 @@ fn a_count_below_zero_is_refused() {
     let mut world = World::new(1);
     set(&mut world, &json!({"replicas": 1, "podManagementPolicy": "Parallel"}));
     world.wait_until(30, |world| is_ready(world, "db-0"));
-    world.kubectl("set image statefulset/db c=i:no-such");
+    world.kubectl("set image statefulset/db c=example.com/i:no-such");
     world.run(40);
     world.take_writes(SETS);
-    world.kubectl("set image statefulset/db c=i:3");
+    world.kubectl("set image statefulset/db c=example.com/i:3");
     world.wait_until(60, |world| is_ready(world, "db-0"));
     world.settle();
     let writes = world.take_writes(SETS);
@@ -183,8 +182,7 @@ fn a_jobs_pod_that_was_deleted_is_made_again_after_ten_seconds() {
 
 /// A DaemonSet `agent` on one node, with its Pod running.
 fn agent(world: &mut World) {
-    let pod =
-        json!({"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
+    let pod = json!({"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [{"name": "c", "image": "example.com/i:1"}]}});
     let spec = json!({"selector": {"matchLabels": {"app": "agent"}}, "template": pod});
     world.apply(json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": spec}));
     world.wait_until(30, |world| {
@@ -230,14 +228,14 @@ fn a_daemon_set_that_waits_writes_its_status_for_nothing() {
     agent(&mut world);
     let hold = Hold::Watch("kube-controller-manager".into(), Kind::Pod);
     world.cluster.engine.hold(hold.clone());
-    world.kubectl("set image daemonset/agent c=i:2");
+    world.kubectl("set image daemonset/agent c=example.com/i:2");
     world.run(1);
     world.take_writes(DAEMONS);
     let before = world.get(Kind::DaemonSet, "default/agent").unwrap().meta().resource_version.clone();
     world.kubectl("annotate daemonset agent note=1");
     world.run(1);
     assert_eq!(world.take_writes(DAEMONS), [] as [String; 0], "the generation is the same");
-    world.kubectl("set image daemonset/agent c=i:3");
+    world.kubectl("set image daemonset/agent c=example.com/i:3");
     let changed = world.get(Kind::DaemonSet, "default/agent").unwrap().meta().resource_version.clone();
     world.run(1);
     let writes = world.take_writes(DAEMONS);
@@ -252,7 +250,8 @@ fn a_daemon_set_that_waits_writes_its_status_for_nothing() {
 fn the_finalizers_of_anothers_job_are_the_others() {
     for (manager, held) in [("example.com/queue", true), ("kubernetes.io/job-controller", false)] {
         let mut world = World::new(1);
-        let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i:1"}]}});
+        let template =
+            json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "example.com/i:1"}]}});
         world.apply(json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "work"},
             "spec": {"managedBy": manager, "suspend": true, "template": template}}));
         let uid = world.get(Kind::Job, "default/work").unwrap().meta().uid.clone();
@@ -276,8 +275,7 @@ fn the_finalizers_of_anothers_job_are_the_others() {
 fn strangers_of_the_same_labels_crowd_a_node() {
     let survivor = |crowded: Option<&str>| {
         let mut world = World::new(2);
-        let pod =
-            json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}});
+        let pod = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "example.com/i:1"}]}});
         let spec = json!({"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": pod});
         world.apply(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}));
         let running =
@@ -289,7 +287,7 @@ fn strangers_of_the_same_labels_crowd_a_node() {
             "uid": world.get(Kind::ConfigMap, "default/kube-root-ca.crt").unwrap().meta().uid}]);
         for (node, name) in crowded.iter().flat_map(|node| [(node, "x"), (node, "y")]) {
             let meta = json!({"name": name, "labels": labels, "ownerReferences": owner});
-            let spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "i:1"}]});
+            let spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "example.com/i:1"}]});
             world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}));
         }
         world.kubectl("scale deployment web --replicas=1");
