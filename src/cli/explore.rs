@@ -95,7 +95,7 @@ fn keep(
     let text = file::save_found(&session, &violation.property, &violation.what);
     write(&path, &text)?;
     let shown = paths::quoted(&path);
-    let program = super::started_as();
+    let program = super::started::started_as();
     writeln!(
         out,
         "it is saved in {shown}; open it there with: {program} step --replay {shown} --at {}",

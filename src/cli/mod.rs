@@ -24,7 +24,7 @@ use kubectl::manifest::{self, Manifests, Reading};
 use kubectl::workdir::{self, Workdir};
 use lab::plug;
 use object::{Discovery, Kind};
-use stepper::{palette, paths};
+use stepper::palette;
 
 pub mod course;
 pub mod doctor;
@@ -46,6 +46,7 @@ mod resume;
 mod run;
 pub mod signals;
 pub mod sources;
+mod started;
 mod step;
 pub mod terminal;
 pub mod tui;
@@ -362,22 +363,13 @@ impl Source {
     }
 }
 
-/// The program as it was started: by cargo, or by its name.
-pub(super) fn started_as() -> String {
-    if std::env::var_os("CARGO").is_some() {
-        return "cargo run --".to_owned();
-    }
-    let name = std::env::args_os().next().map(PathBuf::from).unwrap_or_else(|| "kubestep".into());
-    paths::quoted(&name)
-}
-
 /// A scenario by its name or its file. A manifest's file is none, and is told how it is given.
 fn named(name: &str) -> anyhow::Result<Scenario> {
     Scenario::find(name).map_err(|error| {
         let text = workdir::text_in(name).unwrap_or_default();
         match text.lines().any(|line| line.starts_with("apiVersion:")) {
             true => {
-                let program = started_as();
+                let program = started::started_as();
                 anyhow::anyhow!("{name} is a manifest, not a scenario; give it with -f: {program} step -f {name}")
             }
             false => error.into(),

@@ -114,7 +114,7 @@ pub(super) fn kept(stepper: &Stepper) -> String {
         return String::new();
     }
     match journal::keep_last(&file::save(&stepper.session)) {
-        Some(path) => format!("to come back here: {} step --replay {}\n", super::started_as(), quoted(&path)),
+        Some(path) => format!("to come back here: {} step --replay {}\n", super::started::started_as(), quoted(&path)),
         None => String::new(),
     }
 }

@@ -288,7 +288,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("src/cluster", 16),
     ("src/bugs", 11),
     ("src/debugger", 13),
-    ("src/stepper", 16),
+    ("src/stepper", 21),
     ("src/exercise", 1),
     ("src/lab", 58),
     ("src/cli", 4),
