@@ -14,7 +14,7 @@
 //! - [`mod@kubectl`]: whose it is and what it prints, with [`nodes`], the way to what runs on nodes, [`feeds`], the watches it
 //!   follows, and [`left_open`], what a command leaves behind.
 //! - [`klog`], [`calls`], [`options`], [`tell`]: what is logged, requests, their queries, and what is said of their answers.
-//! - [`command`], [`verbs`]: one row for each verb, one file for each family of them. [`mod@run`]: runs a command line.
+//! - [`command`], [`mod@verbs`]: one row for each verb, one file for each family of them. [`mod@run`]: runs a command line.
 //! - [`forwards`], [`terminal`]: what becomes of ports that are forwarded, and of a shell that is typed into.
 //!
 //! Left out: discovery and OpenAPI requests (kubectl caches them); verbs that [`refused`] names, which say so. What a command in

@@ -9,7 +9,7 @@
 //! - [`back`], and to other courses of events.
 //! - [`stop`], breakpoints and watches.
 //! - [`ask`], about what was: causes, effects, changes.
-//! - [`look`], at what is; [`held`], in caches and queues; [`print`], a value.
+//! - [`look`], at what is; [`held`], in caches and queues; [`mod@print`], a value.
 //! - [`decide`], what comes next, and what breaks.
 //! - [`cluster`], kubectl and the world outside. [`terminal`], the shell in a container that a command has opened.
 //! - [`keep`], sessions as files.
