@@ -44,6 +44,7 @@ timeline:
   - kubectl get pods -o wide
   - kubectl get pod asks-nothing -o yaml
   - kubectl describe node node-1
+  - kubectl events -n default --for node/node-1
   - kubectl get events --field-selector reason=Evicted
   - kubectl get events --field-selector reason=Evicted -o jsonpath='{.items[0].metadata.annotations}'
   - kubectl logs asks-nothing
@@ -161,6 +162,7 @@ timeline:
   - kubectl get pod limited -o jsonpath='{.status.reason} {.status.message}{.status.conditions[*].type}'
   - sleep 12
   - kubectl describe node node-1
+  - kubectl events -n default --for node/node-1
   - kubectl get pod hog -o jsonpath='{.status.phase} {.status.reason} {.status.message}'
   - sleep 240
   - kubectl get node node-1 -o jsonpath='still {.spec.taints[*].key}.'

@@ -49,6 +49,7 @@ timeline:
   - sleep 5
   - kubectl get nodes
   - kubectl describe node node-1
+  - kubectl events -n default --for node/node-1
   - kubectl apply -f late.yaml
   - sleep 60
   - kubectl get pods
