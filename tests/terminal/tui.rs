@@ -275,8 +275,10 @@ fn at_a_terminal() {
         panic!("the screen never shows {text:?}:\n{}", tmux(&["capture-pane", "-p", "-t", "t"]));
     };
     let program = program();
-    let script =
-        format!("echo before; XDG_STATE_HOME={} {program} step pod --tui; echo after; exec cat", state.display());
+    let script = format!(
+        "echo long before; XDG_STATE_HOME={} {program} step pod --tui; echo back again; exec cat",
+        state.display()
+    );
     tmux(&["new-session", "-d", "-s", "t", "-x", "80", "-y", "24", "sh", "-c", &script]);
     shows("F1menu");
     tmux(&["send-keys", "-t", "t", "Enter"]);
@@ -292,9 +294,9 @@ fn at_a_terminal() {
     tmux(&["send-keys", "-t", "t", "why", "Enter"]);
     shows("the scenario typed: kubectl run web");
     tmux(&["send-keys", "-t", "t", "quit", "Enter"]);
-    shows("after");
+    shows("back again");
     let screen = tmux(&["capture-pane", "-p", "-t", "t"]);
-    assert!(screen.contains("before") && !screen.contains("timeline"), "the shell's screen is back:\n{screen}");
+    assert!(screen.contains("long before") && !screen.contains("timeline"), "the shell's screen is back:\n{screen}");
     tmux(&["kill-server"]);
     let _ = fs::remove_dir_all(state);
 }
