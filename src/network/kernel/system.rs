@@ -14,7 +14,7 @@ use super::messages::{DnsQuery, DnsResponse};
 use super::page::{has_page, is_health_check, page};
 use super::sockets::{Resolver, Speaks};
 use crate::host::Host;
-use crate::netfilter::{Packet, Payload, Protocol, Rule, Table, Target, Tuple, Unreachable};
+use crate::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
 use engine::{ActorId, Assumed, CallId, Hub, Memory, Note};
 use object::time::Instant;
 
@@ -196,7 +196,8 @@ impl System {
         }
     }
 
-    /// A program that nobody knows is taken to listen where a Service sends connections to. What Services do the rules say.
+    /// A program that is not known is assumed to listen where a Service sends connections: kube-proxy's rules say where
+    /// that is.
     fn assume_listener(&self, namespace: &str, packet: &Packet) {
         let (address, port) = (packet.tuple.destination, packet.tuple.destination_port);
         let found = {
@@ -205,12 +206,7 @@ impl System {
             sockets.unknown.get(namespace).filter(|_| !is_known).cloned()
         };
         let Some((program, listener)) = found else { return };
-        let leads_here = |rule: &Rule| rule.target == Some(Target::Dnat(address, Some(port)));
-        let is_sent_to = {
-            let network = self.host.network.borrow();
-            let mut chains = network.root.netfilter.rules.chains(Table::Nat);
-            chains.any(|(name, chain)| name.starts_with("KUBE-SEP-") && chain.rules.iter().any(leads_here))
-        };
+        let is_sent_to = self.host.network.borrow().root.netfilter.rules.sends_to(address, port);
         if is_sent_to {
             self.host.sockets.borrow_mut().listen(namespace, Protocol::Tcp, port, listener);
             self.host.assume(&self.hub, &program, Assumed::ListensForService(port));

@@ -4,6 +4,7 @@
 //! that is there, and a chain goes only when nothing jumps to it.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use super::rule::{Rule, Target};
@@ -133,6 +134,8 @@ struct Chains {
     chains: BTreeMap<String, Chain>,
     /// How many rules jump to a chain, so that one can be deleted without a search.
     jumps: BTreeMap<String, usize>,
+    /// How many rules send packets on to an address and a port.
+    sent_to: BTreeMap<(Ipv4Addr, u16), usize>,
 }
 
 impl Default for Ruleset {
@@ -140,7 +143,7 @@ impl Default for Ruleset {
     fn default() -> Ruleset {
         let chains = |table: Table| {
             let named = table.hooks().iter().map(|hook| (hook.chain().to_owned(), Chain::default()));
-            Chains { chains: named.collect(), jumps: BTreeMap::new() }
+            Chains { chains: named.collect(), ..Chains::default() }
         };
         Ruleset { tables: Rc::new(Table::ALL.into_iter().map(|table| (table, chains(table))).collect()) }
     }
@@ -155,6 +158,11 @@ impl Ruleset {
     /// A table's chains by name.
     pub fn chains(&self, table: Table) -> impl Iterator<Item = (&String, &Chain)> {
         self.tables.get(&table).into_iter().flat_map(|chains| &chains.chains)
+    }
+
+    /// Whether a rule sends packets of another address on to this one, and this port.
+    pub fn sends_to(&self, address: Ipv4Addr, port: u16) -> bool {
+        self.tables.get(&Table::Nat).is_some_and(|chains| chains.sent_to.contains_key(&(address, port)))
     }
 
     /// How many rules there are, in all tables.
@@ -277,14 +285,23 @@ impl Chains {
     }
 
     fn count(&mut self, rules: &[Rule], more: bool) {
-        for target in rules.iter().filter_map(jumps_to) {
-            match self.jumps.get_mut(target) {
-                Some(1) if !more => drop(self.jumps.remove(target)),
-                Some(count) => *count = if more { *count + 1 } else { *count - 1 },
-                None if more => drop(self.jumps.insert(target.to_owned(), 1)),
-                None => {}
+        for rule in rules {
+            match &rule.target {
+                Some(Target::Jump(chain) | Target::Goto(chain)) => tally(&mut self.jumps, chain, more),
+                Some(Target::Dnat(address, Some(port))) => tally(&mut self.sent_to, &(*address, *port), more),
+                _ => {}
             }
         }
+    }
+}
+
+/// Counts one more of a key, or one less. What there is none of is not kept.
+fn tally<K: Ord + Clone>(counts: &mut BTreeMap<K, usize>, key: &K, more: bool) {
+    match counts.get_mut(key) {
+        Some(1) if !more => drop(counts.remove(key)),
+        Some(count) => *count = if more { *count + 1 } else { *count - 1 },
+        None if more => drop(counts.insert(key.clone(), 1)),
+        None => {}
     }
 }
 
@@ -342,5 +359,18 @@ mod tests {
         ruleset.delete_chain(Table::Filter, "A").unwrap();
         assert!(ruleset.append(Table::Filter, "A", Rule::reject()).is_err());
         assert_eq!(ruleset.len(), 1);
+    }
+
+    #[test]
+    fn where_packets_are_sent_on_to_is_known_without_a_search() {
+        let (address, mut ruleset) = (Ipv4Addr::new(10, 0, 0, 1), Ruleset::default());
+        let rule = Rule::new(Target::Dnat(address, Some(80)));
+        for chain in ["A", "B"] {
+            ruleset.set_chain(Table::Nat, chain, vec![rule.clone()]).unwrap();
+        }
+        ruleset.delete_chain(Table::Nat, "A").unwrap();
+        assert!(ruleset.sends_to(address, 80) && !ruleset.sends_to(address, 81));
+        ruleset.delete_rule(Table::Nat, "B", &rule);
+        assert!(!ruleset.sends_to(address, 80));
     }
 }
