@@ -69,8 +69,9 @@ fn components_and_the_api_server_know_the_wire_and_not_each_other() {
     enter();
     const AROUND: &[&str] =
         &["apiserver", "controllers", "scheduler", "kubelet", "network", "userland", "kubectl", "engine"];
-    /// What runs on a node is in three crates. kubectl takes from the API server it was built with how requests and answers are
-    /// written over HTTP (`--raw`, `--subresource`), what discovery says of a kind, and which rules cover which (`auth reconcile`).
+    /// What runs on a node is in three crates. kubectl takes from the API server it was built with how requests and
+    /// answers are written over HTTP (`--raw`, `--subresource`), what discovery says of a kind, and which rules cover
+    /// which (`auth reconcile`).
     const MAY: &[(&str, &str)] =
         &[("kubelet", "network"), ("kubelet", "userland"), ("userland", "network"), ("kubectl", "apiserver")];
     for name in AROUND {
@@ -283,7 +284,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("src/scheduler", 12),
     ("src/network", 3),
     ("src/userland", 6),
-    ("src/kubelet", 2),
+    ("src/kubelet", 1),
     ("src/kubectl", 3),
     ("src/cluster", 16),
     ("src/bugs", 11),

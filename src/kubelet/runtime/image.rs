@@ -1,12 +1,12 @@
 //! Which programs images have, and as whom they run, as far as that is known.
 //!
-//! Of the smallest ones it is: a container of theirs that is to run anything else does not start. So it is of those that have
-//! one program and no shell. Of official images it is known roughly. Nobody knows of the others: what they are told to run,
-//! they have, and if they are told not to run as root they do not.
+//! Of the smallest ones it is: a container of theirs that is to run anything else does not start. So it is of those that
+//! have one program and no shell. Of official images it is known roughly. The others are not known: what they are told to
+//! run, they have, and if they are told not to run as root they do not.
 //!
 //! Simplified: a program that is simulated here is in every image with a shell, curl too.
 
-use super::registry::is_official;
+use super::registry::{base_name, is_official};
 use crate::cri::ContainerConfig;
 use network::kernel::Userland;
 use userland::shell::Program;
@@ -49,7 +49,7 @@ const OWN: &[(&str, &[&str])] = &[
     ("redis", &["redis"]),
 ];
 
-/// Official images that run as somebody whom they name; the others say nothing of a user, and so run as root.
+/// Official images whose configuration names a user; the others name none, and so run as root.
 const OF_OTHERS: &[(&str, &str)] = &[
     ("fluentd", "fluent"),
     ("haproxy", "haproxy"),
@@ -62,20 +62,15 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("varnish", "varnish"),
 ];
 /// As whom the others run: distroless images call this number `nonroot`.
-const SOMEBODY: i64 = 65532;
+const NONROOT: i64 = 65532;
 
 /// As whom an image runs: by number, or by name. Neither: as root.
 pub fn user(image: &str) -> (Option<i64>, &'static str) {
     if !is_official(image) {
-        return (Some(SOMEBODY), "");
+        return (Some(NONROOT), "");
     }
     let named = OF_OTHERS.iter().find(|(known, _)| *known == base_name(image));
     (None, named.map_or("", |(_, user)| *user))
-}
-
-/// The name of an image without registry, path, tag and digest: `busybox`.
-pub fn base_name(image: &str) -> &str {
-    image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image)
 }
 
 /// Whether of an image it is known what it lacks.
@@ -183,9 +178,9 @@ mod tests {
             ("library/redis", (None, "")),
             ("haproxy:3.0", (None, "haproxy")),
             ("gcc:15", (None, "")),
-            ("bitnami/nginx:1.27", (Some(SOMEBODY), "")),
-            ("registry.example.com/nginx", (Some(SOMEBODY), "")),
-            ("shop:1", (Some(SOMEBODY), "")),
+            ("bitnami/nginx:1.27", (Some(NONROOT), "")),
+            ("registry.example.com/nginx", (Some(NONROOT), "")),
+            ("shop:1", (Some(NONROOT), "")),
         ] {
             assert_eq!(user(image), expected, "{image}");
         }

@@ -1,10 +1,9 @@
-//! What well-known servers print when they start, as far as people look for it; and what databases say that have been given no
-//! password.
+//! What well-known servers print when they start, as far as people look for it; and what databases say that have been
+//! given no password.
 //!
 //! Left out: what they print later, such as the line of each request; what goes on while a database is made.
 
-use super::image::base_name;
-use super::registry::is_official;
+use super::registry::{base_name, is_official};
 use crate::cri::ContainerConfig;
 use network::host::KERNEL;
 use object::time::Instant;
@@ -12,7 +11,7 @@ use object::time::Instant;
 /// A database whose program does not start until it is told a password.
 struct Database {
     image: &'static str,
-    /// The variables of which one will do.
+    /// The variables, one of which is enough.
     variables: &'static [&'static str],
     says: &'static str,
 }
@@ -191,7 +190,10 @@ mod tests {
             assert!(lines.iter().any(|line| ready.iter().any(|text| line.contains(text))), "{lines:?}");
             assert!(!lacks_password(&container(image, &[], &["sh", "-c", "true"])), "something else runs");
         }
-        assert!(!lacks_password(&container("bitnami/postgresql", &[], &[])), "nobody knows what that one wants");
+        assert!(
+            !lacks_password(&container("bitnami/postgresql", &[], &[])),
+            "the variables of that image are not known"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! does is found out as it runs, see [`super::running`]: of each program in it is known whether it is one that ends
 //! (`programs::ENDS`), and what those do that are simulated is done.
 //!
-//! A program that nobody here knows serves for ever, too; in an init container or in a Job, which would not come to its end, it
+//! A program that is not known serves for ever, too; in an init container or in a Job, which would not come to its end, it
 //! does its work and ends well.
 //!
 //! Left out: what the others print, `perl` say, and that any of them may fail; the end of what takes longer than a hundred
@@ -13,8 +13,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::image;
-use super::registry::is_official;
+use super::registry::{base_name, is_official};
 use crate::cri::ContainerConfig;
 use network::kernel::sockets;
 use userland::shell::{self, Program};
@@ -32,8 +31,8 @@ pub struct Plan {
     pub serves: bool,
     /// It ends because it takes more memory than it may.
     pub out_of_memory: bool,
-    /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal. As process 1 of a container a
-    /// shell does.
+    /// What it does on SIGTERM: ends with this code after so long; None: it ignores the signal. As process 1 of a
+    /// container a shell does.
     pub on_sigterm: Option<(Duration, i32)>,
 }
 
@@ -46,8 +45,7 @@ const SHUTDOWN: Duration = Duration::from_millis(150);
 fn words_of(config: &ContainerConfig) -> Vec<String> {
     let words = [config.command.as_slice(), &config.args].concat();
     let is_curls = |word: &String| word.starts_with('-') || word.contains("://");
-    match image::base_name(&config.image) == "curl" && config.command.is_empty() && words.first().is_some_and(is_curls)
-    {
+    match base_name(&config.image) == "curl" && config.command.is_empty() && words.first().is_some_and(is_curls) {
         true => [&["curl".to_owned()], words.as_slice()].concat(),
         false => words,
     }
@@ -55,7 +53,7 @@ fn words_of(config: &ContainerConfig) -> Vec<String> {
 
 /// How long the script takes that looks whether a database can start.
 pub(super) const ENTRYPOINT: Duration = Duration::from_millis(300);
-/// How long a program is at its work of which nobody knows anything but that it comes to an end.
+/// How long a program runs that is not known and is assumed to end.
 pub(super) const WORK: Duration = Duration::from_secs(5);
 
 /// How long it takes to fill all the memory there is.
@@ -80,7 +78,7 @@ const SHELLS: &[&str] = &["ash", "bash", "node", "perl", "python", "python3", "s
 /// What a container does. A shell whose input stays open waits for it.
 pub fn plan(config: &ContainerConfig) -> Plan {
     match words_of(config).as_slice() {
-        [] if config.stdin && SHORT_LIVED.contains(&(image::base_name(&config.image), "")) => Plan::default(),
+        [] if config.stdin && SHORT_LIVED.contains(&(base_name(&config.image), "")) => Plan::default(),
         [shell] if config.stdin && SHELLS.contains(&shell::program(shell)) => Plan::default(),
         words if config.stdin && shell::reads_commands(words) => Plan::default(),
         [] => of_image(config),
@@ -91,11 +89,11 @@ pub fn plan(config: &ContainerConfig) -> Plan {
     }
 }
 
-/// The shell that a container's process is, if it waits for somebody to type; None: it reads nothing, or it is not known what it
-/// does with it.
+/// The shell that a container's process is, if it waits for input; None: it reads nothing, or it is not known
+/// what it does with it.
 pub fn reads(config: &ContainerConfig) -> Option<String> {
     let words = words_of(config);
-    let of_image = || match image::base_name(&config.image) {
+    let of_image = || match base_name(&config.image) {
         "busybox" | "alpine" => Some("sh"),
         "ubuntu" | "debian" | "bash" => Some("bash"),
         _ => None,
@@ -132,13 +130,13 @@ fn is_too_greedy(words: &[String], limit: i64) -> bool {
     workers.zip(each).is_some_and(|(workers, each)| limit > 0 && workers.saturating_mul(each) > limit)
 }
 
-/// What an image does of which nothing is known but that it comes to an end.
+/// What an image does that is not known and is assumed to end.
 pub(super) fn does_its_work() -> Plan {
     Plan { ends: Some((WORK, 0)), ..Plan::default() }
 }
 
 fn of_image(config: &ContainerConfig) -> Plan {
-    let name = image::base_name(&config.image);
+    let name = base_name(&config.image);
     let is_known = is_official(&config.image) || sockets::is_well_known(&config.image);
     match SHORT_LIVED.iter().find(|(short, _)| *short == name) {
         Some((_, "")) => Plan { ends: Some((Duration::ZERO, 0)), ..Plan::default() },

@@ -1,10 +1,8 @@
 //! Which images there are to be pulled, as far as that is known.
 //!
-//! A name without a user is one of Docker Hub's official images, of which there is a finite list; a scenario adds those of its
+//! A name without a user is one of Docker Hub's official images, a finite list; a scenario adds those of its
 //! own. A tag of an official image is a version that is not beyond its newest one, or words that such tags are made of. What
-//! other names and other registries have nobody knows: it is taken to be there.
-
-use super::image::base_name;
+//! other names and other registries have is not known, and is assumed to be there.
 
 /// Docker Hub's official images, those of former times among them.
 const OFFICIAL: &str = "\
@@ -90,6 +88,11 @@ const TAGS: &[(&str, &[&str])] =
 fn path(image: &str) -> &str {
     let path = image.strip_prefix("docker.io/").unwrap_or(image);
     path.strip_prefix("library/").unwrap_or(path)
+}
+
+/// The name of an image without registry, path, tag and digest: `busybox`.
+pub fn base_name(image: &str) -> &str {
+    image.rsplit('/').next().unwrap_or(image).split([':', '@']).next().unwrap_or(image)
 }
 
 /// Whether an image is, or would be, one of Docker Hub's official ones.

@@ -1,11 +1,12 @@
 //! As whom a container's process runs, and what processes there are: `id`, `whoami`, `ps`.
 //!
-//! Busybox's words, for the users that a securityContext names; a name they have none, since images have no `/etc/passwd` that
-//! is read here. Only the smallest images have `ps`. Left out: the workers of a server, and who runs as somebody because the
-//! image says so.
+//! Busybox's words, for the users that a securityContext names; a name they have none, since images have no `/etc/passwd`
+//! that is read here. Only the smallest images have `ps`. Left out: the workers of a server, and who runs as somebody
+//! because the image says so.
 
 use super::exec::ExecContext;
 use super::image;
+use super::registry::base_name;
 use super::state::{Container, State};
 use crate::cri::{ContainerState, LinuxContainerSecurityContext};
 use object::time::Instant;
@@ -84,7 +85,7 @@ pub fn ps(state: &State, context: &ExecContext, words: &[&str]) -> Option<Ran> {
 fn command(container: &Container) -> String {
     let config = &container.config;
     let words: Vec<&str> = config.command.iter().chain(&config.args).map(String::as_str).collect();
-    match (words.as_slice(), image::base_name(&config.image)) {
+    match (words.as_slice(), base_name(&config.image)) {
         ([], "nginx") => "nginx: master process nginx -g daemon off;".to_owned(),
         ([], "busybox" | "alpine") => "sh".to_owned(),
         ([], name) => name.to_owned(),
