@@ -32,9 +32,8 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{Objects, object, request};
+    use super::super::testing::{Objects, object, request, with};
     use super::*;
-    use object::random::Random;
     use wire::{User, Verb};
 
     #[test]
@@ -65,15 +64,10 @@ mod tests {
             ("", "Bound", "2Gi", Some(CANNOT)),
         ] {
             let (old, new) = (claim(class, "1Gi", phase), claim(class, size, phase));
-            let (request, mut random) = (request(User::admin(), Verb::Update, None, &new), Random::new(1));
-            let attributes = Attributes {
-                request: &request,
-                old: Some(&old),
-                reader: &objects,
-                authorizer: &crate::authorization::Authorizer::new(),
-                random: &mut random,
-            };
-            let got = validate(&attributes, &new).err().map(|status| status.message);
+            let request = request(User::admin(), Verb::Update, None, &new);
+            let got = with(&request, Some(&old), &objects, |attributes| validate(attributes, &new))
+                .err()
+                .map(|status| status.message);
             assert_eq!(got.as_deref(), error, "{class} {phase} {size}");
         }
     }

@@ -103,13 +103,13 @@ pub fn validate(attributes: &Attributes, object: &Object) -> Result<(), Status> 
     Ok(())
 }
 
-/// Where the informer has had no LimitRange lately, and the plugin has asked in case that came too late: until when the answer
-/// counts. Mirrors `liveLookupCache`.
+/// Where the informer has had no LimitRange lately, and the plugin has asked in case that came too late: until when the
+/// answer counts. Mirrors `liveLookupCache`.
 #[derive(Clone, Debug, Default)]
 pub struct LiveLookups(BTreeMap<String, Instant>);
 
 impl LiveLookups {
-    /// Whether those of a namespace are to be asked for, of which the informer knows none.
+    /// Whether to list a namespace's LimitRanges live, because the informer has none.
     pub fn is_due(&mut self, namespace: &str, now: Instant) -> bool {
         let known = self.0.get(namespace).is_some_and(|until| now <= *until);
         if !known {

@@ -54,9 +54,8 @@ fn is_terminating(namespace: &Object) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{Objects, create, object, request};
+    use super::super::testing::{Objects, create, object, request, with};
     use super::*;
-    use object::random::Random;
     use wire::{User, Verb};
 
     #[test]
@@ -85,15 +84,14 @@ mod tests {
         {
             let old = object(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}));
             let request = request(User::admin(), Verb::Delete, None, &old);
-            let (objects, mut random) = (Objects::default(), Random::new(1));
-            let attributes = Attributes {
-                request: &request,
-                old: Some(&old),
-                reader: &objects,
-                authorizer: &crate::authorization::Authorizer::new(),
-                random: &mut random,
-            };
-            assert_eq!(admit_delete(&attributes).err().map(|status| status.message).as_deref(), message);
+            let objects = Objects::default();
+            assert_eq!(
+                with(&request, Some(&old), &objects, |attributes| admit_delete(attributes))
+                    .err()
+                    .map(|status| status.message)
+                    .as_deref(),
+                message
+            );
         }
     }
 }

@@ -65,9 +65,8 @@ fn because(reason: &str, mut status: Status) -> Status {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::testing::{Objects, object, request};
+    use super::super::testing::{Objects, object, request, with};
     use super::*;
-    use object::random::Random;
     use wire::{User, Verb};
 
     #[test]
@@ -119,15 +118,7 @@ mod tests {
         ] {
             let (old, new) = (pod(node, "1", "1Gi", 1), pod(node, cpu, memory, generation));
             let request = request(User::admin(), Verb::Patch, Some(Subresource::Resize), &new);
-            let mut random = Random::new(1);
-            let attributes = Attributes {
-                request: &request,
-                old: Some(&old),
-                reader: &objects,
-                authorizer: &crate::authorization::Authorizer::new(),
-                random: &mut random,
-            };
-            let refused = validate(&attributes, &new).err();
+            let refused = with(&request, Some(&old), &objects, |attributes| validate(attributes, &new)).err();
             let causes = refused.iter().flat_map(|status| &status.details).flat_map(|details| &details.causes);
             let reasons: Vec<&str> = causes.map(|cause| cause.reason.as_str()).collect();
             assert_eq!(reasons.join(","), reason, "{node} {cpu} {memory}");

@@ -65,13 +65,16 @@ pub fn request(user: User, verb: Verb, subresource: Option<Subresource>, object:
 pub fn create(plugin: Mutate, objects: &Objects, manifest: Value) -> Result<Object, Status> {
     let mut new = object(manifest);
     let request = request(User::admin(), Verb::Create, None, &new);
-    let mut random = Random::new(1);
-    let mut attributes = Attributes {
-        request: &request,
-        old: None,
-        reader: objects,
-        authorizer: &Authorizer::new(),
-        random: &mut random,
-    };
-    plugin(&mut attributes, &mut new).map(|()| new)
+    with(&request, None, objects, |attributes| plugin(attributes, &mut new)).map(|()| new)
+}
+
+/// Has `act` done with the attributes of a request over these objects.
+pub fn with<T>(
+    request: &Request,
+    old: Option<&Object>,
+    objects: &Objects,
+    act: impl FnOnce(&mut Attributes<'_>) -> T,
+) -> T {
+    let (authorizer, mut random) = (Authorizer::new(), Random::new(1));
+    act(&mut Attributes { request, old, reader: objects, authorizer: &authorizer, random: &mut random })
 }
