@@ -1,4 +1,5 @@
-//! What stands at paths that are no object's: the server's health ([`super::health`]), its version, and which kinds it serves.
+//! What stands at paths that are no object's: the server's health ([`super::health`]), its version, and which kinds it
+//! serves.
 //!
 //! Whoever asks is authenticated and authorized as everywhere; the rules that allow it name URLs. All who are known may
 //! read discovery, everybody may ask for the health and the version: see the ClusterRoles `system:discovery` and
@@ -194,7 +195,7 @@ pub fn build() -> Value {
         "compiler": "gc", "platform": "linux/amd64"})
 }
 
-/// The page `/version`, which is indented whoever asks: the program, and the versions that it behaves as. Mirrors
+/// The page `/version`, which is indented for every client: the program, and the versions that it behaves as. Mirrors
 /// `k8s.io/apiserver/pkg/server/routes.Version`.
 fn version() -> Response {
     let mut version = build();

@@ -65,7 +65,7 @@ impl Reviews {
 /// A request that was given up until these have answered, or until what it has written is in etcd.
 #[derive(Debug)]
 pub struct Waits {
-    /// Whom to ask what; nobody: it has only to go on.
+    /// The webhooks to call, and with what; none: the request only has to go on.
     pub calls: Vec<Call>,
     /// What is known so far.
     pub reviews: Reviews,

@@ -70,7 +70,7 @@ fn locked(folder: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Makes a folder, if there is none: what somebody has typed is for nobody else to read.
+/// Makes a folder, if there is none. Only its owner can read what was typed.
 fn create_folder(folder: &Path) -> io::Result<()> {
     let mut making = fs::DirBuilder::new();
     making.recursive(true);

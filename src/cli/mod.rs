@@ -210,7 +210,7 @@ struct StepArguments {
     /// such things; a session whose terminal died is offered again there.
     #[arg(long, value_name = "DIR")]
     journal: Option<PathBuf>,
-    /// Read and write no files outside of this folder, whatever is typed: for programs that run sessions for others.
+    /// Read and write no files outside of this folder: for programs that run sessions for others.
     #[arg(long, value_name = "DIR")]
     within: Option<PathBuf>,
 }

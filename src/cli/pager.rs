@@ -9,7 +9,7 @@ use super::out::print;
 /// What is said below a page.
 const KEYS: &str = "-- Space: the next page, Enter: a line, q: enough --";
 
-/// Shows a text as far as somebody wants to see it.
+/// Shows a text page by page, until the user has seen enough.
 pub(super) fn show(text: &str) -> io::Result<()> {
     let term = Term::stdout();
     let (rows, _) = term.size();

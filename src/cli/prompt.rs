@@ -43,12 +43,12 @@ impl Worked {
 /// Takes commands until the end of the input or `quit`. Ctrl-C ends a long move; at the prompt, the second ends the
 /// program, as SIGTERM does: the session is offered again then.
 pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
-    let somebody = io::stdin().is_terminal() && io::stdout().is_terminal();
-    let signals = if somebody { Signals::listen()? } else { Signals::default() };
-    if somebody {
+    let interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let signals = if interactive { Signals::listen()? } else { Signals::default() };
+    if interactive {
         stepper.watch = Some(Box::new(Bar::new(signals.clone())));
     }
-    let mut lines = Lines::from_stdin(somebody);
+    let mut lines = Lines::from_stdin(interactive);
     stepper.typed.drain(..).for_each(|line| lines.remember(&line));
     print(greeting)?;
     let (mut interrupted, mut worked) = (false, Worked::default());
@@ -58,14 +58,14 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
             return print("\n").map(|()| worked);
         }
         let greeting = stepper.greeting();
-        let is_laid = somebody && !greeting.is_empty();
+        let is_laid = interactive && !greeting.is_empty();
         print(&if is_laid { wrapped(&greeting, stepper.width()) + "\n" } else { greeting })?;
         let prompt = stepper.prompt();
         let line = match lines.next(&prompt, &|input| stepper.candidates(input)) {
             Ok(Some(line)) => line,
-            Ok(None) => match stepper.ends_input().filter(|_| somebody) {
+            Ok(None) => match stepper.ends_input().filter(|_| interactive) {
                 Some(key) => {
-                    answer(&mut stepper, &key, somebody)?;
+                    answer(&mut stepper, &key, interactive)?;
                     continue;
                 }
                 None => break,
@@ -77,7 +77,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
                 let pressed = signals.interrupted();
                 if let Some(key) = stepper.interrupts().filter(|_| pressed) {
                     print("\n")?;
-                    answer(&mut stepper, &key, somebody)?;
+                    answer(&mut stepper, &key, interactive)?;
                     continue;
                 }
                 interrupted = pressed;
@@ -93,15 +93,15 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
             continue;
         };
         let typed = stepper.read(&line);
-        let typed = if somebody { edited(&mut stepper, typed)? } else { typed };
+        let typed = if interactive { edited(&mut stepper, typed)? } else { typed };
         if !matches!(typed.what, What::Nothing) {
-            worked.note(answer(&mut stepper, &typed, somebody)?);
+            worked.note(answer(&mut stepper, &typed, interactive)?);
         }
     }
     if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {
         print(&format!("{score}\n"))?;
     }
-    if somebody {
+    if interactive {
         print(&kept(&stepper))?;
     }
     stepper.end();
@@ -151,14 +151,14 @@ fn edited(stepper: &mut Stepper, typed: Typed) -> io::Result<Typed> {
 }
 
 /// Does what a command says, and prints what comes of it. Whether it could be done.
-fn answer(stepper: &mut Stepper, typed: &Typed, somebody: bool) -> io::Result<bool> {
+fn answer(stepper: &mut Stepper, typed: &Typed, interactive: bool) -> io::Result<bool> {
     match stepper.carry_out(typed) {
-        Ok(answer) if somebody && answer.paged => pager::show(&text(&answer, &stepper.view())).map(|()| true),
+        Ok(answer) if interactive && answer.paged => pager::show(&text(&answer, &stepper.view())).map(|()| true),
         Ok(answer) => print(&text(&answer, &stepper.view())).map(|()| true),
         Err(error) => {
             let width = stepper.width();
             let wrap = || error.lines().map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n");
-            print(&format!("{}\n", palette::error().apply_to(if somebody { wrap() } else { error })))?;
+            print(&format!("{}\n", palette::error().apply_to(if interactive { wrap() } else { error })))?;
             Ok(false)
         }
     }

@@ -99,8 +99,8 @@ struct Series {
     observed: Vec<Observed>,
 }
 
-/// An Event that came up before, whether or not it was sent. One that stands for many has no message, and is told from others
-/// by its reason alone.
+/// An Event that came up before, whether or not it was sent. One that stands for many has no message, and is told from
+/// others by its reason alone.
 #[derive(Clone, Debug)]
 struct Observed {
     involved: Shared<ObjectReference>,
@@ -264,11 +264,7 @@ mod tests {
             assert_eq!(at(0, "BackOff"), Some(("m".into(), n)));
         }
         assert_eq!(at(0, "BackOff"), None);
-        assert_eq!(
-            at(299, "Pulling"),
-            None,
-            "all Events of a type about an object have one bucket, whatever their reasons"
-        );
+        assert_eq!(at(299, "Pulling"), None, "all Events of a type about an object share one bucket, for all reasons");
         assert_eq!(at(300, "BackOff"), Some(("m".into(), 27)));
         assert_eq!(at(590, "Pulling"), None);
         assert_eq!(at(610, "Pulling"), Some(("m".into(), 3)), "the first that is sent may be the third");

@@ -95,7 +95,7 @@ pub struct Program {
     pub new: &'static (dyn Fn(Hub, ActorId) -> Rc<dyn Actor> + Sync),
 }
 
-/// The service account that whoever installs an operator makes for it in `default`, and what it may do. A ClusterRole and its
+/// The service account that an administrator creates in `default` for an operator, and what it may do. A ClusterRole and its
 /// binding of the same name say so.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {

@@ -2,7 +2,7 @@
 //!
 //! Components and kubectl are connected to the API server as the engine connects them. Here is the other way in: a TCP
 //! connection to the control plane's machine, or to the Service `kubernetes`, which leads there; TLS; and a request in HTTP,
-//! which becomes a request like any other ([`exchange`]). Whoever shows no token is anonymous.
+//! which becomes a request like any other ([`exchange`]). A client without a token is anonymous.
 //!
 //! Mirrors the serving half of `k8s.io/apiserver/pkg/server`.
 //!

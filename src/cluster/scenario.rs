@@ -99,7 +99,7 @@ pub struct Scenario {
     /// A folder with manifests, beside the scenario's file.
     #[serde(default)]
     pub folder: Option<PathBuf>,
-    /// Of the disk no more is seen than what is in this folder, whoever asks.
+    /// The session sees only the files in this folder.
     #[serde(skip)]
     pub within: Within,
     /// How images behave, by name.
@@ -150,7 +150,8 @@ impl PartialEq for Plugged {
     }
 }
 
-/// A folder outside of which no file is seen, if there is one. That is a matter of who runs a scenario, and not of what it says.
+/// The folder to which a session's files are confined, if it is. The program that runs a scenario decides that, not the
+/// scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Within(pub Option<PathBuf>);
 
@@ -293,7 +294,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// What it says to its user is text, whoever wrote it: nothing in it is a command to a terminal.
+    /// What it says to its user is text: nothing in it is a command to a terminal, even if a stranger wrote it.
     pub fn make_harmless(&mut self) {
         let told = [&mut self.title, &mut self.story].into_iter();
         for text in told.chain(self.tour.iter_mut().map(|stop| &mut stop.text)) {

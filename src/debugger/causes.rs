@@ -51,7 +51,7 @@ pub struct Typed {
 pub enum By {
     /// The scenario, by its timeline.
     Scenario,
-    /// Whoever sits here.
+    /// The user of this session.
     User,
 }
 

@@ -128,7 +128,7 @@ pub enum Note {
     },
     /// A table, as the scheduler's verdicts.
     Table(Rc<Table>),
-    /// What a program is taken to do of which nobody here knows anything.
+    /// What a program that is not known is assumed to do.
     Assumed {
         /// The program, or the image that runs it.
         program: Rc<str>,

@@ -1,11 +1,11 @@
 //! The way between a learner's process and the grader. Its first line is a word that the grader makes up for this run, and
-//! each line that the process says begins with it. So whatever a learner's code prints is no answer.
+//! each line that the process says begins with it. So nothing that a learner's code prints is an answer.
 //!
 //! - Where there are sockets, the process's standard input is one, and what it says goes back over it. Standard output and
 //!   standard error are the learner's alone, and what the process starts holds no end of the socket.
 //! - Elsewhere the process says it on standard output.
 //!
-//! A process whose grader is gone ends soon: nobody else would end what never comes to an end.
+//! A process whose grader is gone ends soon: no other process would end an endless loop.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -41,7 +41,7 @@ impl Channel {
         Some(line)
     }
 
-    /// Says something. If nobody listens any more, there is nobody to tell that either.
+    /// Sends something. A grader that is gone misses it, which is no error here.
     pub fn say(&mut self, text: &str) {
         if self.marks {
             println!("\n{}", self.word);
@@ -53,7 +53,7 @@ impl Channel {
         drop(self.said.write_all(line.as_bytes()).and_then(|()| self.said.flush()));
     }
 
-    /// From now on a line on standard output and one on standard error follow whatever was printed before an answer.
+    /// From now on a line on standard output and one on standard error follow what was printed before an answer.
     pub fn mark(&mut self) {
         self.marks = true;
     }

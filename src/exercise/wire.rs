@@ -47,7 +47,7 @@ pub enum Ask<O> {
         /// What is gone: `default/web`.
         gone: Vec<String>,
     },
-    /// From now on a line on standard output and one on standard error follow whatever was printed before an answer.
+    /// From now on a line on standard output and one on standard error follow what was printed before an answer.
     Mark,
     /// A reconcile will not go on.
     Forget {

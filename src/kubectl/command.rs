@@ -17,7 +17,7 @@ pub struct Command {
     pub reads_only: fn(Option<&str>) -> bool,
     /// Its words name objects and nothing else: with manifests there are none.
     pub names_objects: bool,
-    /// Its words, for whoever completes a line.
+    /// Its words, for completion.
     pub takes: Takes,
     /// The method of the request that `--raw` sends, if it knows that flag.
     pub raw: Option<&'static str>,
@@ -70,8 +70,8 @@ pub enum Run {
     There(for<'a> fn(&'a Args, &'a Kubectl) -> Doing<'a>),
 }
 
-/// A command that runs. Boxed, each by itself: as parts of one future they are all written into one function, which takes the
-/// compiler long, and everyone who runs a command makes room for the largest.
+/// A command that runs. Boxed, each by itself: as parts of one future they are all written into one function, which takes
+/// the compiler long, and everyone who runs a command makes room for the largest.
 pub type Doing<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
 
 impl Command {

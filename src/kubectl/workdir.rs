@@ -132,7 +132,7 @@ impl Workdir {
         Workdir { base: base.to_owned(), ..self.clone() }
     }
 
-    /// The same, of which nothing outside of a folder is seen.
+    /// The same, confined to the files in a folder.
     pub fn within(&self, folder: &Path) -> Workdir {
         Workdir { within: Some(folder.to_owned()), ..self.clone() }
     }
@@ -324,8 +324,8 @@ pub fn text_in(path: impl AsRef<Path>) -> io::Result<String> {
     text_from(open(path.as_ref())?)
 }
 
-/// Opens a file to read it. A pipe that a shell makes of `<(command)` may be read too; one that stands somewhere by its name is
-/// no file, and to open it may take for ever; and what a device has may have no end.
+/// Opens a file to read it. A pipe that a shell makes of `<(command)` may be read too; one that stands somewhere by its
+/// name is no file, and to open it may take for ever; and what a device has may have no end.
 fn open(path: &Path) -> io::Result<fs::File> {
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() || metadata.is_dir());
     if !is_file && fs::canonicalize(path).is_ok() {

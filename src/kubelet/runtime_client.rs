@@ -287,7 +287,7 @@ impl Shared {
             ports: container.ports.iter().flatten().map(port).collect(),
             probed: probed(container),
             task: task(pod, container),
-            // With stdinOnce it is closed when the first who was attached leaves, and nobody ever is.
+            // With stdinOnce it is closed when the first client detaches, and here no client attaches.
             stdin: container.stdin == Some(true),
             linux: LinuxContainerResources::default(),
             security: security::context(pod, container),
@@ -296,8 +296,8 @@ impl Shared {
         }
     }
 
-    /// Where in the container and where on the host (`makeMounts`). A sub-path of files that the kubelet writes is bound to the
-    /// files that are there now (`PrepareSafeSubpath`): those that are written later the container does not see.
+    /// Where in the container and where on the host (`makeMounts`). A sub-path of files that the kubelet writes is bound
+    /// to the files that are there now (`PrepareSafeSubpath`): those that are written later the container does not see.
     fn host_mount(
         &self,
         pod: &Pod,

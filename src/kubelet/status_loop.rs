@@ -1,10 +1,10 @@
 //! The status manager's loop: GET, PATCH and, at the very end, DELETE.
 //!
 //! Mirrors `syncBatch` and `syncPod` of `pkg/kubelet/status/status_manager.go`. One loop writes for all pods of the
-//! node, one after another; what is set while it writes is taken with the next round. Every ten seconds a real kubelet passes over
-//! all statuses, writes those that could not be written or that somebody else has written into, and deletes what is to go. That
-//! is a rule about a state and not about what has led to it; so here too it is asked of the state, whenever that has changed,
-//! and the pass is made only if it would do something.
+//! node, one after another; what is set while it writes is taken with the next round. Every ten seconds a real kubelet
+//! passes over all statuses, writes those that could not be written or that another client has changed, and deletes what
+//! is to go. That is a rule about a state and not about what has led to it; so here too it is asked of the state,
+//! whenever that has changed, and the pass is made only if it would do something.
 //!
 //! Must hold:
 //! - If a pass over all statuses would do something, one comes. Kept by `a_pass_comes_whenever_it_would_do_something`.
@@ -45,8 +45,8 @@ impl Shared {
         self.hub.spawn(self.actor, label, self.clone().status_loop());
     }
 
-    /// The end of a turn: whether the ten-second pass has anything to do is found from what is there, whatever has brought it
-    /// about. What nobody has touched is as it was; of static pods, which are few, the mirrors may have changed.
+    /// The end of a turn: whether the ten-second pass has anything to do follows from the state, and not from what has
+    /// brought it about. What was not touched is as it was; of static pods, which are few, the mirrors may have changed.
     pub(super) fn expect_status_pass(&self) {
         {
             let state = self.state.borrow();
@@ -102,8 +102,8 @@ impl Shared {
         self.state.borrow_mut().status.writing = false;
     }
 
-    /// Writes one status to the object with that uid. Returns the object's revision then; None: it is gone, and so is everything
-    /// there was to say about it.
+    /// Writes one status to the object with that uid. Returns the object's revision then; None: it is gone, and so is
+    /// everything there was to say about it.
     async fn write_status(&self, write: &Write, uid: &str) -> Result<Option<u64>, wire::Error> {
         let (namespace, name) = (write.key.namespace(), write.key.name());
         let mut pod: Arc<Pod> = match self.client.get::<Pod>(namespace, name).await {

@@ -1,8 +1,8 @@
 //! A program that runs and is asked: a line is told to it, and it answers with a line.
 //!
-//! Both go over a socket that is its standard input, so what it prints is printed and nothing else. Each answer begins with a
-//! word that is made up for this run: see `exercise::process`. Where there are no such sockets, answers stand between
-//! whatever is printed.
+//! Both go over a socket that is its standard input, so what it prints is printed and nothing else. Each answer begins
+//! with a word that is made up for this run: see `exercise::process`. Where there are no such sockets, answers stand
+//! between whatever is printed.
 
 use std::io::Write;
 use std::path::Path;
@@ -139,7 +139,7 @@ impl Running {
     fn ended(self, within: Duration) -> (Result<(), Option<String>>, usize, Printed) {
         let Running { mut child, family, told: _told, answers, output, errors, word, .. } = self;
         let is_too_much = [&answers, &output, &errors].into_iter().any(Pipe::is_too_much);
-        // One that still answers does not end before somebody listens.
+        // One that still answers does not end before the grader listens.
         let answers = std::thread::spawn(move || answers.last_words());
         let status = ended_within(&mut child, within);
         family.end();
@@ -171,7 +171,7 @@ impl Running {
         }
     }
 
-    /// Ends it, whatever it does.
+    /// Ends it.
     pub fn kill(&mut self) {
         drop(self.child.kill());
         self.family.end();
@@ -219,7 +219,7 @@ fn how_it_ended(status: ExitStatus, errors: &str) -> Option<String> {
         return Some(format!("it asks for more than {} GiB of memory", Limits::LEARNER.address_space));
     }
     if let Some((_, said)) = errors.split_once("panicked at ").filter(|_| status.code() == Some(PANICKED)) {
-        // How to get a backtrace is no news: here nobody can.
+        // How to get a backtrace is of no use: here a learner cannot.
         let said = said.lines().filter(|line| !line.starts_with("note: ")).take(PANIC_LINES);
         let said = said.collect::<Vec<_>>().join("\n").replacen(":\n", ": ", 1);
         let said: String = said.trim().chars().take(PANIC).collect();

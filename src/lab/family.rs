@@ -22,7 +22,7 @@ use super::nonce;
 pub(super) struct Limits {
     /// GiB of memory in use, of all together.
     pub memory: u64,
-    /// GiB of address space of each, of which allocators reserve a good part before it is used.
+    /// GiB of address space for each process. Allocators reserve a good part of it before they use it.
     pub address_space: u64,
     /// MiB of a file.
     pub file: u64,
@@ -93,7 +93,7 @@ const WORD: &str = "KUBESTEP_FAMILY";
 const LOOK: Duration = Duration::from_millis(100);
 /// One that has started nothing is looked at alone, but for one look of so many.
 const ALL: u32 = 5;
-/// Whoever is ended may have started another just then.
+/// A process may have started another just before it is ended.
 const ROUNDS: usize = 20;
 
 impl Family {
@@ -127,7 +127,7 @@ impl Family {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner).beyond.clone()
     }
 
-    /// Ends all of them that are left. Whoever waits for the head of it does that itself.
+    /// Ends all of them that are left. The caller that waits for the head of the family collects its exit status.
     pub fn end(&self) {
         self.members.end();
     }
@@ -240,7 +240,7 @@ pub(super) fn is_stopped(number: u32) -> bool {
     text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
 }
 
-/// Whether there is such a process. Where nobody says so there is none.
+/// Whether there is such a process. Without `/proc` there is none.
 pub(super) fn is_there(number: u32) -> bool {
     process(number).is_some()
 }

@@ -100,7 +100,7 @@ impl Pipe {
         self.closed
     }
 
-    /// Whether too much came that nobody has asked for: since an answer, or in all.
+    /// Whether too much came unasked: since an answer, or in all.
     pub fn is_too_much(&self) -> bool {
         let ahead = self.ahead.load(Ordering::Relaxed);
         self.printed + self.rest.len() - self.taken >= PRINTED || ahead >= AHEAD

@@ -1,12 +1,13 @@
 //! This program built once more, with optimisation: it judges in a quarter of the time.
 //!
 //! Whoever builds it with [`BUILD`] waits some minutes once; `watch` does it beside its work, as soon as somebody waits for
-//! a verdict. From then on the learner's programs are handed to it, and its verdict comes back as JSON, behind a word that was
-//! made up for this one verdict. Both give the same verdict: nothing in a judgement depends on how fast it is.
+//! a verdict. From then on the learner's programs are handed to it, and its verdict comes back as JSON, behind a word
+//! that was made up for this one verdict. Both give the same verdict: nothing in a judgement depends on how fast it is.
 //!
-//! It is known by what is in it and in the files that it was made from: a note beside it has both digests. One that is not the
-//! one of the note, or was made from other files, is left alone, and this program judges itself. The first note is written
-//! about a program that cargo has just made: one that is as new as its sources, and the same as where cargo keeps it.
+//! It is known by what is in it and in the files that it was made from: a note beside it has both digests. One that is
+//! not the one of the note, or was made from other files, is left alone, and this program judges itself. The first note
+//! is written about a program that cargo has just made: one that is as new as its sources, and the same as where cargo
+//! keeps it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ struct Place {
     note: PathBuf,
     /// The program and its sources.
     files: Vec<PathBuf>,
-    /// Where cargo keeps what it has made, of which the program is a copy.
+    /// Where cargo keeps what it has built; the program is a copy of that.
     kept: PathBuf,
 }
 
@@ -115,7 +116,7 @@ fn hex(bytes: &[u8]) -> String {
     sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// When a file was changed last, as the system counts: nobody can say that it was at another time. Elsewhere, when it was
+/// When a file was changed last, as the system counts, which no program can set. Elsewhere, when it was
 /// written.
 #[cfg(unix)]
 fn stamp(path: &Path) -> Option<String> {
@@ -182,7 +183,7 @@ pub fn judge(twin: &Path, exercise: &Exercise, program: &Path, arguments: &[&str
     }
 }
 
-/// What there is to say of a judge that was ended by somebody.
+/// What there is to say of a judge that another process has ended.
 const ENDED: &str = " before it had a verdict\nIt does not end by itself: was it short of memory, or does your code end or stop \
                      processes that are not its own?";
 

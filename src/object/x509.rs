@@ -1,10 +1,11 @@
-//! Requests for certificates and the certificates themselves, as far as the cluster reads and writes them: PKCS #10 and X.509.
+//! Requests for certificates and the certificates themselves, as far as the cluster reads and writes them: PKCS #10 and
+//! X.509.
 //!
-//! [`Request::parse`] reads what a CertificateSigningRequest carries, [`certificate::issue`] writes what kube-controller-manager
-//! answers. `openssl req` makes the first, `openssl x509 -text` shows the second.
+//! [`Request::parse`] reads what a CertificateSigningRequest carries, [`certificate::issue`] writes what
+//! kube-controller-manager answers. `openssl req` makes the first, `openssl x509 -text` shows the second.
 //!
-//! Left out: all cryptography. The signature under a request is not checked, whose key it is nobody proves, and a certificate
-//! has no signature, for no authority here has a key.
+//! Left out: all cryptography. The signature under a request is not checked, so the requester does not prove that it has
+//! the key, and a certificate has no signature, for no authority here has a key.
 //!
 //! Mirrors Go's `crypto/x509` and `pkg/apis/certificates/helpers.go`.
 

@@ -12,7 +12,7 @@ pub trait Outside {
         None
     }
 
-    /// The folder outside of which the session sees no file; none: it sees all.
+    /// The folder to which the session's files are confined; none: it sees all.
     fn within(&self) -> Option<PathBuf> {
         None
     }
@@ -30,8 +30,8 @@ pub trait Outside {
         Err(format!("{name} cannot be read: there are no files here"))
     }
 
-    /// Keeps a saved session under a name. What is there and is none ([`is_session`](crate::commands::keep::is_session)) stays
-    /// as it is.
+    /// Keeps a saved session under a name. What is there and is none ([`is_session`](crate::commands::keep::is_session))
+    /// stays as it is.
     ///
     /// # Errors
     /// Why it cannot be kept.
@@ -91,8 +91,8 @@ pub trait Watch {
     fn over(&mut self) {}
 }
 
-/// Ends a move where it was ended before: after so many steps, at this time. Moves are looked at after the same steps whenever
-/// they are repeated.
+/// Ends a move where it was ended before: after so many steps, at this time. Moves are looked at after the same steps
+/// whenever they are repeated.
 pub struct UpTo(pub u64, pub Instant);
 
 impl Watch for UpTo {

@@ -1,8 +1,8 @@
 //! One colour a component, the same everywhere. Everything reads as well without.
 //!
-//! A terminal's ground may be black or white, and nobody says which. So each colour is one of the few of the 256 that can be
-//! read on both: a contrast of 4.5 or more, as WCAG asks of text. The sixteen named colours are no such: what a theme makes of
-//! dark blue cannot be read on black, and of yellow not on white.
+//! A terminal does not say whether its background is black or white. So each colour is one of the few of the 256 that can be
+//! read on both: a contrast of 4.5 or more, as WCAG asks of text. The sixteen named colours are no such: what a theme
+//! makes of dark blue cannot be read on black, and of yellow not on white.
 
 use console::Style;
 

@@ -16,7 +16,7 @@ fn says(stepper: &mut Stepper, line: &str) -> String {
     answer.map_or_else(|error| error, |answer| text(&answer, &stepper.view()))
 }
 
-/// Types lines, each of which must say that, or with `!` before it must not.
+/// Types lines. The answer to each must contain its text, or with `!` before it must not.
 fn hold(scenario: &str, lines: &[(&str, &str)]) {
     let mut stepper = stepper(scenario);
     for (line, part) in lines {

@@ -26,7 +26,7 @@ pub const APPLETS: &str = "\
     unzip uptime users usleep uudecode uuencode vconfig vi vlock volname wall watch watchdog wc wget which who whoami \
     whois xargs xxd xz xzcat yes zcat zcip";
 
-/// Those that serve, show something again and again, or read what somebody types.
+/// Those that serve, show something again and again, or read what a user types.
 const GO_ON: &[&str] = &[
     "crond",
     "dnsd",
@@ -110,7 +110,7 @@ pub fn goes_on(name: &str) -> bool {
     GO_ON.contains(&name)
 }
 
-/// Whether that program does its work and ends, whatever its words are.
+/// Whether that program does its work and ends, with any arguments.
 pub fn ends(name: &str) -> bool {
     is_applet(name) && !GO_ON.contains(&name) && !RUN_OTHERS.contains(&name)
 }

@@ -90,7 +90,7 @@ pub fn never_ends(words: &[String]) -> bool {
     matches!(name, Some("tail" | "nc")) && !is_known(words)
 }
 
-/// Whether these words start a program of which it is known that it goes on: it serves, or waits for somebody.
+/// Whether these words start a program that is known to go on: it serves, or waits for input.
 pub fn goes_on(words: &[String]) -> bool {
     let name = words.first().map_or("", |word| shell::program(word));
     never_ends(words) || applets::goes_on(name) || (name == "ping" && !is_known(words))

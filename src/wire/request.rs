@@ -162,8 +162,8 @@ pub enum Body {
     },
 }
 
-/// A request that is refused for how it came over HTTP: at a path where nothing is served, with a method or in a media type that
-/// is not allowed there.
+/// A request that is refused for how it came over HTTP: at a path where nothing is served, with a method or in a media
+/// type that is not allowed there.
 #[derive(Clone, Debug)]
 pub struct Refused {
     /// Path and query.
@@ -179,7 +179,7 @@ pub struct Refused {
 pub enum About {
     /// The kind and part that the request names.
     Kind,
-    /// An API group and a resource, with its part after a slash: nobody serves them.
+    /// An API group and a resource, with its part after a slash: no server has them.
     Resource(String, String),
     /// A path that is no resource's.
     Path(String),

@@ -87,7 +87,7 @@ fn a_saved_session_has_an_end() {
     assert!(error.contains("exceeded max depth of 10000"), "{error}");
 }
 
-/// What somebody has typed is for nobody else to read.
+/// Only its owner can read what was typed.
 #[cfg(unix)]
 #[test]
 fn journals_are_their_owners_alone() {

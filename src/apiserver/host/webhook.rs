@@ -1,11 +1,11 @@
 //! Requests that wait for admission webhooks.
 //!
 //! The API server does not wait: a request that needs an answer is given up and says whom it would ask what. Here those
-//! questions become events to the webhooks' processes, each with a timer, and when the last has been answered, or its time is
-//! over, the request is handed to the API server again, with all that was heard. So whoever looks sees the call, the answer,
-//! and the request going on, each as a step; and a client that waits so long waits for one answer.
+//! questions become events to the webhooks' processes, each with a timer, and when the last has been answered, or its
+//! time is over, the request is handed to the API server again, with all that was heard. So a stop shows the call,
+//! the answer, and the request going on, each as a step; and a client that waits so long waits for one answer.
 //!
-//! A request that deletes many objects waits the same way between one and the next, with nobody to be asked.
+//! A request that deletes many objects waits the same way between one and the next, without a webhook to call.
 //!
 //! Mirrors what `callHook` does in a goroutine of the request.
 
@@ -124,7 +124,7 @@ pub(super) fn unpark(engine: &mut Engine, reply: ReplyTo) -> Option<Parked> {
     }
 }
 
-/// Asks what a request waits for. One that asks nobody has written something, and goes on as soon as that is in etcd.
+/// Asks what a request waits for. One that calls no webhook has written something, and goes on as soon as that is in etcd.
 pub(super) fn park(
     engine: &mut Engine,
     event: &Pending,

@@ -1,8 +1,8 @@
 //! Which form of an answer a client accepts. Mirrors `endpoints/handlers/negotiation`, behind go-restful's own look at the
 //! header.
 //!
-//! Two parts of the server look at it. The router compares it with what a route can write at all, without parameters; then the
-//! handler looks for the first that it can write just so. Each has its own words for finding none.
+//! Two parts of the server look at it. The router compares it with what a route can write at all, without parameters;
+//! then the handler looks for the first that it can write just so. Each has its own words for finding none.
 
 use kinds::printers::Include;
 use object::Status;
@@ -33,7 +33,7 @@ pub fn accepted(accept: &str, verb: Verb, query: &Query) -> Result<(Encoding, Fo
             _ => continue,
         };
         if (encoding, verb) == (Encoding::Yaml, Verb::Watch) && range.parameter("as").is_none() {
-            // In a stream of YAML nobody sees where one ends and the next begins.
+            // A client cannot tell in a stream of YAML where one document ends and the next begins.
             return Err(not_among(&[&format!("{JSON};stream=watch"), &format!("{PROTOBUF};stream=watch")]));
         }
         match (range.parameter("as"), range.is_of_meta()) {
@@ -48,7 +48,8 @@ pub fn accepted(accept: &str, verb: Verb, query: &Query) -> Result<(Encoding, Fo
     Err(not_among(&[JSON, YAML, PROTOBUF]))
 }
 
-/// Whether a client accepts what a page is written in that is no object's. Discovery is written as objects are, all else as JSON.
+/// Whether a client accepts what a page is written in that is no object's. Discovery is written as objects are, all else
+/// as JSON.
 pub fn check_page(accept: &str, is_discovery: bool) -> Result<(), Status> {
     let written: &[&str] = if is_discovery { &[JSON, YAML, PROTOBUF] } else { &[JSON] };
     let known = |range: &Range| range.media_type == "*/*" || written.contains(&range.media_type);
@@ -67,7 +68,7 @@ fn not_among(known: &[&str]) -> Status {
     Status::new(Reason::NotAcceptable, message)
 }
 
-/// In what an error is written: whatever was to be written, the first that is known of what is accepted.
+/// The encoding of an error: the first known one that the client accepts, in whichever one the answer would have been.
 pub fn encoding_of_errors(accept: &str) -> Encoding {
     let known = Range::all(accept).into_iter().find_map(|range| match range.media_type {
         "*/*" | JSON => Some(Encoding::Json),

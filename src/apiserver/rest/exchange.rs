@@ -93,7 +93,7 @@ impl From<HttpAnswer> for RawAnswer {
 pub enum Caller {
     /// From one whom the connection itself names, as a client's certificate does.
     Known(Rc<User>),
-    /// By the network, from this address: the token says who it is, and nobody is who shows none.
+    /// By the network, from this address: the token says who the client is; without one it is anonymous.
     At(Ipv4Addr),
 }
 
@@ -163,7 +163,7 @@ pub async fn exchange(
     }
 }
 
-/// The kinds that users have defined, for a path that leads to none of the built-in ones. The server knows them: nobody is
+/// The kinds that users have defined, for a path that leads to none of the built-in ones. The server knows them: no user is
 /// asked whether they may.
 async fn kinds_for(target: &str, ask: &impl AsyncFn(Request) -> Option<Answer>) -> Option<Discovery> {
     if is_built_in(target) {

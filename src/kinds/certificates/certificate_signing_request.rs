@@ -190,7 +190,7 @@ fn validate_conditions(problems: &mut Problems, request: &CertificateSigningRequ
     }
 }
 
-/// Before somebody decides: all but the conditions stays. Mirrors `csrApprovalStrategy.PrepareForUpdate`.
+/// Before an approver decides: only the conditions may change. Mirrors `csrApprovalStrategy.PrepareForUpdate`.
 pub(crate) fn prepare_for_approval(new: &mut CertificateSigningRequest, old: &CertificateSigningRequest, now: Instant) {
     new.spec = old.spec.clone();
     let conditions = new.status.take().and_then(|status| status.conditions);
@@ -212,7 +212,7 @@ fn date(new: &mut CertificateSigningRequest, old: &CertificateSigningRequest, no
     }
 }
 
-/// Whatever was sent of the requester, the server knows better.
+/// The server fills in the requester, and overwrites what the client has sent.
 fn note_requester(request: &mut CertificateSigningRequest, user: UserInfo) {
     let spec = &mut request.spec;
     (spec.username, spec.uid, spec.groups, spec.extra) = (user.username, user.uid, user.groups, user.extra);

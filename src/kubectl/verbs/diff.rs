@@ -65,11 +65,12 @@ async fn diff(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if differs { Err(Failure::Told) } else { Ok(()) }
 }
 
-/// How often the object is looked at again that keeps changing. The last time, whatever is there is compared.
+/// How often the object is looked at again that keeps changing. The last time, kubectl compares with the object as it is
+/// then.
 const TRIES: u32 = 4;
 
-/// The object as it is, and as it would be: of the same version, or the server says that it is not. Mirrors `InfoObject.Merged`,
-/// which keeps what was applied last as it is.
+/// The object as it is, and as it would be: of the same version, or the server says that it is not. Mirrors
+/// `InfoObject.Merged`, which keeps what was applied last as it is.
 async fn versions(manifest: &Manifest, args: &Args, cx: &Kubectl) -> Result<(Option<Value>, Option<Value>), Failure> {
     for _ in 1..TRIES {
         match compared(manifest, true, args, cx).await {

@@ -30,10 +30,10 @@ pub struct ContainerConfig {
     pub mounts: Vec<(String, String)>,
     /// Not CRI: the ports that its spec declares, with protocol. A simulated process may listen there.
     pub ports: Vec<(i32, String)>,
-    /// Not CRI: the ports at which its probes ask. A program that nobody here knows is taken to listen there.
+    /// Not CRI: the ports of its probes. A program that is not known is assumed to listen there.
     #[serde(skip)]
     pub probed: Vec<u16>,
-    /// Not CRI: what it is there for, if that comes to an end. A program that nobody here knows is taken to do so.
+    /// Not CRI: whether the container is meant to end. A program that is not known is then assumed to end.
     #[serde(skip)]
     pub task: Option<Task>,
     /// Its standard input stays open, whether anybody writes to it or not.

@@ -65,7 +65,7 @@ impl Containerd {
         }
         for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared) {
             let name = format!("{}/{}", sandbox.namespace, sandbox.name);
-            // What it has been given to serve, or how, nobody here reads.
+            // Its configuration and the files that it serves are not read here.
             let is_as_it_comes = !config.mounts.iter().any(|(at, _)| SITES.iter().any(|site| at.starts_with(site)));
             let speaks = if speaks == Speaks::Site && !is_as_it_comes { Speaks::Http } else { speaks };
             let listener = Listener { container: id.to_owned(), name, speaks, since, address: None };
@@ -73,7 +73,7 @@ impl Containerd {
         }
     }
 
-    /// A program that nobody knows is taken to come to its end.
+    /// A program that is not known is assumed to end.
     pub(super) fn assume_end(&self, program: &str, task: Task) {
         let does = match task {
             Task::Init => Assumed::EndsForInit,

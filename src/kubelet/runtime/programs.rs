@@ -198,7 +198,7 @@ impl Files<'_> {
 }
 
 impl Files<'_> {
-    /// The text of a file that an image may have of which nobody knows what is in it: it is there, and its text is not known.
+    /// The text of a file that an image may have and whose content is not known: the file is there.
     fn of_image(&self, path: &str) -> Option<String> {
         let container = &self.context.container;
         let is_own = !image::is_minimal(&container.config.image) && !is_mounted(&container.config, &self.full(path));

@@ -70,8 +70,8 @@ impl Entry {
         self.version > self.written
     }
 
-    /// Whether an object, of which the status was written, has come to say something else since (`needsReconcile`), or is to be
-    /// deleted.
+    /// Whether an object, of which the status was written, has come to say something else since (`needsReconcile`), or is
+    /// to be deleted.
     pub fn differs(&self, object: &Pod, may_run: bool, now: Instant) -> bool {
         let as_written = || says_as_much(object.status.as_deref(), &merge::merge(object, &self.status, may_run, now));
         revision(object) >= self.at && (may_delete(object, self.finished) || !as_written())
@@ -94,7 +94,7 @@ impl StatusManager {
         self.entries.get_mut(uid)
     }
 
-    /// The pods of which something may have changed since this was last asked.
+    /// The pods that may have changed since the last call.
     pub fn take_touched(&mut self) -> Vec<String> {
         std::mem::take(&mut self.touched)
     }

@@ -65,8 +65,8 @@ static PLAN: Plan = Plan {
     mistakes: MISTAKES,
 };
 
-/// The Services that select a Pod, and the one whose a slice is: by its label, or by its name, since whoever writes the label
-/// last is to be called again before it is there.
+/// The Services that select a Pod, and the one whose a slice is: by its label, or by its name, since a client that writes
+/// the label last is to be called again before it is there.
 fn concerns(object: &Object, read: &Read) -> Vec<Key> {
     match object {
         Object::EndpointSlice(slice) => {

@@ -20,7 +20,7 @@ const EXTENDED_KEY_USAGE: Oid = &[0x55, 29, 37];
 /// What purposes begin with: `id-kp`.
 const PURPOSE: Oid = &[0x2b, 6, 1, 5, 5, 7, 3];
 
-/// The attributes of a name in the order in which Go writes them, whatever that of the request. Mirrors `ToRDNSequence`.
+/// The attributes of a name in the order in which Go writes them, not in that of the request. Mirrors `ToRDNSequence`.
 const ATTRIBUTES: [Oid; 9] = [
     &[0x55, 4, 6],
     ORGANIZATION,
@@ -32,7 +32,7 @@ const ATTRIBUTES: [Oid; 9] = [
     COMMON_NAME,
     &[0x55, 4, 5],
 ];
-/// Those of which a name has no more than one, the last.
+/// The attributes that a name has once: the last one counts.
 const SINGLE: [Oid; 2] = [COMMON_NAME, &[0x55, 4, 5]];
 
 /// What a key may be used for, as bits: the first is the highest. Mirrors `keyUsageDict`.

@@ -1,4 +1,4 @@
-//! DER, the bytes of which requests and certificates are made: elements of a tag, a length and what is inside.
+//! DER, the encoding of requests and certificates: elements of a tag, a length and a content.
 //!
 //! Left out: tags and lengths that no certificate has (tags above 30, more than four bytes of length).
 

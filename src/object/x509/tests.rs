@@ -62,7 +62,7 @@ fn what_is_no_request_is_refused() {
         let cut = pem::encode(&whole[..length], REQUEST);
         assert!(Request::parse(cut.as_bytes()).is_err(), "{length} of {} bytes", whole.len());
     }
-    // Whatever byte is another: there is an answer.
+    // With any byte changed there is an answer.
     for at in 0..whole.len() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0xff;

@@ -3,9 +3,10 @@
 //! Mirrors `pkg/apis/apiextensions/v1/defaults.go`, `pkg/registry/customresourcedefinition` and
 //! `pkg/apis/apiextensions/validation` of apiextensions-apiserver.
 //!
-//! Left out: conversion by webhook, which is accepted, and done as with the strategy None; the condition that tells of the approval of a group. Where the real server quotes a list
-//! of versions in Go's words for its internal type, this one quotes it as it is written; and what all versions have in common
-//! it calls by the name of that type (`spec.validation`, `spec.selectableFields`), where here it is in each version.
+//! Left out: conversion by webhook, which is accepted, and done as with the strategy None; the condition that tells of
+//! the approval of a group. Where the real server quotes a list of versions in Go's words for its internal type, this one
+//! quotes it as it is written; and what all versions have in common it calls by the name of that type (`spec.validation`,
+//! `spec.selectableFields`), where here it is in each version.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition, CustomResourceDefinitionNames,
@@ -185,8 +186,8 @@ fn validate_version(problems: &mut Problems, version: &CustomResourceDefinitionV
     selectable::validate(problems, fields, of, &path.child("selectableFields"));
 }
 
-/// What a schema may say at its root if the status has an endpoint of its own: a status is looked at alone, with what the schema
-/// says of that field, and nothing of what it says of the whole may be lost.
+/// What a schema may say at its root if the status has an endpoint of its own: a status is looked at alone, with what the
+/// schema says of that field, and nothing of what it says of the whole may be lost.
 fn validate_root(problems: &mut Problems, schema: &JSONSchemaProps, path: &Path) {
     const WHY: &str = "only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength \
         Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields \
@@ -372,7 +373,7 @@ fn validate_webhook(problems: &mut Problems, conversion: &CustomResourceConversi
     }
 }
 
-/// What is said of a definition whose objects somebody else would convert: nobody asks them here.
+/// What is said of a definition whose objects a webhook would convert: it is not called here.
 pub fn warn_of_conversion(told: &mut Vec<String>, new: &CustomResourceDefinition) {
     if new.spec.conversion.as_ref().is_some_and(|conversion| conversion.strategy == WEBHOOK) {
         const WHY: &str = "spec.conversion.strategy: this cluster asks no webhook; objects are converted as with None: only \

@@ -95,7 +95,7 @@ pub struct Command {
     pub about: &'static str,
     /// What `help COMMAND` says beside that: whole lines, examples; empty if nothing.
     pub more: &'static str,
-    /// What may stand behind it, place by place, for whoever completes a line.
+    /// What may stand behind it, place by place, for completion.
     pub takes: &'static [&'static [Takes]],
     /// Does it.
     pub run: Run,

@@ -98,7 +98,7 @@ impl Stepper {
     fn add_displays(&self, stop: &mut Stop) {
         let fact =
             |(_, asked): &(u32, Asked)| Fact { topic: DISPLAY.to_owned(), text: in_a_line(self, asked), table: None };
-        // Before the others, of which a small screen may leave the last out.
+        // Before the others: a small screen may leave out the last of them.
         stop.facts.splice(..0, self.displays.iter().map(fact));
     }
 

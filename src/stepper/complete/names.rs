@@ -25,7 +25,7 @@ impl<'a> Names<'a> {
         self.discovery.from_word(word).filter(|kind| kind.is_kept())
     }
 
-    /// All kinds of which there are objects, as kubectl lists them.
+    /// All kinds that have objects, as kubectl lists them.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
         Kind::ALL.iter().copied().chain(self.discovery.custom()).map(|kind| kind.info().plural)
     }

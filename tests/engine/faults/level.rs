@@ -1,5 +1,5 @@
-//! Loops that a real cluster runs all the time, and that are run here only when they would do something: whether they would is
-//! told from the state, so that nothing is ever left as it should not be.
+//! Loops that a real cluster runs all the time, and that are run here only when they would do something: whether they
+//! would is told from the state, so that nothing is ever left as it should not be.
 //!
 //! `KUBESTEP_FAULT_SEEDS` sets how many runs there are. A failing one shows its lines, which can be run as a scenario.
 
@@ -16,7 +16,7 @@ use object::{Object, Pod};
 
 use super::harness::SEEDS;
 
-/// What is done to a cluster with a Deployment and a Pod that nobody looks after.
+/// What is done to a cluster with a Deployment and a Pod without a controller.
 const DONE: &[&str] = &[
     "cut node-1",
     "cut node-2",
