@@ -9,9 +9,9 @@
 
 use wire::Response;
 
-use super::rest::options::Query;
+use rest::options::Query;
 
-use super::rest::TEXT;
+use rest::TEXT;
 
 /// Checks that all three begin with, and what each has of its own.
 const FIRST: &[&str] = &["ping", "log"];

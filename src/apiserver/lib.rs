@@ -14,7 +14,8 @@
 //!   to wait. [`authorization`]: who may do what. [`admission`]: the plugins.
 //! - [`read`], [`list`], [`create`], [`update`], [`apply`], [`delete`], [`scale`], [`subresources`], [`eviction`], [`tokens`],
 //!   [`aggregation`] ([`metrics`], [`availability`]), [`reviews`], [`component_status`], [`non_resource`], [`health`]: the handlers.
-//! - [`rest`]: the same over HTTP. [`kinds::printers`]: objects as tables. [`versions`]: the same in another version of a kind.
+//! - [`rest`], a crate of its own: the same over HTTP. [`kinds::printers`]: objects as tables. [`versions`]: the same in another
+//!   version of a kind.
 //! - [`managed_fields`]: who wrote which field; [`managers`]: asked and shown.
 //! - [`service_addresses`]: cluster IPs and node ports. [`ip_addresses`]: the objects that stand for the former.
 //! - [`mod@store`]: etcd. [`kinds::registry`]: where in it an object stands.
@@ -105,7 +106,6 @@ pub mod cache;
 pub mod component_status;
 pub mod continue_token;
 mod create;
-pub mod decode;
 mod delete;
 mod eviction;
 mod fanout;
@@ -126,7 +126,6 @@ pub mod own_service;
 mod pipeline;
 mod read;
 mod recent;
-pub mod rest;
 pub mod reviews;
 pub mod scale;
 mod server;
@@ -135,6 +134,8 @@ mod siblings;
 pub mod store;
 mod stored;
 mod subresources;
+#[cfg(test)]
+mod tests;
 pub mod tokens;
 mod update;
 mod versions;

@@ -15,7 +15,7 @@ use wire::{Body, Patch, Response, Verb};
 
 use rules::scale::{replicas, scale_of, set_replicas, to_json};
 
-use super::decode::Patched;
+use rest::decode::Patched;
 use super::pipeline::decoding::check_place;
 use super::pipeline::write::Write;
 use super::{ApiServer, Handling, Outcome, decode};

@@ -3,17 +3,15 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{self as core};
-
 use object::pod::assigned_node;
 use object::pod::status::PodCondition;
-use object::status::{Reason, aggregate};
 use object::{Accessor, Kind, Object, Pod, Status};
 use wire::{Binding, Body, Request, Response, Subresource, Verb};
 
 use super::pipeline::decoding::place_in_namespace;
 use super::pipeline::preconditions::wrong_meta;
 use super::{ApiServer, Handling, Outcome, admission};
+use rest::body::binding_of;
 
 impl ApiServer {
     /// `POST pods/NAME/binding`: the Pod gets its node, once. Mirrors `pkg/registry/core/pod/storage`.
@@ -113,28 +111,6 @@ impl ApiServer {
         let kubelet = format!("{}:{port}", address.address);
         Ok(Some(Response::PassedOn { node: node.to_owned(), kubelet, container }))
     }
-}
-
-/// What a Binding says. Mirrors `ValidatePodBinding`, whose errors are none that the server knows: they become a 500.
-pub(super) fn binding_of(sent: core::Binding) -> Result<Binding, Status> {
-    let (kind, node) = (sent.target.kind.unwrap_or_default(), sent.target.name.unwrap_or_default());
-    let mut wrong = Vec::new();
-    if !matches!(kind.as_str(), "" | "Node") {
-        wrong.push(format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\""));
-    }
-    if node.is_empty() {
-        wrong.push("target.name: Required value".to_owned());
-    }
-    if !wrong.is_empty() {
-        return Err(Status::new(Reason::Unknown, aggregate(&wrong)));
-    }
-    Ok(Binding {
-        uid: sent.metadata.uid.filter(|uid| !uid.is_empty()),
-        resource_version: sent.metadata.resource_version.filter(|version| !version.is_empty()),
-        node,
-        annotations: sent.metadata.annotations.unwrap_or_default(),
-        labels: sent.metadata.labels.unwrap_or_default(),
-    })
 }
 
 /// The container that a request names, or the only one beside init containers. Mirrors `validateContainer`.

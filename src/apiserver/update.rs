@@ -12,7 +12,7 @@ use object::status::Reason;
 use object::{Kind, Object, Pod, Shared, Status};
 use wire::{Body, Patch, StatusPatch, Verb};
 
-use super::decode::{Patched, decode_patched};
+use rest::decode::{Patched, decode_patched};
 use super::pipeline::decoding::addressed;
 use super::pipeline::preconditions::wrong_uid;
 use super::pipeline::write::{Done, Write};

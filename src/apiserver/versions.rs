@@ -1,7 +1,7 @@
 //! Requests in a version of a built-in kind that is not the stored one: `autoscaling/v1`, `events.k8s.io/v1`.
 //!
 //! Only the edges of the pipeline know of it. A request is turned into one of the version that is stored and worked with,
-//! what it carries is read in its own version and converted at once, and what is answered or told is converted back. See
+//! what it carries is read in its own version and converted at once ([`rest::decode`]), and what is answered or told is converted back. See
 //! [`object::versions`] for what becomes what.
 //!
 //! Mirrors the codecs of `k8s.io/apimachinery/pkg/runtime/serializer/versioning`.
@@ -10,14 +10,7 @@
 
 use std::borrow::Cow;
 
-use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler;
-use k8s_openapi::api::events::v1 as events;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use object::json::Json;
-use object::read::{self, Problem};
-use object::{Kind, Object, versions};
+use object::{Kind, versions};
 use wire::{Body, Patch, Request, Response};
 
 /// The request as the pipeline works with it.
@@ -36,22 +29,6 @@ pub(super) fn internal(request: &Request) -> Cow<'_, Request> {
     };
     request.body = converted.unwrap_or(request.body);
     Cow::Owned(request)
-}
-
-/// Reads an object in another version than the stored one, into that.
-pub(super) fn decode(version: Kind, json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
-    let stored = versions::stored_as(version);
-    match stored {
-        Kind::Event => as_sent::<events::Event>(stored, json),
-        _ => as_sent::<HorizontalPodAutoscaler>(stored, json),
-    }
-}
-
-/// Reads it as the type that it has in its own version, which knows its fields.
-fn as_sent<T: DeserializeOwned + Serialize>(stored: Kind, json: &Json) -> Result<(Object, Vec<Problem>), read::Error> {
-    let (sent, problems) = read::value::<T>(json)?;
-    let content = serde_json::to_value(&sent).map_err(|error| error.to_string())?;
-    Ok((versions::to_stored(stored, &content).map_err(|error| error.to_string())?, problems))
 }
 
 /// An answer to a client that speaks this version of the kind.

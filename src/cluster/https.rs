@@ -13,8 +13,8 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use apiserver::rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
-use apiserver::rest::{Encoding, HttpAnswer};
+use rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
+use rest::{Encoding, HttpAnswer};
 use client::Client;
 use engine::{Actor, ActorId, CallId, Delivery, Hub};
 use network::kernel::messages::{Heard, Incoming};

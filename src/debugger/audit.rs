@@ -15,7 +15,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use apiserver::host::Engine;
-use apiserver::rest::uri;
+use rest::uri;
 use engine::{Note, Step, What};
 use object::random::Random;
 use object::selector::FieldSelector;

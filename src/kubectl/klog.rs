@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::config::{self, FILE};
 use crate::kubectl::Kubectl;
-use apiserver::rest::uri;
+use rest::uri;
 use wire::{Request, Verb, status_text};
 
 /// From this level on requests are logged.

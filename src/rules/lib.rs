@@ -1,4 +1,4 @@
-//! Rules that users write: kinds of their own, admission policies, and webhooks.
+//! Rules that users write: kinds of their own, admission policies, webhooks, and roles.
 //!
 //! All of it is functions of values: a definition, a policy, a request and what can be read about it. What the API server does
 //! with what they find is in `apiserver/`.
@@ -8,6 +8,7 @@
 //! - [`question`]: a request as policies and webhooks see it; [`matching`]: which requests they are about.
 //!   [`expression`]: what their expressions may use.
 //! - [`policy`]: admission policies. [`webhook`]: admission webhooks; [`json_patch`]: what these two make.
+//! - [`rbac`]: which rules of roles cover which.
 //! - [`scale`]: the replica count of an object, seen alone.
 //! - [`type_checking`]: whether policies fit the kinds that they are about.
 //!
@@ -32,5 +33,7 @@ pub mod policy;
 pub mod webhook;
 
 pub mod json_patch;
+
+pub mod rbac;
 
 pub mod type_checking;

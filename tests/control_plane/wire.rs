@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use apiserver::ApiServer;
-use apiserver::rest::{self, HttpRequest};
+use rest::HttpRequest;
 use kinds::printers::View;
 use object::Discovery;
 use object::random::Random;

@@ -13,6 +13,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 
 use object::Object;
 use object::status::aggregate;
+use rules::rbac::matches_resource;
 use wire::User;
 
 use super::Attributes;
@@ -227,14 +228,6 @@ fn has(list: &[String], wanted: &str) -> bool {
 /// `*`, `/healthz`, or `/apis/*`. Mirrors `NonResourceURLMatches`.
 fn matches_path(urls: &[String], wanted: &str) -> bool {
     urls.iter().any(|url| url == wanted || url.strip_suffix('*').is_some_and(|below| wanted.starts_with(below)))
-}
-
-/// `*`, `pods`, `pods/status`, or `*/status`. A rule on `pods` says nothing about `pods/status`.
-pub(super) fn matches_resource(resources: &[String], wanted: &str) -> bool {
-    let any_parent = |resource: &String| {
-        resource.strip_prefix("*/").is_some_and(|sub| wanted.split_once('/').is_some_and(|(_, of)| of == sub))
-    };
-    resources.iter().any(|resource| resource == "*" || resource == wanted || any_parent(resource))
 }
 
 /// No names: any object. A create or a plain list names none, and so never matches a rule with names.

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::Handling;
-use crate::decode::{Patched, decode_patched};
+use rest::decode::{Patched, decode_patched};
 use object::fields::compare::{compare, set_of};
 use object::fields::{Managers, Operation, Refused, Schema, Set, Write, Writer};
 use object::status::{Cause, Details, Reason};

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::decode;
+use rest::decode;
 use object::Kind;
 use object::fields::Schema;
 use object::fields::schema::step_to;

@@ -6,7 +6,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use crate::managed_fields::Written;
-use crate::{ApiServer, Handling, decode};
+use crate::{ApiServer, Handling};
+use rest::decode;
 use object::{Object, Status};
 use rules::apiextensions::{self, Version};
 use rules::scale::{replicas, set_replicas};

@@ -34,7 +34,7 @@ use wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
 
 use super::cache::Cache;
 use super::handling::{Handled, Handling, Outcome};
-use super::rest::path::is_served;
+use rest::path::is_served;
 use super::server::ApiServer;
 use super::waiting::Reviews;
 use super::{flow_control, versions};

@@ -9,7 +9,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::Handling;
-use crate::decode;
+use rest::decode;
 use crate::managed_fields::typed;
 use object::fields::compare::set_of;
 use object::fields::merge::merge;

@@ -21,7 +21,7 @@
 //! Mirrors `pkg/admission/plugin/webhook/{mutating,validating}` of apiserver.
 
 use crate::admission::forbidden;
-use crate::decode::{Patched, decode_patched};
+use rest::decode::{Patched, decode_patched};
 use crate::waiting::waiting;
 use crate::{ApiServer, Handling};
 use object::{Object, Status};

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::rest::{self, HttpRequest};
+use rest::HttpRequest;
 use kinds::printers::View;
 use object::token::{Bounds, Claims, sign};
 use object::{Discovery, Kind};

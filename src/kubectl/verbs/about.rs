@@ -13,9 +13,9 @@ use crate::print::fields::{int, list, namespace_and_name, text};
 use crate::print::output::{json_text, no_printer};
 use crate::print::{kyaml, tabs, yaml};
 use crate::usage::Usage;
-use apiserver::non_resource::{build, resource, verbs};
 use object::go_types::Ordered;
 use object::{Discovery, Kind, versions};
+use rest::discovery::{build, resource, verbs};
 use wire::Options;
 
 /// The Kustomize that is part of kubectl.

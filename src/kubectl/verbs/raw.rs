@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use apiserver::rest::{self, HttpAnswer, HttpRequest};
 use kinds::printers::View;
 use object::status::Reason;
 use object::{Discovery, Status};
+use rest::{HttpAnswer, HttpRequest};
 use wire::{Response, Verb};
 
 /// What a client says of an answer with code 404 that is no Status.

@@ -12,9 +12,9 @@ use crate::manifest::Manifest;
 use crate::options::{Query, plain_options};
 use crate::print::fields::{namespace_and_name, text};
 use crate::print::rules::go_list;
-use apiserver::authorization::escalation::uncovered;
 use object::Kind;
 use object::status::Reason;
+use rules::rbac::uncovered;
 use wire::DeleteOptions;
 
 /// How often it begins anew when somebody else was faster.

@@ -1,6 +1,6 @@
 //! Whether two answers are alike, but for what no two clusters have in common.
 
-use apiserver::rest::exchange::RawAnswer;
+use rest::exchange::RawAnswer;
 use serde_json::{Map, Value, json};
 
 use super::recorded::Case;

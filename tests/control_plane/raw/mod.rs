@@ -13,7 +13,7 @@ mod recorded;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use apiserver::rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
+use rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
 use cluster::{Cluster, Config, Parts};
 use controllers::ControllerManager;
 use engine::Step;

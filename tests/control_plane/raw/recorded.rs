@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use apiserver::rest::exchange::RawAnswer;
+use rest::exchange::RawAnswer;
 use kubestep_tests::project::from_root;
 use serde::de::IgnoredAny;
 use serde_json::Value;

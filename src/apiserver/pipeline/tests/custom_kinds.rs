@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::ApiServer;
-use crate::rest::{HttpRequest, call, respond, watch_line};
+use rest::{HttpRequest, call, respond, watch_line};
 use kinds::printers::View;
 use object::time::Instant;
 use object::{Discovery, Object};

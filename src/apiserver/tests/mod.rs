@@ -1,11 +1,15 @@
+//! Requests as they come over HTTP, and what the server answers.
+
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::*;
 use crate::ApiServer;
+use kinds::printers::View;
+use object::Discovery;
 use object::time::Instant;
-use wire::{User, WatchId};
+use rest::{HttpRequest, call, respond, watch_line};
+use wire::{User, Verb, WatchId};
 
 mod pods;
 mod tables;

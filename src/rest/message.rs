@@ -29,7 +29,7 @@ pub struct HttpRequest<'a> {
 /// A request that made sense, and how its answer shall look.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// For [`crate::ApiServer::handle`].
+    /// For the API server.
     pub request: Request,
     /// In what the answer is written.
     pub encoding: Encoding,

@@ -23,10 +23,10 @@ use object::status::{Cause, Details, Reason};
 use object::{Kind, Object, Status};
 use wire::FieldValidation;
 
-use super::versions;
 use rules::apiextensions::{self, Version};
 
 mod conversion;
+mod versions;
 
 /// How many bytes of an unrecognisable body its error shows.
 const SUMMARY_LEN: usize = 30;

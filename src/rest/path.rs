@@ -164,11 +164,11 @@ fn of_metrics(rest: &[&str]) -> Option<Shape> {
 }
 
 /// Whether objects of a built-in kind have this part.
-pub(crate) fn is_served(kind: Kind, part: Subresource) -> bool {
+pub fn is_served(kind: Kind, part: Subresource) -> bool {
     part == Subresource::Metrics || served_subresource(kind, part.as_str()) == Some(part)
 }
 
-pub(crate) fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
+pub fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
     let name = kind.info().kind;
     match part {
         _ if !kind.is_kept() => None,

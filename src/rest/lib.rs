@@ -1,17 +1,19 @@
 //! The API over HTTP: raw requests to [`Request`]s, and [`Answer`]s to raw answers.
 //!
 //! Everything that the real server decides before and after the request handlers is here: which path is which kind,
-//! which method is which verb, what may be sent and accepted, and how an answer looks as bytes. No socket is: who has a
-//! connection hands over to [`exchange`] what came by it, and sends what that gives back; `kubectl --raw` calls the two halves
-//! of it, [`call`] and [`respond`]. A watch goes on with one [`watch_line`] an event.
+//! which method is which verb, what may be sent and accepted, and how an answer looks as bytes. No socket is, and no
+//! server: a front end that has a connection hands over to [`mod@exchange`] what came by it, with a way to ask the API server, and
+//! sends what that gives back. `kubectl --raw` calls the two halves of it, [`call`] and [`respond`]. A watch goes on with one
+//! [`watch_line`] an event.
 //!
-//! - [`exchange`]: a request and its answer, from bytes to bytes.
+//! - [`mod@exchange`]: a request and its answer, from bytes to bytes.
 //! - [`message`]: a raw request, and what it came to mean.
 //! - [`path`]: which kind, object and part `/apis/apps/v1/namespaces/default/deployments/web/scale` is.
 //! - [`options`]: what follows the question mark.
-//! - [`body`]: objects, patches, and the bodies of subresources.
+//! - [`body`]: objects, patches, and the bodies of subresources. [`mod@decode`]: from a body's text to an object.
 //! - `accept`: which form of an answer a client accepts. [`encode`]: answers as bytes.
 //! - [`headers`]: as whom a client asks.
+//! - [`uri`]: the way back, from a request to its URL. [`discovery`]: what clients learn of a kind.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
@@ -27,6 +29,8 @@ use kinds::printers::View;
 
 mod accept;
 pub mod body;
+pub mod decode;
+pub mod discovery;
 pub mod encode;
 pub mod exchange;
 pub mod headers;
@@ -36,7 +40,7 @@ pub mod path;
 pub mod uri;
 
 pub use encode::HttpAnswer;
-pub(super) use encode::{NOT_FOUND, TEXT};
+pub use encode::{NOT_FOUND, TEXT};
 use message::with_empty_details;
 pub use message::{Call, Encoding, Format, HttpRequest, upgrade_required};
 
@@ -159,6 +163,3 @@ fn name_from_selector(request: &mut Request) {
         request.name = name.to_owned();
     }
 }
-
-#[cfg(test)]
-mod tests;

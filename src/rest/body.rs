@@ -11,11 +11,10 @@ use super::message::{HttpRequest, with_empty_details};
 use super::options::{self, Query, cause, invalid_options};
 use super::path::Shape;
 use crate::decode;
-use crate::subresources::binding_of;
 use object::json::{self, Json};
 use object::patch::go_type;
 use object::read::{self, Problem};
-use object::status::Reason;
+use object::status::{Reason, aggregate};
 use object::{Accessor, Status, nesting};
 use wire::{Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb};
 
@@ -218,6 +217,28 @@ fn binding(text: &str, name: &str) -> Result<Binding, Status> {
     let binding: core::Binding = decode::body("Binding", text)?;
     same_name(binding.metadata.name.as_deref(), name, "Binding")?;
     binding_of(binding)
+}
+
+/// What a Binding says. Mirrors `ValidatePodBinding`, whose errors are none that the server knows: they become a 500.
+pub fn binding_of(sent: core::Binding) -> Result<Binding, Status> {
+    let (kind, node) = (sent.target.kind.unwrap_or_default(), sent.target.name.unwrap_or_default());
+    let mut wrong = Vec::new();
+    if !matches!(kind.as_str(), "" | "Node") {
+        wrong.push(format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\""));
+    }
+    if node.is_empty() {
+        wrong.push("target.name: Required value".to_owned());
+    }
+    if !wrong.is_empty() {
+        return Err(Status::new(Reason::Unknown, aggregate(&wrong)));
+    }
+    Ok(Binding {
+        uid: sent.metadata.uid.filter(|uid| !uid.is_empty()),
+        resource_version: sent.metadata.resource_version.filter(|version| !version.is_empty()),
+        node,
+        annotations: sent.metadata.annotations.unwrap_or_default(),
+        labels: sent.metadata.labels.unwrap_or_default(),
+    })
 }
 
 /// What is sent to a Pod's subresource says which Pod, as the URL does.
