@@ -4,7 +4,7 @@
 //! parsed ([`parse`], [`macros`], [`tree`]), every part gets its type ([`check`], [`types`]), and what is wrong is
 //! shown where it stands ([`report`]). Evaluating it ([`eval`], [`value`]) reads
 //! nothing but the values it is given, and pays for each step out of a budget, so that no rule runs for long. The functions
-//! there are stand in [`library`], the objects that can be made in [`structs`].
+//! there are stand in [`library`], the objects that can be made in [`structs`]; [`mod@format`] and [`url`] are what texts can be.
 //!
 //! Text is read by the crate `cel`. What follows is ours: that crate checks no types, counts no costs, keeps maps in an order
 //! that differs between processes, and knows none of Kubernetes' functions.
@@ -22,6 +22,7 @@ pub mod check;
 pub mod duration;
 pub mod eval;
 pub mod failure;
+pub mod format;
 pub mod library;
 pub mod macros;
 pub mod parse;
@@ -29,6 +30,7 @@ pub mod report;
 pub mod structs;
 pub mod tree;
 pub mod types;
+pub mod url;
 pub mod value;
 
 #[cfg(test)]

@@ -14,9 +14,10 @@ use serde_json::Value as Json;
 
 use object::quantity::Amount;
 
-use super::library::{Format, Url};
+use super::format::Format;
 use super::structs::Struct;
 use super::types::{CIDR, FORMAT, IP, QUANTITY, URL};
+use super::url::Url;
 
 /// A value. Copying one copies no more than a pointer.
 #[derive(Clone, Debug)]

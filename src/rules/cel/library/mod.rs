@@ -24,10 +24,8 @@ mod strings;
 mod time;
 mod url;
 
-pub use format::Format;
 pub use found::Overload;
 pub use jsonpatch::ESCAPE_KEY;
-pub use url::Url;
 
 /// Every way to call a function, by its name.
 static OVERLOADS: LazyLock<BTreeMap<&str, Vec<Overload>>> = LazyLock::new(|| {
