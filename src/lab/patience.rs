@@ -15,6 +15,9 @@ const AT_MOST: u32 = 5;
 /// Asking how busy the machine is takes longer than most answers, so it is not asked more often.
 const ASKED_EACH: Duration = Duration::from_millis(1);
 
+/// What is said of one that answers, but slowly.
+pub const TOO_LONG: &str = "it takes too long";
+
 /// Waits for a program from some moment on.
 pub struct Patience {
     program: u32,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::asked::{CLOSED, Running, said_at};
 use super::building::{Program, build};
+use super::patience::TOO_LONG;
 use super::pipe::LAST_WORDS;
 use super::reconcile::partner::Process;
 use super::reconcile::trial;
@@ -24,8 +25,6 @@ const FOR_EACH: Duration = Duration::from_millis(4);
 /// What is most often wrong with a controller that has a static, whatever else breaks because of it.
 const STATIC: &str = "something is kept in a static; all orders are tried in one process, and what is kept there stays from \
                       one to the next. What a controller remembers goes through context.remember()";
-/// What is said of one that answers, but slowly.
-pub(super) const TOO_LONG: &str = "it takes too long";
 /// Why that is, of one that sleeps.
 const SLEEPS: &str = "it sleeps; no exercise asks for that, and the grader waits for each answer";
 

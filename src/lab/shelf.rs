@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Exercise, Failure, TABLE, Verdict, name_of};
+use super::row::name_of;
+use super::{Exercise, Failure, TABLE, Verdict};
 
 /// The line below which a learner writes. Above it, stub and solution are the same.
 pub const MARK: &str = "// Yours from here.";

@@ -168,6 +168,7 @@ pub fn is_served(kind: Kind, part: Subresource) -> bool {
     part == Subresource::Metrics || served_subresource(kind, part.as_str()) == Some(part)
 }
 
+/// The part of this name that objects of a kind have.
 pub fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
     let name = kind.info().kind;
     match part {

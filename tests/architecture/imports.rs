@@ -53,6 +53,7 @@ fn read(folder: &Path) -> BTreeMap<Name, Module> {
 /// The text without its tests, comments and strings, and without how far something is visible.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let text = &of_inner_modules(text);
     let mut code = String::with_capacity(text.len());
     for line in text.lines() {
         let mut rest = line;
@@ -71,6 +72,18 @@ fn code(text: &str) -> String {
         code.push('\n');
     }
     without_reach(&code)
+}
+
+/// In a module that stands in the file itself, `super` is the file's module.
+fn of_inner_modules(text: &str) -> String {
+    let (mut out, mut inside) = (String::with_capacity(text.len()), false);
+    for line in text.lines() {
+        inside = inside && line != "}" || line.starts_with("mod ") && line.ends_with(" {");
+        let line = if inside { line.replacen("super::", "self::", 1) } else { line.to_owned() };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
 }
 
 /// `pub(in crate::verbs) fn` uses nothing of that module.

@@ -16,6 +16,8 @@ pub mod compare;
 pub mod guest;
 pub mod partner;
 mod story;
+#[cfg(test)]
+mod tests;
 mod threads;
 pub mod trial;
 mod words;
@@ -68,26 +70,5 @@ macro_rules! scenario {
 }
 
 pub(super) use scenario;
-
-/// What every exercise of this sort must be able to do; called by the tests of each. That each mistake is found and told
-/// from the others is shown with programs that make it, by `tests/exercises`: here, that there is one for each.
 #[cfg(test)]
-pub(super) fn check(exercise: &str, plan: &'static Plan) {
-    let here: Make =
-        Box::leak(Box::new(|| -> Box<dyn partner::Partner> { Box::new(partner::Here::new(plan.reference)) }));
-    let right = trial::judge(exercise, plan, here, "");
-    let schedules = right.unwrap_or_else(|failure| panic!("{}\n{}", failure.property, failure.case));
-    assert!(schedules > 50, "{schedules}");
-    for (name, text) in plan.trials {
-        // Of every controller there is something to be asked that nobody can write down; of no other trial a number changes.
-        assert_eq!(trial::drawn(text, exercise).len() == 2, *name == "any-number", "{name}");
-    }
-    assert!(plan.trials.iter().any(|(name, _)| *name == "any-number"));
-    let folder = super::Exercise::find(exercise).expect("it is in the table").folder;
-    let mutants = format!("{}/../../solutions/{folder}/mutants.yaml", env!("CARGO_MANIFEST_DIR"));
-    let mutants = std::fs::read_to_string(mutants).expect("it has mutants");
-    let mutants: Vec<std::collections::BTreeMap<String, serde_yaml::Value>> = serde_yaml::from_str(&mutants).unwrap();
-    let shown = |name: &str| mutants.iter().any(|mutant| mutant["mistake"].as_str() == Some(name));
-    let missing: Vec<&str> = plan.mistakes.iter().map(|one| one.name).filter(|name| !shown(name)).collect();
-    assert!(missing.is_empty(), "no program makes the mistakes {missing:?}");
-}
+pub(super) use tests::check;

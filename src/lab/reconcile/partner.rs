@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::asked::{CLOSED, Running};
-use crate::patience::Patience;
+use crate::patience::{Patience, TOO_LONG};
 use crate::printed::Printed;
-use crate::process;
 use exercise::host::{Host, Read};
 use exercise::wire::{Ask, Say, Sender};
 use object::{Key, Kind, Object};
@@ -73,7 +72,7 @@ impl GivenUp {
     fn in_words(self) -> String {
         let seconds = SECONDS.as_secs();
         match self {
-            GivenUp::TooSlow => format!("{}: more than {seconds} s for its answers together", process::TOO_LONG),
+            GivenUp::TooSlow => format!("{TOO_LONG}: more than {seconds} s for its answers together"),
             GivenUp::Endless => format!("it does not come to an end: no answer within {seconds} s"),
         }
     }
