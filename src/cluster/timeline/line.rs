@@ -7,8 +7,8 @@ use super::super::fault::{self, Fault};
 use super::braces;
 use super::command::Command;
 use userland::programs;
-use userland::shell::Program;
-use userland::shell::builtins::{BUILTINS, seconds};
+use userland::shell::builtins::seconds;
+use userland::shell::{BUILTINS, Program};
 
 /// So long may a line last that sleeps. Every second of a cluster's has heartbeats in it: nobody waits for more of them.
 pub(super) const SLEEP_MAX: Duration = Duration::from_secs(7 * 24 * 3600);

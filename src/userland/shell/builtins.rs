@@ -2,17 +2,11 @@
 
 use std::rc::Rc;
 
-use super::Program;
 use super::ops::Simple;
 use super::run::{Shell, Turn};
+use super::script::Program;
 use super::words::{Unsupported, is_name};
 use object::time::Instant;
-
-/// The builtins of a shell.
-pub const BUILTINS: &[&str] = &[
-    ":", "break", "cd", "continue", "exit", "export", "false", "local", "read", "readonly", "return", "set", "shift",
-    "sleep", "trap", "true", "unset", "wait",
-];
 
 /// Who sleeps for longer than this never wakes up here: a hundred years.
 const EVER: std::time::Duration = std::time::Duration::from_secs(100 * 365 * 24 * 3600);

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-use super::Program;
+use super::invoked::of_shell;
 use super::ops::{Kept, Op, Simple};
 use super::parse::{self, Parser};
 use super::run::{Frame, Shell, Sink, Turn, Write};
+use super::script::Program;
 use super::words::{Token, Unsupported, is_name};
 
 /// Functions call each other no deeper than this.
@@ -112,7 +113,7 @@ impl Shell {
             let program = Program::to_call(parse::parse(&script.join(" ")));
             return Some((program, self.arguments().cloned().collect()));
         }
-        let (flags, script, arguments) = super::of_shell(&words)?;
+        let (flags, script, arguments) = of_shell(&words)?;
         let options = if flags.contains('e') { "set -e" } else { "set +e" };
         let body = [parse::parse(options), parse::parse(script)].concat();
         let inner = parse::subshell(body, Kept::Not, false);

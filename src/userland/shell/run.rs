@@ -17,11 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::Program;
 use super::expand::Expansion;
 use super::functions::{Call, Function};
 use super::limits::{BUDGET, TEXT_MAX};
 use super::ops::{Kept, Op, Redirect};
+use super::script::Program;
 use super::words::Unsupported;
 use object::time::Instant;
 

@@ -3,7 +3,7 @@
 use regex::RegexBuilder;
 use serde_json::{Map, Value, json};
 
-use super::Filter;
+use super::filter::Filter;
 use super::run::{compare, holds, kind, named, number, run, sum};
 use object::base64;
 

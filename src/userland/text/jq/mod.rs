@@ -1,6 +1,6 @@
 //! `jq`: values out of JSON.
 //!
-//! - `parse`: the text of a filter. `run`: what comes of one. `functions`: those that are called by name.
+//! - `filter`: what is asked. `parse`: the text of one. `run`: what comes of it. `functions`: those that are called by name.
 //!
 //! Left out: variables and `as`, `reduce`, `foreach`, `def`, assignments, `del`, formats but `@base64`, `@base64d`, `@csv` and
 //! `@tsv`, and options but `-r`, `-c`, `-e`, `-n`, `-s` and `-S`. Keys are printed in the order of their names, as with `-S`.
@@ -10,44 +10,10 @@ use serde_json::{Deserializer, Value};
 use super::lines::of_texts;
 use crate::ran::Ran;
 
+mod filter;
 mod functions;
 mod parse;
 mod run;
-
-/// A filter.
-#[derive(Clone, Debug, PartialEq)]
-enum Filter {
-    /// `.`
-    This,
-    /// `..`
-    All,
-    /// `"web"`, `1`, `null`
-    Literal(Value),
-    /// `"web-\(.n)"`: texts, and filters between them.
-    Text(Vec<Filter>),
-    /// `F.name`, `F["name"]`, `F[0]`
-    At(Box<Filter>, Box<Filter>),
-    /// `F[1:3]`
-    Slice(Box<Filter>, Option<Box<Filter>>, Option<Box<Filter>>),
-    /// `F[]`
-    Each(Box<Filter>),
-    /// `F?`
-    Try(Box<Filter>),
-    /// `F | G`
-    Pipe(Box<Filter>, Box<Filter>),
-    /// `F, G`
-    Both(Box<Filter>, Box<Filter>),
-    /// `F == G`
-    Binary(&'static str, Box<Filter>, Box<Filter>),
-    /// `[F]`
-    Array(Option<Box<Filter>>),
-    /// `{a: F, b}`
-    Object(Vec<(Filter, Filter)>),
-    /// `if F then G else H end`
-    If(Box<Filter>, Box<Filter>, Box<Filter>),
-    /// `select(F)`, `length`
-    Call(String, Vec<Filter>),
-}
 
 /// Mirrors `jq`: 2 for wrong words, 3 for a filter that cannot be read, 5 for one that fails.
 pub(super) fn jq(rest: &[&str], input: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Ran> {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Filter, functions};
+use super::filter::Filter;
+use super::functions;
 
 /// Filters may be so deep, and have so many parts one behind the other: what goes over them calls itself.
 const DEPTH: usize = 50;

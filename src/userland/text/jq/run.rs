@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::{Filter, functions};
+use super::filter::Filter;
+use super::functions;
 
 /// A filter may give so many values.
 const MANY: usize = 100_000;
