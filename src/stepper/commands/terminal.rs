@@ -7,8 +7,7 @@ use debugger::{Advance, Choice, Goal};
 use kubectl::left_open::State;
 use kubelet::runtime::terminal::{CTRL_C, CTRL_D};
 
-use super::super::complete;
-use super::super::typed::{ESCAPE, escaped};
+use super::super::typed::ESCAPE;
 use super::super::{Stepper, Typed};
 use super::{Answer, Reply, movement};
 
@@ -91,16 +90,5 @@ impl Stepper {
         let is_new = place != self.shell;
         self.shell.clone_from(&place);
         place.filter(|_| is_new)
-    }
-
-    /// What Tab makes of a line. Names in a container nobody knows.
-    pub fn candidates(&self, input: &str) -> Vec<String> {
-        match (self.session.cluster.shell_waits(), escaped(input)) {
-            (Some(true), Some(command)) => {
-                complete::candidates(self, command).into_iter().map(|line| format!("{ESCAPE}{line}")).collect()
-            }
-            (Some(true), None) => Vec::new(),
-            _ => complete::candidates(self, input),
-        }
     }
 }

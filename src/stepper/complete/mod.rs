@@ -11,6 +11,7 @@ use debugger::Session;
 use super::Stepper;
 use super::commands::{self, Takes};
 use super::shell;
+use super::typed::{ESCAPE, escaped};
 
 mod kubectl;
 mod names;
@@ -24,8 +25,22 @@ const CANDIDATES: usize = 100;
 /// What stands between two commands of a line.
 const BETWEEN: [char; 3] = ['|', ';', '&'];
 
+impl Stepper {
+    /// What Tab makes of a line, whole lines in their order. Of a line for the shell in a container it makes nothing: which
+    /// names there are in it is not known here.
+    pub fn candidates(&self, input: &str) -> Vec<String> {
+        match (self.session.cluster.shell_waits(), escaped(input)) {
+            (Some(true), Some(command)) => {
+                candidates(self, command).into_iter().map(|line| format!("{ESCAPE}{line}")).collect()
+            }
+            (Some(true), None) => Vec::new(),
+            _ => candidates(self, input),
+        }
+    }
+}
+
 /// The words that may stand at the end of a line, whole; what is said of one that is the only one.
-pub(super) fn candidates(stepper: &Stepper, input: &str) -> Vec<String> {
+fn candidates(stepper: &Stepper, input: &str) -> Vec<String> {
     let start = start_of_word(input);
     let (head, tail) = input.split_at(start);
     let mut words = last_words(stepper, head, tail);
