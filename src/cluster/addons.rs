@@ -8,8 +8,7 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kubelet::dns::ClusterDns;
-use network::coredns::{self, CoreDns};
+use network::coredns::CoreDns;
 use network::disk::Disk;
 use network::host::Host;
 use network::kernel::fabric::{CONTROL_PLANE, OUTSIDE};
@@ -29,11 +28,6 @@ use super::{Cluster, NodeConfig, kubectl};
 const CLUSTER_CIDR: &str = "10.244.0.0/16";
 /// What is installed with DNS.
 const DNS_MANIFEST: &str = include_str!("coredns.yaml");
-
-/// What kubelets are told.
-pub(super) fn cluster_dns() -> ClusterDns {
-    ClusterDns { server: coredns::CLUSTER_IP.to_string(), domain: coredns::zone::ZONE.to_owned() }
-}
 
 impl Cluster {
     /// The machine outside, from which `--from outside` comes.

@@ -11,16 +11,15 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use apiserver::admission::elsewhere::PodPlugin;
 use client::Registration;
 use engine::{Actor, ActorId, Hub};
-use kubelet::{self, actions::Compute, restart::Restarts};
+use kubelet::{self, actions::Compute, dns::ClusterDns, restart::Restarts};
 use network::cni::plugins::Ipam;
+use network::coredns;
 use network::kernel::Mode;
 use network::proxy::chooser::Chooser;
 use object::well_known::{REGION, ZONE};
 use scheduler::actor::KubeScheduler;
 use scheduler::configuration::ProfileList;
 use scheduler::profile::Profile;
-
-use super::addons;
 
 /// What a cluster is made of.
 #[derive(Clone, Debug)]
@@ -203,7 +202,8 @@ impl NodeConfig {
     pub(super) fn for_kubelet(&self, dns: bool) -> kubelet::NodeConfig {
         let mut config = kubelet::NodeConfig::new(&self.name, &self.address().to_string());
         config.labels.clone_from(&self.labels);
-        config.cluster_dns = dns.then(addons::cluster_dns);
+        config.cluster_dns = dns
+            .then(|| ClusterDns { server: coredns::CLUSTER_IP.to_string(), domain: coredns::zone::ZONE.to_owned() });
         for (name, value) in [
             ("cpu", self.cpu.to_string()),
             ("memory", format!("{}Gi", self.memory_gi)),
