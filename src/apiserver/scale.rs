@@ -15,10 +15,10 @@ use wire::{Body, Patch, Response, Verb};
 
 use rules::scale::{replicas, scale_of, set_replicas, to_json};
 
-use rest::decode::Patched;
 use super::pipeline::decoding::check_place;
 use super::pipeline::write::Write;
 use super::{ApiServer, Handling, Outcome, decode};
+use rest::decode::Patched;
 
 impl ApiServer {
     /// A GET, PUT or PATCH of `scale`.

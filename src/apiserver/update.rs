@@ -12,11 +12,11 @@ use object::status::Reason;
 use object::{Kind, Object, Pod, Shared, Status};
 use wire::{Body, Patch, StatusPatch, Verb};
 
-use rest::decode::{Patched, decode_patched};
 use super::pipeline::decoding::addressed;
 use super::pipeline::preconditions::wrong_uid;
 use super::pipeline::write::{Done, Write};
 use super::{ApiServer, Handling, Outcome};
+use rest::decode::{Patched, decode_patched};
 
 impl ApiServer {
     pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {

@@ -202,8 +202,8 @@ impl NodeConfig {
     pub(super) fn for_kubelet(&self, dns: bool) -> kubelet::NodeConfig {
         let mut config = kubelet::NodeConfig::new(&self.name, &self.address().to_string());
         config.labels.clone_from(&self.labels);
-        config.cluster_dns = dns
-            .then(|| ClusterDns { server: coredns::CLUSTER_IP.to_string(), domain: coredns::zone::ZONE.to_owned() });
+        config.cluster_dns =
+            dns.then(|| ClusterDns { server: coredns::CLUSTER_IP.to_string(), domain: coredns::zone::ZONE.to_owned() });
         for (name, value) in [
             ("cpu", self.cpu.to_string()),
             ("memory", format!("{}Gi", self.memory_gi)),

@@ -13,14 +13,14 @@ use std::any::Any;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
-use rest::{Encoding, HttpAnswer};
 use client::Client;
 use engine::{Actor, ActorId, CallId, Delivery, Hub};
 use network::kernel::messages::{Heard, Incoming};
 use network::kernel::tls;
 use object::Status;
 use object::well_known::API_SERVER_IP;
+use rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
+use rest::{Encoding, HttpAnswer};
 use wire::{Request, Transport, User, status_text};
 
 /// The port of the API server on its machine.

@@ -15,12 +15,12 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use apiserver::host::Engine;
-use rest::uri;
 use engine::{Note, Step, What};
 use object::random::Random;
 use object::selector::FieldSelector;
 use object::well_known::API_SERVER_IP;
 use object::{Kind, Object, Status};
+use rest::uri;
 use wire::{Body, Error, Request, Subresource, User, Verb};
 
 /// Where people sit: the gateway of the nodes' network.

@@ -8,11 +8,11 @@
 use std::rc::Rc;
 
 use apiserver::ApiServer;
-use rest::HttpRequest;
 use kinds::printers::View;
 use object::Discovery;
 use object::random::Random;
 use object::time::Instant;
+use rest::HttpRequest;
 use serde_json::Value;
 use wire::{User, Verb, WatchId};
 

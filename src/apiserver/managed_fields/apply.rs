@@ -6,12 +6,12 @@
 use serde_json::{Value, json};
 
 use crate::Handling;
-use rest::decode::{Patched, decode_patched};
 use object::fields::compare::{compare, set_of};
 use object::fields::{Managers, Operation, Refused, Schema, Set, Write, Writer};
 use object::status::{Cause, Details, Reason};
 use object::well_known::LAST_APPLIED;
 use object::{Kind, Object, Status};
+use rest::decode::{Patched, decode_patched};
 
 use super::{Written, shapes, typed, writer};
 

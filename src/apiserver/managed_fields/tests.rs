@@ -5,10 +5,10 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::ApiServer;
-use rest::{HttpRequest, call, respond, watch_line};
 use kinds::printers::View;
 use object::Discovery;
 use object::time::Instant;
+use rest::{HttpRequest, call, respond, watch_line};
 use wire::{User, Verb, WatchId};
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";

@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use rest::decode;
 use object::Kind;
 use object::fields::Schema;
 use object::fields::schema::step_to;
 use object::go_types::{self, GoType, resolve, untyped};
 use object::patch::go_text;
 use object::validation::field::below;
+use rest::decode;
 use rules::apiextensions::Version;
 
 /// Whether the kind has all fields of a configuration, and of these types; if not, what is wrong, a line each.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::managed_fields::Written;
 use crate::{ApiServer, Handling};
-use rest::decode;
 use object::{Object, Status};
+use rest::decode;
 use rules::apiextensions::{self, Version};
 use rules::scale::{replicas, set_replicas};
 use wire::{Body, FieldValidation};

@@ -34,12 +34,12 @@ use wire::{Body, Request, Subresource, Verb, WatchEvent, WatchId};
 
 use super::cache::Cache;
 use super::handling::{Handled, Handling, Outcome};
-use rest::path::is_served;
 use super::server::ApiServer;
 use super::waiting::Reviews;
 use super::{flow_control, versions};
 use object::random::Random;
 use preconditions::check_preconditions;
+use rest::path::is_served;
 use transaction::Committed;
 use validation::validate;
 use write::{Done, Write};

@@ -9,12 +9,12 @@
 use serde_json::{Value as Json, json};
 
 use crate::Handling;
-use rest::decode;
 use crate::managed_fields::typed;
 use object::fields::compare::set_of;
 use object::fields::merge::merge;
 use object::fields::{BuiltIn, List, Schema};
 use object::{Kind, Object, Status, patch};
+use rest::decode;
 use rules::apiextensions::fields::Custom;
 use rules::cel::eval::Activation;
 use rules::json_patch::{self, Rejected};

@@ -21,10 +21,10 @@
 //! Mirrors `pkg/admission/plugin/webhook/{mutating,validating}` of apiserver.
 
 use crate::admission::forbidden;
-use rest::decode::{Patched, decode_patched};
 use crate::waiting::waiting;
 use crate::{ApiServer, Handling};
 use object::{Object, Status};
+use rest::decode::{Patched, decode_patched};
 use rules::question::Question;
 use rules::webhook::hook::Hook;
 use rules::webhook::{AdmissionResponse, Call};

@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::*;
-use rest::HttpRequest;
 use kinds::printers::View;
 use object::token::{Bounds, Claims, sign};
 use object::{Discovery, Kind};
+use rest::HttpRequest;
 use wire::{Body, Request, Verb};
 
 const AUTHORIZATION: &str = "/apis/authorization.k8s.io/v1";

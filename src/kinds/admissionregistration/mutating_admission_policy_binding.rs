@@ -5,8 +5,7 @@ use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicyBinding
 use crate::admissionregistration::matching::match_resources;
 use crate::admissionregistration::policy_binding::binding_head;
 use crate::admissionregistration::{matching, mutating_admission_policy, policy_binding};
-use crate::printers::columns::{AGE, NAME, column};
-use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::row::{Facts, Generation, Row, Strategy, Validation, Warnings};
 use crate::warnings::names;
 use object::Accessor;
 use object::validation::field::{Path, Problems};
@@ -24,10 +23,7 @@ pub const ROW: Row<MutatingAdmissionPolicyBinding> = Row {
     ..Row::new(Facts {
         unconditional_update: false,
         any_finalizers: true,
-        table: Table {
-            columns: &[NAME, column("PolicyName"), column("ParamRef"), AGE],
-            cells: policy_binding::binding_cells,
-        },
+        table: policy_binding::TABLE,
         ..Facts::new("/registry/mutatingadmissionpolicybindings/", 17)
     })
 };

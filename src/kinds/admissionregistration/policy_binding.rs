@@ -5,7 +5,9 @@ use k8s_openapi::api::admissionregistration::v1::ParamRef;
 use serde_json::Value;
 
 use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::{at, list, map, plain, text};
+use crate::row::Table;
 use crate::validation::metadata::label_selector;
 use object::selector::names::check_subdomain;
 use object::validation::field::{Path, Problems};
@@ -48,8 +50,10 @@ fn param_ref(problems: &mut Problems, path: &Path, wanted: &ParamRef) {
     problems.one_of(&action, wanted.parameter_not_found_action.as_deref(), &["Deny", "Allow"]);
 }
 
-/// The cells of the binding of either.
-pub fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
+/// The table of the bindings of either.
+pub const TABLE: Table = Table { columns: &[NAME, column("PolicyName"), column("ParamRef"), AGE], cells };
+
+fn cells(binding: &Value, now: Timestamp) -> Vec<Value> {
     let policy = text(binding, "spec.policyName");
     cells![name(binding), policy, shown_param_ref(at(binding, "spec.paramRef")), created(binding, now)]
 }

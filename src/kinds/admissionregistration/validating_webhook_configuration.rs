@@ -4,8 +4,7 @@ use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, ValidatingWeb
 
 use crate::admissionregistration::webhooks;
 use crate::admissionregistration::webhooks::{webhook_defaults, webhooks};
-use crate::printers::columns::{AGE, NAME, integer};
-use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings};
+use crate::row::{Facts, Generation, Row, Strategy, Validation, Warnings};
 use crate::warnings::names;
 use object::Accessor;
 use object::validation::field::Problems;
@@ -27,7 +26,7 @@ pub const ROW: Row<ValidatingWebhookConfiguration> = Row {
     ..Row::new(Facts {
         unconditional_update: false,
         any_finalizers: true,
-        table: Table { columns: &[NAME, integer("Webhooks"), AGE], cells: webhooks::webhooks_cells },
+        table: webhooks::TABLE,
         ..Facts::new("/registry/validatingwebhookconfigurations/", 17)
     })
 };

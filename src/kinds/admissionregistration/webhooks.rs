@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::admissionregistration::matching::{match_conditions, rule};
 use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, integer};
 use crate::printers::fields::list;
+use crate::row::Table;
 use crate::validation::metadata::label_selector;
 use object::selector::names::check_subdomain;
 use object::validation::field::{Json, Path, Problems};
@@ -57,8 +59,10 @@ pub fn webhooks(problems: &mut Problems, all: &[MutatingWebhook]) {
     }
 }
 
-/// The cells of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration.
-pub fn webhooks_cells(configuration: &Value, now: Timestamp) -> Vec<Value> {
+/// The table of MutatingWebhookConfigurations, or of ValidatingWebhookConfigurations.
+pub const TABLE: Table = Table { columns: &[NAME, integer("Webhooks"), AGE], cells };
+
+fn cells(configuration: &Value, now: Timestamp) -> Vec<Value> {
     let webhooks = list(configuration, "webhooks").len();
     cells![name(configuration), webhooks, created(configuration, now)]
 }

@@ -31,22 +31,7 @@ pub const ROW: Row<ReplicaSet> = Row {
         ..Validation::DEFAULT
     },
     warnings: Warnings { name_is_used_in: Some("Pod names and hostnames"), ..Warnings::DEFAULT },
-    ..Row::new(Facts {
-        table: Table {
-            columns: &[
-                NAME,
-                integer("Desired"),
-                integer("Current"),
-                integer("Ready"),
-                AGE,
-                wide("Containers"),
-                wide("Images"),
-                wide("Selector"),
-            ],
-            cells,
-        },
-        ..Facts::new("/registry/replicasets/", 6)
-    })
+    ..Row::new(Facts { table: TABLE, ..Facts::new("/registry/replicasets/", 6) })
 };
 
 const SPEC: Path = Path::new("spec");
@@ -85,8 +70,22 @@ fn validate_status(problems: &mut Problems, set: &ReplicaSet) {
     replica_counts(problems, status.replicas, counts, status.observed_generation);
 }
 
-/// The cells of a ReplicaSet, or of a ReplicationController.
-pub fn cells(set: &Value, now: Timestamp) -> Vec<Value> {
+/// The table of ReplicaSets, or of ReplicationControllers.
+pub const TABLE: Table = Table {
+    columns: &[
+        NAME,
+        integer("Desired"),
+        integer("Current"),
+        integer("Ready"),
+        AGE,
+        wide("Containers"),
+        wide("Images"),
+        wide("Selector"),
+    ],
+    cells,
+};
+
+fn cells(set: &Value, now: Timestamp) -> Vec<Value> {
     let count = |path| int(set, path);
     let (containers, images) = containers(set, "spec.template");
     cells![

@@ -7,8 +7,7 @@ use crate::defaults::fields::or;
 use crate::pod_template::defaults::template_defaults;
 use crate::pod_template::template;
 use crate::pod_template::template::not_selected;
-use crate::printers::columns::{AGE, NAME, integer, wide};
-use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, Warnings, spec_and_status};
+use crate::row::{Facts, Generation, Row, Strategy, Validation, Warnings, spec_and_status};
 use crate::validation::counts::replica_counts;
 use object::selector::Selector;
 use object::selector::names::check_long_name;
@@ -33,19 +32,7 @@ pub const ROW: Row<ReplicationController> = Row {
     ..Row::new(Facts {
         orphans_by_default: true,
         check_name: check_long_name,
-        table: Table {
-            columns: &[
-                NAME,
-                integer("Desired"),
-                integer("Current"),
-                integer("Ready"),
-                AGE,
-                wide("Containers"),
-                wide("Images"),
-                wide("Selector"),
-            ],
-            cells: replica_set::cells,
-        },
+        table: replica_set::TABLE,
         ..Facts::new("/registry/controllers/", 6)
     })
 };

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use crate::defaults::fields::or_text;
 use crate::printers::cells::{created, name};
+use crate::printers::columns::{AGE, NAME, column, wide};
 use crate::printers::fields::{list, text};
+use crate::row::Table;
 use object::selector::names::check_subdomain;
 use object::validation::field::{Path, Problems};
 use object::validation::internal::Internal;
@@ -81,8 +83,11 @@ fn subject(problems: &mut Problems, path: &Path, subject: &Subject, namespaced: 
     }
 }
 
-/// The cells of either sort of binding.
-pub fn binding_cells(binding: &Value, now: Timestamp) -> Vec<Value> {
+/// The table of either sort of binding.
+pub const TABLE: Table =
+    Table { columns: &[NAME, column("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")], cells };
+
+fn cells(binding: &Value, now: Timestamp) -> Vec<Value> {
     let role = format!("{}/{}", text(binding, "roleRef.kind"), text(binding, "roleRef.name"));
     let subjects = |kind: &str| {
         let named = list(binding, "subjects").iter().filter(|s| text(s, "kind") == kind);

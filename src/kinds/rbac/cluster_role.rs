@@ -2,11 +2,8 @@
 
 use k8s_openapi::api::rbac::v1::{AggregationRule, ClusterRole};
 
-use crate::printers::cells::name;
-use crate::printers::columns::{NAME, always};
-use crate::printers::fields::text;
 use crate::rbac::rules;
-use crate::row::{Facts, Row, Table, Validation};
+use crate::row::{Facts, Row, Validation};
 use crate::validation::metadata::label_selector;
 use object::selector::Selector;
 use object::validation::field::{Literal, Path, Problems};
@@ -22,10 +19,7 @@ pub const ROW: Row<ClusterRole> = Row {
     ..Row::new(Facts {
         create_on_update: true,
         check_name: check_path_segment,
-        table: Table {
-            columns: &[NAME, always("Created At", "date")],
-            cells: |o, _| cells![name(o), text(o, "metadata.creationTimestamp")],
-        },
+        table: rules::TABLE,
         ..Facts::new("/registry/clusterroles/", 3)
     })
 };

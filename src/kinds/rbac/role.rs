@@ -2,11 +2,8 @@
 
 use k8s_openapi::api::rbac::v1::Role;
 
-use crate::printers::cells::name;
-use crate::printers::columns::{NAME, always};
-use crate::printers::fields::text;
 use crate::rbac::rules;
-use crate::row::{Facts, Row, Table, Validation};
+use crate::row::{Facts, Row, Validation};
 use object::validation::field::Problems;
 use object::validation::names::check_path_segment;
 
@@ -20,10 +17,7 @@ pub const ROW: Row<Role> = Row {
     ..Row::new(Facts {
         create_on_update: true,
         check_name: check_path_segment,
-        table: Table {
-            columns: &[NAME, always("Created At", "date")],
-            cells: |o, _| cells![name(o), text(o, "metadata.creationTimestamp")],
-        },
+        table: rules::TABLE,
         ..Facts::new("/registry/roles/", 3)
     })
 };

@@ -2,10 +2,9 @@
 
 use k8s_openapi::api::rbac::v1::RoleBinding;
 
-use crate::printers::columns::{AGE, NAME, column, wide};
 use crate::rbac::bindings;
 use crate::rbac::bindings::same_role;
-use crate::row::{Facts, Row, Table, Validation};
+use crate::row::{Facts, Row, Validation};
 use object::validation::field::Problems;
 use object::validation::names::check_path_segment;
 
@@ -17,10 +16,7 @@ pub const ROW: Row<RoleBinding> = Row {
     ..Row::new(Facts {
         create_on_update: true,
         check_name: check_path_segment,
-        table: Table {
-            columns: &[NAME, column("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")],
-            cells: bindings::binding_cells,
-        },
+        table: bindings::TABLE,
         ..Facts::new("/registry/rolebindings/", 3)
     })
 };

@@ -2,7 +2,17 @@
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
+use crate::printers::cells::name;
+use crate::printers::columns::{NAME, always};
+use crate::printers::fields::text;
+use crate::row::Table;
 use object::validation::field::{Json, Path, Problems};
+
+/// The table of Roles, or of ClusterRoles.
+pub const TABLE: Table = Table {
+    columns: &[NAME, always("Created At", "date")],
+    cells: |role, _| cells![name(role), text(role, "metadata.creationTimestamp")],
+};
 
 /// What a Role or ClusterRole allows. Mirrors `ValidatePolicyRule`.
 pub fn validate_rules(problems: &mut Problems, rules: &[PolicyRule], namespaced: bool) {

@@ -13,10 +13,10 @@ mod recorded;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
 use cluster::{Cluster, Config, Parts};
 use controllers::ControllerManager;
 use engine::Step;
+use rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
 use wire::User;
 
 use crate::world::{Observer, World};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use rest::exchange::RawAnswer;
 use kubestep_tests::project::from_root;
+use rest::exchange::RawAnswer;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 

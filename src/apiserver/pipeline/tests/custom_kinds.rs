@@ -5,10 +5,10 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::ApiServer;
-use rest::{HttpRequest, call, respond, watch_line};
 use kinds::printers::View;
 use object::time::Instant;
 use object::{Discovery, Object};
+use rest::{HttpRequest, call, respond, watch_line};
 use wire::{User, Verb, WatchId};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
