@@ -17,8 +17,8 @@ use rules::scale::{replicas, scale_of, set_replicas, to_json};
 
 use super::pipeline::decoding::check_place;
 use super::pipeline::write::Write;
-use super::{ApiServer, Handling, Outcome, decode};
-use rest::decode::Patched;
+use super::{ApiServer, Handling, Outcome};
+use rest::decode::{self, Patched};
 
 impl ApiServer {
     /// A GET, PUT or PATCH of `scale`.

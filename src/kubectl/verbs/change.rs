@@ -11,10 +11,10 @@ use crate::kubectl::Kubectl;
 use crate::options::{Query, plain_options};
 use crate::print::fields::flag;
 use crate::usage::Usage;
-use apiserver::rest::body;
 use object::patch::{diff_merge, diff_strategic};
 use object::status::Reason;
 use object::{Kind, nesting, versions};
+use rest::body;
 use wire::{Patch, Subresource};
 
 /// Objects, and what went wrong with others.
