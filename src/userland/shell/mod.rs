@@ -16,8 +16,6 @@
 //! *unsupported* from the first statement on that has any of them: so is one that goes on for too long without letting time
 //! pass, see [`run`].
 
-use std::rc::Rc;
-
 pub mod builtins;
 pub mod commands;
 mod compound;
