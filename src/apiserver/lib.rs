@@ -134,8 +134,6 @@ mod siblings;
 pub mod store;
 mod stored;
 mod subresources;
-#[cfg(test)]
-mod tests;
 pub mod tokens;
 mod update;
 mod versions;

@@ -1,4 +1,5 @@
 mod custom_kinds;
+mod http;
 mod parts;
 mod policies;
 mod webhooks;
