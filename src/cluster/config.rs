@@ -1,6 +1,6 @@
 //! What a cluster is made of: its nodes, and which optional parts are installed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
@@ -167,12 +167,31 @@ pub struct NodeConfig {
     pub pods: u32,
     /// Its labels beside those every kubelet sets.
     pub labels: BTreeMap<String, String>,
+    /// Its number among the machines, which its addresses follow from: no two have the same.
+    pub number: usize,
 }
 
-/// The number at the end of a node's name, `node-2` or `n2`; 1 if there is none.
-pub(super) fn number_in(name: &str) -> usize {
+/// How many machines have numbers of nodes. What a node is called that has the number of another is its own affair.
+pub(super) const NODES_MAX: usize = 5000;
+
+/// The number at the end of a node's name, `node-2` or `n2`, if there is one.
+pub(super) fn number_in(name: &str) -> Option<usize> {
     let before = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    name[before..].parse().unwrap_or(1).max(1)
+    name[before..].parse().ok().filter(|number| (1..=NODES_MAX).contains(number))
+}
+
+/// Gives each node the number in its name. Those without one, or whose number another has, get the next that are free.
+pub(super) fn number(nodes: &mut [NodeConfig]) {
+    let mut taken = BTreeSet::new();
+    let mut rest = Vec::new();
+    for node in nodes {
+        match number_in(&node.name).filter(|number| taken.insert(*number)) {
+            Some(number) => node.number = number,
+            None => rest.push(node),
+        }
+    }
+    let mut free = (1..).filter(|number| !taken.contains(number));
+    rest.into_iter().zip(&mut free).for_each(|(node, number)| node.number = number);
 }
 
 impl NodeConfig {
@@ -180,22 +199,17 @@ impl NodeConfig {
     pub fn numbered(n: usize) -> NodeConfig {
         let zone = ["zone-a", "zone-b", "zone-c"][(n - 1) % 3];
         let labels = [(ZONE, zone), (REGION, "region-1")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-        NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels: labels.into() }
-    }
-
-    /// The number in the node's name, 1 if it has none.
-    pub(super) fn number(&self) -> usize {
-        number_in(&self.name)
+        NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels: labels.into(), number: n }
     }
 
     /// Where its Pods get their addresses, as an installer would write it into the network configuration.
     pub(super) fn pod_subnet(&self) -> String {
-        controllers::node_ipam::cidr_of(u32::try_from(self.number() - 1).unwrap_or_default())
+        controllers::node_ipam::cidr_of(u32::try_from(self.number - 1).unwrap_or_default())
     }
 
     /// Its InternalIP: 172.18.0.10 for the first.
     pub(super) fn address(&self) -> Ipv4Addr {
-        let number = self.number() + 9;
+        let number = self.number + 9;
         Ipv4Addr::new(172, 18, (number / 256) as u8, (number % 256) as u8)
     }
 
@@ -240,10 +254,19 @@ impl Default for Config {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use network::cni::ipnet::IpNet;
+
+    #[test]
+    fn nodes_of_any_names_have_addresses_of_their_own() {
+        let named = |name: &str| NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(1) };
+        let names = ["worker", "n2", "gpu-2", "db", "node-1", "ip-10-0-0-99999999999999999999", "rack-70000", "a0"];
+        let mut nodes = names.map(named);
+        number(&mut nodes);
+        assert_eq!(nodes.clone().map(|node| node.number), [3, 2, 4, 5, 1, 6, 7, 8]);
+        let addresses: BTreeSet<Ipv4Addr> = nodes.iter().map(NodeConfig::address).collect();
+        assert_eq!(addresses.len(), nodes.len());
+    }
 
     #[test]
     fn five_thousand_nodes_have_addresses_of_their_own() {

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::webhook::{self, Webhook};
+use super::config::number;
 use super::{NodeConfig, Parts};
 use kubectl::workdir;
 use object::nearest::nearest;
@@ -333,7 +334,11 @@ impl Scenario {
     pub fn node_configs(&self) -> Vec<NodeConfig> {
         match &self.nodes {
             Nodes::Count(count) => (1..=usize::from(*count)).map(NodeConfig::numbered).collect(),
-            Nodes::List(list) => list.iter().map(NodeDescription::config).collect(),
+            Nodes::List(list) => {
+                let mut nodes: Vec<NodeConfig> = list.iter().map(NodeDescription::config).collect();
+                number(&mut nodes);
+                nodes
+            }
         }
     }
 }

@@ -56,6 +56,7 @@ impl Kubelet {
         limits: Option<(u32, u32)>,
     ) -> Kubelet {
         let Machine { host, runtime, kernel, driver } = machine;
+        let config = NodeConfig { ids: host.ids(), ..config };
         let user = Rc::new(User::node(&config.name));
         let (qps, burst) = limits.unwrap_or((params::QPS, params::BURST));
         let client = || Client::new(hub.clone(), actor, user.clone(), qps, burst);

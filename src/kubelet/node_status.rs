@@ -16,7 +16,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::dns::ClusterDns;
 use crate::params::{IMAGES_REPORTED_MAX, KUBELET_PORT, KUBELET_VERSION};
-use network::host::Shortage;
+use network::disk::{KERNEL, OS_IMAGE};
+use network::host::{Ids, Shortage};
 use object::resources::is_extended;
 use object::time::Instant;
 use object::well_known::{ARCH, HOSTNAME, OS};
@@ -34,6 +35,8 @@ pub struct NodeConfig {
     pub capacity: BTreeMap<String, Quantity>,
     /// The cluster's DNS server, if it has one.
     pub cluster_dns: Option<ClusterDns>,
+    /// What the machine calls itself.
+    pub ids: Ids,
 }
 
 impl NodeConfig {
@@ -47,6 +50,7 @@ impl NodeConfig {
             labels: BTreeMap::new(),
             capacity: capacity.into(),
             cluster_dns: None,
+            ids: Ids::default(),
         }
     }
 }
@@ -133,7 +137,7 @@ pub fn status(
         conditions: Some(conditions(old, health, now)),
         addresses: Some(vec![address("InternalIP", &config.ip), address("Hostname", &config.name)]),
         daemon_endpoints: Some(NodeDaemonEndpoints { kubelet_endpoint: Some(DaemonEndpoint { port: KUBELET_PORT }) }),
-        node_info: Some(system_info(runtime_version)),
+        node_info: Some(system_info(&config.ids, runtime_version)),
         images: (!images.is_empty()).then(|| images.iter().take(IMAGES_REPORTED_MAX).cloned().collect()),
         declared_features: Some(DECLARED_FEATURES.map(str::to_owned).to_vec()),
         volumes_attached: old.and_then(|o| o.volumes_attached.clone()),
@@ -267,6 +271,13 @@ pub fn turned(old: Option<&NodeStatus>, health: &Health) -> Vec<&'static str> {
     wanted(health).iter().filter(|w| !same(w)).map(|w| w.4).collect()
 }
 
+/// What is said of a machine that was switched off and on since its status was written; None: it was not.
+pub fn rebooted(name: &str, old: Option<&NodeStatus>, new: &NodeStatus) -> Option<String> {
+    let boot_id = |status: &NodeStatus| status.node_info.as_ref().map(|info| info.boot_id.clone()).unwrap_or_default();
+    let (before, now) = (old.map(boot_id).unwrap_or_default(), boot_id(new));
+    (!before.is_empty() && before != now).then(|| format!("Node {name} has been rebooted, boot id: {now}"))
+}
+
 /// Whether two statuses differ in anything but heartbeats (`nodeStatusHasChanged`).
 pub fn changed(old: &NodeStatus, new: &NodeStatus) -> bool {
     let still = |status: &NodeStatus| {
@@ -279,11 +290,14 @@ pub fn changed(old: &NodeStatus, new: &NodeStatus) -> bool {
     still(old) != still(new)
 }
 
-/// The machine the recordings ran on: a fake cAdvisor says so. The runtime gives its own version.
-fn system_info(runtime_version: &str) -> NodeSystemInfo {
+/// What the machine says of itself, and its runtime. In the recordings a fake cAdvisor says that it is of 2013 and has no ids.
+fn system_info(ids: &Ids, runtime_version: &str) -> NodeSystemInfo {
     NodeSystemInfo {
-        kernel_version: network::host::KERNEL.into(),
-        os_image: "Debian GNU/Linux 7 (wheezy)".into(),
+        machine_id: ids.machine.clone(),
+        system_uuid: ids.system.clone(),
+        boot_id: ids.boot.clone(),
+        kernel_version: KERNEL.into(),
+        os_image: OS_IMAGE.into(),
         container_runtime_version: format!("containerd://{runtime_version}"),
         kubelet_version: KUBELET_VERSION.into(),
         operating_system: "linux".into(),
@@ -313,6 +327,19 @@ mod tests {
         let image = ContainerImage { names: Some(vec!["nginx:1.27".into()]), size_bytes: Some(75_497_472) };
         let pulled = status(&config, "0.1.0", &[image], &Health::default(), Some(&first), Instant(10_000_000_000));
         assert!(changed(&first, &pulled), "an image that was pulled is reported at once");
+    }
+
+    #[test]
+    fn a_machine_that_was_off_says_so() {
+        let mut config = NodeConfig::new("node-1", "172.18.0.11");
+        config.ids.boot = "b1".into();
+        let status = |config: &NodeConfig| status(config, "2.1.4", &[], &Health::default(), None, Instant(0));
+        let before = status(&config);
+        assert_eq!(rebooted("node-1", None, &before), None);
+        assert_eq!(rebooted("node-1", Some(&before), &status(&config)), None);
+        config.ids.boot = "b2".into();
+        let says = rebooted("node-1", Some(&before), &status(&config));
+        assert_eq!(says.as_deref(), Some("Node node-1 has been rebooted, boot id: b2"));
     }
 
     #[test]

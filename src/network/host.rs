@@ -6,12 +6,21 @@ use std::rc::Rc;
 
 use crate::cni::ipnet::IpNet;
 use crate::cni::netns::NodeNetwork;
-use crate::disk::Disk;
+use crate::disk::{Disk, id_of};
 use crate::kernel::sockets::Sockets;
 use engine::{Assumed, Hub, Memory, Note};
+use object::time::Instant;
 
-/// The release of the machines' kernel: that of the machine the recordings ran on, as a fake cAdvisor says it.
-pub const KERNEL: &str = "3.16.0-0.bpo.4-amd64";
+/// What tells a machine, and its run since it was switched on, from all others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ids {
+    /// `/etc/machine-id`.
+    pub machine: String,
+    /// The mainboard's, in SMBIOS.
+    pub system: String,
+    /// `/proc/sys/kernel/random/boot_id`: another one after each start.
+    pub boot: String,
+}
 
 /// What a machine can be short of; `eviction.SignalMemoryAvailable`, `SignalNodeFsAvailable` and `SignalPIDAvailable`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,13 +45,24 @@ pub struct Host {
     /// What processes beside those of pods have taken, but for the disk, which knows itself; gone with the power. Whoever
     /// looks finds it, whichever kubelet runs.
     short_of: Memory<BTreeSet<Shortage>>,
+    /// When it was switched on.
+    booted: Instant,
 }
 
 impl Host {
     /// A machine that has just been switched on, with the address `address` and this disk.
     pub fn new(hub: &Hub, address: Ipv4Addr, disk: Disk) -> Host {
         let network = hub.memory(NodeNetwork::new(IpNet::v4(address, 16)));
-        Host { disk, network, sockets: hub.memory(Sockets::default()), short_of: hub.memory(BTreeSet::new()) }
+        let (sockets, short_of) = (hub.memory(Sockets::default()), hub.memory(BTreeSet::new()));
+        Host { disk, network, sockets, short_of, booted: hub.now() }
+    }
+
+    /// Who it is.
+    pub fn ids(&self) -> Ids {
+        let machine = self.disk.read("/etc/machine-id").unwrap_or_default().trim().to_owned();
+        let system = uuid(id_of(&format!("{machine} board")));
+        let boot = uuid(id_of(&format!("{machine} {}", self.booted.0)));
+        Ids { machine, system, boot }
     }
 
     /// A program that is not known is taken to do this. That is said once.
@@ -76,5 +96,34 @@ impl Host {
     /// Whether it is short of anything.
     pub fn is_short(&self) -> bool {
         self.disk.is_full() || !self.short_of.borrow().is_empty()
+    }
+}
+
+/// A random UUID's form: version 4, variant 1.
+fn uuid(number: u128) -> String {
+    let number = (number & !(0xf << 76) & !(0xc << 60)) | (0x4 << 76) | (0x8 << 60);
+    let hex = format!("{number:032x}");
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_is_switched_on_again_has_another_boot_id() {
+        let hub = Hub::new(0);
+        let disk = Disk::new(&hub, "node-1");
+        let on = |disk: &Disk| Host::new(&hub, [172, 18, 0, 10].into(), disk.clone()).ids();
+        let first = on(&disk);
+        assert_eq!(on(&disk), first);
+        let parts: Vec<usize> = first.boot.split('-').map(str::len).collect();
+        assert_eq!((parts.as_slice(), &first.boot[14..15]), (&[8, 4, 4, 4, 12][..], "4"));
+        assert!("89ab".contains(&first.boot[19..20]), "{first:?}");
+        hub.set_now(Instant(1));
+        let again = on(&disk);
+        assert!(again.boot != first.boot && again.machine == first.machine && again.system == first.system);
+        let other = on(&Disk::new(&hub, "node-2"));
+        assert!(other.machine != first.machine && other.system != first.system && other.boot != again.boot);
     }
 }

@@ -10,7 +10,7 @@ use network::host::Shortage;
 use object::Key;
 use object::quantity::Amount;
 
-use super::super::config::number_in;
+use super::super::config::{NODES_MAX, number_in};
 use super::super::{Cluster, NodeConfig};
 use super::text::{Words, seconds};
 use super::{About, Breaks, Fault, Row};
@@ -51,7 +51,7 @@ fn node(words: &Words) -> Result<Fault, String> {
 
 fn node_number(word: &str) -> Option<usize> {
     let digits = word.strip_prefix("node-").unwrap_or(word);
-    digits.parse().ok().filter(|number| (1..=5000).contains(number))
+    digits.parse().ok().filter(|number| (1..=NODES_MAX).contains(number))
 }
 
 fn sizes(flags: &[&str]) -> Result<(Option<u32>, Option<u32>), String> {
@@ -377,9 +377,17 @@ impl Breaks for Skew {
 
 impl Cluster {
     pub(super) fn node_config(&self, name: &str) -> NodeConfig {
-        let of_scenario = self.config.nodes.iter().find(|node| node.name == name).cloned();
-        let numbered = || NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number_in(name)) };
-        of_scenario.unwrap_or_else(numbered)
+        let nodes = &self.config.nodes;
+        if let Some(node) = nodes.iter().find(|node| node.name == name) {
+            return node.clone();
+        }
+        let number = number_in(name).unwrap_or(1);
+        let mut node = NodeConfig { name: name.to_owned(), ..NodeConfig::numbered(number) };
+        // One of the scenario has its number, as that has none in its name.
+        if nodes.iter().any(|other| other.number == number) {
+            node.number += NODES_MAX;
+        }
+        node
     }
 
     pub(crate) fn with_kubelet<T>(&mut self, node: &str, change: impl FnOnce(&Kubelet) -> T) -> Result<T, String> {

@@ -66,10 +66,10 @@ pub struct NodeDescription {
 }
 
 impl NodeDescription {
-    /// The same, as the cluster starts it.
+    /// The same, as the cluster starts it. It has no number yet.
     pub(super) fn config(&self) -> NodeConfig {
-        let labels = self.labels.clone();
-        NodeConfig { name: self.name.clone(), cpu: self.cpu, memory_gi: self.memory_gi, pods: self.pods, labels }
+        let (name, labels) = (self.name.clone(), self.labels.clone());
+        NodeConfig { name, cpu: self.cpu, memory_gi: self.memory_gi, pods: self.pods, labels, number: 0 }
     }
 }
 

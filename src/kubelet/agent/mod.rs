@@ -208,6 +208,7 @@ impl Shared {
             return Ok(());
         }
         let events = node_status::turned(node.status.as_ref(), &health);
+        let rebooted = node_status::rebooted(name, node.status.as_ref(), &status);
         let patch = Patch::Status(Box::new(StatusPatch::Node { status }));
         self.heartbeat.patch_status::<Node>("", name, patch).await?;
         {
@@ -216,6 +217,9 @@ impl Shared {
             agent.in_use = in_use.into_iter().collect();
         }
         self.retry_claims();
+        if let Some(message) = rebooted {
+            self.warn_node("Rebooted", &message);
+        }
         for event in events {
             self.tell_turned(event);
         }

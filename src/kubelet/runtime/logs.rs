@@ -5,7 +5,7 @@
 
 use super::registry::{base_name, is_official};
 use crate::cri::ContainerConfig;
-use network::host::KERNEL;
+use network::disk::KERNEL;
 use object::time::Instant;
 
 /// A database whose program does not start until it is told a password.

@@ -11,7 +11,7 @@ use super::state::State;
 use super::timers::Timer;
 use super::who;
 use network::cni::iproute;
-use network::host::KERNEL;
+use network::disk::KERNEL;
 use userland::Ran;
 use userland::programs::plain;
 use userland::shell;

@@ -4,6 +4,8 @@
 //! own. A tag of an official image is a version that is not beyond its newest one, or words that such tags are made of. What
 //! other names and other registries have is not known, and is assumed to be there.
 
+use object::sha256;
+
 /// Docker Hub's official images, those of former times among them.
 const OFFICIAL: &str = "\
     adminer adoptopenjdk aerospike almalinux alpine alt amazoncorretto amazonlinux api-firewall arangodb archlinux \
@@ -103,6 +105,25 @@ fn is_plain(image: &str) -> bool {
 /// Whether it is one of them.
 pub fn is_official(image: &str) -> bool {
     is_plain(image) && OFFICIAL.split(' ').any(|name| name == base_name(image))
+}
+
+/// An image as the runtime knows it, by what its registry gave for the name: `docker.io/library/nginx@sha256:…`. Where the
+/// name says no digest it is one of the name.
+pub fn reference(image: &str) -> String {
+    let (named, digest) = image.split_once('@').map_or((image, None), |(named, digest)| (named, Some(digest)));
+    let (name, tag) = match named.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, tag),
+        _ => (named, "latest"),
+    };
+    let name = match name.strip_prefix("docker.io/").unwrap_or(name).split_once('/') {
+        None => format!("docker.io/library/{}", path(name)),
+        Some((registry, _)) if registry == "localhost" || registry.contains(['.', ':']) => name.to_owned(),
+        Some(_) => format!("docker.io/{}", name.trim_start_matches("docker.io/")),
+    };
+    match digest {
+        Some(digest) => format!("{name}@{digest}"),
+        None => format!("{name}@sha256:{}", sha256::hex(&format!("{name}:{tag}"))),
+    }
 }
 
 /// Why a registry does not give an image, in containerd's words, with the code; None: it does. `is_own`: the scenario says
@@ -238,6 +259,24 @@ mod tests {
         }
         let (_, why) = missing("nginx:no-such-tag", true).unwrap_or_default();
         assert_eq!(why, "failed to pull and unpack image \"nginx:no-such-tag\": not found");
+    }
+
+    #[test]
+    fn names_of_one_image_are_one_digest() {
+        let nginx = reference("nginx");
+        assert!(nginx.starts_with("docker.io/library/nginx@sha256:") && nginx.len() == 31 + 64, "{nginx}");
+        for same in ["nginx:latest", "library/nginx", "docker.io/nginx", "docker.io/library/nginx:latest"] {
+            assert_eq!(reference(same), nginx, "{same}");
+        }
+        assert_ne!(reference("nginx:1.27"), nginx);
+        assert_eq!(reference("nginx:1.27@sha256:ab"), "docker.io/library/nginx@sha256:ab");
+        for (image, name) in [
+            ("bitnami/redis:7", "docker.io/bitnami/redis@sha256:"),
+            ("localhost:5000/shop", "localhost:5000/shop@sha256:"),
+            ("registry.k8s.io/coredns/coredns:v1.12.1", "registry.k8s.io/coredns/coredns@sha256:"),
+        ] {
+            assert!(reference(image).starts_with(name), "{image}: {}", reference(image));
+        }
     }
 
     #[test]

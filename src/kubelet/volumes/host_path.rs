@@ -90,7 +90,7 @@ mod tests {
             ),
             ("/data/log", "FileOrCreate", None),
             ("/none/log", "FileOrCreate", Some("open /none/log: no such file or directory")),
-            ("/run/containerd.sock", "Socket", None),
+            ("/run/containerd/containerd.sock", "Socket", None),
             ("/etc/hostname", "Socket", Some("hostPath type check failed: /etc/hostname is not a socket file")),
             ("/dev/null", "CharDevice", None),
             ("/dev/null", "BlockDevice", Some("hostPath type check failed: /dev/null is not a block device")),

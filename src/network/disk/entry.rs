@@ -22,7 +22,7 @@ pub enum Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Text {
     /// All of it.
-    Whole(String),
+    Whole(Cow<'static, str>),
     /// Its own beginning and end, and what is between them.
     Around(Rc<(Box<str>, Rc<str>, Box<str>)>),
 }
@@ -31,7 +31,7 @@ impl Text {
     /// All of it, put together.
     pub(super) fn read(&self) -> Cow<'_, str> {
         match self {
-            Text::Whole(text) => text.into(),
+            Text::Whole(text) => (**text).into(),
             Text::Around(parts) => [&*parts.0, &*parts.1, &*parts.2].concat().into(),
         }
     }
@@ -39,10 +39,10 @@ impl Text {
     /// The text, to be changed.
     pub(super) fn whole(&mut self) -> &mut String {
         if let Text::Around(_) = self {
-            *self = Text::Whole(self.read().into_owned());
+            *self = Text::Whole(self.read().into_owned().into());
         }
         match self {
-            Text::Whole(text) => text,
+            Text::Whole(text) => text.to_mut(),
             Text::Around(_) => unreachable!("it has just been put together"),
         }
     }

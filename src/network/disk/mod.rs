@@ -2,9 +2,10 @@
 //!
 //! The kubelet, the storage drivers and the container runtime of one node share this disk, as they share the mount
 //! table of a real machine. Paths are absolute. Below a mount point the mounted tree shows, the longest mount point
-//! first. Left out: permissions, owners and links; a file is its text. What is large is so because somebody says so
-//! ([`Disk::fill`]).
+//! first. What a machine has as it is set up is in [`linux`]. Left out: permissions, owners and links, but that `/var/run` is
+//! `/run`; a file is its text. What is large is so because somebody says so ([`Disk::fill`]).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::rc::Rc;
@@ -13,39 +14,11 @@ use engine::{Hub, Memory};
 
 mod contents;
 mod entry;
+mod linux;
 
 pub use contents::{Contents, Files, Tree};
 pub use entry::{Entry, Text};
-
-/// Directories that every machine has.
-const DIRECTORIES: &[&str] = &[
-    "/",
-    "/bin",
-    "/dev",
-    "/etc",
-    "/home",
-    "/mnt",
-    "/opt",
-    "/proc",
-    "/root",
-    "/run",
-    "/srv",
-    "/sys",
-    "/tmp",
-    "/usr",
-    "/var",
-    "/var/lib",
-    "/var/lib/kubelet",
-    "/var/log",
-    "/var/run",
-];
-
-/// What systemd has thrown dice for when the machine was set up; here it is FNV-1a of its name.
-fn machine_id(hostname: &str) -> u128 {
-    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
-    hostname.bytes().fold(OFFSET, |id, byte| (id ^ u128::from(byte)).wrapping_mul(PRIME))
-}
+pub use linux::{KERNEL, OS_IMAGE, id_of};
 
 /// The disk of one node. Clones share it.
 #[derive(Clone, Debug)]
@@ -53,7 +26,7 @@ pub struct Disk(Memory<State>);
 
 #[derive(Clone, Debug)]
 struct State {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<Cow<'static, str>, Entry>,
     mounts: BTreeMap<String, Rc<dyn Contents>>,
     /// Bytes that are taken, by path.
     taken: BTreeMap<String, u64>,
@@ -64,19 +37,13 @@ struct State {
 impl Disk {
     /// The disk of a machine that has just been set up.
     pub fn new(hub: &Hub, hostname: &str) -> Disk {
-        let mut entries: BTreeMap<String, Entry> =
-            DIRECTORIES.iter().map(|path| ((*path).to_owned(), Entry::Directory)).collect();
-        entries.insert("/etc/hostname".into(), Entry::File(Text::Whole(format!("{hostname}\n"))));
-        entries.insert("/etc/machine-id".into(), Entry::File(Text::Whole(format!("{:032x}\n", machine_id(hostname)))));
-        entries.insert("/dev/null".into(), Entry::CharDevice);
-        entries.insert("/dev/sda".into(), Entry::BlockDevice);
-        entries.insert("/run/containerd.sock".into(), Entry::Socket);
+        let entries = linux::installed(hostname);
         Disk(hub.memory(State { entries, mounts: BTreeMap::new(), taken: BTreeMap::new(), full: false }))
     }
 
     /// Mounts something at a path, over whatever was there.
     pub fn mount(&self, path: &str, contents: Rc<dyn Contents>) {
-        self.0.borrow_mut().mounts.insert(path.to_owned(), contents);
+        self.0.borrow_mut().mounts.insert(tidy(path).to_owned(), contents);
     }
 
     /// Mounts a part of what is mounted elsewhere (`mount --bind`). False if nothing is mounted there.
@@ -97,12 +64,12 @@ impl Disk {
 
     /// Takes a mount away. False if there was none.
     pub fn unmount(&self, path: &str) -> bool {
-        self.0.borrow_mut().mounts.remove(path).is_some()
+        self.0.borrow_mut().mounts.remove(tidy(path)).is_some()
     }
 
     /// What is mounted at exactly this path.
     pub fn mounted(&self, path: &str) -> Option<Rc<dyn Contents>> {
-        self.0.borrow().mounts.get(path).cloned()
+        self.0.borrow().mounts.get(tidy(path)).cloned()
     }
 
     /// What the host itself has at a path.
@@ -118,9 +85,9 @@ impl Disk {
             return;
         }
         for (at, _) in path.match_indices('/').skip(1) {
-            state.entries.entry(path[..at].to_owned()).or_insert(Entry::Directory);
+            state.entries.entry(path[..at].to_owned().into()).or_insert(Entry::Directory);
         }
-        state.entries.entry(path.to_owned()).or_insert(Entry::Directory);
+        state.entries.entry(path.to_owned().into()).or_insert(Entry::Directory);
     }
 
     /// Whether there is a file.
@@ -150,7 +117,8 @@ impl Disk {
         }
         let prefix = format!("{}/", tidy(path).trim_end_matches('/'));
         let state = self.0.borrow();
-        let below = state.entries.range(prefix.clone()..).take_while(|(path, _)| path.starts_with(&prefix));
+        let below = state.entries.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+        let below = below.take_while(|(path, _)| path.starts_with(&prefix));
         below
             .filter(|(_, entry)| **entry != Entry::Directory)
             .map(|(path, _)| path[prefix.len()..].to_owned())
@@ -184,7 +152,8 @@ impl Disk {
                 }
             }
             None => {
-                let below = state.entries.range(prefix.clone()..).map_while(|(path, _)| path.strip_prefix(&prefix));
+                let below = state.entries.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+                let below = below.map_while(|(path, _)| path.strip_prefix(&prefix));
                 names.extend(below.filter_map(|rest| Some(rest.split('/').next()?.to_owned())));
             }
         }
@@ -311,7 +280,7 @@ impl Disk {
         if state.entries.get(parent) != Some(&Entry::Directory) {
             return Err("No such file or directory");
         }
-        match state.entries.entry(path.to_owned()).or_insert_with(|| Entry::File(Text::Whole(String::new()))) {
+        match state.entries.entry(path.to_owned().into()).or_insert_with(|| Entry::File(Text::Whole("".into()))) {
             Entry::File(there) => {
                 let there = there.whole();
                 if !append {
@@ -340,8 +309,10 @@ impl Disk {
     }
 }
 
-/// The path without a slash at its end.
+/// The path without a slash at its end, and without the link in it that every machine has.
 fn tidy(path: &str) -> &str {
+    let of_run = path.strip_prefix("/var").filter(|rest| is_within(rest, "/run") && rest.len() > "/run/".len());
+    let path = of_run.unwrap_or(path);
     match path.trim_end_matches('/') {
         "" => "/",
         path => path,
@@ -384,6 +355,28 @@ mod tests {
         assert_eq!(disk.write("/data/deep/f", "x", false), Ok(()));
         assert_eq!(disk.list("/data"), ["deep/f"]);
         assert_eq!(disk.write("/dev/null", "x", false), Ok(()));
+    }
+
+    #[test]
+    fn a_machine_has_what_daemons_mount() {
+        let hub = Hub::new(0);
+        let disk = Disk::new(&hub, "node-1");
+        for directory in ["/lib/modules", "/sys/fs/cgroup", "/sys/fs/bpf", "/etc/ssl/certs", "/etc/kubernetes", "/var/log/pods"] {
+            assert_eq!(disk.entry(directory), Some(Entry::Directory), "{directory}");
+        }
+        for file in ["/etc/localtime", "/run/xtables.lock", "/etc/os-release", "/var/run/xtables.lock"] {
+            assert!(disk.has(file), "{file}");
+        }
+        for socket in ["/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock"] {
+            assert_eq!(disk.entry(socket), Some(Entry::Socket), "{socket}");
+        }
+        assert_eq!(disk.names("/lib/modules").unwrap(), [KERNEL]);
+        assert!(disk.read("/etc/os-release").is_some_and(|text| text.contains(OS_IMAGE)));
+        assert!(disk.names("/var").unwrap().contains(&"run".to_owned()));
+        disk.mount("/var/run/secrets", Rc::new(Tree::new(&hub)));
+        disk.write("/run/secrets/token", "t", false).unwrap();
+        assert_eq!(disk.read("/var/run/secrets/token").as_deref(), Some("t"));
+        assert!(disk.unmount("/run/secrets"));
     }
 
     #[test]

@@ -39,7 +39,10 @@ fn a_host_path_is_what_its_type_says_or_the_pod_waits() {
         ("any", "/data/any", ""),
         ("directory", "/data/made", "DirectoryOrCreate"),
         ("log", "/var/log/app", "FileOrCreate"),
-        ("runtime", "/run/containerd.sock", "Socket"),
+        ("runtime", "/run/containerd/containerd.sock", "Socket"),
+        ("modules", "/lib/modules", "Directory"),
+        ("lock", "/run/xtables.lock", "FileOrCreate"),
+        ("cri", "/var/run/containerd/containerd.sock", "Socket"),
         ("null", "/dev/null", "CharDevice"),
     ] {
         world.create(user(name, path, type_));
