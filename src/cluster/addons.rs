@@ -2,7 +2,7 @@
 //!
 //! A node's machine is plugged into a switch. When its Node gets a range for its Pods, the range goes into the machine's
 //! network configuration and becomes known to all others, which is what a network add-on does. With DNS, the cluster
-//! gets what kubeadm gives it: CoreDNS as a Deployment, with its account, role and Service.
+//! gets CoreDNS as a Deployment, with its account, role and Service.
 
 use std::net::Ipv4Addr;
 use std::rc::Rc;
@@ -22,12 +22,14 @@ use object::Object;
 use userland::clients;
 
 use super::https::{self, HttpsServer};
-use super::{Cluster, NodeConfig, kubectl};
+use super::{Cluster, ControlPlane, NodeConfig, kubectl};
 
 /// All Pods' addresses. The controller manager's /16 is enough for 256 nodes, and those after it follow.
 const CLUSTER_CIDR: &str = "10.244.0.0/16";
 /// What is installed with DNS.
 const DNS_MANIFEST: &str = include_str!("coredns.yaml");
+/// What kubeadm installs: DNS and kube-proxy.
+const KUBEADM_MANIFEST: &str = include_str!("kubeadm/addons.yaml");
 
 impl Cluster {
     /// The machine outside, from which `--from outside` comes.
@@ -42,21 +44,20 @@ impl Cluster {
     /// The control plane's machine, with the port at which the API server listens.
     pub(super) fn add_api_port(&mut self) {
         let (hub, server) = (self.engine.hub().clone(), self.engine.next_actor());
-        self.engine.add(Rc::new(HttpsServer::new(hub.clone(), server)));
-        let host = Rc::new(Host::new(&hub, CONTROL_PLANE, Disk::new(&hub, https::MACHINE)));
-        let id = self.engine.next_actor();
-        self.engine.add(Rc::new(KernelActor::new(
-            hub,
-            id,
-            https::MACHINE,
-            false,
-            host.clone(),
-            self.fabric.clone(),
-            clients::run,
-        )));
-        self.fabric.plug(CONTROL_PLANE, id, https::MACHINE);
+        self.engine.add(Rc::new(HttpsServer::new(hub, server)));
+        // It may be a node.
+        let host = self.host(https::MACHINE).unwrap_or_else(|| self.add_api_machine());
         self.api_port = Some((host, server));
         self.tend_api_port();
+    }
+
+    fn add_api_machine(&mut self) -> Rc<Host> {
+        let (hub, id, fabric) = (self.engine.hub().clone(), self.engine.next_actor(), self.fabric.clone());
+        let host = Rc::new(Host::new(&hub, CONTROL_PLANE, Disk::new(&hub, https::MACHINE)));
+        let kernel = KernelActor::new(hub, id, https::MACHINE, false, host.clone(), fabric, clients::run);
+        self.engine.add(Rc::new(kernel));
+        self.fabric.plug(CONTROL_PLANE, id, https::MACHINE);
+        host
     }
 
     /// The port is open as long as an API server runs.
@@ -134,15 +135,32 @@ impl Cluster {
         }
     }
 
-    /// Installs CoreDNS and waits until it answers.
-    pub(super) fn install_dns(&mut self) {
+    /// An administrator runs kubectl with this input, and looks what comes of it.
+    pub(super) fn administer(&mut self, input: &str, words: &[&str]) {
         let mut kubectl = self.kubectl.apart();
-        kubectl.stdin = DNS_MANIFEST.to_owned();
-        let words: Vec<String> = ["apply", "-f", "-"].map(str::to_owned).into();
+        input.clone_into(&mut kubectl.stdin);
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         self.run_command("install", async move {
             kubectl::run(&words, &kubectl).await;
         });
         self.settle(Duration::from_secs(10));
+    }
+
+    /// A node joins as the cluster comes up.
+    pub(super) fn join(&mut self, node: &NodeConfig) {
+        match node.number {
+            0 => self.add_control_plane_node(node),
+            _ => self.add_node(node),
+        }
+    }
+
+    /// Installs CoreDNS and waits until it answers.
+    pub(super) fn install_dns(&mut self) {
+        let manifest = match self.config.control_plane {
+            ControlPlane::Apart => DNS_MANIFEST,
+            ControlPlane::Kubeadm => KUBEADM_MANIFEST,
+        };
+        self.administer(manifest, &["apply", "-f", "-"]);
         let (hub, id) = (self.engine.hub().clone(), self.engine.next_actor());
         self.engine.add(Rc::new(CoreDns::new(hub, id)));
         self.fabric.set_dns(id);

@@ -12,14 +12,19 @@ use apiserver::admission::elsewhere::PodPlugin;
 use client::Registration;
 use engine::{Actor, ActorId, Hub};
 use kubelet::{self, actions::Compute, dns::ClusterDns, restart::Restarts};
+use serde::{Deserialize, Serialize};
+
 use network::cni::plugins::Ipam;
 use network::coredns;
 use network::kernel::Mode;
+use network::kernel::fabric::CONTROL_PLANE;
 use network::proxy::chooser::Chooser;
 use object::well_known::{REGION, ZONE};
 use scheduler::actor::KubeScheduler;
 use scheduler::configuration::ProfileList;
 use scheduler::profile::Profile;
+
+use super::https;
 
 /// What a cluster is made of.
 #[derive(Clone, Debug)]
@@ -36,6 +41,8 @@ pub struct Config {
     pub slow: BTreeMap<String, Duration>,
     /// How packets get from node to node.
     pub network: Mode,
+    /// Where its control plane runs. With kubeadm there are CoreDNS and kube-proxy, whatever else is said of them.
+    pub control_plane: ControlPlane,
     /// Whether CoreDNS runs in it.
     pub dns: bool,
     /// A storage system, its CSI driver and the sidecars are installed.
@@ -54,6 +61,24 @@ pub struct Config {
     pub scheduler_profiles: ProfileList,
     /// How many API servers there are, each with a watch cache of its own; 0: one.
     pub api_servers: u16,
+}
+
+/// Where the processes of a control plane run.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ControlPlane {
+    /// On a machine that is no node: nothing of it is to be seen in the API.
+    #[default]
+    Apart,
+    /// On a node, in static Pods, as kubeadm sets it up.
+    Kubeadm,
+}
+
+impl ControlPlane {
+    /// Whether it is where it is unless something else is said.
+    pub fn is_apart(&self) -> bool {
+        *self == ControlPlane::Apart
+    }
 }
 
 /// The programs of a cluster that can be others than those that are shipped: a learner's own, or one with a known bug.
@@ -167,7 +192,7 @@ pub struct NodeConfig {
     pub pods: u32,
     /// Its labels beside those every kubelet sets.
     pub labels: BTreeMap<String, String>,
-    /// Its number among the machines, which its addresses follow from: no two have the same.
+    /// Its number among the machines, which its addresses follow from: no two have the same. 0: the control plane's.
     pub number: usize,
 }
 
@@ -202,13 +227,21 @@ impl NodeConfig {
         NodeConfig { name: format!("node-{n}"), cpu: 4, memory_gi: 8, pods: 110, labels: labels.into(), number: n }
     }
 
+    /// The machine on which the control plane runs, as a node.
+    fn of_control_plane() -> NodeConfig {
+        NodeConfig { name: https::MACHINE.to_owned(), labels: BTreeMap::new(), number: 0, ..NodeConfig::numbered(1) }
+    }
+
     /// Where its Pods get their addresses, as an installer would write it into the network configuration.
     pub(super) fn pod_subnet(&self) -> String {
-        controllers::node_ipam::cidr_of(u32::try_from(self.number - 1).unwrap_or_default())
+        controllers::node_ipam::cidr_of(u32::try_from(self.number.saturating_sub(1)).unwrap_or_default())
     }
 
     /// Its InternalIP: 172.18.0.10 for the first.
     pub(super) fn address(&self) -> Ipv4Addr {
+        if self.number == 0 {
+            return CONTROL_PLANE;
+        }
         let number = self.number + 9;
         Ipv4Addr::new(172, 18, (number / 256) as u8, (number % 256) as u8)
     }
@@ -229,6 +262,17 @@ impl NodeConfig {
     }
 }
 
+impl Config {
+    /// The same with all that comes with the control plane.
+    pub(super) fn completed(mut self) -> Config {
+        if self.control_plane == ControlPlane::Kubeadm {
+            (self.dns, self.proxy) = (true, true);
+            self.nodes.insert(0, NodeConfig::of_control_plane());
+        }
+        self
+    }
+}
+
 impl Default for Config {
     /// Three nodes, no chance, no DNS.
     fn default() -> Config {
@@ -239,6 +283,7 @@ impl Default for Config {
             parts: Parts::default(),
             slow: BTreeMap::new(),
             network: Mode::HostGateway,
+            control_plane: ControlPlane::default(),
             dns: false,
             csi: false,
             default_class: false,

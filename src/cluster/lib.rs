@@ -5,7 +5,7 @@
 //! Only then does the user's part begin, and steps count from 1.
 //!
 //! - [`config`](Config), [`scenario`]: what there is to be. `bootstrap`, [`control_plane`], `machine`, `network`: how it comes
-//!   to be. `https`: the API server's port.
+//!   to be. `https`: the API server's port. `kubeadm`: what an installer of that name makes of it.
 //! - `user`, [`timeline`], [`shell`]: who types, and what. `nodes`: kubectl's way to the nodes. `from`: `curl` and its like, from
 //!   wherever a learner wants.
 //! - [`fault`]: what goes wrong. [`webhook`]: programs that the API server asks. [`quiet`]: whether anything will happen yet.
@@ -18,6 +18,7 @@ pub mod fault;
 mod flows;
 mod from;
 mod https;
+mod kubeadm;
 mod machine;
 mod nodes;
 pub mod quiet;
@@ -28,7 +29,7 @@ mod turns;
 mod user;
 pub mod webhook;
 
-pub use config::{Account, Config, Limits, NodeConfig, Parts, Program};
+pub use config::{Account, Config, ControlPlane, Limits, NodeConfig, Parts, Program};
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -119,6 +120,7 @@ impl Saved {
 impl Cluster {
     /// A cluster that has come up: nodes are Ready and nothing is going on.
     pub fn start(config: Config) -> Cluster {
+        let config = config.completed();
         let mut engine = Engine::new(host::Host::several(ApiServer::new(config.seed), config.api_servers), config.seed);
         engine.keep_notes(false);
         engine.server.api.watch_list = config.parts.watch_list;
@@ -169,7 +171,7 @@ impl Cluster {
         cluster.add_control_plane();
         cluster.add_outside();
         for node in cluster.config.nodes.clone() {
-            cluster.add_node(&node);
+            cluster.join(&node);
         }
         cluster.settle(Duration::from_secs(60));
         cluster.assign_all_ranges();
@@ -192,6 +194,7 @@ impl Cluster {
             parts,
             slow,
             network: scenario.network.into(),
+            control_plane: scenario.control_plane,
             dns: scenario.dns,
             csi: scenario.csi,
             default_class: scenario.default_class,

@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::webhook::{self, Webhook};
 use super::config::number;
-use super::{NodeConfig, Parts};
+use super::webhook::{self, Webhook};
+use super::{ControlPlane, NodeConfig, Parts};
 use kubectl::workdir;
 use object::nearest::nearest;
 use object::nesting;
@@ -64,6 +64,9 @@ pub struct Scenario {
     /// How packets get from node to node.
     #[serde(default)]
     pub network: Network,
+    /// Where the control plane runs.
+    #[serde(default, rename = "controlPlane", skip_serializing_if = "ControlPlane::is_apart")]
+    pub control_plane: ControlPlane,
     /// Whether the cluster has a DNS server.
     #[serde(default)]
     pub dns: bool,

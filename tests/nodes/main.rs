@@ -2,6 +2,7 @@
 
 mod cni;
 mod dns;
+mod kubeadm;
 mod kubelet;
 mod machines;
 mod mistakes;

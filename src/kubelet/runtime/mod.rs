@@ -395,7 +395,8 @@ impl Containerd {
         }
         let (uid, username) = image::user(image);
         let (repo_tags, image_ref) = (vec![image.to_owned()], registry::reference(image));
-        let pulled = Image { id: image_ref.as_str().into(), repo_tags, size: IMAGE_BYTES, uid, username: username.to_owned() };
+        let pulled =
+            Image { id: image_ref.as_str().into(), repo_tags, size: IMAGE_BYTES, uid, username: username.to_owned() };
         self.state.borrow_mut().images.insert(image.to_owned(), pulled);
         Ok(CriResponse::Pulled { image_ref })
     }

@@ -361,7 +361,9 @@ mod tests {
     fn a_machine_has_what_daemons_mount() {
         let hub = Hub::new(0);
         let disk = Disk::new(&hub, "node-1");
-        for directory in ["/lib/modules", "/sys/fs/cgroup", "/sys/fs/bpf", "/etc/ssl/certs", "/etc/kubernetes", "/var/log/pods"] {
+        for directory in
+            ["/lib/modules", "/sys/fs/cgroup", "/sys/fs/bpf", "/etc/ssl/certs", "/etc/kubernetes", "/var/log/pods"]
+        {
             assert_eq!(disk.entry(directory), Some(Entry::Directory), "{directory}");
         }
         for file in ["/etc/localtime", "/run/xtables.lock", "/etc/os-release", "/var/run/xtables.lock"] {

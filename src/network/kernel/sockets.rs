@@ -240,7 +240,12 @@ const WELL_KNOWN: &[(&str, Protocol, u16, Speaks)] = &[
     ("rabbitmq", Protocol::Tcp, 5672, Speaks::Other),
     ("etcd", Protocol::Tcp, 2379, Speaks::Other),
     ("coredns", Protocol::Udp, 53, Speaks::Dns),
+    ("coredns", Protocol::Tcp, 53, Speaks::Other),
+    ("coredns", Protocol::Tcp, 9153, Speaks::Http),
 ];
+
+/// Images of which something else here does the work, the listening too.
+const DONE_ELSEWHERE: &[&str] = &["kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler"];
 
 /// What `agnhost` does, and where it listens then.
 const AGNHOST: &[(&str, u16, Speaks)] = &[
@@ -252,7 +257,8 @@ const AGNHOST: &[(&str, u16, Speaks)] = &[
 
 /// Whether it is known where a server of this image listens.
 pub fn is_well_known(image: &str) -> bool {
-    WELL_KNOWN.iter().any(|(known, ..)| *known == base_name(image))
+    let name = base_name(image);
+    WELL_KNOWN.iter().any(|(known, ..)| *known == name) || DONE_ELSEWHERE.contains(&name)
 }
 
 /// The name of an image without registry, path, tag and digest.
@@ -280,7 +286,7 @@ pub fn ports(image: &str, words: &[String], declared: &[(u16, Protocol)]) -> Vec
     }
     let name = base_name(image);
     let known: Vec<_> = WELL_KNOWN.iter().filter(|(known, ..)| *known == name).collect();
-    if known.is_empty() {
+    if known.is_empty() && !DONE_ELSEWHERE.contains(&name) {
         let speaks = |protocol| if protocol == Protocol::Tcp { Speaks::Http } else { Speaks::Other };
         return declared.iter().map(|(port, protocol)| (*protocol, *port, speaks(*protocol))).collect();
     }
@@ -316,6 +322,7 @@ mod tests {
             ("gcr.io/google-samples/kubernetes-bootcamp:v1", "", vec![8080]),
             ("hashicorp/http-echo", "-listen=:5000 -text=hi", vec![5000]),
             ("python:3", "python3 -m http.server 8000", vec![8000]),
+            ("registry.k8s.io/kube-apiserver:v1.36.2", "kube-apiserver --secure-port=6443", vec![]),
         ] {
             let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
             let found: Vec<u16> = ports(image, &words, &declared).iter().map(|(_, port, _)| *port).collect();

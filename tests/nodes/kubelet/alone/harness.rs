@@ -29,6 +29,8 @@ pub struct Harness {
     pub runtime: Rc<RefCell<Runtime>>,
     kubelet: ActorId,
     runtime_id: ActorId,
+    /// The machine that one kubelet after another runs on.
+    host: Rc<Host>,
     /// What the kubelet sent to the API server, one line a request: milliseconds since [`Harness::mark`], then what.
     pub calls: Vec<String>,
     since: u64,
@@ -43,7 +45,9 @@ impl Harness {
         let runtime_id = engine.next_actor();
         let hub = engine.hub().clone();
         engine.add(Rc::new(RuntimeActor { hub: hub.clone(), actor: runtime_id, state: runtime.clone() }));
-        let mut harness = Harness { engine, runtime, kubelet: ActorId(0), runtime_id, calls: Vec::new(), since: 0 };
+        let host = Rc::new(Host::new(&hub, [172, 18, 0, 11].into(), Disk::new(&hub, "node-1")));
+        let (kubelet, calls) = (ActorId(0), Vec::new());
+        let mut harness = Harness { engine, runtime, kubelet, runtime_id, host, calls, since: 0 };
         for name in ["default", "kube-node-lease"] {
             let metadata = ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() };
             harness.create(Object::Namespace(Arc::new(Namespace { metadata, ..Namespace::default() })));
@@ -62,7 +66,7 @@ impl Harness {
         let id = self.engine.next_actor();
         let config = NodeConfig::new("node-1", "172.18.0.11");
         let hub = self.engine.hub().clone();
-        let host = Rc::new(Host::new(&hub, [172, 18, 0, 11].into(), Disk::new(&hub, &config.name)));
+        let host = self.host.clone();
         let machine = Machine { host, runtime: self.runtime_id, kernel: None, driver: None };
         let kubelet = Kubelet::new(hub, id, config, machine, Rules::default(), None);
         self.engine.add(Rc::new(kubelet));
