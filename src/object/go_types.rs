@@ -1,7 +1,8 @@
 //! How Go declares the API's structs: what `k8s-openapi`'s types do not tell.
 //!
 //! A cluster behaves as its Go types do where they differ from JSON's: which zero values are left out of an answer, how
-//! an error names the type of a field, in which order a struct is hashed and printed. The table beside this file has them all.
+//! an error names the type of a field, in which order a struct is hashed and printed, which number a field has in protobuf. The
+//! table beside this file has them all.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub use ordered::{Ordered, Tree};
 pub struct Field {
     /// As Go spells it.
     pub name: &'static str,
+    /// Its number in protobuf; 0: it is not sent so.
+    pub number: u32,
     /// As JSON spells it.
     pub json: Cow<'static, str>,
     /// Embedded: its fields stand among its parent's in JSON.
@@ -235,16 +238,19 @@ impl Field {
         })
     }
 
-    /// `VolumeID=volumeID string!`
+    /// `1 VolumeID=volumeID string!`
     fn parse(text: &'static str) -> Option<Field> {
-        let (name, go_type) = text.split_once(' ')?;
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, text) = text.split_at(digits);
+        let number = number.parse().unwrap_or_default();
+        let (name, go_type) = text.trim_start().split_once(' ')?;
         let (inline, name) = name.strip_prefix('+').map_or((false, name), |name| (true, name));
         let (name, json) = match name.split_once('=') {
             Some((name, json)) => (name, Cow::Borrowed(json)),
             None => (name, Cow::Owned(name[..1].to_ascii_lowercase() + &name[1..])),
         };
         let (go_type, always) = go_type.strip_suffix('!').map_or((go_type, false), |go_type| (go_type, true));
-        Some(Field { name, json, inline, always, go_type, resolved: OnceLock::new() })
+        Some(Field { name, number, json, inline, always, go_type, resolved: OnceLock::new() })
     }
 }
 
@@ -261,6 +267,9 @@ mod tests {
             let Row::Struct(text, _) = row else { continue };
             let fields = fields(name).expect("it is a struct");
             assert_eq!(fields.len(), text.split(", ").count(), "{name}: {text}");
+            let numbers = fields.iter().map(|field| field.number).filter(|number| *number > 0);
+            let different: BTreeSet<u32> = numbers.clone().collect();
+            assert_eq!(numbers.count(), different.len(), "{name} has a number twice");
             for field in fields.iter().filter(|field| field.inline) {
                 assert!(matches!(resolve(field.go_type), GoType::Struct(_)), "{name} embeds {}", field.go_type);
             }
