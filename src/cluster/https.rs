@@ -109,7 +109,7 @@ impl<'a> Head<'a> {
 async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<String> {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
     let Some(head) = Head::parse(head) else { return Some("HTTP/1.1 400 Bad Request\r\n\r\n".to_owned()) };
-    let raw = RawRequest { method: head.method, target: head.target, headers: &head.headers, body };
+    let raw = RawRequest { method: head.method, target: head.target, headers: &head.headers, body: body.as_bytes() };
     // Who asks is told with each request.
     let client = Client::new(hub.clone(), actor, Rc::new(User::anonymous("network")), REQUESTS, REQUESTS);
     let ask = async |request: Request| {
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_head_is_read_whatever_the_case_of_its_names() {
         fn raw<'a>(head: &'a Head) -> RawRequest<'a> {
-            RawRequest { method: head.method, target: head.target, headers: &head.headers, body: "" }
+            RawRequest { method: head.method, target: head.target, headers: &head.headers, body: b"" }
         }
         let head = Head::parse("GET /api?x=y HTTP/1.1\r\nhost: a\r\nAUTHORIZATION: bearer t1 ").expect("it is a head");
         assert_eq!((head.method, head.target), ("GET", "/api?x=y"));

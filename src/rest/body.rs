@@ -10,16 +10,19 @@ use serde_json::Value;
 use super::message::{HttpRequest, with_empty_details};
 use super::options::{self, Query, cause, invalid_options};
 use super::path::Shape;
+use super::protobuf;
 use crate::decode;
 use object::json::{self, Json};
 use object::patch::go_type;
 use object::read::{self, Problem};
 use object::status::{Reason, aggregate};
-use object::{Accessor, Status, nesting};
+use object::{Accessor, Kind, Status, nesting, versions};
 use wire::{Binding, Body, DeleteOptions, FieldValidation, Options, Patch, Propagation, Subresource, Verb};
 
 /// The largest body that is read.
 const BODY_LEN_MAX: usize = 3 * 1024 * 1024;
+/// A body that is a message.
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 /// What a body may be written in.
 const MEDIA_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
@@ -47,18 +50,20 @@ pub fn parse(
     }
     if verb == Verb::Patch {
         let media_type = media_type(http);
-        check_patch(&media_type, http.body)?;
+        let text = String::from_utf8_lossy(http.body);
+        check_patch(&media_type, &text)?;
         let unreadable = |why| Patch::Unreadable { why: Box::new(why), applies: media_type == APPLY_PATCH };
-        return Ok(Body::Patch(patch(&media_type, http.body, options).unwrap_or_else(unreadable)));
+        return Ok(Body::Patch(patch(&media_type, &text, options).unwrap_or_else(unreadable)));
     }
     if matches!(verb, Verb::Delete | Verb::DeleteCollection) {
         let sent = match http.body {
-            "" => delete_parameters(query)?,
-            _ => decode::delete_options(&json_text(http)?)?,
+            [] => delete_parameters(query)?,
+            _ => decode::delete_options(&json_text(http, shape.kind, Status::bad_request)?)?,
         };
         return delete_options(sent, options).map(Body::Delete);
     }
-    let text = json_text(http)?;
+    let refused = |why: String| decode::unrecognized(&sent_to(shape), &why, http.body);
+    let text = json_text(http, shape.kind, refused)?;
     match shape.subresource {
         Some(Subresource::Binding) => binding(&text, &shape.name).map(Body::Binding),
         Some(Subresource::Token) => token(&text, &shape.name),
@@ -88,7 +93,7 @@ fn media_type(http: &HttpRequest) -> String {
     http.content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn check_length(body: &str) -> Result<(), Status> {
+fn check_length(body: &[u8]) -> Result<(), Status> {
     if body.len() <= BODY_LEN_MAX {
         return Ok(());
     }
@@ -96,21 +101,38 @@ fn check_length(body: &str) -> Result<(), Status> {
     Err(Status::new(Reason::RequestEntityTooLarge, message))
 }
 
-/// The body as JSON, whatever it was written in.
-fn json_text(http: &HttpRequest) -> Result<String, Status> {
+/// The body as JSON, in whatever form it came; `refused` says of one that is no message of protobuf why.
+fn json_text(http: &HttpRequest, kind: Kind, refused: impl Fn(String) -> Status) -> Result<String, Status> {
+    check_length(http.body)?;
+    let lossy = || String::from_utf8_lossy(http.body);
     let text = match media_type(http).as_str() {
-        "" | "application/json" => http.body.to_owned(),
+        "" | "application/json" => lossy().into_owned(),
         "application/yaml" => {
-            let value: Result<Value, String> = yaml(http.body);
+            let value: Result<Value, String> = yaml(&lossy());
             value.map_err(|why| Status::bad_request(format!("yaml: {why}")))?.to_string()
+        }
+        // What users define has no messages.
+        PROTOBUF if !matches!(versions::stored_as(kind), Kind::Custom(_)) => {
+            protobuf::to_json(http.body, kind).map_err(refused)?.to_string()
         }
         _ => {
             let text = "the body of the request was in an unknown format - accepted media types include";
             return Err(Status::new(Reason::UnsupportedMediaType, format!("{text}: {MEDIA_TYPES}")));
         }
     };
-    check_length(&text)?;
+    check_length(text.as_bytes())?;
     Ok(text)
+}
+
+/// What is sent there.
+fn sent_to(shape: &Shape) -> String {
+    match shape.subresource {
+        Some(Subresource::Binding) => "Binding".to_owned(),
+        Some(Subresource::Eviction) => "Eviction".to_owned(),
+        Some(Subresource::Scale) => "Scale".to_owned(),
+        Some(Subresource::Token) => "TokenRequest".to_owned(),
+        _ => shape.kind.to_string(),
+    }
 }
 
 const APPLY_PATCH: &str = "application/apply-patch+yaml";
@@ -142,7 +164,7 @@ fn check_patch(media_type: &str, text: &str) -> Result<(), Status> {
     if !MEDIA_TYPES.contains(&media_type) {
         return Err(unsupported());
     }
-    check_length(text)
+    check_length(text.as_bytes())
 }
 
 fn unsupported() -> Status {

@@ -28,7 +28,7 @@ pub struct RawRequest<'a> {
     /// Names and values of the headers, in order.
     pub headers: &'a [(&'a str, &'a str)],
     /// What was sent.
-    pub body: &'a str,
+    pub body: &'a [u8],
 }
 
 impl<'a> RawRequest<'a> {
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn people_get_lines_and_programs_get_none() {
-        let pretty = |target, headers| RawRequest { method: "GET", target, headers, body: "" }.is_pretty();
+        let pretty = |target, headers| RawRequest { method: "GET", target, headers, body: b"" }.is_pretty();
         let curl: &[(&str, &str)] = &[("user-agent", "curl/8.5.0")];
         assert!(pretty("/api", curl) && pretty("/api?pretty=true", &[]) && pretty("/api?pretty=1", &[]));
         assert!(!pretty("/api", &[]) && !pretty("/api?pretty=0", curl) && !pretty("/api?pretty=yes", curl));

@@ -10,14 +10,15 @@
 //! - [`message`]: a raw request, and what it came to mean.
 //! - [`path`]: which kind, object and part `/apis/apps/v1/namespaces/default/deployments/web/scale` is.
 //! - [`options`]: what follows the question mark.
-//! - [`body`]: objects, patches, and the bodies of subresources. [`mod@decode`]: from a body's text to an object.
+//! - [`body`]: objects, patches, and the bodies of subresources. [`protobuf`]: those that are sent so. [`mod@decode`]: from a
+//!   body's text to an object.
 //! - `accept`: which form of an answer a client accepts. [`encode`]: answers as bytes.
 //! - [`headers`]: as whom a client asks.
 //! - [`uri`]: the way back, from a request to its URL. [`discovery`]: what clients learn of a kind.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
-//! Left out: OpenAPI documents, protobuf, aggregation, proxies of Pods, Services and nodes, and connections that go on with
+//! Left out: OpenAPI documents, answers in protobuf, aggregation, proxies of Pods, Services and nodes, and connections that go on with
 //! another protocol (`pods/exec`).
 
 use object::status::Reason;
@@ -37,6 +38,7 @@ pub mod headers;
 mod message;
 pub mod options;
 pub mod path;
+pub mod protobuf;
 pub mod uri;
 
 pub use encode::HttpAnswer;

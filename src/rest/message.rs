@@ -19,7 +19,7 @@ pub struct HttpRequest<'a> {
     /// The `Accept` header, empty if missing.
     pub accept: &'a str,
     /// What was sent.
-    pub body: &'a str,
+    pub body: &'a [u8],
     /// Who asks; none if the credentials are wrong.
     pub user: Option<Rc<User>>,
     /// How it came, if by the network.

@@ -121,7 +121,7 @@ fn send(server: &mut ApiServer, recorded: &Value) -> Sent {
         target: &target,
         content_type: &content_type,
         accept: &accept,
-        body: &body,
+        body: body.as_bytes(),
         user,
     };
     let call = match rest::call(&http, &Discovery::default()) {

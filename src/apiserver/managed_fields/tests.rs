@@ -32,8 +32,15 @@ impl Bench {
     fn send(&mut self, method: &str, target: &str, content_type: &str, body: &str) -> (u16, Value) {
         self.seconds += 1;
         let user = Some(Rc::new(User::admin()));
-        let http =
-            HttpRequest { method, target, content_type, accept: "application/json", body, user, connection: None };
+        let http = HttpRequest {
+            method,
+            target,
+            content_type,
+            accept: "application/json",
+            body: body.as_bytes(),
+            user,
+            connection: None,
+        };
         let known = Discovery::default();
         let view = View { now: Instant::default().timestamp(), known: &known };
         let call = match call(&http, &known) {

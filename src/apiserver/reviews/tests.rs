@@ -13,7 +13,7 @@ const AUTHENTICATION: &str = "/apis/authentication.k8s.io/v1";
 fn send(server: &mut ApiServer, user: User, method: &str, target: &str, body: &Value) -> (u16, Value) {
     let known = Discovery::default();
     let text = if body.is_null() { String::new() } else { body.to_string() };
-    let http = HttpRequest { method, target, body: &text, user: Some(user.into()), ..HttpRequest::default() };
+    let http = HttpRequest { method, target, body: text.as_bytes(), user: Some(user.into()), ..HttpRequest::default() };
     let told = match rest::call(&http, &known) {
         Ok(call) => {
             let handled = server.handle(&call.request, None, Instant(5_000_000_000));

@@ -46,7 +46,8 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
         false => cx.discover().await?,
     };
     let user = Some(cx.client.user().clone());
-    let http = HttpRequest { method, target, content_type: json, accept: json, body, user, connection: None };
+    let http =
+        HttpRequest { method, target, content_type: json, accept: json, body: body.as_bytes(), user, connection: None };
     let call = rest::call(&http, &known).map_err(refused)?;
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));

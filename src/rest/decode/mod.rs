@@ -99,15 +99,17 @@ fn note_empty_selector(object: &mut Object, json: &Json) {
 
 /// The JSON of a body, and the `apiVersion` and `kind` in it.
 fn parsed(wanted: &str, body: &str) -> Result<(Json, String, String), Status> {
-    let unrecognized = |why: String| {
-        let summary = summarize(body);
-        let what = "the object provided is unrecognized";
-        Status::bad_request(format!("{what} (must be of type {wanted}): {why} ({summary})"))
-    };
+    let unrecognized = |why: String| unrecognized(wanted, &why, body.as_bytes());
     let json =
         json::parse(body).map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
     let (api_version, kind) = version_and_kind(&json).map_err(unrecognized)?;
     Ok((json, api_version, kind))
+}
+
+/// 400 about a body of which not even its kind can be told. Mirrors `transformDecodeError`.
+pub fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> Status {
+    let summary = summarize(body);
+    Status::bad_request(format!("the object provided is unrecognized (must be of type {wanted}): {why} ({summary})"))
 }
 
 /// Reads the body of a subresource, which has a Go type but no row in the table of kinds: `Binding`, `Eviction`.
@@ -329,8 +331,8 @@ fn internal_package(kind: Kind) -> &'static str {
 }
 
 /// The beginning of a body, for an error about it. Mirrors `summarizeData`.
-fn summarize(body: &str) -> String {
-    let shown = &body.as_bytes()[..body.len().min(SUMMARY_LEN)];
+fn summarize(body: &[u8]) -> String {
+    let shown = &body[..body.len().min(SUMMARY_LEN)];
     let rest = if shown.len() < body.len() { " ..." } else { "" };
     match shown.first() {
         None => "<empty>".to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! The recording has three blocks, each made on a fresh cluster: an API server alone, one with controllers and scheduler, one
 //! asked by several users. They are sent in order, since many build on what came before. What cannot be alike is masked:
-//! uids, times, versions, generated names ([`alike`]). What needs a connection that stays open, or another encoding, is not
+//! uids, times, versions, generated names ([`alike`]). What needs a connection that stays open, or is answered in another encoding, is not
 //! counted, and neither is what differs because it builds on a case of the half of the recording that is kept back. How many agree in each block may only grow ([`AGREE`]).
 //!
 //! The recording lies beside the project: `KUBESTEP_RECORDINGS` says where, if it is not `../shared`.
@@ -16,8 +16,10 @@ use std::rc::Rc;
 use cluster::{Cluster, Config, Parts};
 use controllers::ControllerManager;
 use engine::Step;
+use object::Discovery;
+use rest::HttpRequest;
 use rest::exchange::{Caller, RawAnswer, RawRequest, Told, exchange};
-use wire::User;
+use wire::{Body, FieldValidation, User};
 
 use crate::world::{Observer, World};
 use alike::Differences;
@@ -71,6 +73,35 @@ fn raw_requests_are_answered_as_a_real_server_answered_them() {
     assert!(too_few.is_empty(), "{too_few:?}");
 }
 
+/// Their bodies are protobuf: each comes to a request, and what it carries has no field that its kind has not.
+#[test]
+fn bodies_that_kubectl_and_helm_sent_are_read() {
+    for (program, least) in [("kubectl", 24), ("helm", 48)] {
+        let Some(bodies) = recorded::binary_bodies(program) else { continue };
+        assert!(bodies.len() >= least, "{program} sent {}", bodies.len());
+        for (method, target, body) in bodies {
+            let http = HttpRequest {
+                method: &method,
+                target: &target,
+                content_type: "application/vnd.kubernetes.protobuf",
+                accept: "application/json",
+                body: &body,
+                user: Some(Rc::new(User::admin())),
+                connection: None,
+            };
+            let call = rest::call(&http, &Discovery::default()).expect("the user is known");
+            match call.request.body {
+                Body::Json(text) => {
+                    let read = rest::decode::decode(call.request.kind, None, &text, FieldValidation::Strict);
+                    assert!(read.is_ok(), "{method} {target}: {:?}\n{text}", read.err());
+                }
+                Body::Delete(_) | Body::Token { .. } => {}
+                other => panic!("{method} {target}: {other:?}"),
+            }
+        }
+    }
+}
+
 /// A fresh cluster without nodes.
 fn cluster_for(block: Block) -> Cluster {
     let parts = match block {
@@ -89,7 +120,8 @@ fn send(world: &mut World<Blind>, case: &Case, known: &Known) -> Option<RawAnswe
     if case.is_left_out() {
         return None;
     }
-    let (target, body) = (known.translate(&case.target), known.translate(&case.body));
+    let target = known.translate(&case.target);
+    let body = case.binary().unwrap_or_else(|| known.translate(&case.body).into_bytes());
     let token = known.token();
     let headers: Vec<(String, String)> = case.headers(&token);
     let user = match case.user.as_str() {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use kubestep_tests::project::from_root;
+use object::base64;
 use rest::exchange::RawAnswer;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -37,13 +38,38 @@ pub struct Case {
 
 /// All cases in the order in which they were sent; none, if the recording is not at hand.
 pub fn cases() -> Option<Vec<Case>> {
+    Some(recording("raw.jsonl")?.lines().map(Case::parse).collect())
+}
+
+/// A recording of what was said on the wire, if it is at hand.
+fn recording(name: &str) -> Option<String> {
     let folder = std::env::var_os("KUBESTEP_RECORDINGS").map_or_else(|| from_root("../shared"), PathBuf::from);
-    let path = folder.join("wire/real/raw.jsonl");
-    let Ok(text) = fs::read_to_string(&path) else {
+    let path = folder.join("wire/real").join(name);
+    let text = fs::read_to_string(&path);
+    if text.is_err() {
         println!("skipped: needs {}", path.display());
-        return None;
-    };
-    Some(text.lines().map(Case::parse).collect())
+    }
+    text.ok()
+}
+
+/// The method, the target and the body of each request that a program has sent with a body that is no text.
+pub fn binary_bodies(program: &str) -> Option<Vec<(String, String, Vec<u8>)>> {
+    let text = recording(&format!("{program}.jsonl"))?;
+    let mut bodies = Vec::new();
+    for line in text.lines() {
+        let command: Value = serde_json::from_str(line).expect("each line is JSON");
+        for request in command["requests"].as_array().into_iter().flatten() {
+            let said = |field: &str| request[field].as_str().unwrap_or_default().to_owned();
+            bodies.extend(bytes(&request["request"]).map(|body| (said("method"), said("path"), body)));
+        }
+    }
+    Some(bodies)
+}
+
+/// What was sent, if that was no text and was kept.
+fn bytes(request: &Value) -> Option<Vec<u8>> {
+    let text = request["base64"].as_str()?.trim_end_matches('=').replace('+', "-").replace('/', "_");
+    Some(base64::decode(&text).expect("it is base64"))
 }
 
 impl Case {
@@ -83,6 +109,11 @@ impl Case {
         headers
     }
 
+    /// What was sent, if that was no text.
+    pub fn binary(&self) -> Option<Vec<u8>> {
+        bytes(&self.line["request"])
+    }
+
     /// The path of the object that it is about: of one that is made, where it will be.
     pub fn object(&self) -> String {
         let path = self.target.split('?').next().unwrap_or_default().trim_end_matches('/');
@@ -95,11 +126,10 @@ impl Case {
         part.unwrap_or(path).to_owned()
     }
 
-    /// What needs another encoding than JSON and YAML, documents that are not served here, or proxies.
+    /// What is answered in another encoding than JSON and YAML, documents that are not served here, or proxies.
     pub fn is_left_out(&self) -> bool {
         let text = |field: &str| self.line[field].as_str().unwrap_or_default();
-        let binary =
-            ["accept", "request_content_type", "content_type"].iter().any(|field| text(field).contains("protobuf"));
+        let binary = ["accept", "content_type"].iter().any(|field| text(field).contains("protobuf"));
         let documents =
             ["/openapi/", "/metrics", "/openid/", "/debug/"].iter().any(|path| self.target.starts_with(path));
         let proxied = self.target.contains("/proxy");
@@ -107,7 +137,7 @@ impl Case {
             || documents
             || proxied
             || text("accept").contains("apidiscovery")
-            || self.line["request"]["length"].is_number()
+            || self.line["request"]["length"].is_number() && self.binary().is_none()
     }
 }
 

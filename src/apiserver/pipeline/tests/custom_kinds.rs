@@ -37,7 +37,15 @@ fn ask(
 ) -> (u16, Value, Vec<String>) {
     let (user, body) = (Some(Rc::new(User::admin())), body.to_string());
     let body = if method == "GET" { "" } else { &body };
-    let http = HttpRequest { method, target, content_type, accept: "application/json", body, user, connection: None };
+    let http = HttpRequest {
+        method,
+        target,
+        content_type,
+        accept: "application/json",
+        body: body.as_bytes(),
+        user,
+        connection: None,
+    };
     let known = Discovery::of(&definitions(server));
     let view = View { now: Instant::default().timestamp(), known: &known };
     let call = call(&http, &known).unwrap_or_else(|answer| panic!("{}", answer.body));

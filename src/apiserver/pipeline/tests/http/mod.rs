@@ -19,7 +19,15 @@ fn send(server: &mut ApiServer, method: &str, target: &str, content_type: &str, 
     let user = Some(Rc::new(User::admin()));
     send_http(
         server,
-        &HttpRequest { method, target, content_type, accept: "application/json", body, user, connection: None },
+        &HttpRequest {
+            method,
+            target,
+            content_type,
+            accept: "application/json",
+            body: body.as_bytes(),
+            user,
+            connection: None,
+        },
     )
 }
 
@@ -271,8 +279,15 @@ fn who_makes_a_thing_by_changing_it_must_be_allowed_to_create_it() {
         let target = &format!("{ranges}/{name}?fieldManager=jane");
         let user = Some(Rc::new(User::component("jane", "user/kubectl")));
         let body = &body.to_string();
-        let http =
-            HttpRequest { method, target, content_type, accept: "application/json", body, user, connection: None };
+        let http = HttpRequest {
+            method,
+            target,
+            content_type,
+            accept: "application/json",
+            body: body.as_bytes(),
+            user,
+            connection: None,
+        };
         let (code, answer, _) = send_http(server, &http);
         (code, answer["message"].as_str().unwrap_or_default().to_owned())
     };
