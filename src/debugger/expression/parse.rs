@@ -78,7 +78,8 @@ impl<'a> Parser<'a> {
 
     /// Where the next token stands.
     fn at(&self) -> usize {
-        self.tokens.get(self.next).map_or(self.text.chars().count(), |(at, _)| *at)
+        // Counted at the end alone: this is asked at every value.
+        self.tokens.get(self.next).map_or_else(|| self.text.chars().count(), |(at, _)| *at)
     }
 
     fn error(&self, message: impl Into<String>) -> Error {

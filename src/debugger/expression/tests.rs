@@ -148,3 +148,15 @@ fn long_and_deep_ones_are_taken_or_refused() {
         assert_eq!(error.message, "this is nested too deeply", "{}", &text[..20]);
     }
 }
+
+/// Time grows with the length of a chain: by its square, this one would take minutes.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "whether it hangs is the question")]
+fn a_chain_of_100_000_terms_is_read() {
+    let begun = std::time::Instant::now();
+    for word in ["and", "or"] {
+        let text = format!("step == 1 {word} ").repeat(100_000) + "step == 1";
+        assert!(parse(&text).is_ok());
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+}
