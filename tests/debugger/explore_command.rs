@@ -212,3 +212,19 @@ fn a_right_controller_is_clean_and_a_wrong_one_is_found() {
     );
     assert!(folder.join("state/kubestep/found").read_dir().is_ok_and(|mut files| files.next().is_some()));
 }
+
+/// README's search with a fault is one that a reader waits for: it comes to its end.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "how long a reader waits is the question")]
+fn what_the_readme_explores_comes_to_its_end() {
+    let readme = std::fs::read_to_string(from_root("README.md")).expect("it is there");
+    let line = readme.lines().find(|line| line.contains("--faults 1")).expect("it shows one");
+    let (command, said) = line.split_once(" # ").expect("it says how long that takes");
+    let words = command.trim().strip_prefix("cargo run -- ").expect("it is a command").split_whitespace();
+    let begun = std::time::Instant::now();
+    let output = kubestep(&folder("explore-readme"), &words.collect::<Vec<_>>());
+    let text = text(&output.stdout);
+    assert!(output.status.success() && text.contains("the bound is exhausted"), "{text}");
+    assert!(text.starts_with("8 schedules") && said.contains("eight"), "{said}: {text}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+}
