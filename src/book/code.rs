@@ -36,7 +36,10 @@ pub fn render(block: &Block, root: &Path, source: Option<&str>) -> Result<String
         find(&text, item, block.option("docs").is_some()).map_err(|why| block.mistake(format!("{path}: {why}")))?;
     let place = html::text(&format!("{path}:{}", excerpt.line));
     let place = match source {
-        Some(base) => format!("<a href=\"{}/{path}#L{}\">{place}</a>", html::text(base), excerpt.line),
+        Some(base) if !["https://", "http://"].iter().any(|scheme| base.starts_with(scheme)) => {
+            return Err(block.mistake(format!("book.toml: source = {base:?} is no address of the web")));
+        }
+        Some(base) => format!("<a href=\"{}#L{}\">{place}</a>", html::text(&format!("{base}/{path}")), excerpt.line),
         None => format!("<span>{place}</span>"),
     };
     let title = block.option("title").map_or(String::new(), |title| format!(" <em>{}</em>", html::prose(title)));

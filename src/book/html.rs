@@ -1,11 +1,14 @@
 //! Text as HTML inside Markdown.
 //!
-//! Markdown takes a blank line for the end of HTML, so nothing here has one.
+//! Markdown takes a blank line for the end of HTML, so nothing here has one. Readers copy texts into terminals, so nothing here is
+//! a command to one.
+
+use object::terminal::harmless;
 
 /// Text between tags, or in an attribute's double quotes.
 pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for sign in text.chars() {
+    for sign in harmless(text, false).chars() {
         match sign {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
@@ -47,6 +50,11 @@ mod tests {
     fn nothing_ends_the_html_or_begins_a_tag() {
         assert_eq!(text("a < b\n\n& \"c\""), "a &lt; b&#10;&#10;&amp; &quot;c&quot;");
         assert_eq!(prose("The `<Pod>`\n is  there."), "The <code>&lt;Pod&gt;</code> is there.");
+    }
+
+    #[test]
+    fn what_is_copied_is_no_command_to_a_terminal() {
+        assert_eq!(text("a\u{1b}]52;c;eA==\u{7}"), "a^[]52;c;eA==^G");
     }
 
     #[test]
