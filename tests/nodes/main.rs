@@ -10,6 +10,7 @@ mod packets;
 mod policies;
 mod real_network;
 mod services;
+mod sites;
 mod storage;
 #[path = "../world/mod.rs"]
 mod world;

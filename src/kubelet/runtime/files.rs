@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::containerd::Containerd;
+use super::mounts::{host_path, is_mounted, mount_of};
+use super::site;
 use super::state::{Container, State};
 use crate::cri::{ContainerConfig, PodSandboxConfig};
 use network::disk::Contents;
@@ -30,7 +32,7 @@ impl Containerd {
             "/etc/hostname" => Some(format!("{}\n", sandbox.hostname)),
             "/etc/hosts" => Some(hosts(address(), sandbox)),
             "/etc/resolv.conf" => Some(Resolver::from(&*sandbox.dns).file()),
-            _ => None,
+            _ => of_image(container, path).map(str::to_owned),
         })
     }
 
@@ -55,7 +57,10 @@ impl Containerd {
         let own = container.layer.paths();
         let points = container.config.mounts.iter().map(|(point, _)| point.as_str());
         let made = ["/etc/hostname", "/etc/hosts", "/etc/resolv.conf"];
-        for there in own.iter().map(String::as_str).chain(points).chain(made).chain(DIRECTORIES.iter().copied()) {
+        let brought = site::files_of_image(&container.config.image);
+        let brought: Vec<String> = brought.filter(|path| of_image(container, path).is_some()).collect();
+        let own = own.iter().chain(&brought).map(String::as_str).filter(|path| !site::is_whiteout(path));
+        for there in own.chain(points).chain(made).chain(DIRECTORIES.iter().copied()) {
             let Some(rest) = there.strip_prefix(path).and_then(|rest| rest.strip_prefix('/')) else {
                 is_there |= there == path;
                 continue;
@@ -96,9 +101,21 @@ impl Containerd {
         may_change(&container.config, path)?;
         match host_path(&container.config, path) {
             Some(path) => self.networks.host().disk.remove(&path),
+            None if of_image(container, path).is_some() => {
+                // It is there but for what the container has put over it.
+                let _ = container.layer.remove(path);
+                container.layer.write(&site::whiteout(path), "", false)
+            }
             None => container.layer.remove(path),
         }
     }
+}
+
+/// The text of a file that the image brings, unless a volume hides it or the container has taken it away.
+fn of_image(container: &Container, path: &str) -> Option<&'static str> {
+    let text = site::file_of_image(&container.config.image, path)?;
+    let is_gone = is_mounted(&container.config, path) || container.layer.read(&site::whiteout(path)).is_some();
+    (!is_gone).then_some(text)
 }
 
 /// Directories that every image has.
@@ -142,26 +159,6 @@ pub(super) fn full_name(sandbox: &PodSandboxConfig) -> (&str, Option<String>) {
     (short, (!domain.is_empty()).then(|| format!("{short}.{domain}")))
 }
 
-/// Where a path of the container is on the host; None if it is in no volume.
-fn host_path(config: &ContainerConfig, path: &str) -> Option<String> {
-    mount_of(config, path).map(|(_, rest, host)| format!("{host}{rest}"))
-}
-
-/// Whether a path is in a volume.
-pub(super) fn is_mounted(config: &ContainerConfig, path: &str) -> bool {
-    mount_of(config, path).is_some()
-}
-
-/// The mount point of a path, the rest behind it, and where that is on the host. The longest mount point counts.
-fn mount_of<'a>(config: &'a ContainerConfig, path: &'a str) -> Option<(&'a str, &'a str, &'a str)> {
-    let inside = |point: &str| {
-        let rest = path.strip_prefix(point.trim_end_matches('/'))?;
-        (rest.is_empty() || rest.starts_with('/')).then_some(rest)
-    };
-    let found = config.mounts.iter().filter_map(|(point, host)| Some((point.as_str(), inside(point)?, host.as_str())));
-    found.max_by_key(|(point, _, _)| point.len())
-}
-
 /// Nothing changes on a mount that is read only, and nothing beside the mounts where the whole container is.
 fn may_change(config: &ContainerConfig, path: &str) -> Result<(), &'static str> {
     // The file for last words is a mount of the kubelet's.
@@ -196,23 +193,6 @@ mod tests {
             let file = hosts("10.244.0.2", &sandbox);
             assert!(file.ends_with(expected), "{file}");
             assert!(hosts("", &sandbox).ends_with("ip6-allrouters\n"), "the node's own says nothing of it");
-        }
-    }
-
-    #[test]
-    fn paths_lead_through_the_longest_mount() {
-        let mount = |at: &str, host: &str| (at.to_owned(), host.to_owned());
-        let mounts = vec![mount("/data", "/h/a"), mount("/data/deep", "/h/b"), mount("/etc/app/", "/h/c")];
-        let config = ContainerConfig { mounts, ..ContainerConfig::default() };
-        for (path, host) in [
-            ("/data/f", Some("/h/a/f")),
-            ("/data/deep/f", Some("/h/b/f")),
-            ("/data", Some("/h/a")),
-            ("/database", None),
-            ("/etc/app/x", Some("/h/c/x")),
-            ("/tmp/x", None),
-        ] {
-            assert_eq!(host_path(&config, path).as_deref(), host, "{path}");
         }
     }
 }

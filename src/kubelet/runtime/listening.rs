@@ -6,9 +6,10 @@ use std::rc::Rc;
 
 use super::containerd::Containerd;
 use super::networks::netns;
+use super::site::Served;
 use crate::cri::{PodSandboxConfig, Task};
 use engine::Assumed;
-use network::kernel::sockets::{self, Listener, Owner, Speaks};
+use network::kernel::sockets::{self, Listener, Owner, Site, Speaks};
 use network::netfilter::Protocol;
 
 /// Where web servers have their configuration, and what they serve.
@@ -66,10 +67,15 @@ impl Containerd {
         for (protocol, port, speaks) in sockets::ports(&config.image, &words, &declared) {
             let name = format!("{}/{}", sandbox.namespace, sandbox.name);
             // Its configuration and the files that it serves are not read here.
-            let is_as_it_comes = !config.mounts.iter().any(|(at, _)| SITES.iter().any(|site| at.starts_with(site)));
+            let site = Served::new(config, &container.layer, &self.networks.host().disk, &state.journal, name.clone());
+            let is_as_it_comes =
+                site.is_some() || !config.mounts.iter().any(|(at, _)| SITES.iter().any(|site| at.starts_with(site)));
             let speaks = if speaks == Speaks::Site && !is_as_it_comes { Speaks::Http } else { speaks };
             let listener = Listener { container: id.to_owned(), name, speaks, since, address: None };
-            self.sockets(|sockets| sockets.listen(&namespace, protocol, port, listener));
+            self.sockets(|sockets| {
+                sockets.listen(&namespace, protocol, port, listener);
+                sockets.sites.extend(site.map(|site| (id.to_owned(), Rc::new(site) as Rc<dyn Site>)));
+            });
         }
     }
 

@@ -1,7 +1,7 @@
 //! What well-known servers print when they start, as far as people look for it; and what databases say that have been
 //! given no password.
 //!
-//! Left out: what they print later, such as the line of each request; what goes on while a database is made.
+//! Left out: what they print later, but for the lines of requests ([`super::site`]); what goes on while a database is made.
 
 use super::registry::{base_name, is_official};
 use crate::cri::ContainerConfig;
@@ -146,18 +146,23 @@ pub fn lacks_password(config: &ContainerConfig) -> bool {
     database(config).is_some()
 }
 
+/// The version of the server in an image: what the tag says, or the one that is meant where it does not.
+pub fn version(image: &str) -> &str {
+    let tag = image.rsplit_once(':').map_or("", |(_, tag)| tag).split(['-', '@']).next().unwrap_or_default();
+    let meant =
+        || STARTS.iter().find(|(known, ..)| base_name(image).starts_with(known)).map_or("", |(_, meant, _)| *meant);
+    if tag.starts_with(|first: char| first.is_ascii_digit()) { tag } else { meant() }
+}
+
 /// The lines that a container's process prints as it starts.
 pub fn of_start(config: &ContainerConfig, now: Instant) -> Vec<String> {
     let name = base_name(&config.image);
-    let Some((_, version, text)) = STARTS.iter().find(|(known, ..)| *known == name).filter(|_| runs_its_own(config))
-    else {
+    let Some((.., text)) = STARTS.iter().find(|(known, ..)| *known == name).filter(|_| runs_its_own(config)) else {
         return Vec::new();
     };
     let text = database(config).map_or(*text, |database| database.says);
-    let tag = config.image.rsplit_once(':').map_or("", |(_, tag)| tag).split(['-', '@']).next().unwrap_or_default();
-    let version = if tag.starts_with(|first: char| first.is_ascii_digit()) { tag } else { version };
     let at = |format: &str| jiff::fmt::strtime::format(format, now.timestamp()).unwrap_or_default();
-    let text = text.replace("VERSION", version).replace("KERNEL", KERNEL);
+    let text = text.replace("VERSION", version(&config.image)).replace("KERNEL", KERNEL);
     let text = text.replace("DATE", &at("%Y/%m/%d %H:%M:%S")).replace("TIME", &at("%Y-%m-%d %H:%M:%S"));
     let text = text.replace("DAY", &at("%a %b %d %H:%M:%S.000000 %Y")).replace("SHORT", &at("%d %b %Y %H:%M:%S.000"));
     text.replace("ZONED", &at("%Y-%m-%dT%H:%M:%S.000000Z")).lines().map(str::to_owned).collect()

@@ -6,13 +6,13 @@
 //!
 //! - [`networks`]: the network's configuration, and attaching sandboxes to it.
 //! - [`listening`]: what its processes listen on.
-//! - [`registry`]: which images there are. [`mod@image`]: which programs an image lacks. [`logs`]: what well-known servers
+//! - `site`: what web servers serve, and log. [`registry`]: which images there are. [`mod@image`]: which programs an image lacks. [`logs`]: what well-known servers
 //!   print. [`process`]: what runs inside a container.
 //! - [`exec`]: commands that are run in containers beside their processes; [`running`]: those that the processes run;
 //!   [`programs`], [`tar`]: the programs of both that look at their container. The shell and all others are the
 //!   [`userland`]'s.
 //! - [`terminal`]: shells that somebody types into.
-//! - [`files`]: what containers see of the node's disk.
+//! - [`files`]: what containers see of the node's disk. `mounts`: where their volumes are.
 //! - `port_forward`: connections to a Pod from within it.
 //! - `container`: the life of a container. [`state`]: sandboxes, containers, images. `containerd`: that and what else all
 //!   of it shares.
@@ -46,12 +46,14 @@ mod files;
 mod image;
 mod listening;
 pub mod logs;
+mod mounts;
 pub mod networks;
 mod port_forward;
 pub mod process;
 pub mod programs;
 mod registry;
 mod running;
+mod site;
 pub mod state;
 pub mod tar;
 pub mod terminal;
@@ -59,6 +61,7 @@ mod timers;
 mod typing;
 mod who;
 
+pub use containerd::Follower;
 use containerd::{Containerd, no_container};
 use networks::Networks;
 use process::SIGKILLED;
@@ -98,13 +101,19 @@ impl Runtime {
         let networks = Networks::new(hub.clone(), cni, host);
         let (kubelet, kernel, state) =
             (hub.memory(None), hub.memory(None), hub.memory(State::new(hub.memory(BTreeMap::new()))));
-        let inner = Containerd { name: name.clone(), hub, actor, networks, kubelet, kernel, state };
+        let follower = hub.memory(None);
+        let inner = Containerd { name: name.clone(), hub, actor, networks, kubelet, kernel, state, follower };
         Runtime { name, inner: Rc::new(inner) }
     }
 
     /// Who follows its event stream.
     pub fn serve(&self, kubelet: ActorId) {
         self.inner.kubelet.set(Some(kubelet));
+    }
+
+    /// From now on somebody is told of each process that starts or ends.
+    pub fn follow(&self, follower: Follower) {
+        self.inner.follower.set(Some(follower));
     }
 
     /// The machine that it runs on has a network.

@@ -4,8 +4,9 @@
 
 use super::containerd::Containerd;
 use super::exec::ExecContext;
-use super::files::{full_name, is_mounted};
+use super::files::full_name;
 use super::image;
+use super::mounts::is_mounted;
 use super::networks::netns;
 use super::state::State;
 use super::timers::Timer;

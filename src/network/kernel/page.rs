@@ -17,18 +17,31 @@ pub(super) fn has_page(request: &str) -> bool {
     matches!(path, Some("/" | "/index.html" | "/50x.html"))
 }
 
-/// The page that every web server here serves, with this status: who answered, and whom.
-pub(super) fn page(server: &str, machine: &str, packet: &Packet, request: &str, status: u16) -> String {
+/// Method and path of a request.
+fn asked(request: &str) -> (&str, &str) {
     let first = request.lines().next().unwrap_or_default();
-    let (method, path) = first.split_once(' ').unwrap_or(("GET", "/"));
-    let path = path.split(' ').next().unwrap_or("/");
-    let tuple = packet.tuple;
-    let body = format!(
+    let (method, rest) = first.split_once(' ').unwrap_or(("GET", "/"));
+    (method, rest.split(' ').next().unwrap_or("/"))
+}
+
+/// The page that every web server here serves: who answered, and whom.
+pub(super) fn page(server: &str, machine: &str, packet: &Packet, request: &str) -> String {
+    let ((method, path), tuple) = (asked(request), packet.tuple);
+    format!(
         "{server} on {machine} answers {method} {path}\nserver {}:{}, client {}\n",
         tuple.destination, tuple.destination_port, tuple.source
-    );
-    let length = body.len();
-    let body = if method == "HEAD" { String::new() } else { body };
-    let reason = status_text(status);
-    format!("HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}")
+    )
+}
+
+/// The answer to a request.
+pub(super) fn answer(request: &str, status: u16, server: Option<&str>, body: &str) -> String {
+    let (method, path) = asked(request);
+    let (reason, length) = (status_text(status), body.len());
+    let type_ = if server.is_some() { "text/html" } else { "text/plain" };
+    let server = server.map_or(String::new(), |server| format!("Server: {server}\r\n"));
+    let location = if status == 301 { format!("Location: {path}/\r\n") } else { String::new() };
+    let body = if method == "HEAD" { "" } else { body };
+    format!(
+        "HTTP/1.1 {status} {reason}\r\n{server}Content-Type: {type_}\r\nContent-Length: {length}\r\n{location}\r\n{body}"
+    )
 }

@@ -13,6 +13,7 @@
 //! It listens from that moment, or from its process's start, until the process ends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
@@ -28,7 +29,8 @@ use object::time::Instant;
 pub enum Speaks {
     /// A page that names its Pod.
     Http,
-    /// The same at the paths that a web server has as it comes, and 404 at all others.
+    /// The same at the paths that a web server has as it comes, and 404 at all others; where its files are known
+    /// ([`Sockets::sites`]), those.
     Site,
     /// The same for ten seconds, and 500 from then on: what `agnhost liveness` does, so that a probe has something to find.
     FailingHttp,
@@ -38,6 +40,36 @@ pub enum Speaks {
     Process(ActorId),
     /// Something else; to HTTP it says nothing.
     Other,
+}
+
+/// A request that has come to a web server.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Whose it is.
+    pub client: Ipv4Addr,
+    /// Its text.
+    pub request: &'a str,
+    /// When it came.
+    pub now: Instant,
+}
+
+/// What a web server answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub text: String,
+    /// What the server calls itself.
+    pub server: String,
+}
+
+/// A web server that serves files, which the kernel does not know.
+pub trait Site: fmt::Debug {
+    /// What it answers; None: the page that names its Pod.
+    fn find(&self, asked: &Asked<'_>) -> Option<Said>;
+    /// It has answered with this status and so many bytes.
+    fn answered(&self, asked: &Asked<'_>, status: u16, length: usize);
 }
 
 /// One listening socket.
@@ -134,7 +166,7 @@ impl Resolver {
 }
 
 /// All sockets of one machine. The namespace with the empty path is the machine's own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Sockets {
     /// Whose the namespaces are, by path.
     pub owners: BTreeMap<String, Owner>,
@@ -145,6 +177,8 @@ pub struct Sockets {
     pub assumed: BTreeSet<(Rc<str>, Assumed)>,
     /// The HTTP status that a Pod (`default/web`) answers with, where a scenario says so; 200 otherwise.
     pub answers: BTreeMap<String, u16>,
+    /// The web servers whose files are known, by their containers.
+    pub sites: BTreeMap<String, Rc<dyn Site>>,
     listeners: BTreeMap<(String, Protocol, u16), Listener>,
     /// Accepted connections, as packets to the server have their addresses.
     accepted: BTreeSet<(String, Tuple)>,
@@ -160,6 +194,7 @@ impl Sockets {
     pub fn close(&mut self, container: &str) {
         let gone = |listener: &Listener| listener.container == container;
         self.unknown.retain(|_, (_, listener)| !gone(listener));
+        self.sites.remove(container);
         let ports: Vec<_> = self.listeners.iter().filter(|(_, l)| gone(l)).map(|(at, _)| at.clone()).collect();
         for (namespace, protocol, port) in ports {
             self.close_port(&namespace, protocol, port);

@@ -11,8 +11,8 @@ use super::fabric::Fabric;
 use super::frame::Frame;
 use super::hop::{Death, Fate, Kernel};
 use super::messages::{DnsQuery, DnsResponse};
-use super::page::{has_page, is_health_check, page};
-use super::sockets::{Resolver, Speaks};
+use super::page::{answer, has_page, is_health_check, page};
+use super::sockets::{Asked, Listener, Resolver, Speaks};
 use crate::host::Host;
 use crate::netfilter::{Packet, Payload, Protocol, Tuple, Unreachable};
 use engine::{ActorId, Assumed, CallId, Hub, Memory, Note};
@@ -237,18 +237,33 @@ impl System {
         if let Speaks::Process(process) = listener.speaks {
             return self.hand_over(process, namespace.to_owned(), packet.clone(), text.to_owned());
         }
-        let is_worn_out = listener.speaks == Speaks::FailingHttp && self.hub.now() > listener.since + WELL_FOR;
-        let is_missing = listener.speaks == Speaks::Site && !has_page(text);
-        let status = status.unwrap_or(match (is_worn_out, is_missing) {
-            (true, _) => 500,
-            (_, true) => 404,
-            _ => 200,
-        });
         let answer = match listener.speaks {
             Speaks::Dns | Speaks::Other if !is_health_check(text) => Payload::Fin,
-            _ => Payload::Data(page(&listener.name, &self.name, packet, text, status)),
+            _ => Payload::Data(self.serve(&listener, packet, text, status)),
         };
         self.send(namespace, packet.answer(answer));
+    }
+
+    /// What a web server answers, with this status if a scenario wants it.
+    fn serve(&self, listener: &Listener, packet: &Packet, text: &str, status: Option<u16>) -> String {
+        let now = self.hub.now();
+        let site = self.host.sockets.borrow().sites.get(&listener.container).cloned();
+        let site = site.filter(|_| listener.speaks == Speaks::Site);
+        let asked = Asked { client: packet.tuple.source, request: text, now };
+        let said = site.as_ref().filter(|_| status.is_none()).and_then(|site| site.find(&asked));
+        let status = status.or(said.as_ref().map(|said| said.status)).unwrap_or(match listener.speaks {
+            Speaks::FailingHttp if now > listener.since + WELL_FOR => 500,
+            Speaks::Site if site.is_none() && !has_page(text) => 404,
+            _ => 200,
+        });
+        let body = match &said {
+            Some(said) => said.text.clone(),
+            None => page(&listener.name, &self.name, packet, text),
+        };
+        if let Some(site) = site {
+            site.answered(&asked, status, body.len());
+        }
+        answer(text, status, said.as_ref().map(|said| said.server.as_str()), &body)
     }
 
     /// UDP: DNS, or nothing that anybody answers.

@@ -344,7 +344,10 @@ fn a_container_knows_its_address() {
 fn a_server_may_run_beside_its_script() {
     let mut cluster = applied(&pod("nginx & for i in 1 2; do echo $i; sleep 1; done; wait"));
     assert!(said(&mut cluster, "kubectl exec web-1 -- curl -sS localhost").contains("default/web-1 on "));
-    assert_eq!(said(&mut cluster, "kubectl logs web-1"), "1\n2");
+    let log = said(&mut cluster, "kubectl logs web-1");
+    let [first, second, request] = log.lines().collect::<Vec<_>>()[..] else { panic!("{log}") };
+    assert_eq!((first, second), ("1", "2"));
+    assert!(request.starts_with("127.0.0.1 - - [") && request.contains("] \"GET / HTTP/1.1\" 200 "), "{request}");
     assert_eq!(state(&mut cluster, "web-1"), "1/1 Running");
 }
 
