@@ -102,3 +102,28 @@ fn components_stop_and_start_as_in_any_cluster() {
     assert!(said.contains("kube-scheduler-control-plane"), "{said}");
     assert!(said.contains("control-plane   NotReady"), "{said}");
 }
+
+/// What every administrator has done once: the manifest goes and comes back.
+#[test]
+fn a_component_goes_with_its_manifest() {
+    let text = "title: t\nnodes: 1\ncontrolPlane: kubeadm\nfiles:\n  s.yaml: |\n";
+    let manifest = include_str!("../../src/cluster/kubeadm/kube-scheduler.yaml");
+    let manifest: String = manifest.lines().map(|line| format!("    {line}\n")).collect();
+    let path = "/etc/kubernetes/manifests/kube-scheduler.yaml";
+    let lines = [
+        format!("node control-plane rm {path}"),
+        "sleep 40".to_owned(),
+        "kubectl get pods -n kube-system -l component=kube-scheduler".to_owned(),
+        "kubectl run web --image=nginx:1.27".to_owned(),
+        "sleep 5".to_owned(),
+        "kubectl get pod web".to_owned(),
+        format!("node control-plane cp s.yaml {path}"),
+        "kubectl wait --for=condition=Ready pod/web --timeout=60s".to_owned(),
+    ];
+    let lines: String = lines.iter().map(|line| format!("  - {line:?}\n")).collect();
+    let cluster = scenario::settled(&format!("{text}{manifest}timeline:\n{lines}"), 600);
+    let said = cluster.kubectl.printed_since(0);
+    assert!(said.contains("No resources found in kube-system namespace."), "{said}");
+    assert!(said.contains("web    0/1     Pending"), "{said}");
+    assert!(said.contains("pod/web condition met"), "{said}");
+}

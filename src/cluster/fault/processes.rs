@@ -35,9 +35,16 @@ enum How {
     Stops,
     Starts,
     Crashes,
+    /// The container that it is to be seen in has started, or (false) ended: it does the same, unless it was told before.
+    Follows(bool),
 }
 
 impl Process {
+    /// One that runs as long as its container does.
+    pub fn follows(name: &str, runs: bool) -> Process {
+        Process { name: name.to_owned(), how: How::Follows(runs) }
+    }
+
     /// One that crashes.
     pub fn crash(name: &str) -> Process {
         Process { name: name.to_owned(), how: How::Crashes }
@@ -47,8 +54,8 @@ impl Process {
 impl Breaks for Process {
     fn name(&self) -> &'static str {
         match self.how {
-            How::Stops => "stop",
-            How::Starts => "start",
+            How::Stops | How::Follows(false) => "stop",
+            How::Starts | How::Follows(true) => "start",
             How::Crashes => "crash",
         }
     }
@@ -62,6 +69,8 @@ impl Breaks for Process {
         match self.how {
             How::Stops => cluster.stop_process(name),
             How::Starts => cluster.start_process(name),
+            How::Follows(true) => Ok(cluster.start_process(name).unwrap_or_default()),
+            How::Follows(false) => Ok(cluster.stop_process(name).unwrap_or_default()),
             How::Crashes => {
                 cluster.stop_process(name)?;
                 cluster.start_process(name)?;

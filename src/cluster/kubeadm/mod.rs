@@ -8,11 +8,14 @@
 //! Mirrors `cmd/kubeadm/app/phases/{controlplane,etcd,markcontrolplane}` and `addons/{dns,proxy}`.
 //!
 //! Left out: probes of all of these, which would send packets every few seconds; certificates and kubeconfigs, which are
-//! empty files; bootstrap tokens and ClusterInfo. The processes are not those of the Pods: `stop kube-scheduler` stops the
-//! one and leaves the other as it is, and a manifest that goes takes only its Pod along.
+//! empty files; bootstrap tokens and ClusterInfo. The processes are not those in the Pods. One starts and ends with its
+//! container, but a component that is stopped leaves the container as it is; of etcd and kube-proxy nothing follows.
 
+use std::rc::Rc;
 use std::time::Duration;
 
+use super::fault::Fault;
+use super::fault::processes::Process;
 use super::{Cluster, NodeConfig, https};
 use kubelet::static_pods::MANIFESTS;
 use network::disk::Disk;
@@ -26,6 +29,8 @@ const STATIC_PODS: [(&str, &str); 4] = [
     ("kube-controller-manager", include_str!("kube-controller-manager.yaml")),
     ("kube-scheduler", include_str!("kube-scheduler.yaml")),
 ];
+/// Those that something here runs as.
+const COMPONENTS: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 /// Load balancers of a cloud send nothing to such a node.
 const NOT_FOR_LOAD_BALANCERS: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 
@@ -35,10 +40,24 @@ impl Cluster {
         put_manifests(&self.disk_of(node));
         self.add_node(node);
         self.settle(Duration::from_secs(60));
+        self.follow_static_pods();
         let labels = [format!("{ROLE}="), format!("{NOT_FOR_LOAD_BALANCERS}=")];
         self.administer("", &["label", "node", https::MACHINE, &labels[0], &labels[1]]);
         let taint = format!("{ROLE}:NoSchedule");
         self.administer("", &["taint", "node", https::MACHINE, &taint]);
+    }
+
+    /// From now on a component runs as long as the container that it is to be seen in.
+    fn follow_static_pods(&mut self) {
+        let Some(id) = self.runtime_on(https::MACHINE) else { return };
+        let (hub, user) = (self.engine.hub().clone(), self.user.actor());
+        self.with_runtime(id, |runtime| {
+            runtime.follow(Rc::new(move |config, runs| {
+                if COMPONENTS.contains(&config.name.as_str()) {
+                    hub.fault(user, Rc::new(Fault::of(Process::follows(&config.name, runs))));
+                }
+            }));
+        });
     }
 }
 

@@ -112,6 +112,7 @@ impl Containerd {
         let image = container.config.image.clone();
         state.begin_log(id, printed);
         drop(state);
+        self.tell_follower(id, true);
         if serves {
             self.listen(id);
         }
@@ -144,6 +145,7 @@ impl Containerd {
             return false;
         }
         self.hang_up(id);
+        self.tell_follower(id, false);
         self.close_streams(id, code);
         let (timers, stopped_by) = match self.state.borrow_mut().containers.get_mut(id) {
             Some(container) => (std::mem::take(&mut container.timers), std::mem::take(&mut container.stopped_by)),
