@@ -66,7 +66,7 @@ impl Nodes for Machines {
         let journal = self.journal.borrow();
         let log = journal.get(&(pod.to_owned(), container.to_owned()))?;
         let (pod_uid, lines, before) = (log.pod_uid.clone(), log.lines.clone(), log.before.clone());
-        Some(Log { pod_uid, attempt: log.attempt, lines, before })
+        Some(Log { pod_uid, attempt: log.attempt, lines, before, ended: log.ended })
     }
 
     fn reads_commands(&self, command: &[String]) -> bool {

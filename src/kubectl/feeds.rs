@@ -41,6 +41,13 @@ pub fn open(client: &Client, feeds: &Feeds, request: Request, timeout: Option<Du
     Stream { client: client.clone(), feeds: feeds.clone(), watch }
 }
 
+/// What brings nothing but the end of a time: see [`Stream::next_within`].
+pub fn clock(client: &Client, feeds: &Feeds) -> Stream {
+    let watch = client.hub().new_watch();
+    feeds.borrow_mut().insert(watch, Feed::default());
+    Stream { client: client.clone(), feeds: feeds.clone(), watch }
+}
+
 /// A watch that a command follows; it is closed when the command lets go of it.
 pub struct Stream {
     client: Client,

@@ -207,6 +207,11 @@ impl Kubectl {
         feeds::open(&self.client, &self.feeds, request, timeout)
     }
 
+    /// What a command waits on that watches nothing: time passes in the background.
+    pub fn clock(&self) -> Stream {
+        feeds::clock(&self.client, &self.feeds)
+    }
+
     /// Says what went wrong as it is, without the word `error`.
     pub fn told(&self, fault: &Failure) -> Failure {
         self.complain(fault.message());

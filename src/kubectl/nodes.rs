@@ -177,6 +177,8 @@ pub struct Log {
     pub lines: Vec<(Instant, String)>,
     /// The lines of the attempt before this one.
     pub before: Option<Vec<(Instant, String)>>,
+    /// Its process has ended, and prints nothing more.
+    pub ended: bool,
 }
 
 impl Log {

@@ -59,6 +59,29 @@ fn a_loop_goes_on_printing() {
     assert_eq!(shell.line("kubectl logs count"), expected);
 }
 
+/// A container is followed until it ends, whatever prints meanwhile; of one that prints nothing more, for a while.
+#[test]
+fn a_log_is_followed_to_its_end() {
+    let mut shell = Shell::new(Path::new("."), "logs");
+    for (name, script) in
+        [("ends", "echo one; sleep 5; echo two; sleep 70; echo three"), ("other", "sleep 3; echo here")]
+    {
+        shell.line(&format!("kubectl run {name} --image=busybox:1.36 --restart=Never -l a=b -- sh -c '{script}'"));
+    }
+    shell.line("kubectl run web --image=nginx:1.27");
+    shell.line("kubectl wait --for=condition=Ready pod/ends pod/other pod/web");
+    assert_eq!(shell.line("kubectl logs ends"), "one\n");
+    assert_eq!(
+        shell.line("kubectl logs -f -l a=b --prefix"),
+        "[pod/ends/ends] one\n[pod/other/other] here\n[pod/ends/ends] two\n"
+    );
+    // It has said nothing for as long as anybody looks.
+    shell.line("sleep 20");
+    assert_eq!(shell.line("kubectl logs -f ends --tail=1"), "two\nthree\n");
+    assert_eq!(shell.line("kubectl logs -f ends --tail=1"), "three\n");
+    assert_eq!(shell.line("kubectl logs -f web --tail=0"), "");
+}
+
 #[test]
 fn a_workload_stands_for_its_best_pod() {
     let mut shell = Shell::new(Path::new("."), "best");

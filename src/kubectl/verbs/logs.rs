@@ -2,10 +2,13 @@
 //!
 //! The API server says whether it may be and which kubelet keeps the log, and that one has to be there.
 //!
-//! Left out: what the kubelet is told and says; its file is read where it is. `--follow` prints what there is, since time stands still meanwhile.
+//! Left out: what the kubelet is told and says; its file is read where it is. With `--follow` it is looked at again each second
+//! ([`follow`]).
 
 use jiff::Timestamp;
 use serde_json::Value;
+
+mod follow;
 
 use super::connect::dial;
 use super::exec::{annotated, first_container, not_in};
@@ -19,6 +22,7 @@ use crate::options::timeout;
 use crate::print::fields::{flag, int, list, namespace_and_name, text};
 use crate::usage::Usage;
 use object::status::Reason;
+use object::time::Instant;
 use object::{Kind, Status};
 use wire::{Body, Options, Response, Subresource, Verb};
 
@@ -65,13 +69,17 @@ async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             streams.len()
         )));
     }
+    let mut open = Vec::new();
     for (pod, container) in streams {
         match print(pod, &container, &lines, cx).await {
             Err(fault @ (Failure::Server { .. } | Failure::Unanswered { .. })) if args.is_on("ignore-errors") => {
                 cx.line(format!("error: {}", fault.message()));
             }
-            printed => printed?,
+            printed => open.extend(printed?),
         }
+    }
+    if args.is_on("follow") && !lines.previous {
+        follow::follow(open, &lines, cx).await;
     }
     Ok(())
 }
@@ -152,7 +160,7 @@ fn unnamed(pod: &Value, all: &[String], args: &Args, cx: &Kubectl) -> String {
 
 /// Prints all that a container of a Pod has printed: the one that there is, or the one `before` it.
 pub(super) async fn print_all(pod: &Value, container: &str, before: bool, cx: &Kubectl) -> Result<(), Failure> {
-    print(pod, container, &Lines { previous: before, ..Lines::default() }, cx).await
+    print(pod, container, &Lines { previous: before, ..Lines::default() }, cx).await.map(drop)
 }
 
 /// Prints what a container has printed since then: the one that runs, or the one `before` it.
@@ -164,7 +172,7 @@ pub(super) async fn print_since(
     cx: &Kubectl,
 ) -> Result<(), Failure> {
     let lines = Lines { since: Some(since), previous: before, ..Lines::default() };
-    print(pod, container, &lines, cx).await
+    print(pod, container, &lines, cx).await.map(drop)
 }
 
 /// Which lines of a log are printed, and how.
@@ -216,13 +224,53 @@ impl Lines {
     }
 }
 
-/// Prints the log of one container of a Pod.
-async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<(), Failure> {
+/// A log of which a part is printed.
+struct Open {
+    /// `namespace/name` of the Pod.
+    pod: String,
+    pod_uid: String,
+    container: String,
+    attempt: u32,
+    /// So many of its lines are printed, or passed over.
+    seen: usize,
+    /// So many bytes may still be printed.
+    left: usize,
+}
+
+impl Open {
+    /// Prints the lines that are there by now and were not yet printed.
+    fn print(&mut self, lines: &[(Instant, String)], wanted: &Lines, cx: &Kubectl) {
+        let there = lines.partition_point(|(at, _)| at.timestamp() <= cx.now());
+        // A file that has grown too long was begun anew.
+        let new = &lines[self.seen.min(there)..there];
+        for (at, line) in new.iter().map(|(at, line)| (at.timestamp(), line)) {
+            if wanted.since.is_some_and(|since| at < since) {
+                continue;
+            }
+            let prefix = match (wanted.prefix, self.pod.split_once('/')) {
+                (true, Some((_, name))) => format!("[pod/{name}/{}] ", self.container),
+                _ => String::new(),
+            };
+            let time =
+                if wanted.timestamps { format!("{} ", at.strftime("%Y-%m-%dT%H:%M:%S.%9fZ")) } else { String::new() };
+            let line = format!("{time}{line}\n");
+            let end = (0..=self.left.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or_default();
+            self.left -= end;
+            if end > 0 {
+                cx.print(&format!("{prefix}{}", &line[..end]));
+            }
+        }
+        self.seen = there;
+    }
+}
+
+/// Prints the log of one container of a Pod. None: there is nothing to be followed.
+async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<Option<Open>, Failure> {
     let (namespace, name) = namespace_and_name(pod);
     let body = Body::Log { container: container.to_owned() };
     let mut request = cx.request(Verb::Get, Kind::Pod, namespace, name, body);
     request.subresource = Some(Subresource::Log);
-    let Response::PassedOn { node, kubelet, container } = &cx.send(request).await? else { return Ok(()) };
+    let Response::PassedOn { node, kubelet, container } = &cx.send(request).await? else { return Ok(None) };
     dial(node, kubelet, cx).map_err(|why| {
         let url = format!("https://{kubelet}/containerLogs/{namespace}/{name}/{container}");
         Status::new(Reason::Unknown, format!("Get {url:?}: {why}"))
@@ -239,7 +287,7 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
     let id = status.map_or("", |status| text(status, "state.terminated.containerID"));
     if log.is_none() && !wanted.previous && !id.is_empty() {
         cx.line(format!("unable to retrieve container logs for {id}"));
-        return Ok(());
+        return Ok(None);
     }
     // As far as the Pod's status knows: another container may have been started meanwhile.
     let told = |log: &Log| status.map_or(log.attempt, |status| u32::try_from(int(status, "restartCount")).unwrap_or(0));
@@ -250,25 +298,17 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
             Status::bad_request(why)
         })?,
     };
-    let printed: Vec<(Timestamp, &str)> = lines.iter().map(|(at, line)| (at.timestamp(), line.as_str())).collect();
-    let printed: Vec<_> = printed.into_iter().filter(|(at, _)| *at <= cx.now()).collect();
-    let skipped = wanted.tail.map_or(0, |tail| printed.len().saturating_sub(tail));
-    let mut left = wanted.bytes.unwrap_or(usize::MAX);
-    for (at, line) in &printed[skipped..] {
-        if wanted.since.is_some_and(|since| *at < since) {
-            continue;
-        }
-        let prefix = if wanted.prefix { format!("[pod/{name}/{container}] ") } else { String::new() };
-        let time =
-            if wanted.timestamps { format!("{} ", at.strftime("%Y-%m-%dT%H:%M:%S.%9fZ")) } else { String::new() };
-        let line = format!("{time}{line}\n");
-        let end = (0..=left.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or_default();
-        left -= end;
-        if end > 0 {
-            cx.print(&format!("{prefix}{}", &line[..end]));
-        }
-    }
-    Ok(())
+    let there = lines.partition_point(|(at, _)| at.timestamp() <= cx.now());
+    let mut open = Open {
+        pod: format!("{namespace}/{name}"),
+        pod_uid: text(pod, "metadata.uid").to_owned(),
+        container: container.clone(),
+        attempt: log.map_or(0, told),
+        seen: wanted.tail.map_or(0, |tail| there.saturating_sub(tail)),
+        left: wanted.bytes.unwrap_or(usize::MAX),
+    };
+    open.print(lines, wanted, cx);
+    Ok(log.is_some().then_some(open))
 }
 
 /// Why a container has no log yet; None if it has one. Mirrors `validateContainerLogStatus` of the kubelet.

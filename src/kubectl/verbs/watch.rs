@@ -21,7 +21,7 @@ use object::Kind;
 use wire::{Body, Options, Verb, WatchEvent};
 
 /// So long without a change, and nobody looks any more.
-const STILL: Duration = Duration::from_secs(30);
+pub(super) const STILL: Duration = Duration::from_secs(30);
 
 /// `kubectl get --watch`, `kubectl get --watch-only`.
 pub async fn watch(args: &Args, cx: &Kubectl) -> Result<(), Failure> {

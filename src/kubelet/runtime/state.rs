@@ -42,6 +42,8 @@ pub struct Log {
     pub lines: Vec<(Instant, String)>,
     /// The lines of the attempt before this one.
     pub before: Option<Vec<(Instant, String)>>,
+    /// Its process has ended, and prints nothing more.
+    pub ended: bool,
     /// How long the file is by now.
     bytes: usize,
 }
@@ -94,7 +96,7 @@ impl Log {
     /// The log of the next attempt.
     fn next(self, pod_uid: &Text, attempt: u32, lines: Vec<(Instant, String)>) -> Log {
         let before = (self.pod_uid == *pod_uid).then_some(self.lines);
-        Log { pod_uid: pod_uid.clone(), attempt, lines, before, bytes: 0 }
+        Log { pod_uid: pod_uid.clone(), attempt, lines, before, ended: false, bytes: 0 }
     }
 }
 
@@ -197,7 +199,9 @@ impl State {
         // What it would have printed later it will not.
         if let Some(key) = self.journal_key(id) {
             let mut journal = self.journal.borrow_mut();
-            journal.entry(key).or_default().lines.retain(|(at, _)| *at <= now);
+            let log = journal.entry(key).or_default();
+            log.lines.retain(|(at, _)| *at <= now);
+            log.ended = true;
         }
         let last_words = self.last_words(id, code);
         if let Some(container) = self.containers.get_mut(id).filter(|_| !last_words.is_empty()) {
