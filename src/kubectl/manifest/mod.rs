@@ -13,11 +13,11 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
 
-use object::nearest::nearest;
 use object::{Discovery, Kind, read};
 
 use super::workdir::{FILE_BYTES_MAX, Found, Listing, Unread, Workdir};
 
+mod unknown;
 mod yaml;
 
 /// One object as it was written down.
@@ -261,7 +261,7 @@ fn kind_of(value: &Value, source: &Source, known: &Discovery) -> Result<Result<K
     }
     Ok(known.from_manifest(api_version, kind).ok_or_else(|| {
         let meta = |field| value.pointer(field).and_then(Value::as_str).unwrap_or_default();
-        let mut error = unknown_kind(source, api_version, kind);
+        let mut error = ManifestError::new(source.clone(), "", unknown::way_out(api_version, kind));
         error.message = format!(
             "resource mapping not found for name: \"{}\" namespace: \"{}\" from \"{}\": no matches for kind \"{kind}\" in \
              version \"{api_version}\"\nensure CRDs are installed first",
@@ -271,58 +271,6 @@ fn kind_of(value: &Value, source: &Source, known: &Discovery) -> Result<Result<K
         );
         error
     }))
-}
-
-/// The way out of a kind that the cluster does not know.
-fn unknown_kind(source: &Source, api_version: &str, kind: &str) -> ManifestError {
-    let known = Kind::ALL.iter().map(|known| known.info());
-    let advice = if let Some(info) = known.clone().find(|info| info.kind == kind) {
-        let now = info.api_version;
-        match (removed_in(api_version, kind), kind) {
-            (Some(release), "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet") => format!(
-                "{api_version} is gone since Kubernetes {release}. Write `apiVersion: {now}`, and add spec.selector \
-                 with the labels of spec.template.metadata.labels: {now} does not guess it."
-            ),
-            (Some(release), _) => {
-                format!("{api_version} is gone since Kubernetes {release}. Write `apiVersion: {now}`.")
-            }
-            (None, _) => format!("{kind} is in {now}. Write `apiVersion: {now}`."),
-        }
-    } else if let Some(info) = known.clone().find(|info| info.kind.eq_ignore_ascii_case(kind)) {
-        format!("Kinds are written with their capitals: `kind: {}`.", info.kind)
-    } else if let Some((group, _)) = api_version.split_once('/').filter(|(group, _)| is_of_somebody(group)) {
-        format!("Nobody has defined {kind} in {group} here: apply its CustomResourceDefinition first, by itself.")
-    } else if let Some(meant) = nearest(kind, known.clone().map(|info| info.kind)) {
-        format!("Perhaps `kind: {meant}` is meant.")
-    } else {
-        let kinds: Vec<&str> = known.map(|info| info.kind).collect();
-        format!("This cluster knows these kinds: {}.", kinds.join(", "))
-    };
-    ManifestError::new(source.clone(), "", advice)
-}
-
-/// Whether a group is none of Kubernetes' own, which have no dot or end in `k8s.io`.
-fn is_of_somebody(group: &str) -> bool {
-    group.contains('.') && !group.ends_with(".k8s.io")
-}
-
-/// The release that no longer served a kind in an old version.
-fn removed_in(api_version: &str, kind: &str) -> Option<&'static str> {
-    Some(match (api_version, kind) {
-        ("extensions/v1beta1", "Ingress") => "1.22",
-        ("extensions/v1beta1" | "apps/v1beta1" | "apps/v1beta2", _) => "1.16",
-        ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration")
-        | ("apiextensions.k8s.io/v1beta1" | "rbac.authorization.k8s.io/v1beta1" | "scheduling.k8s.io/v1beta1", _)
-        | ("coordination.k8s.io/v1beta1", "Lease")
-        | ("networking.k8s.io/v1beta1", "Ingress" | "IngressClass")
-        | ("storage.k8s.io/v1beta1", "CSIDriver" | "CSINode" | "StorageClass" | "VolumeAttachment") => "1.22",
-        ("rbac.authorization.k8s.io/v1alpha1" | "scheduling.k8s.io/v1alpha1", _) => "1.23",
-        ("autoscaling/v2beta1" | "discovery.k8s.io/v1beta1" | "node.k8s.io/v1beta1" | "policy/v1beta1", _)
-        | ("batch/v1beta1", "CronJob") => "1.25",
-        ("autoscaling/v2beta2", _) => "1.26",
-        ("storage.k8s.io/v1beta1", "CSIStorageCapacity") => "1.27",
-        _ => return None,
-    })
 }
 
 fn whole(file: &str) -> Source {

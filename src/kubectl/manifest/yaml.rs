@@ -135,6 +135,9 @@ fn tree(
     }
 }
 
+/// What the reader below us says of an alias of nothing.
+const UNKNOWN_ANCHOR: &str = "unknown anchor";
+
 fn is_duplicate(error: &str) -> bool {
     error.contains("duplicate entry")
 }
@@ -206,7 +209,7 @@ impl<'de> Visitor<'de> for Nodes {
 fn broken(file: &str, document: Document<'_>, error: &serde_yaml::Error) -> ManifestError {
     let text = error.to_string();
     let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
-    let (problem, advice) = explain(&text, document.text, line);
+    let (problem, advice) = explain(&text, document.text, line, column);
     let message =
         format!("error parsing {file}: error converting YAML to JSON: yaml: {}{problem}", go_line(&text, line));
     let line = if line == 0 { 0 } else { line + document.lines_before };
@@ -214,21 +217,31 @@ fn broken(file: &str, document: Document<'_>, error: &serde_yaml::Error) -> Mani
 }
 
 /// The line that kubectl would name: that of the document, not of the file, and counted from 0 if it was the parser
-/// and not the scanner that found the mistake. Mirrors `yaml.v2`'s `parser.fail`.
+/// and not the scanner that found the mistake. Nothing is said of line 0. Mirrors `parser.fail` of `yaml.v2`.
 fn go_line(error: &str, line: usize) -> String {
-    const SCANNER: &[&str] = &["found character", "mapping values", "could not find expected ':'", "found unexpected"];
+    // What the scanner says: what it was at, or no more than what is not allowed.
+    const SCANNER: &[&str] = &[
+        ", while scanning ",
+        ", while parsing a quoted scalar",
+        ", while parsing a tag",
+        ", while parsing a %TAG",
+        "block sequence entries are not",
+        "mapping keys are not",
+        "mapping values are not",
+    ];
     if is_duplicate(error) {
         return format!("unmarshal errors:\n  line {line}: ");
     }
-    let scanner = SCANNER.iter().any(|part| error.contains(part));
-    match if scanner { line } else { line.saturating_sub(1) } {
+    let is_of_scanner = SCANNER.iter().any(|part| error.contains(part));
+    match line.saturating_sub(1) {
+        _ if error.starts_with(UNKNOWN_ANCHOR) => String::new(),
         0 => String::new(),
-        line => format!("line {line}: "),
+        before => format!("line {}: ", before + usize::from(is_of_scanner)),
     }
 }
 
 /// What goyaml would say, and the way out.
-fn explain(error: &str, text: &str, line: usize) -> (String, &'static str) {
+fn explain(error: &str, text: &str, line: usize, column: usize) -> (String, &'static str) {
     let said = |part: &str| error.contains(part);
     let here = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
     let indent: String = here.chars().take_while(|c| c.is_whitespace()).collect();
@@ -239,9 +252,20 @@ fn explain(error: &str, text: &str, line: usize) -> (String, &'static str) {
             "The same key stands twice in one mapping: keep one of them.",
         );
     }
-    if indent.contains('\t') || said("found character that cannot start any token") && text.contains('\t') {
-        let problem = "found character that cannot start any token".to_owned();
+    let problem = error.split(" at ").next().unwrap_or(error).to_owned();
+    if error.starts_with(UNKNOWN_ANCHOR) {
+        let alias = here.chars().skip(column).take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        let problem = format!("unknown anchor '{}' referenced", alias.collect::<String>());
+        return (
+            problem,
+            "`*name` stands for what `&name` marks before it, in the same document; text that begins with * needs quotes.",
+        );
+    }
+    if indent.contains('\t') || said("cannot start any token") && here.contains('\t') || said("found a tab character") {
         return (problem, "YAML is indented with spaces; replace the tab.");
+    }
+    if said("cannot start any token") {
+        return (problem, "Text that begins with @, ` or % needs quotes.");
     }
     if said("recursion limit") {
         let problem = "exceeded max depth".to_owned();
@@ -267,10 +291,9 @@ fn explain(error: &str, text: &str, line: usize) -> (String, &'static str) {
         );
     }
     if said("did not find expected key") || said("did not find expected '-' indicator") {
-        let problem = error.split(" at line").next().unwrap_or(error).to_owned();
         return (problem, "The line is not indented as its neighbours are.");
     }
-    (error.split(" at line").next().unwrap_or(error).to_owned(), "")
+    (problem, "")
 }
 
 /// `text` is the document: a word in it that stands without quotes is read by the rules of YAML 1.1, as kubectl does.
