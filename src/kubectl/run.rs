@@ -91,7 +91,7 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
         return Err(Failure::text(format!("{name} is not part of this cluster: {why}")));
     }
     let Some(verb) = row(name) else {
-        return Err(Failure::text(format!("unknown command \"{name}\" for \"kubectl\"")));
+        return Err(Failure::text(format!("unknown command \"{name}\" for \"kubectl\"{}", meant(name))));
     };
     if line.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h") {
         cx.print(&verb.usage.help());
@@ -100,6 +100,68 @@ async fn dispatch(line: &[String], cx: &Kubectl) -> Result<(), Failure> {
     let rest: Vec<String> = line[..place].iter().chain(&line[place + 1..]).cloned().collect();
     perform(verb, &Args::parse(&verb.usage, &rest)?, cx).await
 }
+
+/// The commands that are much like a word that is none. Mirrors cobra's `findSuggestions`.
+fn meant(word: &str) -> String {
+    /// So many letters may be other ones. Mirrors `SuggestionsMinimumDistance`.
+    const FAR: usize = 2;
+    // As much as anybody types by mistake.
+    if word.len() > 100 {
+        return String::new();
+    }
+    let word = word.to_ascii_lowercase();
+    let is_like = |name: &&&str| name.starts_with(&*word) || strsim::levenshtein(&word, name) <= FAR;
+    let lines: String = COMMANDS.iter().filter(is_like).map(|name| format!("\n\t{name}")).collect();
+    if lines.is_empty() { lines } else { format!("\n\nDid you mean this?{lines}") }
+}
+
+/// All commands of the real kubectl, in the order in which it puts them together. Mirrors `NewKubectlCommand`.
+const COMMANDS: &[&str] = &[
+    "create",
+    "expose",
+    "run",
+    "set",
+    "explain",
+    "get",
+    "edit",
+    "delete",
+    "rollout",
+    "scale",
+    "autoscale",
+    "certificate",
+    "cluster-info",
+    "top",
+    "cordon",
+    "uncordon",
+    "drain",
+    "taint",
+    "describe",
+    "logs",
+    "attach",
+    "exec",
+    "port-forward",
+    "proxy",
+    "cp",
+    "auth",
+    "debug",
+    "events",
+    "diff",
+    "apply",
+    "patch",
+    "replace",
+    "wait",
+    "kustomize",
+    "label",
+    "annotate",
+    "completion",
+    "alpha",
+    "config",
+    "plugin",
+    "version",
+    "api-versions",
+    "api-resources",
+    "options",
+];
 
 /// What `kubectl --help` prints.
 fn help() -> String {

@@ -124,6 +124,10 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl -n", "error: flag needs an argument: -n…"),
     ("kubectl run lost --image=x -n nowhere", "Error from server (NotFound): namespaces \"nowhere\" not found"),
     ("kubectl get pods lost -n nowhere", "Error from server (NotFound): namespaces \"nowhere\" not found"),
+    (
+        "kubectl Git pods",
+        "error: unknown command \"Git\" for \"kubectl\"\n\nDid you mean this?\n\tset\n\tget\n\tedit\n\twait",
+    ),
     ("kubectl dance", "error: unknown command \"dance\" for \"kubectl\""),
     ("kubectl", "Commands:…"),
     (
