@@ -28,7 +28,8 @@ impl Kubectl {
     /// A request of this command's with nothing in it but where it goes.
     pub fn request(&self, verb: Verb, kind: Kind, namespace: &str, name: &str, body: Body) -> Request {
         let namespace = if kind.info().namespaced { namespace } else { "" };
-        Request::new(self.client.user().clone(), verb, kind, namespace, name, body)
+        let request = Request::new(self.client.user().clone(), verb, kind, namespace, name, body);
+        Request { connection: self.connection(), ..request }
     }
 
     /// The kinds that users have defined, as the API server has them now. The real kubectl reads discovery documents, and
@@ -36,7 +37,7 @@ impl Kubectl {
     pub async fn discover(&self) -> Result<Discovery, Failure> {
         let mut request = self.request(Verb::List, Kind::CustomResourceDefinition, "", "", Body::None);
         // Discovery is open to all, whoever they act as.
-        request.user = Rc::new(User::admin());
+        (request.user, request.connection) = (Rc::new(User::admin()), None);
         if let Response::List { items, .. } = self.send(request).await? {
             self.known.set(Discovery::of(&items));
         }

@@ -129,6 +129,9 @@ impl fmt::Display for Failure {
             }
             Failure::Unanswered { why, context } => write!(f, "Error from server: {context}{}", why.words()),
             Failure::Server { status, .. } if status.reason == Reason::Invalid => write_invalid(f, status),
+            Failure::Server { status, .. } if status.reason == Reason::Unauthorized => {
+                write!(f, "error: You must be logged in to the server ({})", status.message)
+            }
             Failure::Server { status, context } if status.reason == Reason::Unknown => {
                 write!(f, "Error from server: {context}{}", status.message)
             }

@@ -31,7 +31,7 @@ const fn short(short: char, flag: Flag) -> Flag {
 
 /// Flags of every command.
 pub const GLOBAL: &[&str] =
-    &["as", "as-group", "as-uid", "as-user-extra", "context", "namespace", "request-timeout", "v"];
+    &["as", "as-group", "as-uid", "as-user-extra", "context", "namespace", "request-timeout", "token", "v"];
 /// Flags of every command that writes.
 pub const WRITE: &[&str] = &["dry-run", "output", "field-manager"];
 /// Flags of every command that reads manifests.
@@ -60,7 +60,6 @@ pub const LEFT_OUT: &[&str] = &[
     "show-managed-fields",
     "template",
     "tls-server-name",
-    "token",
     "user",
     "username",
     "vmodule",
@@ -258,6 +257,7 @@ pub const FLAGS: &[Flag] = &[
     valued("timeout", "how long to wait, as in 60s"),
     lone("timestamps", "each line with its time"),
     valued("to-revision", "back to this revision, not to the one before"),
+    valued("token", "with this bearer token, where the user of the context has no certificate"),
     short('t', lone("tty", "in a terminal")),
     valued("type", "of which type"),
     valued("types", "only Events of these types: Warning,Normal"),

@@ -1,6 +1,7 @@
 //! kubectl's surroundings: whose client it is, where it stands, what it prints, and the watches it follows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::args::Args;
-use crate::config::Config;
+use crate::config::{Config, Credentials};
 use crate::failure::Failure;
 use crate::feeds::{self, Feeds, Stream};
 use crate::left_open::{Forwards, Terminal};
@@ -17,7 +18,12 @@ use crate::workdir::Workdir;
 use client::Client;
 use engine::Memory;
 use object::Discovery;
-use wire::Request;
+use wire::{Connection, Request, User};
+
+/// The address of the user's machine.
+const PERSON_IP: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 1);
+/// What kubectl says that it is.
+const USER_AGENT: &str = "kubectl/v1.36.2 (linux/amd64) kubernetes";
 
 /// What commands print, as they go. Cloning shares it.
 pub type Output = Memory<String>;
@@ -48,6 +54,8 @@ pub struct Kubectl {
     pub written: Memory<BTreeMap<String, String>>,
     /// Whether it is told who manages which fields.
     pub managed_fields: bool,
+    /// How its requests come, where it shows no certificate.
+    connection: Option<Rc<Connection>>,
     /// How much it logs: what `-v` says.
     pub verbosity: i64,
     /// What `-f -` reads.
@@ -88,6 +96,7 @@ impl Kubectl {
             namespace: "default".into(),
             files: Rc::default(),
             managed_fields: false,
+            connection: None,
             verbosity: 0,
             stdin: String::new(),
             nodes,
@@ -134,6 +143,23 @@ impl Kubectl {
     /// The same, told who manages which fields, or not.
     pub fn with_managed_fields(&self, on: bool) -> Kubectl {
         Kubectl { managed_fields: on, ..self.clone() }
+    }
+
+    /// The same, showing these credentials. Without a certificate it is anonymous, until the server has looked at its token.
+    pub fn showing(&self, credentials: &Credentials) -> Kubectl {
+        let bearer = match credentials {
+            Credentials::Certificate => return self.clone(),
+            Credentials::Token(token) => token.clone(),
+            Credentials::None => String::new(),
+        };
+        let user = User::anonymous(&self.client.user().agent);
+        let connection = Connection { peer: PERSON_IP, user_agent: USER_AGENT.to_owned(), bearer };
+        Kubectl { client: self.client.clone().acting_as(user), connection: Some(Rc::new(connection)), ..self.clone() }
+    }
+
+    /// How its requests come, if not with the administrator's certificate.
+    pub(crate) fn connection(&self) -> Option<Rc<Connection>> {
+        self.connection.clone()
     }
 
     /// The same, logging so much.

@@ -184,6 +184,7 @@ async fn perform(verb: &Command, args: &Args, cx: &Kubectl) -> Result<(), Failur
         Run::Here(run) => return run(args, cx),
         Run::There(run) => run,
     };
+    let cx = &cx.showing(&cx.config.get().credentials(args.value("context"), args.value("token"))?);
     let somebody = impersonation(args, cx)?.map(|other| {
         let user = (**cx.client.user()).clone().acting_as(other);
         cx.with_client(cx.client.clone().acting_as(user))

@@ -53,7 +53,7 @@ const SCRIPT: &[(&str, &str)] = &[
         "kubectl config set users.ada.token x",
         "error: users.ada.token: of the properties of a kubeconfig these are here: …",
     ),
-    ("kubectl config set-cluster mars", "error: set-cluster: there is one cluster here and one user,…"),
+    ("kubectl config set-cluster mars", "error: set-cluster: there is one cluster here, and it stays as it is"),
     ("kubectl config set current-context mine", "Property \"current-context\" set."),
     ("kubectl config set current-context", "error: unexpected args: [current-context]"),
     ("kubectl config set-clutser", "error: write: kubectl config view,…"),
@@ -72,4 +72,38 @@ fn contexts_are_seen_and_changed() {
         }
     }
     assert!(wrong.is_empty(), "- wanted, + shown\n{}", wrong.join("\n"));
+}
+
+/// Here `TOKEN` stands for a token of the ServiceAccount.
+const WITH_TOKEN: &[(&str, &str)] = &[
+    ("kubectl config set-credentials bob --token=TOKEN", "User \"bob\" set."),
+    ("kubectl config set-context bob --user=bob", "Context \"bob\" created."),
+    ("kubectl config view -o jsonpath={.users[0].user}", "{\"token\":\"REDACTED\"}"),
+    ("kubectl auth whoami --context=bob -o jsonpath={.status.userInfo.username}", "system:serviceaccount:team:reader"),
+    (
+        "kubectl get pods --context=bob",
+        "Error from server (Forbidden): pods is forbidden: User \"system:serviceaccount:team:reader\" cannot list resource \
+         \"pods\" in API group \"\" in the namespace \"default\"",
+    ),
+    ("kubectl get pods --context=bob --token=none", "error: You must be logged in to the server (Unauthorized)"),
+    // A certificate comes first.
+    ("kubectl auth whoami --token=none -o jsonpath={.status.userInfo.username}", "kubernetes-admin"),
+    ("kubectl config set-credentials eve", "User \"eve\" set."),
+    ("kubectl config set contexts.bob.user eve", "Property \"contexts.bob.user\" set."),
+    ("kubectl get pods --context=bob", "Error from server (Forbidden): pods is forbidden: User \"system:anonymous\"…"),
+    ("kubectl config delete-user eve", "deleted user eve from ~/.kube/config"),
+    ("kubectl config delete-user eve", "error: cannot delete user eve, not in ~/.kube/config"),
+    ("kubectl get pods --context=bob", "error: auth info \"eve\" does not exist"),
+    ("kubectl config get-users", "NAME\nbob\nkubernetes-admin"),
+];
+
+#[test]
+fn a_user_may_have_a_token() {
+    let mut shell = Shell::new(Path::new("."), "team");
+    shell.line("kubectl create serviceaccount reader");
+    let token = shell.line("kubectl create token reader");
+    for (line, want) in WITH_TOKEN {
+        let shown = shell.line(&line.replace("TOKEN", token.trim()));
+        assert!(agrees(&shown, want), "$ {line}\n- {want}\n+ {shown}");
+    }
 }

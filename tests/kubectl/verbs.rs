@@ -114,7 +114,7 @@ const SCRIPT: &[(&str, &str)] = &[
     ("kubectl get pods -o shiny", "error: unable to match a printer suitable for the output format \"shiny\"…"),
     ("kubectl delete pods lost --image=x", "error: unknown flag: --image…"),
     ("kubectl debug lost --custom=x", "error: --custom is left out here: kubectl debug has it, and this one has not"),
-    ("kubectl get pods --token=x", "error: --token is left out here: kubectl get has it, and this one has not"),
+    ("kubectl get pods --username=x", "error: --username is left out here: kubectl get has it, and this one has not"),
     ("kubectl get --help", "Show objects.\n\nUsage: kubectl get TYPE [NAME] | TYPE/NAME … | -f FILE | -k DIR [flags]…"),
     ("kubectl help logs", "What a container has printed.\n\nUsage: kubectl logs …"),
     ("kubectl get pods -x", "error: unknown shorthand flag: 'x' in -x…"),

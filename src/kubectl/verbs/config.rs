@@ -1,10 +1,10 @@
 //! `config`: the kubeconfig, seen and changed. Mirrors `k8s.io/kubectl/pkg/cmd/config`. Nothing is asked of the cluster.
 //!
-//! Left out: clusters and users other than those that there are, and what is known of these.
+//! Left out: other clusters, and users that show anything else than a token.
 
 use crate::args::Args;
 use crate::command::{Command, Named, Run, Takes};
-use crate::config::{CLUSTER, Config, Context, FILE, USER};
+use crate::config::{CLUSTER, Config, Context, Credentials, FILE, USER};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
 use crate::print::output::{Output, print};
@@ -18,13 +18,24 @@ pub const CONFIG: Command = Command {
         words: "view|get-contexts|current-context|use-context NAME|set-context NAME|--current",
         about: "Which cluster, as whom, in which namespace.\n\
                 get-clusters, get-users, rename-context OLD NEW, delete-context NAME,\n\
+                set-credentials NAME --token=TOKEN, delete-user NAME,\n\
                 set PROPERTY VALUE, unset PROPERTY: contexts.NAME.namespace, current-context.",
         flags: &[&["cluster", "current", "minify", "no-headers", "output", "user"]],
         ..Usage::EMPTY
     },
     reads_only: |what| what.is_some_and(|what| matches!(what, "view" | "current-context") || what.starts_with("get-")),
     takes: Takes::first(
-        &["current-context", "delete-context", "get-contexts", "rename-context", "set-context", "use-context", "view"],
+        &[
+            "current-context",
+            "delete-context",
+            "delete-user",
+            "get-contexts",
+            "rename-context",
+            "set-context",
+            "set-credentials",
+            "use-context",
+            "view",
+        ],
         Named::Nothing,
     ),
     run: Run::Here(config),
@@ -38,21 +49,24 @@ fn config(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
         ["view"] => view(args, cx),
         ["current-context"] => current(cx),
         ["get-contexts", names @ ..] => contexts(names, args, cx),
-        ["get-clusters"] => names(CLUSTER, cx),
-        ["get-users"] => names(USER, cx),
+        ["get-clusters"] => names([CLUSTER], cx),
+        ["get-users"] => names(cx.config.get().users.keys().map(String::as_str), cx),
         ["use-context" | "use", name] => use_context(name, cx),
         ["set-context", names @ ..] => set_context(names, args, cx),
         ["rename-context", old, new] => rename(old, new, cx),
         ["delete-context", name] => delete(name, cx),
         ["set", property, value] => set(property, value, cx),
         ["unset", property] => unset(property, cx),
-        ["set-cluster" | "set-credentials" | "delete-cluster" | "delete-user", ..] => Err(Failure::text(format!(
-            "{}: there is one cluster here and one user, and they stay as they are; act as another with --as NAME",
-            words[0]
-        ))),
-        ["use-context" | "use" | "rename-context" | "delete-context" | "set" | "unset", ..] => {
-            Err(Failure::text(format!("unexpected args: [{}]", words[1..].join(" "))))
+        ["set-credentials", name] => set_credentials(name, args, cx),
+        ["delete-user", name] => delete_user(name, cx),
+        ["set-cluster" | "delete-cluster", ..] => {
+            Err(Failure::text(format!("{}: there is one cluster here, and it stays as it is", words[0])))
         }
+        [
+            "use-context" | "use" | "rename-context" | "delete-context" | "set" | "unset" | "set-credentials"
+            | "delete-user",
+            ..,
+        ] => Err(Failure::text(format!("unexpected args: [{}]", words[1..].join(" ")))),
         _ => Err(Failure::text(
             "write: kubectl config view, current-context, get-contexts, get-clusters, get-users, use-context NAME, \
              set-context --current --namespace=NAME, set PROPERTY VALUE, or unset PROPERTY",
@@ -103,8 +117,32 @@ fn contexts(wanted: &[&str], args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     }
 }
 
-fn names(only: &str, cx: &Kubectl) -> Result<(), Failure> {
-    cx.line(format!("NAME\n{only}"));
+fn names<'a>(all: impl IntoIterator<Item = &'a str>, cx: &Kubectl) -> Result<(), Failure> {
+    cx.line("NAME");
+    all.into_iter().for_each(|name| cx.line(name));
+    Ok(())
+}
+
+/// Notes what a user shows: a token, or nothing if none is given and there was none before.
+fn set_credentials(name: &str, args: &Args, cx: &Kubectl) -> Result<(), Failure> {
+    let mut config = cx.config.get();
+    let token = args.value("token");
+    let shown = config.users.entry(name.to_owned()).or_default();
+    if !token.is_empty() && *shown != Credentials::Certificate {
+        *shown = Credentials::Token(token.to_owned());
+    }
+    cx.config.set(config);
+    cx.line(format!("User \"{name}\" set."));
+    Ok(())
+}
+
+fn delete_user(name: &str, cx: &Kubectl) -> Result<(), Failure> {
+    let mut config = cx.config.get();
+    if config.users.remove(name).is_none() {
+        return Err(Failure::text(format!("cannot delete user {name}, not in {FILE}")));
+    }
+    cx.config.set(config);
+    cx.line(format!("deleted user {name} from {FILE}"));
     Ok(())
 }
 
@@ -138,18 +176,18 @@ fn set_context(names: &[&str], args: &Args, cx: &Kubectl) -> Result<(), Failure>
 }
 
 fn change(context: &mut Context, args: &Args) -> Result<(), Failure> {
-    for (flag, only, field) in [("cluster", CLUSTER, &mut context.cluster), ("user", USER, &mut context.user)] {
-        if !args.has(flag) && field.is_empty() {
-            // The real one takes a context without a cluster, and fails when it is used.
-            only.clone_into(field);
+    // The real one takes a context without a cluster or a user, and fails when it is used.
+    for (usual, field) in [(CLUSTER, &mut context.cluster), (USER, &mut context.user)] {
+        if field.is_empty() {
+            usual.clone_into(field);
         }
-        if args.has(flag) {
-            if args.value(flag) != only {
-                let why = format!("there is no {flag} {:?} here, only {only:?}", args.value(flag));
-                return Err(Failure::text(why));
-            }
-            only.clone_into(field);
-        }
+    }
+    if args.has("cluster") && args.value("cluster") != CLUSTER {
+        let why = format!("there is no cluster {:?} here, only {CLUSTER:?}", args.value("cluster"));
+        return Err(Failure::text(why));
+    }
+    if args.has("user") {
+        args.value("user").clone_into(&mut context.user);
     }
     if args.has("namespace") {
         args.value("namespace").clone_into(&mut context.namespace);
@@ -224,10 +262,12 @@ fn set(path: &str, value: &str, cx: &Kubectl) -> Result<(), Failure> {
         Property::Field(name, "namespace") => {
             value.clone_into(&mut config.contexts.entry(name.to_owned()).or_insert_with(Context::usual).namespace);
         }
+        Property::Field(name, "user") => {
+            value.clone_into(&mut config.contexts.entry(name.to_owned()).or_insert_with(Context::usual).user);
+        }
         Property::Field(name, field) => {
-            let only = if field == "cluster" { CLUSTER } else { USER };
-            if value != only {
-                return Err(Failure::text(format!("there is no {field} {value:?} here, only {only:?}")));
+            if value != CLUSTER {
+                return Err(Failure::text(format!("there is no {field} {value:?} here, only {CLUSTER:?}")));
             }
             config.contexts.entry(name.to_owned()).or_insert_with(Context::usual);
         }
