@@ -43,6 +43,7 @@ pub mod file;
 pub mod holder;
 pub mod inspect;
 pub mod journal;
+pub mod makers;
 pub mod moves;
 pub mod properties;
 pub mod quiet;

@@ -15,7 +15,7 @@ use super::Session;
 use super::changes::stored;
 use super::diff::{self, FieldChange};
 use super::facts::Class;
-use super::{causes, describe};
+use super::{causes, describe, makers};
 
 /// So many events in flight, and so many suspended tasks, are told of.
 const SHOWN: usize = 20;
@@ -166,7 +166,12 @@ impl Stop {
             why: why(session, step),
             change: change(step),
             also: also(step),
-            facts: step.notes.iter().filter_map(|note| fact(engine, note, step.time)).collect(),
+            facts: step
+                .notes
+                .iter()
+                .filter_map(|note| fact(engine, note, step.time))
+                .chain(makers(engine, step))
+                .collect(),
             waiting: tasks.iter().take(SHOWN).filter_map(|task| waiting(session, task)).collect(),
             waiting_total: tasks.len(),
             pending: pending.iter().take(SHOWN).map(|event| in_flight(session, event)).collect(),
@@ -294,6 +299,12 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
         }
         Note::Stored { .. } | Note::Waits { .. } | Note::Typed { .. } => None,
     }
+}
+
+/// Who would make what a Pod waits for.
+fn makers(engine: &Engine, step: &Step) -> impl Iterator<Item = Fact> {
+    let facts = makers::told(engine, step).into_iter();
+    facts.map(|text| Fact { topic: "waits for".to_owned(), text, table: None })
 }
 
 fn queued(how: &Queued, key: &str, now: Instant) -> String {
