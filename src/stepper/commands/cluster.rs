@@ -28,9 +28,10 @@ pub const GROUP: Group = Group {
             usage: "get, describe, logs, events …",
             takes: &[],
             about: "as kubectl prints them; time stands still",
-            more: "get pods | grep web                   awk, cut, grep, head, sed, sort, tail, tr, uniq, wc go over what is printed\n\
+            more: "get pods | grep web                   awk, cut, grep, head, jq, sed, sort, tail, tr, wc go over what is printed\n\
                 get pods -w is typed as a command, and goes on as you step: it prints each change, until none has come for\n\
-                half a minute, or for as long as --request-timeout=5m says.\n",
+                half a minute, or for as long as --request-timeout=5m says. So does logs -f web: it prints lines as they come,\n\
+                until the container ends.\n",
             run: Says(|stepper, line| look(stepper, line.words())),
         },
         Command {
@@ -168,6 +169,7 @@ pub const GROUP: Group = Group {
             more: "!apply -f web.yaml, or apply -f web.yaml !, goes on until the command has ended.\n\
                 kubectl --help lists them, kubectl get --help says what flags one has.\n\
                 A line may be a shell's: with | and xargs, && and ;, $(…) and variables, for, and a text after <<.\n\
+                Like a shell's, a line that is typed while another is at work waits until that has ended.\n\
                 kubectl run web --image=nginx --dry-run=client -o yaml > web.yaml\n\
                 Later lines find the file, apply -f web.yaml or cat web.yaml; on your disk nothing is written.\n",
             run: Says(|stepper, line| kubectl(stepper, &line.words()[1..])),
