@@ -78,6 +78,8 @@ fn run(session: &[(usize, &str)], program: &Path, folder: &Path) -> Result<Strin
         .args(arguments)
         .current_dir(folder)
         .env("NO_COLOR", "1")
+        // Readers start it by cargo, which its messages are to say.
+        .env("CARGO", "cargo")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

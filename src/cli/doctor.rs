@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::anyhow;
 
 use lab::shelf;
+use lab::started::named;
 use lab::twin::{self, Twin};
 use stepper::palette;
 
@@ -59,7 +60,7 @@ pub fn command(out: &mut dyn Write) -> anyhow::Result<()> {
 fn say(out: &mut dyn Write, mark: &str, text: &str) -> std::io::Result<()> {
     const COLUMN: usize = 20;
     // The mark has a colour, which takes no room.
-    let laid = laid_out(&format!("      {text}\n"), COLUMN);
+    let laid = laid_out(&named(&format!("      {text}\n")), COLUMN);
     writeln!(out, "{mark}{}", laid.get(5..).unwrap_or_default().trim_end())
 }
 

@@ -10,6 +10,7 @@ use cluster::scenario::{Exploration, Scenario};
 use debugger::explore::{Bound, Mode, Report, Search, Subject, Violation, explore, plan, resume};
 use debugger::{Session, describe, file};
 use kubectl::workdir;
+use lab::started::started_as;
 
 use stepper::paths;
 
@@ -30,7 +31,7 @@ pub(super) fn command(arguments: &ExploreArguments) -> anyhow::Result<()> {
     anyhow::ensure!(!several || arguments.resume.is_none(), "--resume keeps one search: name one of the trials");
     for scenario in scenarios {
         if several {
-            writeln!(io::stdout(), "{}", scenario.name)?;
+            writeln!(out::text(), "{}", scenario.name)?;
         }
         one(arguments, scenario)?;
     }
@@ -95,7 +96,7 @@ fn keep(
     let text = file::save_found(&session, &violation.property, &violation.what);
     write(&path, &text)?;
     let shown = paths::quoted(&path);
-    let program = super::started::started_as();
+    let program = started_as();
     writeln!(
         out,
         "it is saved in {shown}; open it there with: {program} step --replay {shown} --at {}",

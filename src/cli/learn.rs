@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 
+use lab::started::started_as;
 use lab::twin::{self, Twin};
 use lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, shelf};
 
@@ -29,16 +30,16 @@ pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "\nAll {} have passed.", TABLE.len())?;
         return Ok(());
     };
-    let file = shelf::file(&root, exercise);
+    let (file, program) = (shelf::file(&root, exercise), started_as());
     let outcome = report::in_terminal(&format!("After it you can {}.\n", exercise.outcome));
     write!(out, "\nNext: {}\n{outcome}", exercise.title)?;
     if let Some(chapter) = chapter(&root, exercise) {
-        writeln!(out, "  read    {CHAPTERS}/{chapter}, or in a browser: cargo run -- book")?;
+        writeln!(out, "  read    {CHAPTERS}/{chapter}, or in a browser: {program} book")?;
     }
     writeln!(out, "  edit    {}", file.strip_prefix(&root).unwrap_or(&file).display())?;
     writeln!(out, "  types   {}", exercise.types())?;
-    writeln!(out, "  grade   cargo run -- grade {}, or all that you have started: cargo test", exercise.name())?;
-    writeln!(out, "  stuck?  cargo run -- hint {}", exercise.name())?;
+    writeln!(out, "  grade   {program} grade {}, or all that you have started: cargo test", exercise.name())?;
+    writeln!(out, "  stuck?  {program} hint {}", exercise.name())?;
     Ok(())
 }
 
@@ -117,10 +118,8 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
         let (verdict, took) = grade_one(&root, exercise, out)?;
         if is_long(&root, exercise, took) && std::io::stderr().is_terminal() {
             let took = took.as_secs();
-            eprintln!(
-                "That took {took} s. It takes half of that after some minutes of building, once: {}",
-                twin::BUILD
-            );
+            let once = format!("It takes half of that after some minutes of building, once: {}", twin::BUILD);
+            writeln!(super::out::errors(), "That took {took} s. {once}")?;
         }
         if !verdict.passes() && (name.is_some() || verdict != Verdict::NotStarted) {
             failed.push(exercise.name());
@@ -145,8 +144,9 @@ pub(super) fn grade_one(root: &Path, exercise: &Exercise, out: &mut dyn Write) -
         writeln!(out, "  note: {remark}")?;
     }
     if verdict.passes() {
+        let program = started_as();
         match next(root) {
-            Some(next) => writeln!(out, "  next: {} {}: cargo run -- learn", next.folder, next.title)?,
+            Some(next) => writeln!(out, "  next: {} {}: {program} learn", next.folder, next.title)?,
             None => writeln!(out, "  All {} have passed.", TABLE.len())?,
         }
     }
@@ -185,9 +185,10 @@ pub fn hint(name: Option<&str>, number: usize, out: &mut dyn Write) -> anyhow::R
     let hint = exercise.hints.get(number.wrapping_sub(1));
     let hint = hint.ok_or_else(|| anyhow!("there are hints 1 to {}", exercise.hints.len()))?;
     write!(out, "{}", report::in_terminal(&format!("hint {number} of {}: {hint}\n", exercise.hints.len())))?;
+    let program = started_as();
     match number < exercise.hints.len() {
-        true => writeln!(out, "more: cargo run -- hint {} {}", exercise.name(), number + 1)?,
-        false => writeln!(out, "the answer: cargo run -- solution {}", exercise.name())?,
+        true => writeln!(out, "more: {program} hint {} {}", exercise.name(), number + 1)?,
+        false => writeln!(out, "the answer: {program} solution {}", exercise.name())?,
     }
     Ok(())
 }

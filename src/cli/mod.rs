@@ -23,6 +23,7 @@ use debugger::source;
 use kubectl::manifest::{self, Manifests, Reading};
 use kubectl::workdir::{self, Workdir};
 use lab::plug;
+use lab::started::{named as as_started, started_as};
 use object::{Discovery, Kind};
 use stepper::palette;
 
@@ -46,7 +47,6 @@ mod resume;
 mod run;
 pub mod signals;
 pub mod sources;
-mod started;
 mod step;
 pub mod terminal;
 pub mod tui;
@@ -280,7 +280,8 @@ pub fn main(course: Option<&Course>) -> ExitCode {
     match (ended, signals::code()) {
         (Err(error), _) if !is_left(&error) => {
             // Where nobody hears it, it cannot be said.
-            let _ = writeln!(out::errors(), "{} {error:#}", palette::error().apply_to("error:"));
+            let error = as_started(&format!("{error:#}"));
+            let _ = writeln!(out::errors(), "{} {error}", palette::error().apply_to("error:"));
             ExitCode::FAILURE
         }
         (_, Some(code)) => ExitCode::from(code),
@@ -369,7 +370,7 @@ fn named(name: &str) -> anyhow::Result<Scenario> {
         let text = workdir::text_in(name).unwrap_or_default();
         match text.lines().any(|line| line.starts_with("apiVersion:")) {
             true => {
-                let program = started::started_as();
+                let program = started_as();
                 anyhow::anyhow!("{name} is a manifest, not a scenario; give it with -f: {program} step -f {name}")
             }
             false => error.into(),

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use debugger::file;
 use debugger::quiz::Quiz;
+use lab::started::started_as;
 use stepper::edit::SENT;
 use stepper::lines::text;
 use stepper::paths::quoted;
@@ -114,7 +115,7 @@ pub(super) fn kept(stepper: &Stepper) -> String {
         return String::new();
     }
     match journal::keep_last(&file::save(&stepper.session)) {
-        Some(path) => format!("to come back here: {} step --replay {}\n", super::started::started_as(), quoted(&path)),
+        Some(path) => format!("to come back here: {} step --replay {}\n", started_as(), quoted(&path)),
         None => String::new(),
     }
 }

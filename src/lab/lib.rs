@@ -17,6 +17,7 @@
 //! - [`twin`]: this program built with optimisation, which judges sooner.
 //! - [`progress`]: what has passed so far, here and in a class; [`report`]: a verdict in words; [`words`]: a case and its
 //!   answers in words; [`printed`]: what a learner's code prints.
+//! - [`started`]: how messages name the program.
 //! - [`mistake`]: what learners get wrong, each said once: a rule is a struct of plain functions, and a mistake is that struct
 //!   with one of them replaced. [`making`]: what the questions and rules of several exercises are made of.
 //!
@@ -74,6 +75,7 @@ mod score;
 pub mod seal;
 pub mod shelf;
 pub mod shipped;
+pub mod started;
 mod sync;
 mod trace;
 pub mod twin;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use console::Term;
 
+use super::started::named;
 use super::{Exercise, Failure, Verdict, shelf, words};
 
 /// No line has more columns, however wide the terminal.
@@ -70,13 +71,13 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
 /// The same, as wide as the terminal is. What rustc draws stays as it is.
 pub fn shown(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
     let text = full(root, exercise, verdict);
-    if matches!(verdict, Verdict::NotBuilt(_) | Verdict::DoesNotCompile(_)) { text } else { in_terminal(&text) }
+    if matches!(verdict, Verdict::NotBuilt(_) | Verdict::DoesNotCompile(_)) { named(&text) } else { in_terminal(&text) }
 }
 
-/// A text as wide as the terminal is, and not wider than one can read.
+/// A text as wide as the terminal is, and not wider than one can read, which names the program as it was started.
 pub fn in_terminal(text: &str) -> String {
-    let Some((_, columns)) = Term::stdout().size_checked() else { return text.to_owned() };
-    laid_out(text, usize::from(columns).min(WIDEST))
+    let columns = Term::stdout().size_checked().map(|(_, columns)| usize::from(columns).min(WIDEST));
+    named(&columns.map_or_else(|| text.to_owned(), |columns| laid_out(text, columns)))
 }
 
 /// A line that ends with something to copy stays as it is. What stands between backticks stays together.
