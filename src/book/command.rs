@@ -11,6 +11,7 @@ use crate::mdbook::{Plugin, speak};
 use crate::serve::watch::{Built, Watch};
 use crate::serve::{self, Site, token};
 use kubestep::cli::course::{Arguments, Course, Question};
+use kubestep::cli::out;
 use lab::plug;
 
 /// What the program does when it is asked for the course.
@@ -31,7 +32,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
     build::build(&root, &dest, &program)?;
     let dest = dest.canonicalize()?;
     let Some(listener) = listener else {
-        writeln!(io::stdout(), "The course is in {}", dest.join("index.html").display())?;
+        writeln!(out::text(), "The course is in {}", dest.join("index.html").display())?;
         return Ok(());
     };
     let (address, built) = (listener.local_addr()?.to_string(), Arc::new(Built::default()));
@@ -40,7 +41,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
     let words =
         "It is for this machine alone; a browser that has opened this address can run live sessions. Ctrl-C ends it.";
     // A pipe that its reader has closed is no reason to end.
-    let _ = writeln!(io::stdout(), "The course is at {url}\n{words}");
+    let _ = writeln!(out::text(), "The course is at {url}\n{words}");
     let again = (root, dest.clone(), program.clone());
     watch.start(built.clone(), move || build::build(&again.0, &again.1, &again.2));
     if !arguments.no_open {
@@ -62,7 +63,7 @@ fn open(address: &str) {
         Command::new(program).args(arguments).arg(address).stdin(silent()).stdout(silent()).stderr(silent()).spawn();
     if opened.is_err() {
         // Nobody has to read it.
-        let _ = writeln!(io::stdout(), "No browser could be opened; open the address yourself.");
+        let _ = writeln!(out::text(), "No browser could be opened; open the address yourself.");
     }
 }
 

@@ -4,6 +4,7 @@
 //! wants to step, run or grade does without. So the course is in a program of its own, which does all that this one does; this
 //! one has it built when it is first asked for the course, and becomes it.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -75,7 +76,7 @@ pub(super) fn elsewhere() -> anyhow::Result<()> {
     if program.is_file() {
         cargo.arg("--quiet");
     } else {
-        eprintln!("The course is built for the first time, which takes a minute:");
+        writeln!(super::out::errors(), "The course is built for the first time, which takes a minute:")?;
     }
     let status = cargo.status().context("cargo, which builds the course, cannot be started")?;
     ensure!(status.success(), "the course could not be built: cargo says why");

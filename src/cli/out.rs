@@ -4,7 +4,10 @@
 //! The full screen draws characters and never control characters; `--json` and files have their texts as they are, since a JSON
 //! text escapes them and a file is no terminal.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+
+use crossterm::cursor::MoveTo;
+use crossterm::terminal::{Clear, ClearType};
 
 use object::terminal::Harmless;
 
@@ -16,6 +19,16 @@ pub fn text() -> Harmless<io::StdoutLock<'static>> {
 /// Standard error, for texts.
 pub fn errors() -> Harmless<io::StderrLock<'static>> {
     Harmless::new(io::stderr().lock(), console::colors_enabled())
+}
+
+/// Clears the screen, where there is one.
+pub fn clear() -> io::Result<()> {
+    let mut out = io::stdout();
+    if out.is_terminal() {
+        write!(out, "{}{}", Clear(ClearType::All), MoveTo(0, 0))?;
+        out.flush()?;
+    }
+    Ok(())
 }
 
 /// Writes a text, and all of it at once.

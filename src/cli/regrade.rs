@@ -3,14 +3,12 @@
 //! It looks at the files a few times a second instead of asking the system to tell: some dozen small files cost nothing,
 //! and that way it works in containers, on shared folders and with every editor, where such news often does not come.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use crossterm::cursor::MoveTo;
-use crossterm::terminal::{Clear, ClearType};
 
 use super::learn;
 use lab::{Exercise, TABLE, progress, shelf, twin};
@@ -46,9 +44,7 @@ pub fn command(name: Option<&str>, builds: bool, out: &mut dyn Write) -> anyhow:
 }
 
 fn grade(root: &Path, exercise: &Exercise, build: &mut Build, out: &mut dyn Write) -> anyhow::Result<()> {
-    if std::io::stdout().is_terminal() {
-        write!(out, "{}{}", Clear(ClearType::All), MoveTo(0, 0))?;
-    }
+    super::out::clear()?;
     writeln!(out, "{}: it is built and judged …", exercise.folder)?;
     out.flush()?;
     let (_, took) = learn::grade_one(root, exercise, out)?;

@@ -51,7 +51,7 @@ pub(super) fn command(source: Source, into: Option<&Path>) -> anyhow::Result<()>
     say(&cluster, &mut said)?;
     if !comes_to_rest {
         let _ = writeln!(
-            io::stderr(),
+            out::errors(),
             "ended after an hour of virtual time, beside what the scenario slept: the cluster does not come to rest"
         );
     }

@@ -211,6 +211,40 @@ fn what_runs_on_a_page_has_no_terminal_files_or_threads() {
     assert_absent(ON_A_PAGE, NOT_ON_A_PAGE, &[WITH_THREADS], "a page has nothing of the kind");
 }
 
+/// Where texts leave the program past the filter that takes commands to the terminal out of them: JSON escapes them, mdBook is no
+/// terminal, an editor has it for itself, and the full screen sets it up.
+const PAST_THE_FILTER: &[&str] = &[
+    "src/book/command.rs",
+    "src/cli/editor.rs",
+    "src/cli/json.rs",
+    "src/cli/out.rs",
+    "src/cli/tui/guard.rs",
+    "src/cli/tui/screen.rs",
+];
+
+#[test]
+fn texts_leave_by_one_filter() {
+    let words = ["println!(", "print!(", "io::stdout()", "io::stderr()"];
+    let (mut wrong, mut needed) = (Vec::new(), Vec::new());
+    let faces = ["src/cli", "src/book", "tests/grade"].map(|folder| sources(Path::new(folder)));
+    for file in faces.into_iter().flatten() {
+        let text = fs::read_to_string(&file).expect("a file just listed can be read");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let prints = |line: &&str| words.iter().any(|word| line.contains(word)) && !line.contains("is_terminal()");
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")).filter(prints) {
+            match PAST_THE_FILTER.iter().find(|path| file == Path::new(path)) {
+                Some(path) => needed.push(*path),
+                None => wrong.push(format!("{}: {line}", file.display())),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "write to cli::out instead:\n{}", wrong.join("\n"));
+    assert!(
+        PAST_THE_FILTER.iter().all(|path| needed.contains(path)),
+        "an exception is a file that needs it: {needed:?}"
+    );
+}
+
 /// That no code of these modules but their tests has one of these words, and that each file in `but_for` needs to be there.
 fn assert_absent(modules: &[&str], words: &[&str], but_for: &[&str], why: &str) {
     let (mut wrong, mut needed) = (Vec::new(), Vec::new());

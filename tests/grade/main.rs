@@ -1,21 +1,31 @@
 //! Grades the exercises: `cargo test`, or `cargo test --test grade [NAME]` and nothing else. One that is not started is
 //! ignored.
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use kubestep::cli::out;
 use lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
 
 fn main() -> ExitCode {
+    // A reader that leaves has seen enough.
+    grade(&mut out::text()).unwrap_or(ExitCode::FAILURE)
+}
+
+/// Grades, and says what came of it: what a learner's code prints is in that, and no command to the terminal.
+fn grade(out: &mut dyn Write) -> io::Result<ExitCode> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let words: Vec<_> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--list") {
-        TABLE.iter().for_each(|exercise| println!("{}: test", exercise.folder));
-        return ExitCode::SUCCESS;
+        for exercise in TABLE {
+            writeln!(out, "{}: test", exercise.folder)?;
+        }
+        return Ok(ExitCode::SUCCESS);
     }
     if let Err(error) = shelf::hand_out(root) {
-        println!("{error}");
-        return ExitCode::FAILURE;
+        writeln!(out, "{error}")?;
+        return Ok(ExitCode::FAILURE);
     }
     let wanted: Vec<_> = words.iter().filter(|word| !word.starts_with('-')).collect();
     let is_wanted = |one: &&Exercise| wanted.is_empty() || wanted.iter().any(|word| one.folder.contains(*word));
@@ -23,7 +33,7 @@ fn main() -> ExitCode {
     for exercise in TABLE.iter().filter(is_wanted) {
         match progress::begin(root, exercise) {
             Ok(None) => {}
-            Ok(Some(note)) | Err(note) => println!("note: {note}"),
+            Ok(Some(note)) | Err(note) => writeln!(out, "note: {note}")?,
         }
         let verdict = process::grade(root, exercise);
         match &verdict {
@@ -32,15 +42,18 @@ fn main() -> ExitCode {
             _ => failed += 1,
         }
         match verdict == Verdict::NotStarted || verdict.passes() {
-            true => println!("exercise {} ... {}", exercise.folder, report::line(exercise, &verdict)),
-            false => print!("exercise {}", report::shown(root, exercise, &verdict)),
+            true => writeln!(out, "exercise {} ... {}", exercise.folder, report::line(exercise, &verdict))?,
+            false => write!(out, "exercise {}", report::shown(root, exercise, &verdict))?,
         }
         if let Err(error) = progress::remember(root, exercise, &verdict) {
-            println!("{error}");
+            writeln!(out, "{error}")?;
         }
-        progress::remarks(root, exercise).iter().for_each(|remark| println!("  note: {remark}"));
+        for remark in progress::remarks(root, exercise) {
+            writeln!(out, "  note: {remark}")?;
+        }
+        out.flush()?;
     }
     let result = if failed == 0 { "ok" } else { "FAILED" };
-    println!("\nexercises: {result}. {passed} passed; {failed} failed; {ignored} not started");
-    ExitCode::from(u8::from(failed > 0))
+    writeln!(out, "\nexercises: {result}. {passed} passed; {failed} failed; {ignored} not started")?;
+    Ok(ExitCode::from(u8::from(failed > 0)))
 }

@@ -1,9 +1,11 @@
 //! Builds the pages again when a file changes.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use kubestep::cli::out;
 use serde_json::json;
 
 /// So often we look.
@@ -55,10 +57,11 @@ impl Watch {
                     continue;
                 }
                 let error = build().err().map(|error| format!("{error:#}"));
-                match &error {
-                    None => eprintln!("built again"),
-                    Some(error) => eprintln!("not built: {error}"),
-                }
+                // A terminal that has gone is no reason to end.
+                let _ = match &error {
+                    None => writeln!(out::errors(), "built again"),
+                    Some(error) => writeln!(out::errors(), "not built: {error}"),
+                };
                 built.set(error);
             }
         });

@@ -15,8 +15,8 @@ use std::time::Duration;
 use debugger::quiz::Quiz;
 use stepper::Stepper;
 
-use super::editor;
 use super::signals::Signals;
+use super::{editor, out, prompt};
 use app::App;
 use screen::{Moves, Screen};
 
@@ -46,12 +46,13 @@ pub fn run(stepper: Stepper, greeting: &str) -> io::Result<()> {
         shown
     })??;
     if signals.ended() {
-        let _ = writeln!(io::stderr(), "it was told to end; the session is offered again at the next start");
+        let _ = writeln!(out::errors(), "it was told to end; the session is offered again at the next start");
         return Ok(());
     }
     if let Some(score) = app.stepper.quiz.as_ref().and_then(Quiz::score) {
-        writeln!(io::stdout(), "{score}")?;
+        writeln!(out::text(), "{score}")?;
     }
+    out::print(&prompt::kept(&app.stepper))?;
     app.stepper.end();
     Ok(())
 }
