@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use debugger::changes::{self, Changed};
+use debugger::compare::telling;
 use debugger::inspect;
 use debugger::spine::{self, STAGES};
 use debugger::stop::{self, How};
@@ -226,8 +227,12 @@ fn compare(stepper: &mut Stepper, line: &Line) -> Told {
         json!({"step": parting.step, "sides": parting.sides, "choices": choices})
     });
     let end = |end: &debugger::compare::End| json!({"steps": end.steps, "quiet": end.quiet, "broken": end.broken});
-    let objects: Vec<Value> = compared.objects.iter().map(changed).collect();
-    Ok(
-        json!({"topic": "compare", "parting": parting, "ends": compared.ends.iter().map(end).collect::<Vec<_>>(), "objects": objects}),
-    )
+    let differs = |(object, made): (&Changed, &[Option<u64>; 2])| {
+        let mut value = changed(object);
+        (value["fields"], value["steps"]) = (json!(telling(object)), json!(made));
+        value
+    };
+    let objects: Vec<Value> = compared.objects.iter().zip(&compared.made).map(differs).collect();
+    let ends: Vec<Value> = compared.ends.iter().map(end).collect();
+    Ok(json!({"topic": "compare", "parting": parting, "ends": ends, "objects": objects}))
 }

@@ -170,6 +170,13 @@ fn answers_are_values_too() {
         let said: String = said.chars().take(50).collect();
         assert!(text.contains(&said), "{command}: {said:?} is not in\n{text}");
     }
+    let compared = &of("compare 1")["value"]["objects"];
+    let text = compared.to_string();
+    assert!(compared[0]["steps"][0].is_u64() || compared[0]["steps"][1].is_u64(), "{text}");
+    assert!(
+        !["uid", "resourceVersion", "creationTimestamp", "lastTransitionTime"].iter().any(|of| text.contains(of)),
+        "{text}"
+    );
     let pending = of("pending")["value"]["events"].as_array().expect("it is a list");
     assert!(pending.iter().any(|event| event["held"] == true) && pending.iter().any(|event| event["held"] == false));
     assert_eq!(of("step 20")["kind"], "stop");
