@@ -41,8 +41,8 @@ impl Worked {
     }
 }
 
-/// Takes commands until the end of the input or `quit`. Ctrl-C ends a long move; at the prompt, the second ends the
-/// program, as SIGTERM does: the session is offered again then.
+/// Takes commands until the end of the input or `quit`. Ctrl-C ends a long move; at the prompt it ends the command that runs,
+/// and where none does, the second ends the program, as SIGTERM does: the session is offered again then.
 pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
     let interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
     let signals = if interactive { Signals::listen()? } else { Signals::default() };
@@ -66,7 +66,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
             Ok(Some(line)) => line,
             Ok(None) => match stepper.ends_input().filter(|_| interactive) {
                 Some(key) => {
-                    answer(&mut stepper, &key, interactive)?;
+                    answer(&mut stepper, &key, interactive, &signals)?;
                     continue;
                 }
                 None => break,
@@ -78,7 +78,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
                 let pressed = signals.interrupted();
                 if let Some(key) = stepper.interrupts().filter(|_| pressed) {
                     print("\n")?;
-                    answer(&mut stepper, &key, interactive)?;
+                    answer(&mut stepper, &key, interactive, &signals)?;
                     continue;
                 }
                 interrupted = pressed;
@@ -96,7 +96,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
         let typed = stepper.read(&line);
         let typed = if interactive { edited(&mut stepper, typed)? } else { typed };
         if !matches!(typed.what, What::Nothing) {
-            worked.note(answer(&mut stepper, &typed, interactive)?);
+            worked.note(answer(&mut stepper, &typed, interactive, &signals)?);
         }
     }
     if let Some(score) = stepper.quiz.as_ref().and_then(Quiz::score) {
@@ -152,9 +152,14 @@ fn edited(stepper: &mut Stepper, typed: Typed) -> io::Result<Typed> {
 }
 
 /// Does what a command says, and prints what comes of it. Whether it could be done.
-fn answer(stepper: &mut Stepper, typed: &Typed, interactive: bool) -> io::Result<bool> {
+fn answer(stepper: &mut Stepper, typed: &Typed, interactive: bool, signals: &Signals) -> io::Result<bool> {
     match stepper.carry_out(typed) {
-        Ok(answer) if interactive && answer.paged => pager::show(&text(&answer, &stepper.view())).map(|()| true),
+        Ok(answer) if interactive && (answer.paged || stepper.options.pager) => {
+            let shown = pager::show(&text(&answer, &stepper.view())).map(|()| true);
+            // What ended it has been heard.
+            signals.interrupted();
+            shown
+        }
         Ok(answer) => print(&text(&answer, &stepper.view())).map(|()| true),
         Err(error) => {
             let width = stepper.width();

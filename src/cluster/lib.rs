@@ -6,7 +6,8 @@
 //!
 //! - [`config`](Config), [`scenario`]: what there is to be. `bootstrap`, [`control_plane`], `machine`, `network`: how it comes
 //!   to be. `https`: the API server's port. `kubeadm`: what an installer of that name makes of it.
-//! - `user`, [`timeline`], [`shell`]: who types, and what. `nodes`: kubectl's way to the nodes. `from`: `curl` and its like, from
+//! - `user`, [`timeline`], [`shell`]: who types, and what; `turns`, `running`: one line after another. `nodes`: kubectl's way
+//!   to the nodes. `from`: `curl` and its like, from
 //!   wherever a learner wants.
 //! - [`fault`]: what goes wrong. [`webhook`]: programs that the API server asks. [`quiet`]: whether anything will happen yet.
 
@@ -22,6 +23,7 @@ mod kubeadm;
 mod machine;
 mod nodes;
 pub mod quiet;
+mod running;
 pub mod scenario;
 pub mod shell;
 pub mod timeline;
@@ -64,6 +66,7 @@ use wire::{Answer, Transport, User};
 
 use bootstrap::{bootstrap, write_as_server};
 use nodes::Machines;
+use running::Running;
 use scenario::Scenario;
 use timeline::Runner;
 use turns::Turns;
@@ -86,6 +89,8 @@ pub struct Cluster {
     prompt: Rc<Runner>,
     /// Lines that are typed at the prompt wait for each other.
     turns: Turns,
+    /// What Ctrl-C ends of them.
+    running: Running,
     /// After how many steps the last of them was typed.
     typed_at: Memory<u64>,
     /// When something was broken or changed last that the background looks after.
@@ -135,8 +140,8 @@ impl Cluster {
         let kubectl = Kubectl::new(user.clone(), feeds.clone(), Rc::new(machines));
         let (failures, disturbed) = (hub.memory(0), hub.memory(None));
         let runner = |name| Runner::new(name, kubectl.clone(), fabric.clone(), failures.clone());
-        let (turns, typed_at) = (Turns::new(&hub, id), hub.memory(0));
-        let prompt = Rc::new(runner(timeline::PROMPT).in_turns(&turns));
+        let (turns, running, typed_at) = (Turns::new(&hub, id), Running::new(&hub), hub.memory(0));
+        let prompt = Rc::new(runner(timeline::PROMPT).in_turns(&turns, &running));
         let runner = Rc::new(runner(timeline::SCENARIO));
         engine.add(Rc::new(UserActor {
             hub,
@@ -155,6 +160,7 @@ impl Cluster {
             runner,
             prompt,
             turns,
+            running,
             typed_at,
             disturbed,
             engine,
@@ -272,9 +278,10 @@ impl Cluster {
     /// Starts one kubectl command, without the word `kubectl`, after the lines before it.
     pub fn type_words(&mut self, words: Vec<String>) {
         let (kubectl, failures, turns) = (self.kubectl.at_terminal(), self.failures.clone(), self.turns.clone());
-        let label = format!("kubectl {}", words.join(" "));
+        let (label, running) = (format!("kubectl {}", words.join(" ")), self.running.clone());
         self.type_next(&label, async move {
             let turn = turns.take().await;
+            let _runs = running.here();
             let _held = (!kubectl::goes_on(&words)).then_some(turn);
             let failed = kubectl::run(&words, &kubectl).await != 0;
             failures.set(failures.get() + u32::from(failed));
@@ -299,9 +306,10 @@ impl Cluster {
     /// Starts `curl`, `ping` or `nslookup` in a Pod, on a node or outside; empty: on the first node.
     pub fn type_from(&mut self, words: Vec<String>, from: String) {
         let (kubectl, fabric) = (self.kubectl.clone(), self.fabric.clone());
-        let (label, turns) = (words.join(" "), self.turns.clone());
+        let (label, turns, running) = (words.join(" "), self.turns.clone(), self.running.clone());
         self.type_next(&label, async move {
             let _held = turns.take().await;
+            let _runs = running.here();
             from::run(&words, &from, &kubectl, &fabric).await;
         });
     }

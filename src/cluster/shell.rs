@@ -1,4 +1,5 @@
-//! The shell that somebody at the keyboard types into, if there is one: see [`kubectl::terminal`].
+//! The shell that somebody at the keyboard types into, if there is one: see [`kubectl::terminal`]; and what Ctrl-C ends where
+//! there is none.
 
 use super::Cluster;
 use super::user::UserActor;
@@ -59,6 +60,23 @@ impl Cluster {
             State::Works => Err(format!("the shell in {place} runs a line; step until that has ended, or: type ^C")),
             State::Ends => Err(format!("the shell in {place} has ended; step until kubectl has, too")),
         }
+    }
+
+    /// Whether a command runs that was typed at the prompt.
+    pub fn runs_typed(&self) -> bool {
+        self.running.newest().is_some()
+    }
+
+    /// Ends the command that was typed last at the prompt and still runs, as Ctrl-C does. Says which it was.
+    ///
+    /// # Errors
+    /// None runs.
+    pub fn interrupt(&mut self) -> Result<String, String> {
+        let ended = self.running.newest().and_then(|task| self.engine.end_task(task));
+        let label = ended.ok_or("no command runs that was typed at the prompt, so there is none to end")?;
+        // As a terminal shows the key.
+        self.kubectl.print("^C\n");
+        Ok(label.to_string())
     }
 
     /// A process is gone. If the shell was reached through it, kubectl ends.

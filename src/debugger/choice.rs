@@ -32,6 +32,8 @@ pub enum Choice {
     Line(String),
     /// `type in 'cd /tmp'`: a line, or a key, for the shell that has the terminal.
     Typed(String),
+    /// `interrupt`: the command that was typed last and still runs is ended, as by Ctrl-C.
+    Interrupt,
     /// `type curl web --from client`: a command that sends packets.
     Network {
         /// Its words.
@@ -49,6 +51,7 @@ const USAGE: &[(&str, &str)] = &[
     ("delay", "delay EVENT SECONDS, as in: delay e45 2.5"),
     ("wait", "wait SECONDS, as in: wait 2.5"),
     ("seed", "seed NUMBER; 0 gives every hop its plain time"),
+    ("interrupt", "interrupt, which ends the command that was typed last and still runs"),
     (
         "type",
         "type kubectl …, or: type curl …, ping …, nslookup …; type kubectl delete pod web; in a shell: type in 'ls /'",
@@ -72,6 +75,7 @@ impl Choice {
             ("delay", [event, time]) => Ok(Choice::Delay(event_id(event)?, seconds(time)?)),
             ("wait", [time]) => Ok(Choice::Wait(seconds(time)?)),
             ("seed", [seed]) => seed.parse().map(Choice::Seed).map_err(|_| format!("{seed:?} is no seed; {}", usage())),
+            ("interrupt", []) => Ok(Choice::Interrupt),
             ("type", ["kubectl", words @ ..]) if !words.is_empty() => {
                 Ok(Choice::Kubectl(words.iter().map(|word| (*word).to_owned()).collect()))
             }
@@ -120,6 +124,7 @@ impl Choice {
                 cluster.type_into_shell(text)?;
                 said("the shell has got it; press Enter to step".to_owned())
             }
+            Choice::Interrupt => cluster.interrupt().and_then(|label| said(format!("ended: {label}"))),
             Choice::Network { words, from } => {
                 let begins = begins("the command is about to start", cluster);
                 cluster.type_from(words.clone(), from.clone());
@@ -139,6 +144,7 @@ impl fmt::Display for Choice {
             Choice::Kubectl(words) => write!(f, "type kubectl {}", shell_words::join(words)),
             Choice::Line(line) => write!(f, "type sh -c {}", shell_words::quote(line)),
             Choice::Typed(text) => write!(f, "type in {}", shell_words::quote(text)),
+            Choice::Interrupt => write!(f, "interrupt"),
             Choice::Network { words, from } if from.is_empty() => write!(f, "type {}", shell_words::join(words)),
             Choice::Network { words, from } => {
                 write!(f, "type {} --from {}", shell_words::join(words), shell_words::quote(from))
@@ -198,6 +204,7 @@ mod tests {
             "type sh -c 'kubectl create ns a -o yaml > a.yaml && kubectl get ns'",
             "type in 'cd /tmp'",
             "type in ^C",
+            "interrupt",
             "type curl web:80/x --from client",
             "type ping 10.1.0.2",
             "full node-1 memory",
@@ -247,6 +254,7 @@ mod tests {
             ("type ls", "write: type kubectl"),
             ("type in ls /", "write: type kubectl"),
             ("type in ''", "write: type kubectl"),
+            ("interrupt pods", "write: interrupt, which ends"),
             ("type curl", "wants to know whom"),
             ("compact now", "write: compact"),
             ("full node-1 of-it", "write: full NODE"),

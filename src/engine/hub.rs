@@ -31,6 +31,7 @@ struct Inner {
     now: Cell<Instant>,
     step: Cell<StepId>,
     actor: Cell<ActorId>,
+    task: Cell<u64>,
     background: Cell<bool>,
     recording: Cell<bool>,
     next_call: Cell<u64>,
@@ -98,6 +99,7 @@ impl Hub {
             now: Cell::default(),
             step: Cell::default(),
             actor: Cell::default(),
+            task: Cell::new(0),
             background: Cell::new(false),
             recording: Cell::new(true),
             next_call: Cell::new(1),
@@ -341,6 +343,15 @@ impl Hub {
     pub(super) fn set_actor(&self, actor: ActorId, background: bool) {
         self.0.actor.set(actor);
         self.0.background.set(background);
+    }
+
+    /// The number of the task that runs, by which [`Engine::end_task`](super::Engine::end_task) knows it.
+    pub fn task(&self) -> u64 {
+        self.0.task.get()
+    }
+
+    pub(super) fn set_task(&self, id: u64) {
+        self.0.task.set(id);
     }
 
     pub(super) fn set_recording(&self, on: bool) {

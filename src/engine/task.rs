@@ -57,6 +57,17 @@ impl<S: Server> Engine<S> {
         std::mem::take(&mut self.crashes)
     }
 
+    /// Ends a task where it stands, from outside, as a signal ends a program: what it waits for comes to none. Its label; None:
+    /// it has ended by itself.
+    pub fn end_task(&mut self, id: u64) -> Option<Rc<str>> {
+        let actor = self.tasks.get(&id)?.actor;
+        // What it does when it is dropped is done in its process.
+        self.outside(actor, |engine| {
+            engine.calls.retain(|_, task| *task != id);
+            engine.tasks.remove(&id).map(|task| task.label.clone())
+        })
+    }
+
     /// Gives a task the answer it waits for and runs it until it waits again.
     pub(super) fn resume(&mut self, call: CallId, outcome: Outcome) {
         let Some(id) = self.calls.remove(&call) else { return };
@@ -76,6 +87,7 @@ impl<S: Server> Engine<S> {
 
     pub(super) fn poll(&mut self, id: u64, mut task: Task) {
         self.hub.set_actor(task.actor, task.background);
+        self.hub.set_task(id);
         let mut context = Context::from_waker(Waker::noop());
         let polled = catch_unwind(AssertUnwindSafe(|| task.future.as_mut().poll(&mut context)));
         for waiting in self.hub.take_waiting() {

@@ -3,7 +3,7 @@
 //! A face reads a line and hands it to [`Stepper::read`], which says what it is at this prompt; [`Stepper::carry_out`] does
 //! it and gives an [`Answer`](commands::Answer), which the face shows: as text by [`lines`], or as a line of [`json`].
 //!
-//! - [`Stepper`]: a session that takes lines. [`outside`]: what it needs of the world around it, which its face has.
+//! - [`Stepper`]: a session that takes lines, as its [`options`] say. [`outside`]: what it needs of the world around it, which its face has.
 //! - [`typed`]: what a line is, read once. [`shell`]: lines that a shell has to read.
 //! - [`commands`]: what can be typed, one file a group; [`complete`]: what Tab makes of it; [`edit`]: `edit`, around an
 //!   editor that the face opens; [`paths`]: names of files on Windows.
@@ -19,6 +19,7 @@ pub mod complete;
 pub mod edit;
 pub mod json;
 pub mod lines;
+pub mod options;
 pub mod outside;
 pub mod palette;
 pub mod paths;

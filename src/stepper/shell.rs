@@ -13,7 +13,7 @@ use ::cluster::timeline;
 use super::commands::{self, Group, cluster};
 
 /// Words that a line of a shell begins with, and no command of the stepper's.
-pub const BEGIN: &[&str] = &["date", "echo", "export", "for", "ls", "seq", "sleep", "while"];
+pub const BEGIN: &[&str] = &["date", "echo", "export", "for", "seq", "sleep", "while"];
 
 /// Programs behind a pipe that go over text, as help tells them.
 pub const FILTERS: &[&str] = &["awk", "cut", "grep", "head", "jq", "less", "sed", "sort", "tail", "tr", "uniq", "wc"];
@@ -150,9 +150,19 @@ pub fn line(text: &str) -> Option<Result<String, String>> {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit())
     });
-    // Looking at a file is no event of the cluster's: that is a command of the stepper's.
-    let looks = !rest.is_empty() && !text.contains('\n') && signs(text).is_empty();
-    (sets || BEGIN.contains(&first) || (first == "cat" && !looks)).then(|| understood(line))
+    let of_files = matches!(first, "cat" | "ls") && !looks_at_files(text);
+    (sets || BEGIN.contains(&first) || of_files).then(|| understood(line))
+}
+
+/// Whether a line only looks at files, which is no event of the cluster's: `ls`, `cat web.yaml | grep image`.
+pub(super) fn looks_at_files(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let named = match words.next() {
+        Some("ls" | "files") => true,
+        Some("cat") => words.next().is_some_and(|word| word != "|"),
+        _ => false,
+    };
+    named && !text.contains('\n') && signs(text).iter().all(|sign| *sign == "|") && cluster::goes_through_filters(text)
 }
 
 /// A line before `| less` or `| more`.

@@ -7,10 +7,11 @@ use debugger::quiz::Quiz;
 use debugger::tour::Tour;
 use debugger::value::Asked;
 use debugger::{Session, StopAt};
-use kubectl::workdir::Readings;
+use kubectl::workdir::{Reading, Readings};
 use object::time::Instant;
 
 use super::commands::{self, Answer, Reply};
+use super::options::Options;
 use super::outside::{Journal, Nothing, Outside, Progress, UpTo, Watch};
 use super::view::View;
 use super::{Typed, What};
@@ -36,6 +37,8 @@ pub struct Stepper {
     pub tour: Tour,
     /// The last move was to a place of the narration, and there is a next.
     pub(super) touring: bool,
+    /// How it does things.
+    pub options: Options,
     /// What is shown at each stop, each with its number.
     pub displays: Vec<(u32, Asked)>,
     /// Who watches long moves.
@@ -67,6 +70,7 @@ impl Stepper {
             quiz: None,
             tour: Tour::default(),
             touring: false,
+            options: Options::default(),
             displays: Vec::new(),
             watch: None,
             interrupted: false,
@@ -115,22 +119,38 @@ impl Stepper {
         for typed in file.commands.iter().flatten() {
             let Some(came) = &typed.came else { break };
             let line = Typed::read(&typed.line);
-            if line.acts() {
-                let watch = self.watch.replace(Box::new(UpTo(came.step, Instant(came.time))));
-                self.session.cluster.kubectl.workdir.expect(Readings::of(&typed.files));
-                // What was refused then is refused again.
-                let _ = commands::run(self, &line);
-                self.watch = watch;
-            }
-            let now = Came::of(&mut self.session);
-            if now != *came {
-                let (line, then) = (&typed.line, came.step);
-                let place = if now.step == then { "another".to_owned() } else { now.step.to_string() };
-                let why = file.versions();
-                return Err(format!("{line:?} led to step {then} when it was typed, and leads to {place} now; {why}"));
-            }
+            // What was refused then is refused again.
+            let _ = line.acts().then(|| self.again(&line, came, &typed.files));
+            self.is_at(typed, file)?;
         }
         Ok(())
+    }
+
+    fn again(&mut self, line: &Typed, came: &Came, files: &[Reading]) -> Reply {
+        let watch = self.watch.replace(Box::new(UpTo(came.step, Instant(came.time))));
+        self.session.cluster.kubectl.workdir.expect(Readings::of(files));
+        let reply = commands::run(self, line);
+        self.watch = watch;
+        reply
+    }
+
+    /// Whether the session stands where a line led when it was typed.
+    fn is_at(&mut self, typed: &text::Typed, file: &File) -> Result<(), String> {
+        let (now, came) = (Came::of(&mut self.session), typed.came.as_ref());
+        let Some(then) = came.filter(|came| **came != now).map(|came| came.step) else { return Ok(()) };
+        let place = if now.step == then { "another".to_owned() } else { now.step.to_string() };
+        let (line, why) = (&typed.line, file.versions());
+        Err(format!("{line:?} led to step {then} when it was typed, and leads to {place} now; {why}"))
+    }
+
+    /// Does what was typed in a session that this one follows, and gives its answer. `file` is that session's.
+    ///
+    /// # Errors
+    /// It leads elsewhere here, or has not ended there.
+    pub fn follow(&mut self, typed: &text::Typed, file: &File) -> Result<Reply, String> {
+        let came = typed.came.as_ref().ok_or_else(|| format!("{:?} has not ended", typed.line))?;
+        let reply = self.again(&Typed::read(&typed.line), came, &typed.files);
+        self.is_at(typed, file).map(|()| reply)
     }
 
     /// What a journal of this session begins with.

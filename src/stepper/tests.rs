@@ -2,6 +2,7 @@
 
 use cluster::scenario::Scenario;
 use debugger::Session;
+use debugger::file::{self, File};
 
 use super::Stepper;
 use super::lines::text;
@@ -121,4 +122,70 @@ fn a_tour_goes_on_with_enter_and_says_that_it_goes_back() {
     assert!(!says(&mut stepper, "").contains("3/"), "Enter steps again");
     let said = says(&mut stepper, "tour");
     assert!(said.contains("where the story was left") && said.contains("3/"), "{said}");
+}
+
+#[test]
+fn a_session_may_run_what_is_typed_to_its_end() {
+    hold(
+        "playground",
+        &[
+            ("create configmap a", "press Enter to step"),
+            ("option", "to-end   off"),
+            ("option to-end on", "to-end   on"),
+            ("create configmap b", "configmap/b created"),
+            ("kubectl get cm -o name > names; cat names", "configmap/a"),
+            ("crash kube-scheduler", ""),
+            ("option to-end off", "to-end   off"),
+            ("delete configmap b", "press Enter to step"),
+            ("option colour on", "there is no option \"colour\"; there are to-end, pager"),
+            ("option to-end perhaps", "neither on nor off"),
+        ],
+    );
+}
+
+#[test]
+fn what_goes_on_is_ended_and_ends_again_when_it_is_repeated() {
+    let mut stepper = stepper("playground");
+    for (line, part) in [
+        ("interrupt", "no command runs that was typed at the prompt"),
+        ("!run web --image=nginx", "pod/web created"),
+        ("run", "nothing is left to do"),
+        ("get pods -w --request-timeout=1h", "press Enter to step"),
+        ("wait 2", "web"),
+        ("interrupt", "ended: kubectl get pods -w --request-timeout=1h"),
+        ("interrupt", "no command runs"),
+        ("!delete pod web --now", "pod \"web\" deleted"),
+        ("for n in 1 2 3; do kubectl wait --for=delete ns/default; done", "press Enter to step"),
+        ("wait 5", ""),
+        ("interrupt", "ended: for n in 1 2 3"),
+        ("!kubectl get ns default -o name > name", ""),
+        ("cat name", "namespace/default"),
+    ] {
+        let said = says(&mut stepper, line);
+        assert!(said.contains(part), "{line}: {said}");
+    }
+    let saved = file::save(&stepper.session);
+    assert_eq!(saved.matches("interrupt").count(), 2, "{saved}");
+    let again = File::read(&saved).and_then(|file| file.open(None)).expect("it comes to the same");
+    assert_eq!(again.history().len(), stepper.session.history().len());
+}
+
+#[test]
+fn looking_at_files_is_no_line_of_the_timeline() {
+    let mut stepper = stepper("deployment");
+    let before = stepper.session.choices().len();
+    for (line, part) in [
+        ("ls", "web.yaml\n"),
+        ("files | grep -c web.yaml", "1\n"),
+        ("cat web.yaml | grep -c kind", "1\n"),
+        ("ls nothing", "ls: cannot access 'nothing'"),
+    ] {
+        let said = says(&mut stepper, line);
+        assert!(said.contains(part), "{line}: {said}");
+    }
+    assert_eq!(stepper.session.choices().len(), before);
+    // Right behind a line that may write them, it comes after that.
+    says(&mut stepper, "kubectl get ns -o name > names");
+    says(&mut stepper, "cat names | head -1");
+    assert!(says(&mut stepper, "run").contains("$ cat names | head -1\nnamespace/default\n"));
 }

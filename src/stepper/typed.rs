@@ -86,6 +86,15 @@ impl Typed {
 }
 
 impl What {
+    /// Whether it is kubectl's, or another line of the user's own shell.
+    pub(super) fn is_kubectls(&self) -> bool {
+        match self {
+            What::Kubectl(_) | What::Shell(_) => true,
+            What::Command { group, .. } => group.name == commands::cluster::GROUP.name,
+            _ => false,
+        }
+    }
+
     fn acts(&self) -> bool {
         match self {
             What::Piped(what, _) | What::Paged(what) => what.acts(),
@@ -224,6 +233,10 @@ mod tests {
             ("!apply -f web.yaml", "to its end"),
             ("scale deploy web --replicas=3 !", "to its end"),
             ("cat web.yaml > copy.yaml", "shell cat web.yaml > copy.yaml"),
+            ("cat web.yaml | grep image", "through [[\"grep\", \"image\"]]"),
+            ("ls", "files"),
+            ("ls manifests | head -1", "through [[\"head\", \"-1\"]]"),
+            ("ls > names", "shell ls > names"),
         ] {
             let found = match Typed::read(line).what {
                 What::Nothing => "nothing".to_owned(),

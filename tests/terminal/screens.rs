@@ -237,6 +237,31 @@ fn a_shell_in_a_container_has_the_terminal() {
     terminal.shows("ended with 0");
 }
 
+/// What is longer than the screen comes in pages, and Ctrl-C ends them, or a command that goes on.
+#[test]
+fn long_output_waits_and_a_command_that_goes_on_is_ended() {
+    let Some(terminal) = Terminal::start("pages", "KUBESTEP step playground") else { return };
+    terminal.shows("(kubestep)");
+    terminal.keys(&["help all", "Enter"]);
+    terminal.shows("-- Space: the next page");
+    terminal.keys(&["Space"]);
+    sleep(Duration::from_millis(300));
+    terminal.keys(&["C-c"]);
+    sleep(Duration::from_millis(300));
+    terminal.keys(&["option pager off", "Enter"]);
+    terminal.shows("pager    off");
+    terminal.keys(&["help all", "Enter", "get pods -w --request-timeout=1h", "Enter", "wait 2", "Enter"]);
+    terminal.shows("No resources found");
+    sleep(Duration::from_millis(300));
+    terminal.keys(&["C-c"]);
+    terminal.shows("ended: kubectl get pods -w");
+    terminal.keys(&["C-c"]);
+    terminal.shows("quit ends the session; Ctrl-C once more leaves it for later");
+    terminal.keys(&["quit", "Enter"]);
+    terminal.shows("to come back here:");
+    terminal.shows("ended with 0");
+}
+
 /// The full screen has the colours of the prompt, and none where they are not wanted.
 #[test]
 fn colours_are_as_the_user_wants_them() {

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::fault::Fault;
 use super::from;
+use super::running::Running;
 use super::turns::Turns;
 use engine::{CallId, Memory, Note, unless};
 use kubectl::Kubectl;
@@ -49,6 +50,8 @@ pub struct Runner {
     script: Memory<Script>,
     /// Who is told that there is nothing left to type.
     turns: Option<Turns>,
+    /// Who is told what runs, if Ctrl-C can end it.
+    running: Option<Running>,
 }
 
 /// What is still to be typed, and what earlier lines have kept.
@@ -139,12 +142,12 @@ impl Runner {
         let (lines, line, began, shell) = Default::default();
         let (jobs, last_process) = (Vec::new(), 1);
         let script = Script { kubectl, lines, line, began, shell, running: false, asleep: false, jobs, last_process };
-        Runner { name, fabric, failures, script: hub.memory(script), turns: None }
+        Runner { name, fabric, failures, script: hub.memory(script), turns: None, running: None }
     }
 
-    /// The same, each of whose lines is typed in its turn.
-    pub(super) fn in_turns(self, turns: &Turns) -> Runner {
-        Runner { turns: Some(turns.clone()), ..self }
+    /// The same, each of whose lines is typed in its turn and may be ended by Ctrl-C.
+    pub(super) fn in_turns(self, turns: &Turns, running: &Running) -> Runner {
+        Runner { turns: Some(turns.clone()), running: Some(running.clone()), ..self }
     }
 
     /// Adds lines to what is to be typed; the first comes soon, unless one is under way. From here on `kubectl` runs the
@@ -297,6 +300,7 @@ impl Runner {
         }
         let (runner, ended) = (self.clone(), Ended(Some(self.clone())));
         client.hub().spawn(client.actor(), line, async move {
+            let _runs = runner.running.as_ref().map(Running::here);
             let ran = runner.run(command, &told).await;
             if let Some(runner) = ended.well() {
                 runner.done(ran);

@@ -43,6 +43,14 @@ pub const GROUP: Group = Group {
             run: Says(cat),
         },
         Command {
+            names: &["files", "ls"],
+            usage: "files [DIR]",
+            takes: &[&[Takes::File, Takes::Again]],
+            about: "the files that lines can name; time stands still",
+            more: "Those of the scenario, those that lines have written, and those on your disk; cat shows one.\n",
+            run: Says(files),
+        },
+        Command {
             names: &["nodes"],
             usage: "nodes",
             takes: &[],
@@ -153,6 +161,15 @@ pub const GROUP: Group = Group {
             run: Says(|_, _| Err("write for example: type ls /; kubectl exec -it POD -- sh opens a shell".to_owned())),
         },
         Command {
+            names: &["interrupt"],
+            usage: "interrupt",
+            takes: &[],
+            about: "ends the command that runs, as Ctrl-C does",
+            more: "The one that was typed last: get pods -w, logs -f, rollout status … At the prompt Ctrl-C is the same. While a shell\n\
+                in a container has the terminal, it ends the line that runs there.\n",
+            run: Stops(|stepper, line| line.nothing().and_then(|()| super::terminal::interrupt(stepper))),
+        },
+        Command {
             names: &["port-forward"],
             usage: "port-forward TYPE/NAME PORTS",
             takes: &[],
@@ -197,8 +214,16 @@ pub fn is_quick(line: &str) -> bool {
     let Ok(words) = shell_words::split(line) else { return false };
     let mut commands = words.split(|word| word == "|");
     let looks = commands.next().is_some_and(|words| reads_only(words.get(1..).unwrap_or_default()));
-    looks
-        && !commands.any(|words| words.first().is_some_and(|name| matches!(name.as_str(), "kubectl" | "xargs" | "tee")))
+    looks && commands.all(is_filter)
+}
+
+/// Whether all that stands behind the pipes of a line only works on text.
+pub fn goes_through_filters(line: &str) -> bool {
+    shell_words::split(line).is_ok_and(|words| words.split(|word| word == "|").skip(1).all(is_filter))
+}
+
+fn is_filter(words: &[String]) -> bool {
+    words.first().is_none_or(|name| !matches!(name.as_str(), "kubectl" | "xargs" | "tee"))
 }
 
 /// A text after programs have gone over it one after another.
@@ -211,13 +236,17 @@ pub fn through(stepper: &Stepper, text: &str, programs: &[Vec<String>]) -> Strin
 
 /// What files have in them that lines find: the scenario's, those that lines have written, and one's own.
 fn cat(stepper: &mut Stepper, line: &Line) -> Text {
-    if stepper.session.cluster.line_is_new() {
-        // Typed right behind a line, it comes after that, which may write the file.
-        return start_shell(stepper, line.text());
-    }
     let kubectl = &stepper.session.cluster.kubectl;
     let aside = kubectl.with_written().aside(kubectl.client.clone());
     line.arguments().iter().map(|name| aside.open_text(name).map_err(|error| format!("cat: {error}"))).collect()
+}
+
+/// The names of those files.
+fn files(stepper: &mut Stepper, line: &Line) -> Text {
+    let kubectl = &stepper.session.cluster.kubectl;
+    let aside = kubectl.with_written().aside(kubectl.client.clone());
+    let words: Vec<String> = ["ls"].into_iter().chain(line.arguments()).map(str::to_owned).collect();
+    Ok(timeline::printed_through(&aside, [words.as_slice()].into_iter()))
 }
 
 /// What only looks takes no time, unless it is to go on looking. Typed right behind a line, it comes after that.

@@ -1,5 +1,6 @@
-//! Help, and the end.
+//! Help, options, and the end.
 
+use super::super::options;
 use super::super::wrap::folded;
 use super::super::{Stepper, Typed};
 use super::Run::Says;
@@ -51,6 +52,43 @@ pub const GROUP: Group = Group {
         },
     ],
 };
+
+/// Commands that set how others are done. They act: a session that is repeated does as it did.
+pub const OPTIONS: Group = Group {
+    name: "options",
+    acts: true,
+    commands: &[Command {
+        names: &["option", "options"],
+        usage: "option [NAME on|off]",
+        takes: &[&[Takes::One(options::NAMES)], &[Takes::One(&["on", "off"])]],
+        about: "how this session does things",
+        more: "option to-end on     apply, scale and their like run on to their end, as with ! before them\n\
+            option pager off     what is longer than the screen is printed at once\n",
+        run: Says(option),
+    }],
+};
+
+fn option(stepper: &mut Stepper, line: &Line) -> Text {
+    let shown = match line.arguments()[..] {
+        [] => options::NAMES.to_vec(),
+        [name] => vec![name],
+        [name, value] => {
+            *stepper.options.named(name)? = match value {
+                "on" => true,
+                "off" => false,
+                other => return Err(format!("{other:?} is neither on nor off; write for example: option {name} on")),
+            };
+            vec![name]
+        }
+        _ => return Err("write for example: option to-end on".to_owned()),
+    };
+    let mut said = String::new();
+    for name in shown {
+        let value = if *stepper.options.named(name)? { "on" } else { "off" };
+        said += &format!("{name:<8} {value:<4} {}\n", options::about(name));
+    }
+    Ok(said)
+}
 
 /// What gdb's `info` is here.
 const INFOS: &[(&[&str], &str)] = &[

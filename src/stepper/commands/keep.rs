@@ -16,7 +16,7 @@ pub const GROUP: Group = Group {
             usage: "save FILE",
             takes: &[&[Takes::File]],
             about: "scenario, choices, files, breakpoints, to share",
-            more: "cargo run -- step --replay FILE [--at STEP] opens it. It says so if the run has become another one.\n",
+            more: "step --replay FILE [--at STEP], behind the program's name, opens it. It says so if the run has become another one.\n",
             run: Says(|stepper, line| save(stepper, line)),
         },
         Command {

@@ -13,7 +13,7 @@
 //! - [`decide`], what comes next, and what breaks.
 //! - [`cluster`], kubectl and the world outside. [`terminal`], the shell in a container that a command has opened.
 //! - [`keep`], sessions as files.
-//! - [`general`], help and the end.
+//! - [`general`], help, options, and the end.
 
 use object::Kind;
 use object::nearest::nearest;
@@ -21,7 +21,7 @@ use object::nearest::nearest;
 use console::strip_ansi_codes;
 
 use super::lines::text;
-use super::{Stepper, Typed, What};
+use super::{Stepper, Typed, What, shell};
 
 mod answer;
 pub mod ask;
@@ -134,6 +134,7 @@ pub const GROUPS: &[Group] = &[
     decide::FAULTS,
     cluster::GROUP,
     keep::GROUP,
+    general::OPTIONS,
     general::GROUP,
 ];
 
@@ -172,7 +173,14 @@ fn beginning_with(word: &str) -> Vec<&'static str> {
 
 /// Does what a line says.
 pub(super) fn run(stepper: &mut Stepper, typed: &Typed) -> Reply {
-    run_what(stepper, &typed.what)
+    if stepper.session.cluster.line_is_new() && shell::looks_at_files(&typed.text) {
+        // Typed right behind a line, it comes after that, which may write the file.
+        return cluster::start_shell(stepper, &typed.text).map(Answer::says);
+    }
+    let before = stepper.session.choices().len();
+    let answer = run_what(stepper, &typed.what)?;
+    let started = stepper.session.choices().len() > before && typed.what.is_kubectls();
+    if stepper.options.to_end && started { movement::to_its_end(stepper, answer) } else { Ok(answer) }
 }
 
 fn run_what(stepper: &mut Stepper, what: &What) -> Reply {
@@ -214,7 +222,7 @@ fn nothing_like(stepper: &Stepper, line: &Line) -> String {
 
 /// Commands of other programs, and what does the like here.
 const ELSEWHERE: &[(&[&str], &str)] = &[
-    (&["ls", "list"], "get pods, breakpoints or pending"),
+    (&["list"], "get pods, breakpoints or pending"),
     (&["ssh", "docker", "crictl", "cat", "ip", "iptables", "iptables-save"], "node node-1 ip addr; help node"),
     (&["join", "kubeadm", "add"], "node start 4 switches a node on"),
     (&["etcdctl"], "etcd get --prefix /registry/pods/"),

@@ -33,6 +33,15 @@ pub(super) fn into_shell(stepper: &mut Stepper, text: &str) -> Reply {
     Ok(Answer { text, ..answer })
 }
 
+/// Ends what runs, as Ctrl-C does.
+pub(super) fn interrupt(stepper: &mut Stepper) -> Reply {
+    if stepper.session.cluster.shell_waits().is_some() {
+        return into_shell(stepper, CTRL_C);
+    }
+    let text = stepper.session.choose(Choice::Interrupt)? + "\n";
+    Ok(Answer { printed: stepper.printed(), ..Answer::says(text) })
+}
+
 /// What is said of a command of the stepper's that the shell does not know.
 fn unknown(text: &str, printed: &str) -> Option<String> {
     let name = text.split_whitespace().next()?;
@@ -58,9 +67,11 @@ impl Stepper {
         }
     }
 
-    /// The command that Ctrl-C is; none without a shell.
+    /// The command that Ctrl-C is: a key of the shell's, or the end of the command that runs; none if neither is there.
     pub fn interrupts(&self) -> Option<Typed> {
-        self.session.cluster.shell_waits().map(|_| Typed::into_shell(CTRL_C))
+        let cluster = &self.session.cluster;
+        let command = || cluster.runs_typed().then(|| Typed::read("interrupt"));
+        cluster.shell_waits().map_or_else(command, |_| Some(Typed::into_shell(CTRL_C)))
     }
 
     /// The command that Ctrl-D is on an empty line; none unless a shell waits.
