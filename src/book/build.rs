@@ -1,9 +1,11 @@
 //! The whole book, with mdBook as a library.
 
 use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
 use mdbook_driver::MDBook;
 use mdbook_driver::config::Config;
 
@@ -20,11 +22,20 @@ pub fn find() -> anyhow::Result<PathBuf> {
     found.context("there is no book/book.toml here; start kubestep in the folder of its sources")
 }
 
-/// Builds the book in `root` into `dest`. `program` is what its transcripts run.
+/// A bar for a build, where a person waits for it; else one that is not shown.
+pub fn bar() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} chapter {pos} of {len} ({elapsed}) {wide_msg}");
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Builds the book in `root` into `dest`. `program` is what its transcripts run; `bar` shows how far it has come.
 ///
 /// # Errors
 /// Says what is wrong, with chapter and line where it is in one.
-pub fn build(root: &Path, dest: &Path, program: &Path) -> anyhow::Result<()> {
+pub fn build(root: &Path, dest: &Path, program: &Path, bar: &ProgressBar) -> anyhow::Result<()> {
     let file = root.join("book.toml");
     let mut config = Config::from_disk(&file).with_context(|| format!("{} cannot be read", file.display()))?;
     // What it names there is this program, which is here already.
@@ -36,8 +47,10 @@ pub fn build(root: &Path, dest: &Path, program: &Path) -> anyhow::Result<()> {
     config.build.build_dir = std::path::absolute(dest)?;
     ensure_writable(&config.build.build_dir)?;
     let mut book = MDBook::load_with_config(root, config)?;
-    book.with_preprocessor(Plugin::new(program.to_owned()));
-    book.build()?;
+    book.with_preprocessor(Plugin::new(program.to_owned()).with_bar(bar.clone()));
+    let built = book.build();
+    bar.finish_and_clear();
+    built?;
     add_skip_links(dest)
 }
 

@@ -29,7 +29,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
     let listener = (!arguments.build_only).then(|| serve::bind(arguments.port)).transpose()?;
     let project = root.join("..");
     let watch = Watch::over(["book", "src", "scenarios"].map(|folder| project.join(folder)).to_vec());
-    build::build(&root, &dest, &program)?;
+    build::build(&root, &dest, &program, &build::bar())?;
     let dest = dest.canonicalize()?;
     let Some(listener) = listener else {
         writeln!(out::text(), "The course is in {}", dest.join("index.html").display())?;
@@ -43,7 +43,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
     // A pipe that its reader has closed is no reason to end.
     let _ = writeln!(out::text(), "The course is at {url}\n{words}");
     let again = (root, dest.clone(), program.clone());
-    watch.start(built.clone(), move || build::build(&again.0, &again.1, &again.2));
+    watch.start(built.clone(), move || build::build(&again.0, &again.1, &again.2, &build::bar()));
     if !arguments.no_open {
         open(&url);
     }

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use indicatif::ProgressBar;
 use mdbook_preprocessor::book::{Book, BookItem, Chapter};
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 
@@ -12,12 +13,18 @@ use super::directives::{Directives, Settings, report};
 /// The directives, for mdBook.
 pub struct Plugin {
     program: PathBuf,
+    bar: ProgressBar,
 }
 
 impl Plugin {
     /// `program` is what transcripts run: this program.
     pub fn new(program: PathBuf) -> Plugin {
-        Plugin { program }
+        Plugin { program, bar: ProgressBar::hidden() }
+    }
+
+    /// The same, showing on a bar how far it has come: a chapter is a place.
+    pub fn with_bar(self, bar: ProgressBar) -> Plugin {
+        Plugin { bar, ..self }
     }
 }
 
@@ -38,12 +45,13 @@ impl Preprocessor for Plugin {
         let folder = context.root.join(&context.config.book.src);
         let mut directives = Directives::new(settings);
         let mut mistakes = Vec::new();
+        self.bar.set_position(0);
+        self.bar.set_length(book.iter().filter(|item| matches!(item, BookItem::Chapter(_))).count() as u64);
         book.for_each_mut(|item| {
-            if let BookItem::Chapter(chapter) = item
-                && let Err(report) = carry_out(&mut directives, chapter, &folder)
-            {
-                mistakes.push(report);
-            }
+            let BookItem::Chapter(chapter) = item else { return };
+            self.bar.set_message(chapter.name.clone());
+            mistakes.extend(carry_out(&mut directives, chapter, &folder).err());
+            self.bar.inc(1);
         });
         match mistakes.is_empty() {
             true => Ok(book),

@@ -66,7 +66,8 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
 fn the_course_builds_and_every_link_resolves() {
     let scratch = Scratch::new();
     let out = scratch.0.join("out");
-    kubestep_book::build::build(&from_root("book"), &out, &program()).unwrap_or_else(|error| panic!("{error:#}"));
+    let bar = indicatif::ProgressBar::hidden();
+    kubestep_book::build::build(&from_root("book"), &out, &program(), &bar).unwrap_or_else(|error| panic!("{error:#}"));
     let mut wrong = Vec::new();
     for page in pages(&out) {
         let name = page.file_name().and_then(|name| name.to_str()).expect("pages have names").to_owned();

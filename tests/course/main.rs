@@ -1,12 +1,14 @@
 //! The course: what is built from its chapters, what is served, and what a browser makes of it.
 //!
 //! - `build`: pages, links, weights, mistakes with their lines.
+//! - `hostile`: what strangers have written, in a page.
 //! - `parts`: what every chapter has.
 //! - `live`: the server: who gets pages, who gets sessions.
 //! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
 mod browser;
 mod build;
 mod chromium;
+mod hostile;
 mod live;
 mod parts;
 mod project;

@@ -94,6 +94,6 @@ pub fn with_exercise(project: &Scratch, text: &str) {
 /// Builds such a project's book into its `out`.
 pub fn built(project: &Scratch) -> anyhow::Result<PathBuf> {
     let out = project.0.join("out");
-    kubestep_book::build::build(&project.0.join("book"), &out, &program())?;
+    kubestep_book::build::build(&project.0.join("book"), &out, &program(), &indicatif::ProgressBar::hidden())?;
     Ok(out)
 }
