@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cluster::scenario::Scenario;
 use debugger::Session;
-use kubestep::cli::tui::app::{App, Pane, Target};
+use kubestep::cli::tui::app::{App, KEYS, Pane, Target};
 use kubestep::cli::tui::draw::draw;
 use kubestep_tests::project::{command, program};
 use kubestep_tests::skip;
@@ -55,6 +55,38 @@ fn text(app: &App, pane: Pane) -> String {
 
 fn joined(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// Where a terminal has F1 and F10 for itself, letters with Alt do the same, and the bar says which: they are in the names.
+#[test]
+fn every_key_of_the_bar_has_a_letter() {
+    let mut seen = std::collections::BTreeSet::new();
+    for key in KEYS {
+        assert!(key.command.contains(key.letter) && seen.insert(key.letter), "{key:?}");
+    }
+    let mut app = App::new(stepper(), "");
+    let shown = screen(&mut app, 80, 24);
+    assert!(shown.contains("F1menu") && shown.contains("F10quit"), "all of it has room:\n{shown}");
+    let mut alt = |letter| app.handle(Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::ALT)));
+    alt('i');
+    alt('m');
+    assert_eq!((app.stepper.session.history().len(), app.menu), (1, Some(0)));
+    type_line(&mut app, "xyzzy");
+    assert_eq!(app.menu, None);
+}
+
+/// A menu in which nothing is left says why, and how to go on.
+#[test]
+fn an_empty_menu_says_so() {
+    let mut app = App::new(stepper(), "");
+    press(&mut app, KeyCode::F(1));
+    "xyzzy".chars().for_each(|c| press(&mut app, KeyCode::Char(c)));
+    let shown = screen(&mut app, 80, 24);
+    assert!(shown.contains("no command has \"xyzzy\" in it: Backspace takes a letter away, Esc closes"), "{shown}");
+    "xyzzy".chars().for_each(|_| press(&mut app, KeyCode::Backspace));
+    assert!(!screen(&mut app, 80, 24).contains("no command has"));
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.menu, None);
 }
 
 /// Both faces through the same session.

@@ -40,19 +40,37 @@ impl Pane {
         [Pane::Stop, Pane::Pending, Pane::Timeline, Pane::Source, Pane::Beliefs, Pane::Output, Pane::Objects];
 }
 
+/// A key that is a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Shortcut {
+    /// As the bar shows it.
+    pub name: &'static str,
+    /// The key, where it is one alone.
+    pub code: KeyCode,
+    /// With Alt this letter is the same, where the terminal has the other key for itself. The bar has it underlined in the
+    /// command's name.
+    pub letter: char,
+    /// The command.
+    pub command: &'static str,
+}
+
+const fn key(name: &'static str, code: KeyCode, letter: char, command: &'static str) -> Shortcut {
+    Shortcut { name, code, letter, command }
+}
+
 /// Keys that are commands, as the bar shows them. Every other command is typed, or taken from the menu.
-pub const KEYS: &[(&str, KeyCode, &str)] = &[
-    ("Enter", KeyCode::Enter, "step"),
-    ("F1", KeyCode::F(1), MENU),
-    ("F2", KeyCode::F(2), "stepi"),
-    ("F3", KeyCode::F(3), "next"),
-    ("F4", KeyCode::F(4), "back"),
-    ("F5", KeyCode::F(5), "continue"),
-    ("F6", KeyCode::F(6), "why"),
-    ("F7", KeyCode::F(7), "tour"),
-    ("Ctrl-Z", KeyCode::Null, ZOOM),
-    ("?", KeyCode::Null, "help"),
-    ("F10", KeyCode::F(10), "quit"),
+pub const KEYS: &[Shortcut] = &[
+    key("Enter", KeyCode::Enter, 's', "step"),
+    key("F1", KeyCode::F(1), 'm', MENU),
+    key("F2", KeyCode::F(2), 'i', "stepi"),
+    key("F3", KeyCode::F(3), 'n', "next"),
+    key("F4", KeyCode::F(4), 'b', "back"),
+    key("F5", KeyCode::F(5), 'c', "continue"),
+    key("F6", KeyCode::F(6), 'w', "why"),
+    key("F7", KeyCode::F(7), 't', "tour"),
+    key("Ctrl-Z", KeyCode::Null, 'z', ZOOM),
+    key("?", KeyCode::Null, 'h', "help"),
+    key("F10", KeyCode::F(10), 'q', "quit"),
 ];
 /// What the bar calls the list of all commands.
 const MENU: &str = "menu";
@@ -249,6 +267,12 @@ impl App {
         if self.menu.is_some() {
             return self.menu_key(key.code);
         }
+        if let KeyCode::Char(letter) = key.code
+            && key.modifiers.contains(KeyModifiers::ALT)
+        {
+            let meant = KEYS.iter().find(|known| known.letter == letter.to_ascii_lowercase());
+            return meant.into_iter().for_each(|known| self.press(known.command));
+        }
         match key.code {
             KeyCode::Esc if self.input.searched().is_none() => self.input = Draft::default(),
             KeyCode::Tab if self.input.text().is_empty() => self.focus_next(),
@@ -261,9 +285,9 @@ impl App {
             KeyCode::PageUp => self.scroll_by(self.focus, -(WHEEL as isize)),
             KeyCode::PageDown => self.scroll_by(self.focus, WHEEL as isize),
             // Enter is a key of the line too.
-            code => match (key_of_line(code, is_control), KEYS.iter().find(|(_, key, _)| *key == code)) {
+            code => match (key_of_line(code, is_control), KEYS.iter().find(|key| key.code == code)) {
                 (Some(key), _) => self.type_key(key),
-                (None, Some((_, _, command))) => self.press(command),
+                (None, Some(key)) => self.press(key.command),
                 (None, None) => {}
             },
         }

@@ -11,7 +11,7 @@ use object::time::Instant;
 use stepper::palette;
 
 use super::ansi;
-use super::app::{App, KEYS, Pane, Target};
+use super::app::{App, KEYS, Pane, Shortcut, Target};
 
 /// Below this size the panes say nothing any more.
 const SMALLEST: (u16, u16) = (80, 24);
@@ -161,13 +161,21 @@ fn draw_input(app: &App, frame: &mut Frame, area: Rect) {
 /// Keys that are commands, each a button.
 fn draw_bar(app: &mut App, frame: &mut Frame, area: Rect) {
     let mut x = area.x;
-    for (key, _, command) in KEYS {
-        let width = (key.len() + command.len() + 1) as u16;
+    for Shortcut { name, letter, command, .. } in KEYS {
+        let width = (name.len() + command.len() + 1) as u16;
         if x + width > area.right() {
             break;
         }
         let place = Rect { x, width, ..area };
-        let text = vec![Span::styled(*key, Style::new().add_modifier(Modifier::REVERSED)), Span::raw(*command)];
+        // With Alt, the letter that is underlined is the same key.
+        let (before, after) = command.split_once(*letter).unwrap_or((*command, ""));
+        let underlined = Style::new().add_modifier(Modifier::UNDERLINED);
+        let text = vec![
+            Span::styled(*name, Style::new().add_modifier(Modifier::REVERSED)),
+            Span::raw(before),
+            Span::styled(letter.to_string(), underlined),
+            Span::raw(after),
+        ];
         frame.render_widget(Paragraph::new(Line::from(text)), place);
         app.areas.push((place, Target::Button(command)));
         x += width;
@@ -184,6 +192,10 @@ fn draw_menu(app: &mut App, frame: &mut Frame, body: Rect, at: usize) {
     frame.render_widget(block, body);
     let height = usize::from(inside.height).max(1);
     let first = at.saturating_sub(height - 1);
+    if app.entries().is_empty() {
+        let text = format!("no command has {:?} in it: Backspace takes a letter away, Esc closes", app.sought);
+        frame.render_widget(Paragraph::new(text), inside);
+    }
     for (n, command) in app.entries().into_iter().enumerate().skip(first).take(height) {
         let place = Rect { y: inside.y + (n - first) as u16, height: 1, ..inside };
         let style = if n == at { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
