@@ -5,7 +5,8 @@
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`. [`regrade`]: `watch`.
-//!   [`progress`]: how long they took. [`doctor`], [`pack`]: before a class begins.
+//!   [`progress`]: how long they took, and a board of a class. [`doctor`], [`pack`]: before a class begins. [`lead`]: one session
+//!   followed on other machines. `tar`: an archive.
 //! - [`course`]: `kubestep book`, the course.
 //! - [`watch`]: long moves as they go. [`editor`]: the user's own.
 //! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`menu`]: what is asked before a session begins.
@@ -35,6 +36,7 @@ mod explore;
 pub mod input;
 pub mod journal;
 pub mod json;
+pub mod lead;
 pub mod learn;
 mod menu;
 pub mod out;
@@ -48,6 +50,7 @@ mod run;
 pub mod signals;
 pub mod sources;
 mod step;
+mod tar;
 pub mod terminal;
 pub mod tui;
 pub mod watch;
@@ -116,11 +119,8 @@ enum Verb {
     Progress(progress::Arguments),
     /// Check that this machine has all that is needed, and say what to do if not.
     Doctor,
-    /// Put the project and all crates into one folder, from which people without network can start.
-    Pack {
-        /// A folder that is not there yet.
-        folder: PathBuf,
-    },
+    /// Put the project and all crates into one folder or archive, from which people without network can start.
+    Pack(pack::Arguments),
     /// Grade an exercise, or all that are started, with the full explanation.
     Grade {
         /// Its name or number.
@@ -210,6 +210,16 @@ struct StepArguments {
     /// such things; a session whose terminal died is offered again there.
     #[arg(long, value_name = "DIR")]
     journal: Option<PathBuf>,
+    /// Write the session into this file for others, in a folder that they share.
+    #[arg(long, value_name = "FILE")]
+    lead: Option<PathBuf>,
+    /// Do what is typed in the session that stands in this file, as it comes.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["scenario", "filename", "replay", "json", "tui", "quiz", "journal", "within", "lead"]
+    )]
+    follow: Option<PathBuf>,
     /// Read and write no files outside of this folder: for programs that run sessions for others.
     #[arg(long, value_name = "DIR")]
     within: Option<PathBuf>,
@@ -312,7 +322,7 @@ fn run(verb: Verb, course: Option<&Course>) -> anyhow::Result<()> {
         Verb::Learn { until } => learn::learn(until.as_deref(), &mut out::text()),
         Verb::Watch { name, as_is } => regrade::command(name.as_deref(), !as_is, &mut out::text()),
         Verb::Progress(arguments) => progress::command(&arguments, &mut out::text()),
-        Verb::Pack { folder } => pack::command(&folder, &mut out::text()),
+        Verb::Pack(arguments) => pack::command(&arguments, &mut out::text()),
         Verb::Doctor => doctor::command(&mut out::text()),
         Verb::Grade { name } => learn::grade(name.as_deref(), &mut out::text()),
         Verb::Judge { name, program } => learn::judge(&name, &program, &mut out::text()),

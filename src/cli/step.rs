@@ -13,12 +13,15 @@ use kubectl::workdir;
 use stepper::{Stepper, lines, palette, wrap};
 
 use super::prompt::Worked;
-use super::{NAMES, StepArguments, journal, json, menu, prompt, resume, terminal, tui};
+use super::{NAMES, StepArguments, journal, json, lead, menu, prompt, resume, terminal, tui};
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     let interactive = is_interactive(&arguments);
     let folder = arguments.journal.clone().or_else(|| journal::folder().filter(|_| interactive));
+    if let Some(path) = &arguments.follow {
+        return lead::follow(path);
+    }
     if let Some(path) = &arguments.replay {
         return replay(path, &arguments, folder);
     }
@@ -57,7 +60,7 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     let told: String = told.map(|text| laid_out(text, &stepper, &arguments) + "\n").collect();
     let greeting = format!("{title}\n{told}");
     stepper.quiz = arguments.quiz.unwrap_or(stepper.session.scenario().quiz).then(Quiz::default);
-    let kept = journal::keep_in(&mut stepper, folder);
+    let kept = keep(&mut stepper, &arguments, folder)?;
     run(stepper, &arguments, &kept, &(greeting + &kept))
 }
 
@@ -73,13 +76,21 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     if let Some(quiz) = arguments.quiz {
         stepper.quiz = quiz.then(|| stepper.quiz.unwrap_or_default());
     }
-    let kept = journal::keep_in(&mut stepper, folder);
+    let kept = keep(&mut stepper, arguments, folder)?;
     let title = palette::here().apply_to(&stepper.session.scenario().title);
     let shown = if arguments.tui { String::new() } else { lines::text(&stepper.shown(), &stepper.view()) };
     let breaks = file.breaks.map(|what| format!("at step {} breaks: {what}", file.steps));
     let breaks = breaks.map(|text| laid_out(&text, &stepper, arguments) + "\n").unwrap_or_default();
     let greeting = format!("{title}\n{breaks}{kept}{shown}");
     run(stepper, arguments, &kept, &greeting)
+}
+
+/// Has the session written as it goes: into a journal of the user's, and for others to follow. What is to be said of that.
+fn keep(stepper: &mut Stepper, arguments: &StepArguments, folder: Option<PathBuf>) -> anyhow::Result<String> {
+    match &arguments.lead {
+        Some(path) => lead::lead(stepper, path, folder.as_deref()),
+        None => Ok(journal::keep_in(stepper, folder)),
+    }
 }
 
 fn is_interactive(arguments: &StepArguments) -> bool {

@@ -265,6 +265,32 @@ pub fn table(exports: &[Export]) -> String {
     text
 }
 
+/// Where everyone of a class is: how many exercises each has passed, and at which each is, since how many minutes.
+pub fn board(exports: &[Export]) -> String {
+    board_at(exports, now())
+}
+
+fn board_at(exports: &[Export], now: u64) -> String {
+    let width = exports.iter().map(|export| export.name.chars().count()).max().unwrap_or_default().clamp(4, 24);
+    let mut text = format!("{:<width$}  passed  at\n", "name");
+    for export in exports {
+        let of = |exercise: &Exercise| export.exercises.get(exercise.name());
+        let passed = TABLE.iter().filter(|one| of(one).is_some_and(Record::passes)).count();
+        let begun = TABLE.iter().filter_map(|one| Some((one, of(one).filter(|record| !record.passes())?)));
+        // Who has begun several is at the one that was begun last.
+        let at = begun.max_by_key(|(_, record)| record.begun).map(|(exercise, record)| {
+            let (minutes, times) = (now.saturating_sub(record.begun) / 60, record.attempts);
+            format!("{}, graded {times} time{}, for {minutes} min", exercise.folder, if times == 1 { "" } else { "s" })
+        });
+        let next = || TABLE.iter().find(|one| !of(one).is_some_and(Record::passes));
+        let at = at.or_else(|| next().map(|one| format!("before {}", one.folder)));
+        let name: String = export.name.chars().take(width).collect();
+        let of_all = format!("{passed}/{}", TABLE.len());
+        text += &format!("{name:<width$}  {of_all:>6}  {}\n", at.unwrap_or_else(|| "the end".to_owned()));
+    }
+    text
+}
+
 /// The digest of the learner's file; empty if there is none.
 pub fn digest(root: &Path, exercise: &Exercise) -> String {
     let text = shelf::read(&shelf::file(root, exercise)).unwrap_or_default();
@@ -291,6 +317,26 @@ fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_board_says_who_is_where() {
+        let mut exports = ["anna", "a-name-that-is-longer-than-a-column", "zoe"]
+            .map(|name| Export { name: name.to_owned(), ..Export::default() });
+        exports[0].exercises.insert(TABLE[0].name().to_owned(), passed(0, 60));
+        let begun = Record { attempts: 1, begun: 100, ..Record::default() };
+        exports[0].exercises.insert(TABLE[2].name().to_owned(), Record { begun: 90, ..begun.clone() });
+        exports[0].exercises.insert(TABLE[1].name().to_owned(), begun);
+        exports[2].exercises = TABLE.iter().map(|one| (one.name().to_owned(), passed(0, 60))).collect();
+        let (all, board) = (TABLE.len(), board_at(&exports, 100 + 125));
+        let (first, second) = (TABLE[0].folder, TABLE[1].folder);
+        for part in [
+            &format!("anna                      {:>6}  {second}, graded 1 time, for 2 min\n", format!("1/{all}")),
+            &format!("a-name-that-is-longer-th  {:>6}  before {first}\n", format!("0/{all}")),
+            &format!("{:>6}  the end\n", format!("{all}/{all}")),
+        ] {
+            assert!(board.contains(part.as_str()), "{part}is not in\n{board}");
+        }
+    }
 
     fn passed(begun: u64, passed: u64) -> Record {
         Record { digest: "d".to_owned(), attempts: 1, begun, passed, ..Record::default() }

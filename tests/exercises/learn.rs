@@ -195,6 +195,48 @@ fn a_class_begins_in_the_middle() {
     assert_eq!(shelf::read(&shelf::file(&class.0, ownership())).unwrap(), "// mine\n", "what was begun is left alone");
 }
 
+/// A board shows who is where, and again when an export comes; a stranger's name is no command to the terminal.
+#[test]
+fn a_board_is_refreshed_while_exports_come() {
+    let class = Class::new("board");
+    let folder = class.0.join("exports");
+    fs::create_dir_all(&folder).unwrap();
+    let Some(terminal) = class.terminal("board", "KUBESTEP progress --board exports") else { return };
+    terminal.shows("no exports are here yet");
+    fs::write(folder.join("a.yaml"), "name: anna\nexercises: {ownership: {attempts: 2, begun: 1}}\n").unwrap();
+    terminal.shows("01_ownership, graded 2 times");
+    fs::write(folder.join("b.yaml"), "name: \"b\\e]0;x\\a\"\nexercises: {}\n").unwrap();
+    terminal.shows("b^[]0;x^G");
+    fs::write(folder.join("c.yaml"), "name: [").unwrap();
+    terminal.shows("c.yaml is not an export of progress");
+    terminal.keys(&["C-c"]);
+    terminal.shows("ended with");
+}
+
+/// All that is needed in one archive, with the program.
+#[test]
+fn a_class_is_packed_into_one_archive() {
+    let class = Class::new("pack");
+    let said = class.well(&["pack", "class.tar", "--with-program"]);
+    for part in ["tar -xf class.tar", "cd class", "bin/kubestep learn"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let unpacked = class.0.join("unpacked");
+    fs::create_dir_all(&unpacked).unwrap();
+    let tar = std::process::Command::new("tar").args(["-xf", "../class.tar"]).current_dir(&unpacked).status();
+    assert!(tar.is_ok_and(|status| status.success()) && !class.0.join("class.parts").exists());
+    let folder = unpacked.join("class");
+    assert!(folder.join(".cargo/config.toml").is_file() && folder.join("exercises/01_ownership/stub.rs").is_file());
+    let learn = std::process::Command::new(folder.join("bin/kubestep"))
+        .arg("learn")
+        .current_dir(&folder)
+        .env_remove("CARGO")
+        .output();
+    let said = String::from_utf8(learn.unwrap().stdout).unwrap();
+    assert!(said.contains("bin/kubestep grade trace") && !said.contains("cargo run"), "{said}");
+    assert!(class.says(&["pack", "class.tar"]).0.contains("is there already"));
+}
+
 #[test]
 fn progress_goes_from_machine_to_machine() {
     let (here, there) = (Class::new("here"), Class::new("there"));

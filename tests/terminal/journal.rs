@@ -23,11 +23,16 @@ impl Scratch {
 
     /// The journals that lie here.
     fn files(&self, ending: &str) -> Vec<PathBuf> {
-        let listed = fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut files: Vec<PathBuf> = listed.filter(|path| path.extension().is_some_and(|e| e == ending)).collect();
-        files.sort();
-        files
+        files(&self.0, ending)
     }
+}
+
+/// The files in a folder whose names end so.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let listed = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = listed.filter(|path| path.extension().is_some_and(|e| e == ending)).collect();
+    files.sort();
+    files
 }
 
 impl Drop for Scratch {
@@ -312,5 +317,79 @@ fn what_cannot_be_repeated_is_kept_aside() {
         terminal.quits(n);
         assert!(inside.files("refused").iter().any(|file| file.ends_with(format!("{n}.refused"))), "it is kept aside");
         assert!(inside.files("kubestep").is_empty());
+    }
+}
+
+/// What was typed is its owner's alone, also while it is written; and so is the session that was ended last.
+#[cfg(unix)]
+#[test]
+fn what_is_kept_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let scratch = Scratch::new("modes");
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let folder = scratch.0.join("made/here");
+    let mut child = piped(&folder, "pod");
+    type_into(&mut child, "step 3\n");
+    let there = || files(&folder, "kubestep");
+    until("the command is written down", || there().iter().any(|file| contains(file, "came: {step")));
+    assert_eq!((mode(&folder), mode(&there()[0])), (0o700, 0o600));
+    child.kill().expect("it runs");
+    child.wait().expect("it has ended");
+    assert_eq!(mode(&there()[0]), 0o600, "and when it was left");
+}
+
+/// What one types is done on another machine as it comes, with the same answers.
+#[test]
+fn a_session_is_followed_as_it_goes() {
+    let scratch = Scratch::new("lead");
+    let (shared, seen) = (scratch.0.join("lesson"), scratch.0.join("seen"));
+    let follows = command()
+        .args(["step", "--follow"])
+        .arg(&shared)
+        .stdout(fs::File::create(&seen).expect("there is room"))
+        .spawn()
+        .expect("the program was built for this test");
+    let mut follows = Ended(follows);
+    until("it waits", || contains(&seen, "no session is there yet"));
+    let mut leads = command()
+        .args(["step", "pod", "--lead"])
+        .arg(&shared)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program was built for this test");
+    type_into(&mut leads, "step 3\nhold kube-scheduler\nrun\nnonsense\n");
+    until("it is done there too", || contains(&seen, "(kubestep) nonsense\nthere is no command"));
+    assert!(contains(&seen, "(kubestep) hold kube-scheduler\n") && contains(&seen, "── step"));
+    type_into(&mut leads, "release\nrun\n");
+    until("it goes on", || contains(&seen, "(kubestep) release"));
+    drop(leads.stdin.take());
+    assert!(leads.wait().expect("it ends").success());
+    assert!(shared.is_file(), "others may come to it later");
+    // Another session is followed from its beginning.
+    let mut again = command()
+        .args(["step", "unschedulable", "--lead"])
+        .arg(&shared)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program was built for this test");
+    type_into(&mut again, "step\n");
+    until("another is followed", || {
+        fs::read_to_string(&seen).is_ok_and(|text| text.matches("followed as it goes").count() == 2)
+    });
+    drop(again.stdin.take());
+    again.wait().expect("it ends");
+    assert!(follows.0.try_wait().expect("it was started").is_none(), "it waits for more");
+}
+
+/// A program that is ended with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
