@@ -25,6 +25,7 @@ pub mod finalizer;
 pub mod fit;
 pub mod heartbeat;
 pub mod job;
+pub mod lease;
 pub mod operator;
 pub mod ownership;
 pub mod proxy;

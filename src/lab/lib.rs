@@ -49,6 +49,7 @@ mod fit;
 pub mod function;
 mod heartbeat;
 mod job;
+mod lease;
 mod making;
 pub mod mistake;
 mod nonce;
@@ -110,6 +111,7 @@ pub const TABLE: &[Exercise] = &[
     job::EXERCISE,
     finalizer::EXERCISE,
     operator::EXERCISE,
+    lease::EXERCISE,
 ];
 
 impl Exercise {

@@ -101,6 +101,7 @@ const AT_WORK: &[(&str, &str, &str)] = &[
     ("collect", "delete-cascade", "until delete replicasets request"),
     ("heartbeat", "node-lost", "until condition=Ready:Unknown"),
     ("job", "job", "until create pods request"),
+    ("lease", "leader-change", "until kube-controller-manager/* update leases request"),
 ];
 
 /// The scenario in which an exercise is looked at, unless another is asked for.

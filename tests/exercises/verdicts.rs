@@ -45,7 +45,7 @@ macro_rules! each {
 
 each! {
     trace ownership update cache queue admission replicaset expectations deployment rollout fit score sync restart cni
-    endpointslice proxy collect heartbeat job finalizer operator
+    endpointslice proxy collect heartbeat job finalizer operator lease
 }
 
 #[test]
