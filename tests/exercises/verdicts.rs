@@ -297,6 +297,45 @@ fn one_that_sleeps_is_told_that_nobody_asks_for_it() {
     assert!(how.starts_with("it takes too long: ") && how.contains("\nperhaps: it sleeps; "), "{how}");
 }
 
+/// A static that rustc works out for hours.
+const ENDLESS: &str = "
+pub static ENDLESS: u64 = {
+    let mut n = 0;
+    while n < u64::MAX {
+        n += 1;
+    }
+    n
+};
+";
+
+/// A file that takes long is named soon, whatever takes so long: each answer, what it prints, or a constant.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "how long the grader takes is the question")]
+fn what_takes_long_is_named_soon() {
+    let exercise = Exercise::find("ownership").unwrap();
+    let misbehaving = |name: &str| process::grade_program(&MUTANTS, &["misbehaving", name], exercise);
+    let endless = || {
+        let (lints, more) = ("#![allow(unused_imports)]", "#![allow(unused_imports, long_running_const_eval)]");
+        let _kept = Replaced::with(exercise, &(solution_with(exercise, lints, more) + ENDLESS));
+        process::grade(root(), exercise)
+    };
+    // The library is built before: that takes as long as it takes.
+    assert!(process::grade_solution(root(), exercise).passes());
+    let cases: [(&dyn Fn() -> Verdict, &str); 3] = [
+        (&|| misbehaving("function-slow"), "it takes too long: more than 4 ms for each of "),
+        (&|| misbehaving("function-prints-long"), "it does not come to an end: no answer at question 1 of "),
+        // Eight seconds of work; a machine that has no time for it gives up after a minute.
+        (&endless, "rustc does not come to an end: it "),
+    ];
+    for (grade, says) in cases {
+        let start = std::time::Instant::now();
+        let verdict = grade();
+        let (Verdict::Stopped(how) | Verdict::TooSlow(how)) = &verdict else { panic!("{says}: {verdict:?}") };
+        assert!(how.starts_with(says), "{how}");
+        assert!(start.elapsed() < Duration::from_secs(120), "{how}: {:?}", start.elapsed());
+    }
+}
+
 /// No run of [`run_with`] has more lines.
 const LONGEST: usize = 20_000;
 

@@ -47,6 +47,8 @@ pub fn run(name: &str) {
         "prints-without-end" => replicaset::answer(prints_without_end),
         "function-prints" => ownership::answer(function_prints),
         "function-prints-much" => ownership::answer(function_prints_much),
+        "function-slow" => ownership::answer(function_slow),
+        "function-prints-long" => ownership::answer(function_prints_long),
         "panics-early" => operator::answer(panics_early),
         "asks-again" => endpointslice::answer(asks_again),
         "remembers" => replicaset::answer(remembers),
@@ -198,6 +200,21 @@ async fn knows_the_numbers(set: Arc<ReplicaSet>, context: Arc<Context>) -> Resul
 fn function_prints_much(set: &ReplicaSet, pod: &Pod) -> Claim {
     (0..40).for_each(|n| println!("{n} {}", "much ".repeat(20)));
     (0..40).for_each(|n| eprintln!("{n} {}", "much ".repeat(20)));
+    claims::claim(set, pod)
+}
+
+/// A right one that takes its time for each answer.
+fn function_slow(set: &ReplicaSet, pod: &Pod) -> Claim {
+    std::thread::sleep(Duration::from_millis(20));
+    claims::claim(set, pod)
+}
+
+/// A right one that prints for 18 seconds before it answers.
+fn function_prints_long(set: &ReplicaSet, pod: &Pod) -> Claim {
+    for n in 0..1_800 {
+        println!("{n}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     claims::claim(set, pod)
 }
 
