@@ -15,7 +15,7 @@ pub(super) fn show(text: &str) -> io::Result<()> {
     let (rows, columns) = term.size();
     let page = usize::from(rows).saturating_sub(1).max(1);
     let mut room = page;
-    for line in text.lines() {
+    for line in text.split_inclusive('\n') {
         let taken = rows_of(line, columns.into()).min(page);
         while room < taken {
             match ask(&term)? {
@@ -23,7 +23,7 @@ pub(super) fn show(text: &str) -> io::Result<()> {
                 None => return Ok(()),
             }
         }
-        print(&format!("{line}\n"))?;
+        print(line)?;
         room -= taken;
     }
     Ok(())
@@ -31,7 +31,7 @@ pub(super) fn show(text: &str) -> io::Result<()> {
 
 /// How many rows of a screen a line takes.
 fn rows_of(line: &str, columns: usize) -> usize {
-    measure_text_width(line).div_ceil(columns.max(1)).max(1)
+    measure_text_width(line.trim_end_matches('\n')).div_ceil(columns.max(1)).max(1)
 }
 
 /// Whether a page more is wanted, or a line; none: no more.

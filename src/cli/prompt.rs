@@ -153,8 +153,13 @@ fn edited(stepper: &mut Stepper, typed: Typed) -> io::Result<Typed> {
 
 /// Does what a command says, and prints what comes of it. Whether it could be done.
 fn answer(stepper: &mut Stepper, typed: &Typed, interactive: bool, signals: &Signals) -> io::Result<bool> {
+    let before = stepper.session.history().len();
     match stepper.carry_out(typed) {
-        Ok(answer) if interactive && (answer.paged || stepper.options.pager) => {
+        // Keys that are pressed ahead of a move are for the prompt, so a move's answer never waits for one.
+        Ok(answer)
+            if interactive
+                && (answer.paged || (stepper.options.pager && stepper.session.history().len() == before)) =>
+        {
             let shown = pager::show(&text(&answer, &stepper.view())).map(|()| true);
             // What ended it has been heard.
             signals.interrupted();

@@ -417,6 +417,8 @@ fn at_a_terminal() {
     shows("ADDED Deployment");
     tmux(&["send-keys", "-t", "t", "timel", "Tab", "Enter"]);
     shows("create deployments default/web → 201");
+    tmux(&["send-keys", "-t", "t", "option pager off", "Enter"]);
+    shows("pager    off");
     tmux(&["resize-window", "-t", "t", "-x", "40", "-y", "10"]);
     tmux(&["send-keys", "-t", "t", "run", "Enter"]);
     shows("events, now at");

@@ -60,7 +60,7 @@ const fn key(name: &'static str, code: KeyCode, letter: char, command: &'static 
 
 /// Keys that are commands, as the bar shows them. Every other command is typed, or taken from the menu.
 pub const KEYS: &[Shortcut] = &[
-    key("Enter", KeyCode::Enter, 's', "step"),
+    key("↵", KeyCode::Enter, 's', "step"),
     key("F1", KeyCode::F(1), 'm', MENU),
     key("F2", KeyCode::F(2), 'i', "stepi"),
     key("F3", KeyCode::F(3), 'n', "next"),
@@ -68,7 +68,7 @@ pub const KEYS: &[Shortcut] = &[
     key("F5", KeyCode::F(5), 'c', "continue"),
     key("F6", KeyCode::F(6), 'w', "why"),
     key("F7", KeyCode::F(7), 't', "tour"),
-    key("Ctrl-Z", KeyCode::Null, 'z', ZOOM),
+    key("^Z", KeyCode::Null, 'z', ZOOM),
     key("?", KeyCode::Null, 'h', "help"),
     key("F10", KeyCode::F(10), 'q', "quit"),
 ];

@@ -162,11 +162,12 @@ fn draw_input(app: &App, frame: &mut Frame, area: Rect) {
 fn draw_bar(app: &mut App, frame: &mut Frame, area: Rect) {
     let mut x = area.x;
     for Shortcut { name, letter, command, .. } in KEYS {
-        let width = (name.len() + command.len() + 1) as u16;
-        if x + width > area.right() {
+        let width = (measure_text_width(name) + command.len() + 1) as u16;
+        if x + width > area.right() + 1 {
             break;
         }
-        let place = Rect { x, width, ..area };
+        // The blank after the last one may be cut off.
+        let place = Rect { x, width: width.min(area.right() - x), ..area };
         // With Alt, the letter that is underlined is the same key.
         let (before, after) = command.split_once(*letter).unwrap_or((*command, ""));
         let underlined = Style::new().add_modifier(Modifier::UNDERLINED);
