@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use debugger::journal as journal_text;
+use kubectl::workdir::Disk;
 use stepper::outside::Journal;
 use stepper::{Stepper, Typed, lines, palette};
 
@@ -114,7 +115,7 @@ impl Followed {
     /// At its beginning.
     fn begin(file: &debugger::file::File) -> Result<Followed, String> {
         let head = debugger::file::File { commands: None, ..file.clone() };
-        let stepper = terminal::of_file(&head, None, None)?;
+        let stepper = terminal::of_file(&head, None, Disk::Whole)?;
         let title = palette::here().apply_to(&stepper.session.scenario().title);
         let _ = out::print(&format!("{title}\nfollowed as it goes; Ctrl-C ends that\n"));
         Ok(Followed { stepper, done: 0 })

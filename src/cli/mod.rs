@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use cluster::scenario::{Nodes, Scenario};
 use debugger::source;
 use kubectl::manifest::{self, Manifests, Reading};
-use kubectl::workdir::{self, Workdir};
+use kubectl::workdir::{self, Disk, Workdir};
 use lab::plug;
 use lab::started::{named as as_started, started_as};
 use object::{Discovery, Kind};
@@ -223,6 +223,13 @@ struct StepArguments {
     /// Read and write no files outside of this folder: for programs that run sessions for others.
     #[arg(long, value_name = "DIR")]
     within: Option<PathBuf>,
+}
+
+impl StepArguments {
+    /// The files that the session can see.
+    fn disk(&self) -> Disk {
+        self.within.clone().map_or(Disk::Whole, Disk::Folder)
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -6,6 +6,7 @@ use std::path::Path;
 use cluster::scenario::Scenario;
 use debugger::file::Source;
 use debugger::journal as journal_text;
+use kubectl::workdir::Disk;
 use stepper::{Stepper, Typed, lines, palette};
 
 use super::journal::{self, Left};
@@ -70,7 +71,7 @@ fn about(left: &Left) -> String {
 /// Repeats what stands in a journal, and says where that led. What cannot be repeated is put aside, with the reason.
 pub(super) fn go_on(left: Left) -> Option<(Stepper, String)> {
     let repeated = journal_text::read(&left.text).and_then(|file| {
-        let stepper = terminal::of_file(&file, None, None)?;
+        let stepper = terminal::of_file(&file, None, Disk::Whole)?;
         Ok((stepper, file))
     });
     let (mut stepper, file) = match repeated {

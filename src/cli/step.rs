@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
-use cluster::scenario::{Scenario, Within};
+use cluster::scenario::{Scenario, Sight};
 use debugger::file::File;
 use debugger::quiz::Quiz;
 use debugger::{Session, StopAt, tour};
@@ -39,7 +39,7 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
             None => return Ok(()),
         },
     };
-    let session = Session::of(Scenario { within: Within(arguments.within.clone()), ..scenario });
+    let session = Session::of(Scenario { sight: Sight(arguments.disk()), ..scenario });
     tour::check(&session).map_err(|error| anyhow!("{}: {error}", session.scenario().name))?;
     let scenario = session.scenario();
     let title = palette::here().apply_to(&scenario.title).to_string();
@@ -69,7 +69,7 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     let text = workdir::text_in(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let refused = |error| anyhow::anyhow!("{}: {error}", path.display());
     let file = File::read(&text).map_err(refused)?;
-    let mut stepper = terminal::of_file(&file, arguments.at, arguments.within.clone()).map_err(refused)?;
+    let mut stepper = terminal::of_file(&file, arguments.at, arguments.disk()).map_err(refused)?;
     if arguments.all {
         stepper.stop = StopAt::Anything;
     }

@@ -1,14 +1,14 @@
 //! What a session has around it in a terminal: a screen, files, and the learner's own parts.
 
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use console::Term;
 
 use cluster::scenario::Scenario;
 use debugger::Session;
 use debugger::file::File;
-use kubectl::workdir;
+use kubectl::workdir::{self, Disk};
 use lab::plug;
 use stepper::Stepper;
 use stepper::commands::keep::is_session;
@@ -17,21 +17,21 @@ use stepper::wrap;
 
 /// The terminal, or a pipe in its place.
 struct Terminal {
-    /// No file outside of this folder is read or written.
-    within: Option<PathBuf>,
+    /// What it can see of files, and where it can write.
+    disk: Disk,
 }
 
 /// A stepper over a session, with all that a terminal has. With `all` it stops at background traffic too.
 pub fn stepper(session: Session, all: bool) -> Stepper {
-    let within = session.scenario().within.0.clone();
+    let disk = session.scenario().sight.0.clone();
     let mut stepper = Stepper::new(session, all);
-    stepper.outside = Box::new(Terminal { within });
+    stepper.outside = Box::new(Terminal { disk });
     on_screen(stepper)
 }
 
 /// The same over a saved session.
-pub(super) fn of_file(file: &File, at: Option<u64>, within: Option<PathBuf>) -> Result<Stepper, String> {
-    Stepper::of_file(file, at, Box::new(Terminal { within })).map(on_screen)
+pub(super) fn of_file(file: &File, at: Option<u64>, disk: Disk) -> Result<Stepper, String> {
+    Stepper::of_file(file, at, Box::new(Terminal { disk })).map(on_screen)
 }
 
 /// How wide what is printed may be: as the terminal, and of a hundred columns where there is none.
@@ -61,18 +61,19 @@ impl Outside for Terminal {
         Term::stdout().size_checked().map(|(rows, columns)| (columns.into(), rows.into()))
     }
 
-    fn within(&self) -> Option<PathBuf> {
-        self.within.clone()
+    fn disk(&self) -> Disk {
+        self.disk.clone()
     }
 
     fn files(&self, start: &str) -> Vec<String> {
         let name = start.rsplit('/').next().unwrap_or_default();
         let prefix = &start[..start.len() - name.len()];
         let leads_out = prefix.starts_with('/') || prefix.split('/').any(|part| part == "..");
-        if self.within.is_some() && leads_out {
+        let folder = self.disk.folder();
+        if folder.is_some() && leads_out {
             return Vec::new();
         }
-        let base = self.within.clone().unwrap_or_else(|| ".".into());
+        let base = folder.unwrap_or(Path::new("."));
         let entries = std::fs::read_dir(base.join(prefix));
         let entries = entries.into_iter().flatten().flatten().filter_map(|entry| {
             let is_folder = entry.path().is_dir();
@@ -107,7 +108,7 @@ impl Outside for Terminal {
 impl Terminal {
     /// Refuses what lies outside of the folder, if there is one that this session is bound to.
     fn check(&self, name: &str) -> Result<(), String> {
-        match &self.within {
+        match self.disk.folder() {
             Some(folder) if !workdir::lies_in(Path::new(name), folder) => Err(format!("{name}: {}", workdir::OUTSIDE)),
             _ => Ok(()),
         }

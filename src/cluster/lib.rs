@@ -228,9 +228,7 @@ impl Cluster {
         if let Some(folder) = &scenario.folder {
             cluster.kubectl.workdir = cluster.kubectl.workdir.at(folder);
         }
-        if let Some(folder) = &scenario.within.0 {
-            cluster.kubectl.workdir = cluster.kubectl.workdir.within(folder);
-        }
+        cluster.kubectl.workdir = cluster.kubectl.workdir.on(scenario.sight.0.clone());
         cluster.images = scenario.images.iter().map(|(name, image)| (name.clone(), image.script())).collect();
         for node in cluster.config.nodes.clone() {
             cluster.script_images(&node.name);
@@ -329,9 +327,9 @@ impl Cluster {
         timeline::printed_through(&aside, commands)
     }
 
-    /// Whether a command of the user's runs.
+    /// Whether a command of the user's runs, or a line that was typed has yet to come to its end.
     pub fn has_commands(&self) -> bool {
-        self.engine.tasks().any(|task| task.actor == self.user.actor())
+        self.line_runs() || self.engine.tasks().any(|task| task.actor == self.user.actor())
     }
 
     /// What kubectl says of a line that is wrong in itself, so that it ends before its first request; none if it would send

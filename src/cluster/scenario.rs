@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::config::number;
 use super::webhook::{self, Webhook};
 use super::{ControlPlane, NodeConfig, Parts};
-use kubectl::workdir;
+use kubectl::workdir::{self, Disk};
 use object::nearest::nearest;
 use object::nesting;
 use object::terminal::harmless;
@@ -103,9 +103,9 @@ pub struct Scenario {
     /// A folder with manifests, beside the scenario's file.
     #[serde(default)]
     pub folder: Option<PathBuf>,
-    /// The session sees only the files in this folder.
+    /// The files that its lines can name.
     #[serde(skip)]
-    pub within: Within,
+    pub sight: Sight,
     /// How images behave, by name.
     #[serde(default)]
     pub images: BTreeMap<String, ImageBehaviour>,
@@ -154,13 +154,12 @@ impl PartialEq for Plugged {
     }
 }
 
-/// The folder to which a session's files are confined, if it is. The program that runs a scenario decides that, not the
-/// scenario.
+/// The files that a session can see. The program that runs a scenario decides that, not the scenario.
 #[derive(Clone, Debug, Default)]
-pub struct Within(pub Option<PathBuf>);
+pub struct Sight(pub Disk);
 
-impl PartialEq for Within {
-    fn eq(&self, _: &Within) -> bool {
+impl PartialEq for Sight {
+    fn eq(&self, _: &Sight) -> bool {
         true
     }
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +27,27 @@ pub const OUTSIDE: &str = "this session sees no files outside of its own folder"
 #[derive(Clone)]
 pub struct Workdir {
     base: PathBuf,
-    /// What is not in this folder is not seen.
-    within: Option<PathBuf>,
+    disk: Disk,
     kept: Option<(Hub, Memory<Kept>)>,
     /// Nobody goes back to what is read.
     aside: bool,
 }
+
+/// The files that a session can see.
+#[derive(Clone, Debug, Default)]
+pub enum Disk {
+    /// All of this machine.
+    #[default]
+    Whole,
+    /// Those in this folder.
+    Folder(PathBuf),
+    /// Those that a page was given, where there is no disk.
+    Page(PageFiles),
+}
+
+/// Files of a page, by name. Clones are the same files.
+#[derive(Clone, Debug, Default)]
+pub struct PageFiles(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
 
 /// What was read, and what is to be read again.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +130,7 @@ pub struct Reading {
 impl Workdir {
     /// A directory in which nothing is to be repeated.
     pub fn plain(base: &Path) -> Workdir {
-        Workdir { base: base.to_owned(), within: None, kept: None, aside: false }
+        Workdir { base: base.to_owned(), disk: Disk::Whole, kept: None, aside: false }
     }
 
     /// A directory that keeps what is read in each of this hub's steps.
@@ -132,9 +148,9 @@ impl Workdir {
         Workdir { base: base.to_owned(), ..self.clone() }
     }
 
-    /// The same, confined to the files in a folder.
-    pub fn within(&self, folder: &Path) -> Workdir {
-        Workdir { within: Some(folder.to_owned()), ..self.clone() }
+    /// The same, with these files to see.
+    pub fn on(&self, disk: Disk) -> Workdir {
+        Workdir { disk, ..self.clone() }
     }
 
     /// The directory, without links.
@@ -157,11 +173,14 @@ impl Workdir {
     }
 
     fn see(&self, path: &Path, place: &Path) -> Seen {
-        match &self.within {
-            Some(folder) if !lies_in(path, folder) => {
+        match &self.disk {
+            Disk::Folder(folder) if !lies_in(path, folder) => {
                 Seen { real: None, found: Found::Nothing(Unread::Failed(OUTSIDE.to_owned())) }
             }
-            _ => seen(path, place),
+            Disk::Page(files) => {
+                Seen { real: None, found: files.look(&plain(path.strip_prefix(place).unwrap_or(path))) }
+            }
+            Disk::Whole | Disk::Folder(_) => seen(path, place),
         }
     }
 
@@ -207,6 +226,58 @@ impl Workdir {
         if let Some((_, kept)) = &self.kept {
             change(&mut kept.borrow_mut());
         }
+    }
+}
+
+impl Disk {
+    /// The folder to which it is confined, if it is.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Disk::Folder(folder) => Some(folder),
+            Disk::Whole | Disk::Page(_) => None,
+        }
+    }
+}
+
+impl PageFiles {
+    /// Puts a file there, in the place of one with the same name.
+    ///
+    /// # Errors
+    /// It is larger than a file may be.
+    pub fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(format!("{name}: it has more than {} MiB", FILE_BYTES_MAX >> 20));
+        }
+        self.all().insert(plain(Path::new(name)), bytes);
+        Ok(())
+    }
+
+    /// The names that begin so, in order.
+    pub fn names(&self, start: &str) -> Vec<String> {
+        self.all()
+            .range(start.to_owned()..)
+            .map(|(name, _)| name.clone())
+            .take_while(|name| name.starts_with(start))
+            .collect()
+    }
+
+    /// What is there by a name without `.` and `..`.
+    pub fn look(&self, name: &str) -> Found {
+        let files = self.all();
+        if let Some(bytes) = files.get(name) {
+            return text_or_bytes(bytes.clone());
+        }
+        let folder = if name.is_empty() { String::new() } else { format!("{name}/") };
+        let below: Vec<&str> = files.keys().filter_map(|one| one.strip_prefix(&folder)).collect();
+        if below.is_empty() && !name.is_empty() {
+            return Found::Nothing(Unread::Missing);
+        }
+        let here = below.into_iter().filter(|rest| !rest.contains('/')).map(str::to_owned);
+        Found::Directory(Listing { files: here.collect(), links: Vec::new() })
+    }
+
+    fn all(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -270,13 +341,30 @@ fn seen(path: &Path, place: &Path) -> Seen {
     let real = fs::canonicalize(path).ok().filter(|real| real != path).map(|real| name_from(&real, place));
     let found = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => listing(path).map(Found::Directory),
-        Ok(_) => bytes_of(path).map(|bytes| match String::from_utf8(bytes) {
-            Ok(text) => Found::Text(text),
-            Err(error) => Found::Bytes(error.into_bytes()),
-        }),
+        Ok(_) => bytes_of(path).map(text_or_bytes),
         Err(error) => Err(why(&error)),
     };
     Seen { real, found: found.unwrap_or_else(Found::Nothing) }
+}
+
+fn text_or_bytes(bytes: Vec<u8>) -> Found {
+    match String::from_utf8(bytes) {
+        Ok(text) => Found::Text(text),
+        Err(error) => Found::Bytes(error.into_bytes()),
+    }
+}
+
+/// A name without `.`, `..` and a slash at its start.
+fn plain(path: &Path) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    parts.join("/")
 }
 
 fn listing(path: &Path) -> Result<Listing, Unread> {

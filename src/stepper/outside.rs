@@ -1,8 +1,7 @@
 //! What a session needs of the world around it: its face has it, a terminal or a page.
 
-use std::path::PathBuf;
-
 use cluster::scenario::Scenario;
+use kubectl::workdir::Disk;
 use object::time::Instant;
 
 /// The world around a session. Where it has nothing of the kind, what is here says so.
@@ -12,9 +11,9 @@ pub trait Outside {
         None
     }
 
-    /// The folder to which the session's files are confined; none: it sees all.
-    fn within(&self) -> Option<PathBuf> {
-        None
+    /// The files that the session's lines can name.
+    fn disk(&self) -> Disk {
+        Disk::default()
     }
 
     /// Names of files that begin so; a folder's ends with a slash.

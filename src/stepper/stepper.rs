@@ -1,13 +1,13 @@
 //! A session that takes lines, and writes down as it goes what was typed and where it led.
 
-use cluster::scenario::{Scenario, Within};
+use cluster::scenario::{Scenario, Sight};
 use debugger::file::{File, Source};
 use debugger::journal::{self as text, Came};
 use debugger::quiz::Quiz;
 use debugger::tour::Tour;
 use debugger::value::Asked;
 use debugger::{Session, StopAt};
-use kubectl::workdir::{Reading, Readings};
+use kubectl::workdir::{Disk, Reading, Readings};
 use object::time::Instant;
 
 use super::commands::{self, Answer, Reply};
@@ -308,9 +308,12 @@ fn not_kept(error: &str) -> String {
 /// A file whose scenario has the learner's part in it, if it names one, and sees no more of the disk than it may.
 fn plugged(file: &File, outside: &dyn Outside) -> Result<File, String> {
     let mut file = file.clone();
-    if let Some(folder) = outside.within() {
-        let scenario = file.scenario.scenario()?;
-        file.scenario = Source::Whole(Box::new(Scenario { within: Within(Some(folder)), ..scenario }));
+    match outside.disk() {
+        Disk::Whole => {}
+        disk => {
+            let scenario = file.scenario.scenario()?;
+            file.scenario = Source::Whole(Box::new(Scenario { sight: Sight(disk), ..scenario }));
+        }
     }
     if let Source::Whole(scenario) = &mut file.scenario {
         outside.plug(scenario)?;

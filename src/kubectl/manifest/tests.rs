@@ -1,10 +1,10 @@
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::*;
-use crate::workdir::OUTSIDE;
+use crate::workdir::{Disk, OUTSIDE, PageFiles};
 
 fn read(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     read_text(file, text, &Discovery::default(), Reading::Whole)?.all()
@@ -79,7 +79,7 @@ fn a_bound_session_sees_its_own_folder_only() {
     folder.write("here.yaml", b"{apiVersion: v1, kind: Pod, metadata: {name: here}}");
     #[cfg(unix)]
     std::os::unix::fs::symlink("/etc/passwd", folder.0.join("link.yaml")).unwrap();
-    let bound = Workdir::plain(&folder.0).within(&folder.0);
+    let bound = Workdir::plain(&folder.0).on(Disk::Folder(folder.0.clone()));
     let found = |path: &str| bound.look(path).found.clone();
     assert!(matches!(found("here.yaml"), Found::Text(_)) && matches!(found("."), Found::Directory(_)));
     assert_eq!(found("missing.yaml"), Found::Nothing(Unread::Missing));
@@ -88,6 +88,26 @@ fn a_bound_session_sees_its_own_folder_only() {
         assert_eq!(found(path), outside, "{path}");
     }
     assert_eq!(bound.at(Path::new("/etc")).look("passwd").found, outside, "a scenario's own folder is no way out");
+}
+
+#[test]
+fn a_page_has_files_without_a_disk() {
+    let files = PageFiles::default();
+    files.put("web.yaml", b"{}".to_vec()).unwrap();
+    files.put("./app/../app/base.bin", vec![0xff]).unwrap();
+    let page = Workdir::plain(Path::new(".")).on(Disk::Page(files.clone()));
+    let found = |path: &str| page.look(path).found.clone();
+    let listing = |files: &[&str]| {
+        Found::Directory(Listing { files: files.iter().map(|one| (*one).to_owned()).collect(), links: Vec::new() })
+    };
+    assert_eq!(found("web.yaml"), Found::Text("{}".to_owned()));
+    assert_eq!(found("./app/base.bin"), Found::Bytes(vec![0xff]));
+    assert_eq!((found("."), found("app")), (listing(&["web.yaml"]), listing(&["base.bin"])));
+    for path in ["/etc/passwd", "../x", "web", "Cargo.toml"] {
+        assert_eq!(found(path), Found::Nothing(Unread::Missing), "{path}");
+    }
+    assert_eq!(files.names("w"), ["web.yaml"]);
+    assert!(files.put("big", vec![0; FILE_BYTES_MAX as usize + 1]).unwrap_err().contains("64 MiB"));
 }
 
 #[test]
