@@ -117,6 +117,75 @@ pub struct Fact {
     pub text: String,
     /// And in a table.
     pub table: Option<Table>,
+    /// The same for a program, where it is one of these.
+    pub value: Option<FactValue>,
+}
+
+/// What a fact says, in parts. Its topic says which it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum FactValue {
+    /// Topic `cache`: an informer's cache has another version of an object.
+    Cache {
+        /// Whose informer.
+        component: String,
+        /// `Pod default/web`.
+        object: String,
+        /// The version; none if the object is gone.
+        revision: Option<u64>,
+    },
+    /// Topic `queue`: something happened to a key of a work queue.
+    Queue {
+        /// Whose queue.
+        queue: String,
+        /// The key.
+        key: String,
+        /// What happened to it.
+        how: KeyMoved,
+    },
+    /// Topic `stage`: a request passed a stage of the API server's pipeline.
+    Stage {
+        /// Which.
+        stage: String,
+        /// What was decided there.
+        decision: String,
+    },
+    /// Topic `answer`: a request was answered.
+    Answer {
+        /// The HTTP status code.
+        code: u16,
+    },
+}
+
+/// What happens to a key of a work queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyMoved {
+    /// It waits for a worker.
+    Added,
+    /// It waited already.
+    Waiting,
+    /// A worker has it: it is added again when the worker is done.
+    Again,
+    /// It is added after a while.
+    Later,
+    /// A worker takes it.
+    Taken,
+    /// The worker is done with it.
+    Done,
+}
+
+impl KeyMoved {
+    fn of(how: &Queued) -> KeyMoved {
+        match how {
+            Queued::Added => KeyMoved::Added,
+            Queued::AlreadyQueued => KeyMoved::Waiting,
+            Queued::WhileProcessing => KeyMoved::Again,
+            Queued::Later(_) => KeyMoved::Later,
+            Queued::Taken => KeyMoved::Taken,
+            Queued::Done => KeyMoved::Done,
+        }
+    }
 }
 
 /// A reconcile or pod worker that waits.
@@ -269,15 +338,24 @@ fn summary(object: &Object) -> Vec<(String, Value)> {
 }
 
 fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
-    let say = |topic: &str, text: String| Some(Fact { topic: topic.to_owned(), text, table: None });
+    let said = |topic: &str, text: String, value| Some(Fact { topic: topic.to_owned(), text, table: None, value });
+    let say = |topic: &str, text: String| said(topic, text, None);
     match note {
         Note::Cache { actor, kind, key, new, .. } => {
             let now = new.as_ref().map_or("removed".to_owned(), |o| format!("now at revision {}", o.revision()));
-            say("cache", format!("{} of {}: {key} {now}", kind.info().plural, engine.name(*actor)))
+            let component = engine.name(*actor).to_owned();
+            let text = format!("{} of {component}: {key} {now}", kind.info().plural);
+            let revision = new.as_ref().map(Object::revision);
+            said("cache", text, Some(FactValue::Cache { component, object: format!("{kind} {key}"), revision }))
         }
-        Note::Queue { queue, key, how } => say("queue", format!("{queue}: {}", queued(how, key.as_str(), now))),
+        Note::Queue { queue, key, how } => {
+            let text = format!("{queue}: {}", queued(how, key.as_str(), now));
+            let (queue, key) = (queue.to_string(), key.as_str().to_owned());
+            said("queue", text, Some(FactValue::Queue { queue, key, how: KeyMoved::of(how) }))
+        }
         Note::Stage { name, detail } => {
-            say("stage", format!("{name}: {detail}").trim_end_matches([' ', ':']).to_owned())
+            let text = format!("{name}: {detail}").trim_end_matches([' ', ':']).to_owned();
+            said("stage", text, Some(FactValue::Stage { stage: (*name).to_owned(), decision: detail.clone() }))
         }
         // The stages of authentication and impersonation have said so.
         Note::Authenticated(_) | Note::Impersonated(_) => None,
@@ -286,13 +364,14 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
         Note::Audit { key, value } => say("stage", format!("audit annotation: {key}={value}")),
         Note::Answered { code, error, .. } => {
             let text = error.as_ref().map_or(String::new(), |error| format!(" {error}"));
-            say("answer", format!("{code}{text}"))
+            said("answer", format!("{code}{text}"), Some(FactValue::Answer { code: *code }))
         }
         Note::Finished { task, .. } => say("done", task.to_string()),
         Note::Assumed { program, does } => say("assumed", format!("{program} {does}")),
         Note::Text { topic, text } => say(topic, text.clone()),
         Note::Table(table) => {
-            Some(Fact { topic: "table".to_owned(), text: table.title.clone(), table: Some((**table).clone()) })
+            let table = (**table).clone();
+            Some(Fact { topic: "table".to_owned(), text: table.title.clone(), table: Some(table), value: None })
         }
         Note::Stands { object } => {
             say("stands", format!("{} at revision {}", describe::name(object), object.revision()))
@@ -304,7 +383,7 @@ fn fact(engine: &Engine, note: &Note, now: Instant) -> Option<Fact> {
 /// Who would make what a Pod waits for.
 fn makers(engine: &Engine, step: &Step) -> impl Iterator<Item = Fact> {
     let facts = makers::told(engine, step).into_iter();
-    facts.map(|text| Fact { topic: "waits for".to_owned(), text, table: None })
+    facts.map(|text| Fact { topic: "waits for".to_owned(), text, table: None, value: None })
 }
 
 fn queued(how: &Queued, key: &str, now: Instant) -> String {

@@ -32,6 +32,20 @@ pub const GROUP: Group = Group {
             run: Says(|_, _| Err("write for example: complete get po".to_owned())),
         },
         Command {
+            names: &["peek"],
+            usage: "peek LINE",
+            takes: &[],
+            about: "what kubectl reads at this moment: peek get pods",
+            more: "For editors and pages: it waits for no line before it, and is none itself.\n",
+            run: Says(|stepper, line| {
+                let words: Vec<String> = line.arguments().iter().map(|word| (*word).to_owned()).collect();
+                if !kubectl::reads_only(&words) || kubectl::goes_on(&words) {
+                    return Err("write for example: peek get pods".to_owned());
+                }
+                Ok(stepper.session.read(&words))
+            }),
+        },
+        Command {
             names: &["info", "i"],
             usage: "info WORD",
             takes: &[&[Takes::One(INFO_WORDS)]],

@@ -96,8 +96,12 @@ impl Stepper {
     }
 
     fn add_displays(&self, stop: &mut Stop) {
-        let fact =
-            |(_, asked): &(u32, Asked)| Fact { topic: DISPLAY.to_owned(), text: in_a_line(self, asked), table: None };
+        let fact = |(_, asked): &(u32, Asked)| Fact {
+            topic: DISPLAY.to_owned(),
+            text: in_a_line(self, asked),
+            table: None,
+            value: None,
+        };
         // Before the others: a small screen may leave out the last of them.
         stop.facts.splice(..0, self.displays.iter().map(fact));
     }
