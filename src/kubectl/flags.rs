@@ -257,7 +257,7 @@ pub const FLAGS: &[Flag] = &[
     valued("timeout", "how long to wait, as in 60s"),
     lone("timestamps", "each line with its time"),
     valued("to-revision", "back to this revision, not to the one before"),
-    valued("token", "with this bearer token, where the user of the context has no certificate"),
+    valued("token", "with this bearer token, if the user has no certificate"),
     short('t', lone("tty", "in a terminal")),
     valued("type", "of which type"),
     valued("types", "only Events of these types: Warning,Normal"),

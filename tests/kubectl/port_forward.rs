@@ -16,10 +16,10 @@ fn a_service_means_one_pod_and_nothing_is_on_the_way() {
     let through_service = bench.line("kubectl exec client -- curl -m 2 10.96.0.80:8000");
     assert!(through_service.contains("timed out"), "the policy lets nobody in: {through_service}");
     assert_eq!(bench.line("kubectl port-forward svc/web 8080:page"), "Forwarding from 127.0.0.1:8080 -> 80");
-    let said: Vec<String> = (0..6).map(|_| bench.line("curl http://localhost:8080/x")).collect();
+    let said: Vec<String> = (0..6).map(|_| bench.line("curl http://localhost:8080/")).collect();
     for said in &said {
         assert!(said.starts_with("Handling connection for 8080\n"), "{said}");
-        assert!(said.ends_with("answers GET /x\nserver 127.0.0.1:80, client 127.0.0.1"), "{said}");
+        assert!(said.ends_with("answers GET /\nserver 127.0.0.1:80, client 127.0.0.1"), "{said}");
     }
     let pods: std::collections::BTreeSet<String> = said.iter().map(|said| pod_in(said)).collect();
     assert_eq!(pods.len(), 1, "nothing is balanced: {pods:?}");
