@@ -8,7 +8,7 @@
 //!  "code": [[file, first line, line, [text…]]…],
 //!  "steps": [{"n": number, "t": microseconds, "k": class*, "f": from*, "o": to*, "w": what, "y": the number of its cause,
 //!             "x": [[object*, revision, patch]…], "c": [[actor*, object*, revision]…], "q": [[queue*, key*, how]…],
-//!             "l": [code, task*, awaits*]}…],
+//!             "l": [code, task*, awaits*], "s": [[stage*, decision*]…], "a": status code}…],
 //!  "flights": [[cause, from*, to*, what]…]}
 //! ```
 //! `how` is 0 for a key that was added, 1 taken, 2 done with, 3 to be added later. What a step is in words, and what the
@@ -126,6 +126,13 @@ fn step(step: &Step, names: &mut Names, code: &mut Excerpts) -> Value {
         if !values.is_empty() {
             put(key, Value::Array(values));
         }
+    }
+    if !step.stages.is_empty() {
+        let stages = step.stages.iter().map(|(name, detail)| json!([names.place(name), names.place(detail)]));
+        put("s", stages.collect());
+    }
+    if let Some(code) = step.answer {
+        put("a", json!(code));
     }
     if let Some(at) = &step.code {
         put("l", json!([code.place(&at.file, at.line), names.place(&at.task), names.place(&at.awaits)]));

@@ -74,6 +74,10 @@ pub struct Step {
     pub text: String,
     /// What came of it, a line each.
     pub effects: Vec<String>,
+    /// The stages of the API server's pipeline that it passed: each with what was decided there.
+    pub stages: Vec<(&'static str, String)>,
+    /// The status code with which it was answered.
+    pub answer: Option<u16>,
     /// What the author says of it.
     pub caption: Option<String>,
     /// What the store changed.

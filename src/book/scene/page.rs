@@ -1,12 +1,12 @@
 //! The HTML of a scene. Without a script it is a list of steps and a diagram; the player finds its data beside them.
 
 use super::super::{html, svg};
-use super::{Scene, data};
+use super::{Scene, Step, data};
 
 /// A scene as HTML in one line. `number` is its place in its chapter.
 pub fn html(scene: &Scene, title: &str, number: usize) -> String {
     let id = format!("scene-{number}");
-    let steps: String = scene.steps.iter().map(item).collect();
+    let steps = list(&scene.steps);
     let last = scene.steps.last().map_or(0, |step| step.number);
     let first = scene.steps.first().map_or(0, |step| step.number);
     format!(
@@ -25,7 +25,27 @@ pub fn html(scene: &Scene, title: &str, number: usize) -> String {
     )
 }
 
-fn item(step: &super::Step) -> String {
+/// The steps as items of a list. Where the author says nothing of several in a row, they are folded into one.
+fn list(steps: &[Step]) -> String {
+    let mut out = String::new();
+    for run in steps.chunk_by(|one, next| one.caption.is_none() && next.caption.is_none()) {
+        let items: String = run.iter().map(item).collect();
+        match run {
+            [first, .., last] => {
+                out += &format!(
+                    "<li class=\"ks-run\"><details><summary>{} steps, {} to {}</summary><ol>{items}</ol></details></li>",
+                    run.len(),
+                    first.number,
+                    last.number
+                );
+            }
+            _ => out += &items,
+        }
+    }
+    out
+}
+
+fn item(step: &Step) -> String {
     let caption =
         step.caption.as_ref().map_or(String::new(), |text| format!("<p class=\"ks-said\">{}</p>", html::prose(text)));
     let effects: String = step.effects.iter().map(|effect| format!("<li>{}</li>", html::text(effect))).collect();

@@ -205,15 +205,17 @@ fn step(session: &Session, step: &engine::Step) -> Step {
         cause: step.event.cause.0,
         text: String::new(),
         effects: Vec::new(),
+        stages: Vec::new(),
+        answer: None,
         caption: None,
         changes: Vec::new(),
         caches: Vec::new(),
         queues: Vec::new(),
     };
-    let mut answered = None;
     for note in &step.notes {
         match note {
-            Note::Answered { code, .. } => answered = Some(*code),
+            Note::Stage { name, detail } => out.stages.push((name, detail.clone())),
+            Note::Answered { code, .. } => out.answer = Some(*code),
             Note::Stored { revision, old, new, .. } => {
                 out.changes.extend(change(*revision, old.as_ref(), new.as_ref()))
             }
@@ -236,7 +238,7 @@ fn step(session: &Session, step: &engine::Step) -> Step {
         }
     }
     if let Some(stop) = session.stop() {
-        out.text = words::sentence(&stop, answered);
+        out.text = words::sentence(&stop, out.answer);
         out.effects = words::effects(&stop, &out.changes);
     }
     out
