@@ -9,6 +9,7 @@ pub(super) const SHIPPED: &[(&str, &str)] = &[
     ("bad-rollout-undo", include_str!("../../../scenarios/bad-rollout-undo.yaml")),
     ("recreate", include_str!("../../../scenarios/recreate.yaml")),
     ("self-heal", include_str!("../../../scenarios/self-heal.yaml")),
+    ("pod-ends", include_str!("../../../scenarios/pod-ends.yaml")),
     ("job", include_str!("../../../scenarios/job.yaml")),
     ("job-fails", include_str!("../../../scenarios/job-fails.yaml")),
     ("cronjob", include_str!("../../../scenarios/cronjob.yaml")),
