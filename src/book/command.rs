@@ -1,6 +1,7 @@
 //! `kubestep book`: builds the course, serves it, opens it; and its part in a stock `mdbook build`.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use crate::build;
 use crate::mdbook::{Plugin, speak};
 use crate::serve::watch::{Built, Watch};
 use crate::serve::{self, Site, token};
+use crate::site;
 use kubestep::cli::course::{Arguments, Course, Question};
 use kubestep::cli::out;
 use lab::plug;
@@ -23,13 +25,26 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
         drop(plug::part(name).map_err(|error| anyhow!(error))?);
     }
     let root = build::find()?;
+    if let Some(site) = &arguments.site {
+        let program = std::env::current_exe().context("this program's own file cannot be found")?;
+        let module = arguments.module.clone().map_or_else(|| site::compile(&root.join("..")), Ok)?;
+        site::build(&root, site, &program, &module)?;
+        writeln!(out::text(), "The site is in {}: any web server can serve it.", site.display())?;
+        return Ok(());
+    }
+    // Where the cluster was compiled for pages before, they have it too.
+    let module = arguments.module.clone().or_else(|| site::compiled(&root.join("..")));
     let dest = arguments.dest.clone().unwrap_or_else(|| root.join("../target/book"));
     let program = std::env::current_exe().context("this program's own file cannot be found")?;
     // Whether anybody can be served is known before the work is done.
     let listener = (!arguments.build_only).then(|| serve::bind(arguments.port)).transpose()?;
     let project = root.join("..");
     let watch = Watch::over(["book", "src", "scenarios"].map(|folder| project.join(folder)).to_vec());
-    build::build(&root, &dest, &program, &build::bar())?;
+    let pages = move |root: &Path, dest: &Path, program: &Path| match &module {
+        Some(module) => site::build(root, dest, program, module),
+        None => build::build(root, dest, program, &build::bar()),
+    };
+    pages(&root, &dest, &program)?;
     let dest = dest.canonicalize()?;
     let Some(listener) = listener else {
         writeln!(out::text(), "The course is in {}", dest.join("index.html").display())?;
@@ -43,7 +58,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<()> {
     // A pipe that its reader has closed is no reason to end.
     let _ = writeln!(out::text(), "The course is at {url}\n{words}");
     let again = (root, dest.clone(), program.clone());
-    watch.start(built.clone(), move || build::build(&again.0, &again.1, &again.2, &build::bar()));
+    watch.start(built.clone(), move || pages(&again.0, &again.1, &again.2));
     if !arguments.no_open {
         open(&url);
     }

@@ -6,7 +6,8 @@
 //! as a chapter says fails the build, with the chapter's line. So the book cannot rot.
 //!
 //! [`build`] makes the whole book with mdBook as a library; [`mdbook`] does its part for a stock `mdbook build`.
-//! Both come to [`directives`]. [`command`] is `kubestep book`, and [`serve`] its server.
+//! Both come to [`directives`]. [`command`] is `kubestep book`, [`serve`] its
+//! server, and [`site`] what any other server can serve, with the cluster in it.
 //!
 //! Must hold:
 //! - The same sources give the same bytes. Kept by `the_same_chapters_give_the_same_bytes`.
@@ -25,5 +26,6 @@ pub mod numbers;
 pub mod quiz;
 pub mod scene;
 pub mod serve;
+pub mod site;
 pub mod svg;
 pub mod transcript;

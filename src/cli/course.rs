@@ -30,6 +30,12 @@ pub struct Arguments {
     /// Write the pages into this folder; target/book unless given.
     #[arg(long, value_name = "DIR")]
     pub dest: Option<PathBuf>,
+    /// Build a static site into this folder, with the cluster in its pages, for any web server.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["build_only", "port", "no_open", "exercise", "dest"])]
+    pub site: Option<PathBuf>,
+    /// The cluster as a WebAssembly module that was compiled elsewhere.
+    #[arg(long, value_name = "FILE")]
+    pub module: Option<PathBuf>,
 }
 
 /// What mdBook asks a preprocessor.

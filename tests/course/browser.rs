@@ -66,7 +66,7 @@ fn a_scene_steps_plays_and_goes_back_from_a_file() {
     let said = page.text("document.querySelector('.ks-now p:last-child').textContent");
     let at = place(&mut page).0;
     let listed =
-        format!("document.querySelectorAll('.ks-steps > ol > li')[{}].querySelector(':scope > p').textContent", at - 1);
+        format!("document.querySelectorAll('.ks-steps li[value]')[{}].querySelector(':scope > p').textContent", at - 1);
     assert_eq!(page.text(&listed), said);
 
     // Fast clicking ends where so many steps end.
@@ -231,7 +231,7 @@ fn a_page_is_whole_without_a_script_and_on_paper() {
     let shown = |of: &str| format!("document.querySelector('{of}').getBoundingClientRect().height > 0");
     assert_eq!(page.eval(&shown(".ks-figure svg")), json!(true));
     assert_eq!(page.eval(&shown(".ks-steps summary")), json!(true));
-    assert_eq!(page.eval("document.querySelectorAll('.ks-steps > ol > li').length > 20"), json!(true));
+    assert_eq!(page.eval("document.querySelectorAll('.ks-steps li[value]').length > 20"), json!(true));
     page.ask("Emulation.setScriptExecutionDisabled", json!({"value": false}));
     file(&mut page, &project);
     page.until("document.querySelectorAll('.ks-mounted').length === 1");
@@ -295,7 +295,8 @@ fn nothing_is_wider_than_a_telephone() {
         assert_eq!(page.text(out), "", "at {width}");
         // All that is drawn is there in words as well.
         page.eval("document.querySelector('.ks-steps > summary').click()");
-        let words = "[...document.querySelectorAll('.ks-steps > ol > li')].filter((li) => li.offsetHeight && li.innerText).length";
+        page.eval("document.querySelectorAll('.ks-run > details').forEach((run) => { run.open = true; })");
+        let words = "[...document.querySelectorAll('.ks-steps li[value]')].filter((li) => li.offsetHeight && li.innerText).length";
         assert_eq!(page.eval(words).as_u64(), Some(place(&mut page).1), "at {width}");
         page.eval("document.querySelector('.ks-steps > summary').click()");
     }
@@ -406,5 +407,74 @@ fn a_scene_is_taken_over_and_given_back() {
     page.until("[...document.querySelectorAll('.ks-chip')].filter((c) => c.textContent.startsWith('Pod') && c.classList.contains('ks-ready')).length === 3");
     page.eval("[...document.querySelectorAll('.ks-live-bar button')].find((b) => b.textContent === 'End').click()");
     page.until("document.querySelector('.ks-live-bar') === null && !document.querySelector('.ks-bar').hidden");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn a_view_is_chosen_and_nothing_below_moves() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(&format!("{SCENE}\nBelow.\n"));
+    for width in [1280, 400] {
+        page.size(width, 900);
+        file(&mut page, &project);
+        page.until("document.querySelectorAll('.ks-mounted').length === 1");
+        let height = "document.querySelector('.ks-scene').offsetHeight";
+        let first = page.eval(height);
+        let last = place(&mut page).1;
+        for at in 0..last {
+            page.eval("document.querySelector('.ks-bar .ks-step').click()");
+            assert_eq!(page.eval(height), first, "at {width}, step {}", at + 2);
+        }
+        for view in ["Request", "Informer", "Owners", "etcd", "Over time"] {
+            page.eval(&format!(
+                "[...document.querySelectorAll('.ks-views button')].find((one) => one.textContent === '{view}').click()"
+            ));
+            assert_eq!(page.eval(height), first, "{view} at {width}");
+            let shown = page.text("document.querySelector('.ks-near').innerText");
+            assert!(shown.len() > 40, "{view}: {shown:?}");
+        }
+    }
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+#[test]
+fn the_next_told_step_is_one_key_away() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval("document.querySelector('.ks-told').click()");
+    let said = "document.querySelector('.ks-now .ks-said').textContent";
+    assert_eq!(page.text(said), "Here comes the ReplicaSet.");
+    let (at, last) = place(&mut page);
+    assert!(1 < at && at < last);
+    page.eval(FOCUS);
+    page.key("t");
+    assert_eq!(place(&mut page).0, last, "nothing more is told");
+}
+
+#[test]
+fn a_prediction_is_committed_and_remembered() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project(SCENE);
+    file(&mut page, &project);
+    page.until("document.querySelectorAll('.ks-answers input').length === 2");
+    let button = "document.querySelector('.ks-quiz button')";
+    assert_eq!(page.eval(&format!("{button}.disabled")), json!(true), "nothing is chosen");
+    let answer = |text: &str| {
+        format!("[...document.querySelectorAll('.ks-answers label')].find((one) => one.textContent === '{text}')")
+    };
+    page.eval(&format!("{}.click()", answer("c")));
+    assert_eq!(page.text("document.querySelector('.ks-verdict').textContent"), "", "not before Check");
+    page.eval(&format!("{button}.click()"));
+    assert!(page.text("document.querySelector('.ks-verdict').textContent").starts_with("No. d"));
+    page.eval(&format!("{}.click()", answer("a")));
+    page.eval(&format!("{button}.click()"));
+    assert!(page.text("document.querySelector('.ks-verdict').textContent").starts_with("Right. b"));
+    // The first answer is the prediction, whatever comes after.
+    let kept = "Object.values(JSON.parse(localStorage.getItem('kubestep-course')).quiz)[0].right";
+    assert_eq!(page.eval(kept), json!(false));
+    file(&mut page, &project);
+    page.until("document.querySelector('.ks-verdict').textContent.startsWith('Right. b')");
     assert_eq!(page.errors, Vec::<String>::new());
 }

@@ -5,6 +5,7 @@
 //! - `parts`: what every chapter has.
 //! - `live`: the server: who gets pages, who gets sessions.
 //! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
+//! - `site`: the static site with the cluster in its pages.
 mod browser;
 mod build;
 mod chromium;
@@ -13,5 +14,6 @@ mod live;
 mod parts;
 mod project;
 mod server;
+mod site;
 #[path = "../skip/mod.rs"]
 mod skip;

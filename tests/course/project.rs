@@ -42,9 +42,12 @@ pub fn project(chapter: &str) -> Scratch {
     let scratch = Scratch::new();
     let book = scratch.0.join("book");
     fs::create_dir_all(book.join("src")).expect("a folder can be made");
-    fs::create_dir_all(book.join("assets")).expect("a folder can be made");
-    for file in ["book.toml", "assets/player.js", "assets/kubestep.css"] {
-        fs::copy(from_root("book").join(file), book.join(file)).expect("the book has it");
+    fs::copy(from_root("book/book.toml"), book.join("book.toml")).expect("the book has it");
+    for folder in ["assets", "site"] {
+        fs::create_dir_all(book.join(folder)).expect("a folder can be made");
+        for file in fs::read_dir(from_root("book").join(folder)).expect("the book has it").flatten() {
+            fs::copy(file.path(), book.join(folder).join(file.file_name())).expect("a file can be copied");
+        }
     }
     fs::write(book.join("src/SUMMARY.md"), "# Summary\n\n- [A](a.md)\n").expect("a file can be written");
     fs::write(book.join("src/a.md"), chapter).expect("a file can be written");

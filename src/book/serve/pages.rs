@@ -60,7 +60,7 @@ fn policy(page: &str, host: &str) -> String {
         .map(|script| format!(" 'sha256-{}'", base64::padded(&sha256::digest(script.as_bytes()))))
         .collect();
     format!(
-        "Content-Security-Policy: default-src 'self'; script-src 'self'{hashes}; style-src 'self' 'unsafe-inline'; \
+        "Content-Security-Policy: default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{hashes}; style-src 'self' 'unsafe-inline'; \
          img-src 'self' data:; connect-src 'self' ws://{host}; object-src 'none'; base-uri 'self'; form-action 'none'; \
          frame-ancestors 'self'"
     )
@@ -130,6 +130,8 @@ mod tests {
         assert_eq!(inline_scripts(page).collect::<Vec<_>>(), ["\nlet a;"]);
         // As `printf '\nlet a;' | openssl dgst -sha256 -binary | base64` says.
         let hash = base64::padded(&sha256::digest(b"\nlet a;"));
-        assert!(policy(page, "localhost:1").contains(&format!("script-src 'self' 'sha256-{hash}';")));
+        assert!(
+            policy(page, "localhost:1").contains(&format!("script-src 'self' 'wasm-unsafe-eval' 'sha256-{hash}';"))
+        );
     }
 }

@@ -4,6 +4,7 @@
 //! optimised, and tells too late that it is too much: so it runs on a stack of its own ([`STACK`]), of which no more is used
 //! than an expression needs. What it makes is turned into the tree of [`super::tree`] there too.
 
+#[cfg(not(target_family = "wasm"))]
 use std::thread;
 
 use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, SourceInfo};
@@ -20,6 +21,7 @@ const DEPTH_MAX: usize = 120;
 /// How many characters an expression may have. Mirrors `expressionSizeCodePointLimit`.
 const CHARACTERS_MAX: usize = 100_000;
 /// Bytes of address space; what is not used costs nothing.
+#[cfg(not(target_family = "wasm"))]
 const STACK: usize = 256 << 20;
 /// Words that cannot be names: those of the language, and those that are kept for later versions of it.
 pub const RESERVED: &[&str] = &[
@@ -53,14 +55,25 @@ pub fn parse(source: &str) -> Result<Node, Vec<Wrong>> {
     if size > CHARACTERS_MAX {
         return wrong(format!("expression code point size exceeds limit: size: {size}, limit {CHARACTERS_MAX}"));
     }
+    deep(|| parse_here(source)).unwrap_or_else(wrong)
+}
+
+/// Does it on a stack of its own. What became of it, or why that could not be.
+#[cfg(not(target_family = "wasm"))]
+fn deep<T: Send>(act: impl FnOnce() -> T + Send) -> Result<T, String> {
     thread::scope(|scope| {
-        let parsing = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || parse_here(source));
-        match parsing.map(thread::ScopedJoinHandle::join) {
-            Ok(Ok(parsed)) => parsed,
-            Ok(Err(_)) => wrong("Syntax error: the expression cannot be read".to_owned()),
-            Err(error) => wrong(format!("there is no memory to read the expression: {error}")),
+        match thread::Builder::new().stack_size(STACK).spawn_scoped(scope, act).map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(_)) => Err("Syntax error: the expression cannot be read".to_owned()),
+            Err(error) => Err(format!("there is no memory to read the expression: {error}")),
         }
     })
+}
+
+/// A page has one stack.
+#[cfg(target_family = "wasm")]
+fn deep<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+    Ok(act())
 }
 
 fn parse_here(source: &str) -> Result<Node, Vec<Wrong>> {

@@ -1,0 +1,210 @@
+//! The static site, in a browser: the cluster runs in the page, and takes the same steps as in a terminal.
+//!
+//! The module comes from `.ci/wasm`, or from `kubestep book --site`: `KUBESTEP_MODULE` names it. Without one, these say
+//! "skipped: needs the cluster as WebAssembly, see .ci/wasm".
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use cluster::scenario::Scenario;
+use kubestep_book::site;
+use kubestep_web::page::Page as Native;
+use serde_json::{Value, json};
+
+use crate::chromium::Page;
+use crate::project::{Scratch, from_root, program, project};
+use crate::skip;
+
+const SCENE: &str = "\
+# A
+
+```scene deployment from=\"create deployments request\" to=\"notification pod to=kubelet/*\" title=\"From wish to node\"
+create replicasets request: Here comes the ReplicaSet.
+```
+";
+
+/// A site with one chapter, and the address at which it is served; none if there is no module.
+fn served() -> Option<(Scratch, String)> {
+    let Some(module) = std::env::var_os("KUBESTEP_MODULE").map(PathBuf::from) else {
+        skip::skipped("the cluster as WebAssembly, see .ci/wasm");
+        return None;
+    };
+    let project = project(SCENE);
+    // Stops show the lines at which these wait.
+    copy_folder(&from_root("src/controllers"), &project.0.join("src/controllers"));
+    let dest = project.0.join("site");
+    site::build(&project.0.join("book"), &dest, &program(), &module).expect("the site is built");
+    let size = fs::metadata(dest.join("kubestep.wasm.gz")).expect("it has the module").len();
+    println!("the cluster as a page loads it: {} kB", size / 1000);
+    Some((project, serve(dest)))
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("it can be listed").flatten() {
+        let (path, copy) = (entry.path(), to.join(entry.file_name()));
+        match path.is_dir() {
+            true => copy_folder(&path, &copy),
+            false => drop(fs::copy(&path, &copy).expect("a file can be copied")),
+        }
+    }
+}
+
+/// A server that knows files and nothing else, as any web server does.
+fn serve(folder: PathBuf) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has an address").to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let folder = folder.clone();
+            thread::spawn(move || answer(stream, &folder));
+        }
+    });
+    format!("http://{address}")
+}
+
+fn answer(mut stream: TcpStream, folder: &Path) -> Option<()> {
+    let mut line = String::new();
+    let mut lines = BufReader::new(stream.try_clone().ok()?);
+    lines.read_line(&mut line).ok()?;
+    lines.lines().map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+    let path = line.split(' ').nth(1)?.split(['?', '#']).next()?.trim_start_matches('/');
+    let file = folder.join(if path.is_empty() { "index.html" } else { path });
+    let kind = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("html") => "text/html",
+        Some("js") => "text/javascript",
+        Some("css") => "text/css",
+        _ => "application/octet-stream",
+    };
+    let (status, bytes) = fs::read(file).map_or(("404 Not Found", Vec::new()), |bytes| ("200 OK", bytes));
+    let length = bytes.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    )
+    .ok()?;
+    stream.write_all(&bytes).ok()
+}
+
+/// What the log of the playground says.
+const LOG: &str = "document.getElementById('pg-log').textContent";
+
+/// Waits until nothing is under way.
+const RESTS: &str = "window.playground.session !== undefined && !window.playground.session.busy && window.playground.hello !== undefined";
+
+/// Types a line at the playground's prompt, and waits for its answer.
+fn types(page: &mut Page, line: &str) {
+    page.eval(&format!("window.playground.send({})", json!(line)));
+    page.until(RESTS);
+}
+
+#[test]
+fn the_playground_walks_keeps_its_session_and_shares_it() {
+    let Some((_site, address)) = served() else { return };
+    let Some(mut page) = Page::open() else { return };
+    page.size(1280, 800);
+    page.go(&format!("{address}/playground.html"));
+    page.until(RESTS);
+    types(&mut page, "until create pods request");
+    let what = "document.querySelector('.pg-what').textContent";
+    assert!(page.text(what).starts_with("create pods"), "{}", page.text(what));
+    assert!(page.text(LOG).contains("deployment.apps/web created"));
+    let at = page.eval("window.playground.stop.step");
+
+    // Opened again, the session goes on; a link opens at the same step.
+    page.go(&format!("{address}/playground.html?again"));
+    page.until(&format!("{RESTS} && window.playground.stop?.step === {at}"));
+    page.eval("window.playground.share()");
+    page.until("location.hash.startsWith('#s=')");
+    let link = page.text("location.href");
+    page.eval("localStorage.clear()");
+    page.go(&format!("{address}/a.html"));
+    page.go(&link);
+    page.until(&format!("{RESTS} && window.playground.stop?.step === {at}"));
+
+    // One's own YAML, from the editor.
+    page.eval("window.playground.begin({scenario: 'playground'})");
+    page.until(RESTS);
+    page.eval("window.playground.apply()");
+    page.until(RESTS);
+    assert_eq!(
+        page.text("window.playground.nodes"),
+        "control-plane,node-1,node-2,node-3",
+        "the map is drawn meanwhile"
+    );
+    types(&mut page, "run");
+    assert!(page.text(LOG).contains("deployment.apps/hello created"), "{}", page.text(LOG));
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+/// A session in the page, line by line.
+const SESSION: &str = "\
+window.talk = (requests) => new Promise((done) => {
+  const { open } = requests[0];
+  const session = new Kubestep.InPage(open, {
+    began: async (hello) => {
+      const answers = [JSON.stringify(hello)];
+      for (const request of requests.slice(1)) answers.push(JSON.stringify(JSON.parse(await session.ask(request))));
+      session.close();
+      done(answers);
+    },
+    answered: () => {},
+    ended: (why) => done([why]),
+  });
+})";
+
+#[test]
+fn the_page_takes_the_steps_that_a_terminal_takes() {
+    let Some((_site, address)) = served() else { return };
+    let Some(mut page) = Page::open() else { return };
+    page.go(&format!("{address}/a.html"));
+    page.eval(SESSION);
+    let lines = |lines: &[&str]| lines.iter().map(|line| json!({"line": line})).collect::<Vec<_>>();
+    let whole = lines(&["run"]);
+    let broken = lines(&[
+        "until create pods request",
+        "hold kube-scheduler pods",
+        "run",
+        "crash kube-controller-manager",
+        "release",
+        "run",
+        "back",
+        "goto 40",
+        "crash kubelet/node-1",
+        "run",
+        "branches",
+    ]);
+    let walks = Scenario::shipped().into_iter().flat_map(|one| [0, 7].map(|seed| (one.name.clone(), seed, &whole)));
+    let walks = walks.chain([("deployment".to_owned(), 0, &broken)]);
+    for (scenario, seed, lines) in walks {
+        let mut requests = vec![json!({"open": {"scenario": scenario, "seed": seed}})];
+        requests.extend(lines.iter().cloned());
+        requests.push(json!("digest"));
+        let mut native = Native::default();
+        let plain = |text: &str| serde_json::from_str::<Value>(text).expect("it is JSON");
+        let there: Vec<Value> = requests.iter().map(|request| plain(&native.answer(&request.to_string()))).collect();
+        let here = page.eval(&format!("talk({})", json!(requests)));
+        let here: Vec<Value> =
+            here.as_array().expect("it answers").iter().map(|one| plain(one.as_str().unwrap_or_default())).collect();
+        for (here, there) in here.iter().zip(&there) {
+            assert_eq!(here, there, "{scenario}, seed {seed}");
+        }
+        assert_eq!(here.len(), there.len(), "{scenario}, seed {seed}");
+    }
+}
+
+#[test]
+fn a_scene_is_taken_over_in_the_page() {
+    let Some((_site, address)) = served() else { return };
+    let Some(mut page) = Page::open() else { return };
+    page.size(1280, 800);
+    page.go(&format!("{address}/a.html"));
+    page.until("document.querySelectorAll('.ks-mounted').length === 1");
+    page.eval("document.querySelector('.ks-bar .ks-live').click()");
+    page.until("document.querySelector('.ks-log')?.textContent.includes('goto')");
+    page.until("document.querySelector('.ks-where')?.textContent.includes('step')");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
