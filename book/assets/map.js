@@ -82,7 +82,7 @@
       };
       for (const [queue, keys] of Object.entries(state.queues)) {
         if (!keys.length || !mine(queue)) continue;
-        const marks = ["", "⚙ ", "", "⏱ "];
+        const marks = ["", "⚙ ", "", "later: "];
         lines.push(make("p", { "class": "ks-queue" }, make("span", {}, queue.replace(/-controller$/, "")),
           " ", ...keys.map(({ key, how }) => make("code", { title: `${key}: ${["waits for a worker", "a worker has it", "", "later"][how]}` }, marks[how] + brief(key)))));
       }
