@@ -16,15 +16,16 @@ fn nothing_that_a_scenario_says_is_markup() {
     let scenario = scratch.0.join("hostile.yaml");
     let text = format!(
         "title: \"{HARM}\"\nstory: \"{HARM}\"\nnodes: 1\ntimeline:\n- kubectl apply -f m.yaml\ntour:\n\
-             - {{until: pod, text: \"{HARM}\"}}\nfiles:\n  m.yaml: |\n    apiVersion: v1\n    kind: Pod\n    metadata:\n      \
+             - {{until: create pods request, text: \"{HARM}\"}}\nfiles:\n  m.yaml: |\n    apiVersion: v1\n    kind: Pod\n    metadata:\n      \
              name: img\n      annotations: {{a: \"{HARM}\"}}\n    spec: {{containers: [{{name: a, image: \"nginx{}\"}}]}}\n",
         HARM.replace('/', "")
     );
     fs::write(&scenario, text).expect("there is room");
     let place = scenario.display();
     let chapter = format!(
-        "# A\n\n```scene {place} captions=tour\n```\n\n```diagram sequence scenario={place}\n```\n\n\
-         ```transcript\n$ kubestep step {place}\n(kubestep) run\n…\n(kubestep) get pod img -o yaml\n…\n```\n"
+        "# A\n\n```scene {place} to=\"create pods request\" captions=tour\n```\n\n\
+             ```diagram sequence scenario={place} to=\"create pods request\"\n```\n\n\
+         ```transcript\n$ kubestep step {place}\n…\n(kubestep) until create pods request\n…\n(kubestep) get pod img -o yaml\n…\n```\n"
     );
     let (project, bar) = (project(&chapter), ProgressBar::hidden());
     let out = project.0.join("out");
