@@ -31,8 +31,9 @@ const META: &str = "<meta name=\"kubestep-module\" content=\"kubestep.wasm.gz\">
 /// What is wrong in a chapter; which file cannot be read or written.
 pub fn build(root: &Path, dest: &Path, program: &Path, module: &Path) -> anyhow::Result<()> {
     let project = root.join("..");
+    let packed = pack(module)?;
     build::build(root, dest, program, &build::bar())?;
-    pack(module, &dest.join(PACKED))?;
+    fs::write(dest.join(PACKED), packed)?;
     for name in ["playground.html", "sw.js"] {
         copy(&root.join("site").join(name), &dest.join(name))?;
     }
@@ -92,13 +93,13 @@ pub fn compile(project: &Path) -> anyhow::Result<PathBuf> {
     Ok(place(project))
 }
 
-fn pack(module: &Path, to: &Path) -> anyhow::Result<()> {
+/// The module as pages load it.
+fn pack(module: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = fs::read(module).with_context(|| format!("{} cannot be read", module.display()))?;
     ensure!(bytes.starts_with(b"\0asm"), "{} is no WebAssembly module", module.display());
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&bytes)?;
-    fs::write(to, packed.finish()?)?;
-    Ok(())
+    Ok(packed.finish()?)
 }
 
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
