@@ -50,7 +50,7 @@
       this.log = make("pre", { "class": "ks-log", tabindex: 0, "aria-label": "What was said", "aria-live": "polite" });
       this.bar = make("div", { "class": "ks-live-bar", role: "toolbar", "aria-label": "Live session" },
         make("strong", {}, "Live"), button("Step", "To the next notification", "step"), button("Event", "To the next event of any kind", "stepi"),
-        button("Reaction", "Until whoever got something has reacted", "next"), button("Back", "Back to the stop before", "back"),
+        button("Reaction", "Until the receiver has reacted", "next"), button("Back", "Back to the stop before", "back"),
         button("Continue", "To a breakpoint or the next command", "continue"), button("Why", "What led here", "why"),
         make("button", { type: "button", click: () => this.end() }, "End"), this.waits = make("span", { role: "status", hidden: true }, "Running …"));
       this.element = make("div", { "class": "ks-live" }, this.bar, form, list, this.log);

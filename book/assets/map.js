@@ -24,7 +24,7 @@
       const hub = make("div", { "class": "ks-hub" }, make("div", { "class": "ks-row" }, ...this.hubs),
         several ? make("div", { "class": "ks-row" }, this.box("etcd", "etcd")) : null);
       const row = nodes.length ? make("div", { "class": "ks-row ks-nodes" }, ...nodes.map((node) => this.box(`node/${node}`, node))) : "";
-      // Whoever has no box by now shares one.
+      // Actors without a box of their own share one.
       this.others = [...new Set(actors.filter((actor) => !this.home(actor)).map((actor) => actor.split("/")[0]))];
       if (this.others.length) {
         clients.classList.add("ks-four");

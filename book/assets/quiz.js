@@ -37,7 +37,7 @@
       const answers = [...group.querySelectorAll(":scope > details")].map((details) => ({
         details, text: details.querySelector("summary"), right: details.classList.contains("ks-right"),
       }));
-      // In an order that says nothing of which is right, the same at each visit.
+      // In an order that gives no answer away, the same at each visit.
       this.answers = answers.sort((a, b) => hash(this.key + a.text.textContent) - hash(this.key + b.text.textContent));
       this.build();
       const kept = memory.load().quiz[this.key];

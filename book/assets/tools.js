@@ -14,7 +14,7 @@
     return node;
   }
 
-  /** The class of whoever a process is; the same names as in src/book/svg.rs. */
+  /** The class for a process; the same names as in src/book/svg.rs. */
   function component(name) {
     const base = name.split("/")[0];
     return {
@@ -60,7 +60,7 @@
 
   /** `Pod default/web-1` as `Pod web-1`: in most scenes there is one namespace. */
   const short = (object) => object.replace(/ default\//, " ");
-  /** Without what nobody reads: uids and other long numbers are cut. Whole they stand in titles and details. */
+  /** With uids and other long numbers cut: titles and details have them whole. */
   const brief = (text) => text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}/g, (number) => `${number.slice(0, 8)}…`);
   const seconds = (us) => `${(us / 1e6).toFixed(3)} s`;
 
@@ -78,7 +78,7 @@
   /** What a panel is about. The keyboard is led to it. */
   const title = (text) => make("p", { "class": "ks-title", tabindex: -1 }, text);
 
-  /** Lines of source, and the one at which somebody waits. */
+  /** Lines of source, with the line at which a task waits. */
   function code({ excerpt: [file, first, line, texts], task, awaits }) {
     const lines = texts.map((text, n) => make("span", { "class": first + n === line ? "ks-here" : "" }, `${String(first + n).padStart(4)}  ${text}\n`));
     return make("details", { "class": "ks-source", open: true },
