@@ -103,8 +103,8 @@
     }).observe(end);
   }
 
-  /** Fills the page that says how far the reader has come. */
-  function showProgress(place) {
+  /** Fills the page that says how far the reader has come; `told` is what came of an import. */
+  function showProgress(place, told = "") {
     const { read, quiz, exercises } = memory.load();
     const chapters = [...document.querySelectorAll("#mdbook-sidebar a, .sidebar a")].map((link) => ({ name: link.textContent.trim(), href: link.getAttribute("href") || "" }))
       .map((one) => ({ ...one, id: one.href.split("/").pop().replace(/\.html.*$/, "") })).filter(({ id }, n, all) => /^\d\d-/.test(id) && all.findIndex((other) => other.id === id) === n);
@@ -117,10 +117,8 @@
     const file = make("input", { type: "file", accept: ".yaml,.yml", "aria-label": "A file that kubestep progress --export wrote", change: async () => {
       const text = await file.files[0]?.text();
       const found = text === undefined ? [] : importExport(text);
-      said.textContent = found.length ? `${found.length} exercises were taken over.` : "This is no file of kubestep progress --export: it has no exercises.";
-      if (found.length) showProgress(place);
+      showProgress(place, found.length ? `${found.length} exercises were taken over.` : "This is no file of kubestep progress --export: it has no exercises.");
     } });
-    const said = make("p", { role: "status" });
     const forget = make("button", { type: "button", click: () => {
       memory.all = { read: {}, quiz: {}, exercises: {} };
       memory.save();
@@ -130,7 +128,7 @@
       make("table", {}, make("thead", {}, make("tr", {}, ...["chapter", "", "first answers"].map((head) => make("th", {}, head)))), make("tbody", {}, ...rows)),
       make("h2", {}, "Exercises"),
       solved.length ? make("ul", {}, ...solved.map(([name, how]) => make("li", {}, `${name}: ${how}`))) : make("p", {}, "None are known here yet."),
-      make("p", {}, "To show them, write a file with ", make("code", {}, "cargo run -- progress --export me.yaml"), " and open it here: ", file), said,
+      make("p", {}, "To show them, write a file with ", make("code", {}, "cargo run -- progress --export me.yaml"), " and open it here: ", file), make("p", { role: "status" }, told),
       make("p", {}, forget));
   }
 

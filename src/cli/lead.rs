@@ -5,7 +5,7 @@
 //!
 //! Left out: who follows types nothing.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use debugger::journal as journal_text;
-use kubectl::workdir::Disk;
+use kubectl::workdir::{self, Disk};
 use stepper::outside::Journal;
 use stepper::{Stepper, Typed, lines, palette};
 
@@ -78,7 +78,7 @@ pub(super) fn follow(path: &Path) -> anyhow::Result<()> {
     let mut followed: Option<Followed> = None;
     let mut before = String::new();
     loop {
-        let text = match fs::read_to_string(path) {
+        let text = match workdir::text_in(path) {
             Ok(text) => text,
             // Who leads may not have begun.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),

@@ -1,15 +1,16 @@
-//! An archive of a folder, as `tar` unpacks it: the POSIX format with GNU's long names, and nothing packed closer.
+//! An archive of a folder, as `tar` unpacks it: headers as in [`object::tar`], GNU's long names, and nothing packed closer. Files
+//! may be larger than memory, and are no texts.
 //!
-//! Left out: owners and times, links; whoever unpacks it owns it.
+//! Left out: owners and times, links; the user who unpacks it owns it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What an archive is made of.
-const BLOCK: usize = 512;
-/// A longer name stands in a file of its own before the file that it names.
-const NAME: usize = 100;
+use object::tar::{BLOCK, FILE, NAME, header};
+
+/// The sort of an entry whose text is the name of the next file, where a header has no room for it.
+const LONG_NAME: &str = "L";
 
 /// Writes a folder with all that is in it; its name stands before all others.
 ///
@@ -55,37 +56,23 @@ fn is_program(_: &File) -> io::Result<bool> {
 
 /// What stands before a file.
 fn head(name: &str, size: u64, is_program: bool, to: &mut dyn Write) -> io::Result<()> {
+    let mut short = name;
     if name.len() > NAME {
-        to.write_all(&block("././@LongLink", name.len() as u64 + 1, 0o644, b'L'))?;
+        let size = name.len() as u64 + 1;
+        to.write_all(header("././@LongLink", size, 0o644, LONG_NAME).as_bytes())?;
         to.write_all(name.as_bytes())?;
         to.write_all(&[0])?;
-        fill(name.len() as u64 + 1, to)?;
+        fill(size, to)?;
+        let cut = (0..=NAME).rev().find(|at| name.is_char_boundary(*at));
+        short = &name[..cut.unwrap_or_default()];
     }
-    to.write_all(&block(name, size, if is_program { 0o755 } else { 0o644 }, b'0'))
+    to.write_all(header(short, size, if is_program { 0o755 } else { 0o644 }, FILE).as_bytes())
 }
 
 /// Up to the end of a block.
 fn fill(size: u64, to: &mut dyn Write) -> io::Result<()> {
     let over = (size % BLOCK as u64) as usize;
     if over == 0 { Ok(()) } else { to.write_all(&[0; BLOCK][over..]) }
-}
-
-fn block(name: &str, size: u64, mode: u32, kind: u8) -> [u8; BLOCK] {
-    let mut block = [0; BLOCK];
-    let mut put = |at: usize, text: &[u8]| block[at..at + text.len()].copy_from_slice(text);
-    put(0, &name.as_bytes()[..name.len().min(NAME)]);
-    put(100, format!("{mode:07o}\0").as_bytes());
-    put(108, b"0000000\0");
-    put(116, b"0000000\0");
-    put(124, format!("{size:011o}\0").as_bytes());
-    put(136, b"00000000000\0");
-    // The sum is taken with blanks in its own place.
-    put(148, b"        ");
-    put(156, &[kind]);
-    put(257, b"ustar  \0");
-    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
-    block[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-    block
 }
 
 #[cfg(test)]

@@ -236,7 +236,7 @@ impl Election {
         let state = self.state.borrow();
         let seconds = state.seen.as_ref().and_then(|lease| lease.spec.as_ref()?.lease_duration_seconds);
         let duration = seconds.map_or(LEASE_DURATION, |seconds| Duration::from_secs(seconds.max(0) as u64));
-        self.hub.now() - state.since > duration
+        self.hub.now() - state.since >= duration
     }
 
     /// Remembers the Lease, and since when it is what it is.

@@ -41,7 +41,7 @@ pub struct Config {
     pub slow: BTreeMap<String, Duration>,
     /// How packets get from node to node.
     pub network: Mode,
-    /// Where its control plane runs. With kubeadm there are CoreDNS and kube-proxy, whatever else is said of them.
+    /// Where its control plane runs. With kubeadm there are CoreDNS and kube-proxy in any case.
     pub control_plane: ControlPlane,
     /// Whether CoreDNS runs in it.
     pub dns: bool,

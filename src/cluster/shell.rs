@@ -1,4 +1,4 @@
-//! The shell that somebody at the keyboard types into, if there is one: see [`kubectl::terminal`]; and what Ctrl-C ends where
+//! The shell into which the user types, if there is one: see [`kubectl::terminal`]; and what Ctrl-C ends where
 //! there is none.
 
 use super::Cluster;

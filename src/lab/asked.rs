@@ -2,7 +2,7 @@
 //!
 //! Both go over a socket that is its standard input, so what it prints is printed and nothing else. Each answer begins
 //! with a word that is made up for this run: see `exercise::process`. Where there are no such sockets, answers stand
-//! between whatever is printed.
+//! between the other lines that are printed.
 
 use std::io::Write;
 use std::path::Path;

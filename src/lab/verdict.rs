@@ -27,7 +27,7 @@ impl Failure {
     /// The same gets another answer when it is asked again.
     pub(super) fn not_again(case: &str) -> Failure {
         Failure {
-            property: "what is the same is answered the same, whatever came before".to_owned(),
+            property: "the same question gets the same answer, in any order".to_owned(),
             case: format!(
                 "{case}\nthis was asked twice, and went otherwise the second time: does it go through a HashMap or a HashSet, whose \
                  order is another each time (a BTreeMap has one), is something kept between two calls, in a static or a file, \

@@ -6,9 +6,13 @@
 //! Left out: directories of their own (there are only those that files are in), links, owners, times; files that are not text.
 
 /// The bytes that everything in an archive is a multiple of.
-const BLOCK: usize = 512;
-/// A name is this long at the most.
-const NAME: usize = 100;
+pub const BLOCK: usize = 512;
+/// A name in a header has as many bytes at the most.
+pub const NAME: usize = 100;
+/// The mode of a file that is no program.
+const MODE: u32 = 0o644;
+/// The sort of an entry that is a file.
+pub const FILE: &str = "0";
 
 /// A file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,24 +33,25 @@ pub fn pack(entries: &[Entry]) -> Result<String, String> {
         if name.len() >= NAME {
             return Err(format!("{name}: file name is too long"));
         }
-        out += &header(name, text.len());
+        out += &header(name, text.len() as u64, MODE, FILE);
         out += text;
         out += &"\0".repeat(text.len().next_multiple_of(BLOCK) - text.len());
     }
     Ok(out + &"\0".repeat(2 * BLOCK))
 }
 
-fn header(name: &str, size: usize) -> String {
+/// What stands before a file, or another sort of entry: its name (at most [`NAME`] bytes), size, and mode.
+pub fn header(name: &str, size: u64, mode: u32, sort: &str) -> String {
     let with_sum = |sum: &str| {
         let fields = [
             (name, NAME),
-            ("0000644", 8),
+            (&format!("{mode:07o}"), 8),
             ("0000000", 8),
             ("0000000", 8),
             (&format!("{size:011o}"), 12),
             ("00000000000", 12),
             (sum, 8),
-            ("0", 1),
+            (sort, 1),
             ("", 100),
             ("ustar", 6),
             ("00", 2),
@@ -100,7 +105,7 @@ mod tests {
     /// As GNU's `tar` writes it, with the sum of its bytes.
     #[test]
     fn a_header_is_that_of_posix() {
-        let header = header("a", 1);
+        let header = header("a", 1, MODE, FILE);
         let octal =
             |from: usize, to: usize| u32::from_str_radix(header[from..to].trim_matches(['\0', ' ']), 8).unwrap();
         let sum: u32 =

@@ -101,7 +101,7 @@ fn check_length(body: &[u8]) -> Result<(), Status> {
     Err(Status::new(Reason::RequestEntityTooLarge, message))
 }
 
-/// The body as JSON, in whatever form it came; `refused` says of one that is no message of protobuf why.
+/// The body as JSON; it may have come as JSON, YAML or protobuf. `refused` makes the answer to broken protobuf.
 fn json_text(http: &HttpRequest, kind: Kind, refused: impl Fn(String) -> Status) -> Result<String, Status> {
     check_length(http.body)?;
     let lossy = || String::from_utf8_lossy(http.body);

@@ -26,6 +26,20 @@ pub struct HttpRequest<'a> {
     pub connection: Option<Rc<Connection>>,
 }
 
+impl<'a> HttpRequest<'a> {
+    /// A request of a user, answered in JSON.
+    pub fn in_json(
+        user: Rc<User>,
+        method: &'a str,
+        target: &'a str,
+        content_type: &'a str,
+        body: &'a str,
+    ) -> HttpRequest<'a> {
+        let (accept, body, user) = ("application/json", body.as_bytes(), Some(user));
+        HttpRequest { method, target, content_type, accept, body, user, connection: None }
+    }
+}
+
 /// A request that made sense, and how its answer shall look.
 #[derive(Clone, Debug)]
 pub struct Call {

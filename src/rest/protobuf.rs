@@ -33,7 +33,7 @@ const PARTS: [&str; 5] = ["Binding", "DeleteOptions", "Eviction", "Scale", "Toke
 /// Lists that have a name in Go are messages, whose first field is repeated.
 const NAMED_LISTS: [&str; 2] = ["ExtraValue", "Verbs"];
 
-/// The JSON of an object that was sent so. It says of which version and kind it is, if the body does.
+/// The JSON of an object that was sent as protobuf, with its version and kind if the body names them.
 ///
 /// # Errors
 /// What is wrong with it, in the words of the real decoder.
@@ -98,7 +98,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    /// Reads the fields of a struct, of which some may have been read before: those of a message that comes in pieces.
+    /// Reads the fields of a struct. A message may come in pieces, so some may have been read before.
     fn message(
         &self,
         name: &str,
@@ -206,7 +206,7 @@ impl Decoder {
             GoType::Number if go_type == "float64" => {
                 Number::from_f64(f64::from_bits(held.fixed64(name)?)).map_or(json!(0), Value::Number)
             }
-            // Protobuf sends all of them with 64 bits, of which Go takes those that it has room for.
+            // Protobuf sends integers with 64 bits; Go keeps as many as fit.
             GoType::Number if go_type == "int32" => (held.varint(name)? as i32).into(),
             GoType::Number => (held.varint(name)? as i64).into(),
             GoType::List("uint8") => base64::padded(held.bytes(name)?).into(),

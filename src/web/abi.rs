@@ -5,8 +5,12 @@
 
 use std::cell::RefCell;
 use std::panic;
+use std::sync::Once;
 
 use super::page::Page;
+
+/// What a panic says is the answer. Set once.
+static HOOK: Once = Once::new();
 
 /// What is passed to and fro. A module has one thread.
 #[derive(Default)]
@@ -32,7 +36,7 @@ pub extern "C" fn request(length: usize) -> usize {
 /// Carries out the request that was written. The number of bytes of its answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn run() -> usize {
-    panic::set_hook(Box::new(|panic| say(panic.to_string())));
+    HOOK.call_once(|| panic::set_hook(Box::new(|panic| say(panic.to_string()))));
     let request = DESK.with_borrow_mut(|desk| std::mem::take(&mut desk.request));
     let answer = PAGE.with_borrow_mut(|page| page.answer(&String::from_utf8_lossy(&request)));
     say(answer);

@@ -1,5 +1,6 @@
 //! The player, in a browser.
 
+use lab::progress::{Export, Record};
 use serde_json::json;
 
 use crate::chromium::Page;
@@ -471,10 +472,36 @@ fn a_prediction_is_committed_and_remembered() {
     page.eval(&format!("{}.click()", answer("a")));
     page.eval(&format!("{button}.click()"));
     assert!(page.text("document.querySelector('.ks-verdict').textContent").starts_with("Right. b"));
-    // The first answer is the prediction, whatever comes after.
+    // The first answer is the prediction; later ones do not change it.
     let kept = "Object.values(JSON.parse(localStorage.getItem('kubestep-course')).quiz)[0].right";
     assert_eq!(page.eval(kept), json!(false));
     file(&mut page, &project);
     page.until("document.querySelector('.ks-verdict').textContent.startsWith('Right. b')");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+/// The page takes the file that `kubestep progress --export` writes.
+#[test]
+fn exercises_are_taken_over_from_an_export() {
+    let Some(mut page) = Page::open() else { return };
+    let project = project("# A\n\n<div id=\"ks-progress\"></div>\n");
+    file(&mut page, &project);
+    page.until("document.querySelector('#ks-progress input') !== null");
+    let record = |digest: &str| Record { digest: digest.to_owned(), attempts: 2, ..Record::default() };
+    let exercises = [("queue", record("2f0a")), ("replicaset", record(""))];
+    let exercises = exercises.map(|(name, record)| (name.to_owned(), record)).into();
+    let export =
+        serde_yaml::to_string(&Export { name: "exercises: x".to_owned(), exercises }).expect("it can be written");
+    for (text, said) in [(export.as_str(), "2 exercises"), ("name: x\n", "no file of kubestep progress")] {
+        page.eval(&format!(
+            "(() => {{ const files = new DataTransfer(), input = document.querySelector('#ks-progress input'); \
+             files.items.add(new File([{}], 'me.yaml')); input.files = files.files; \
+             input.dispatchEvent(new Event('change')); }})()",
+            json!(text)
+        ));
+        page.until(&format!("document.querySelector('#ks-progress').textContent.includes({})", json!(said)));
+    }
+    let shown = page.text("document.querySelector('#ks-progress').textContent");
+    assert!(shown.contains("queue: passed") && shown.contains("replicaset: started"), "{shown}");
     assert_eq!(page.errors, Vec::<String>::new());
 }

@@ -192,11 +192,11 @@ fn a_controller_that_misbehaves_is_named_and_ends() {
         ("replicaset", "floods", "when all is as asked for, nothing more is written"),
         ("replicaset", "allocates", "it asks for more than 4 GiB of memory"),
         ("replicaset", "prints-without-end", "it prints without end"),
-        ("replicaset", "remembers", "what is the same is answered the same, whatever came before"),
+        ("replicaset", "remembers", "the same question gets the same answer, in any order"),
         ("replicaset", "knows-the-numbers", " Pods, and then for "),
         ("endpointslice", "asks-again", "what is refused is not asked for again and again"),
         ("operator", "panics-early", "FAILED: every reconcile comes to its end"),
-        ("ownership", "function-remembers", "what is the same is answered the same, whatever came before"),
+        ("ownership", "function-remembers", "the same question gets the same answer, in any order"),
     ];
     let mut wrong = String::new();
     for (exercise, name, says) in cases {
@@ -308,7 +308,7 @@ pub static ENDLESS: u64 = {
 };
 ";
 
-/// A file that takes long is named soon, whatever takes so long: each answer, what it prints, or a constant.
+/// A file that takes long is named soon, be it by slow answers, by its output or by a constant.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "how long the grader takes is the question")]
 fn what_takes_long_is_named_soon() {

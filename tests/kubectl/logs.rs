@@ -59,7 +59,7 @@ fn a_loop_goes_on_printing() {
     assert_eq!(shell.line("kubectl logs count"), expected);
 }
 
-/// A container is followed until it ends, whatever prints meanwhile; of one that prints nothing more, for a while.
+/// A container's log is followed until the container ends; a silent one's, for a while.
 #[test]
 fn a_log_is_followed_to_its_end() {
     let mut shell = Shell::new(Path::new("."), "logs");

@@ -31,16 +31,7 @@ impl Bench {
     /// Sends one raw request, a second after the last; gives code and body.
     fn send(&mut self, method: &str, target: &str, content_type: &str, body: &str) -> (u16, Value) {
         self.seconds += 1;
-        let user = Some(Rc::new(User::admin()));
-        let http = HttpRequest {
-            method,
-            target,
-            content_type,
-            accept: "application/json",
-            body: body.as_bytes(),
-            user,
-            connection: None,
-        };
+        let http = HttpRequest::in_json(Rc::new(User::admin()), method, target, content_type, body);
         let known = Discovery::default();
         let view = View { now: Instant::default().timestamp(), known: &known };
         let call = match call(&http, &known) {

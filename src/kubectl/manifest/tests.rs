@@ -150,7 +150,7 @@ fn mistakes_have_a_line_and_a_way_out() {
         ("kind: Pod: x\n", "JSON: yaml: mapping values are not allowed in this context", 1, "one line"),
         ("apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\n", "ensure CRDs are installed first", 1, "since Kubernetes 1.25. A label"),
         ("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", "ensure CRDs are installed first", 1, "apply -k DIRECTORY"),
-        ("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\n", "ensure CRDs are installed first", 1, "has defined Gateway in"),
+        ("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\n", "ensure CRDs are installed first", 1, "Gateway in gateway.networking.k8s.io is not defined here"),
         ("just words\n", "error validating data: invalid object to validate; if you choose", 1, "is a mapping"),
         ("kind: Pod\n", "apiVersion not set", 1, "add `apiVersion:`"),
         ("apiVersion: v1\n", "kind not set", 1, "add `kind:`"),

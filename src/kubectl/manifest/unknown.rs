@@ -38,7 +38,7 @@ const NO_KINDS: &[(&str, &str, &str)] = &[
 pub(super) fn way_out(api_version: &str, kind: &str) -> String {
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     let all = || Kind::ALL.iter().map(|known| known.info());
-    let is_meant = |of: &str| of == group || of.is_empty() && !is_of_somebody(group);
+    let is_meant = |of: &str| of == group || of.is_empty() && !is_of_a_definition(group);
     if let Some((.., advice)) = NO_KINDS.iter().find(|(of, name, _)| *name == kind && is_meant(of)) {
         return (*advice).to_owned();
     }
@@ -61,10 +61,8 @@ pub(super) fn way_out(api_version: &str, kind: &str) -> String {
     if let Some(info) = all().find(|info| info.kind.eq_ignore_ascii_case(kind)) {
         return format!("Kinds are written with their capitals: `kind: {}`.", info.kind);
     }
-    if is_of_somebody(group) {
-        return format!(
-            "Nobody has defined {kind} in {group} here: apply its CustomResourceDefinition first, by itself."
-        );
+    if is_of_a_definition(group) {
+        return format!("{kind} in {group} is not defined here: apply its CustomResourceDefinition first, by itself.");
     }
     if let Some(meant) = nearest(kind, all().map(|info| info.kind)) {
         return format!("Perhaps `kind: {meant}` is meant.");
@@ -74,8 +72,8 @@ pub(super) fn way_out(api_version: &str, kind: &str) -> String {
 }
 
 /// Whether a group is none of Kubernetes' own: those have no dot, or it is a server's own group. `gateway.networking.k8s.io`
-/// and its like are defined by who installs them.
-fn is_of_somebody(group: &str) -> bool {
+/// and its like come with a CustomResourceDefinition.
+fn is_of_a_definition(group: &str) -> bool {
     group.contains('.') && Kind::ALL.iter().all(|known| known.info().group != group)
 }
 

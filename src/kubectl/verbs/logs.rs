@@ -224,7 +224,7 @@ impl Lines {
     }
 }
 
-/// A log of which a part is printed.
+/// A log, and how much of it was printed.
 struct Open {
     /// `namespace/name` of the Pod.
     pod: String,

@@ -40,14 +40,11 @@ pub async fn get(target: &str, cx: &Kubectl) -> Result<String, Failure> {
 }
 
 async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<String, Failure> {
-    let json = "application/json";
     let known = match rest::is_built_in(target) {
         true => Discovery::default(),
         false => cx.discover().await?,
     };
-    let user = Some(cx.client.user().clone());
-    let http =
-        HttpRequest { method, target, content_type: json, accept: json, body: body.as_bytes(), user, connection: None };
+    let http = HttpRequest::in_json(cx.client.user().clone(), method, target, "application/json", body);
     let call = rest::call(&http, &known).map_err(refused)?;
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));

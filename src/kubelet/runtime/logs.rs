@@ -11,7 +11,7 @@ use object::time::Instant;
 /// A database whose program does not start until it is told a password.
 struct Database {
     image: &'static str,
-    /// The variables, one of which is enough.
+    /// The variables; any of them is enough.
     variables: &'static [&'static str],
     says: &'static str,
 }

@@ -111,7 +111,7 @@ impl Runtime {
         self.inner.kubelet.set(Some(kubelet));
     }
 
-    /// From now on somebody is told of each process that starts or ends.
+    /// From now on the follower is called for each process that starts or ends.
     pub fn follow(&self, follower: Follower) {
         self.inner.follower.set(Some(follower));
     }

@@ -1,8 +1,8 @@
 //! As whom a container's process runs, and what processes there are: `id`, `whoami`, `ps`.
 //!
 //! Busybox's words, for the users that a securityContext names; a name they have none, since images have no `/etc/passwd`
-//! that is read here. Only the smallest images have `ps`. Left out: the workers of a server, and who runs as somebody
-//! because the image says so.
+//! that is read here. Only the smallest images have `ps`. Left out: the workers of a server, and the user that an image
+//! names.
 
 use super::exec::ExecContext;
 use super::image;

@@ -70,7 +70,7 @@ impl Entry {
         self.version > self.written
     }
 
-    /// Whether an object, of which the status was written, has come to say something else since (`needsReconcile`), or is
+    /// Whether an object whose status was written has changed since (`needsReconcile`), or is
     /// to be deleted.
     pub fn differs(&self, object: &Pod, may_run: bool, now: Instant) -> bool {
         let as_written = || says_as_much(object.status.as_deref(), &merge::merge(object, &self.status, may_run, now));

@@ -26,7 +26,7 @@ pub(super) const MISTAKES: &[Mistake<Rule>] = mistakes! {
     at_once: "another's Lease is taken at once" => { is_over: |_, _, _| true };
     never: "another's Lease is never taken: the time for which it was seen never comes to its end"
         => { is_over: |_, _, _| false };
-    waits_for_nobody: "a Lease that was released is waited for, though no copy has it any more" => { is_free: |_| false };
+    waits_though_free: "a Lease that was released is waited for, though no copy has it any more" => { is_free: |_| false };
     begins_alike: "a name that begins like its own is taken for its own" => {
         is_own: |holder, me| !holder.is_empty() && holder.starts_with(me)
     };

@@ -3,7 +3,7 @@
 //! The kubelet, the storage drivers and the container runtime of one node share this disk, as they share the mount
 //! table of a real machine. Paths are absolute. Below a mount point the mounted tree shows, the longest mount point
 //! first. What a machine has as it is set up is in [`linux`]. Left out: permissions, owners and links, but that `/var/run` is
-//! `/run`; a file is its text. What is large is so because somebody says so ([`Disk::fill`]).
+//! `/run`; a file is its text. A disk is full when a fault says so ([`Disk::fill`]).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -279,7 +279,7 @@ const WELL_KNOWN: &[(&str, Protocol, u16, Speaks)] = &[
     ("coredns", Protocol::Tcp, 9153, Speaks::Http),
 ];
 
-/// Images of which something else here does the work, the listening too.
+/// Images whose work is done by something else here, the listening too.
 const DONE_ELSEWHERE: &[&str] = &["kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler"];
 
 /// What `agnhost` does, and where it listens then.

@@ -106,7 +106,7 @@ fn parsed(wanted: &str, body: &str) -> Result<(Json, String, String), Status> {
     Ok((json, api_version, kind))
 }
 
-/// 400 about a body of which not even its kind can be told. Mirrors `transformDecodeError`.
+/// 400 about a body whose kind is unknown. Mirrors `transformDecodeError`.
 pub fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> Status {
     let summary = summarize(body);
     Status::bad_request(format!("the object provided is unrecognized (must be of type {wanted}): {why} ({summary})"))

@@ -17,7 +17,7 @@ pub fn of_shell<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a str, &'a [&'a 
     }
 }
 
-/// Whether a command is a shell that reads what it does, from whoever types or from a pipe: `sh`, `bash -l`.
+/// Whether a command is a shell that reads its lines from the terminal or from a pipe: `sh`, `bash -l`.
 pub fn reads_commands(words: &[String]) -> bool {
     let [shell, flags @ ..] = words else { return false };
     let is_flag = |word: &String| {

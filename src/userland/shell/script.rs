@@ -41,7 +41,7 @@ impl Program {
         Rc::new(Program { ops: [body, vec![Op::Return]].concat(), is_shell: true, stops_on_error: false })
     }
 
-    /// What a shell does that waits for somebody to type.
+    /// What a shell does that waits for input.
     pub fn idle() -> Rc<Program> {
         Rc::new(Program { is_shell: true, ..Program::default() })
     }
@@ -51,7 +51,7 @@ impl Program {
         self.simple().filter_map(|words| words.first()?.literal())
     }
 
-    /// The words of those commands of which all are known in advance.
+    /// The words of the commands whose words are all known in advance.
     pub fn literal_commands(&self) -> impl Iterator<Item = Vec<String>> {
         self.simple().filter_map(|words| words.iter().map(Word::literal).collect())
     }

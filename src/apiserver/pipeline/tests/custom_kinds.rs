@@ -35,17 +35,9 @@ fn ask(
     content_type: &str,
     body: &Value,
 ) -> (u16, Value, Vec<String>) {
-    let (user, body) = (Some(Rc::new(User::admin())), body.to_string());
+    let body = body.to_string();
     let body = if method == "GET" { "" } else { &body };
-    let http = HttpRequest {
-        method,
-        target,
-        content_type,
-        accept: "application/json",
-        body: body.as_bytes(),
-        user,
-        connection: None,
-    };
+    let http = HttpRequest::in_json(Rc::new(User::admin()), method, target, content_type, body);
     let known = Discovery::of(&definitions(server));
     let view = View { now: Instant::default().timestamp(), known: &known };
     let call = call(&http, &known).unwrap_or_else(|answer| panic!("{}", answer.body));

@@ -16,19 +16,7 @@ mod tables;
 
 /// Sends one raw request through the server; gives code, body and watch lines.
 fn send(server: &mut ApiServer, method: &str, target: &str, content_type: &str, body: &str) -> (u16, Value, String) {
-    let user = Some(Rc::new(User::admin()));
-    send_http(
-        server,
-        &HttpRequest {
-            method,
-            target,
-            content_type,
-            accept: "application/json",
-            body: body.as_bytes(),
-            user,
-            connection: None,
-        },
-    )
+    send_http(server, &HttpRequest::in_json(Rc::new(User::admin()), method, target, content_type, body))
 }
 
 /// Asks for a table.
@@ -277,18 +265,9 @@ fn who_makes_a_thing_by_changing_it_must_be_allowed_to_create_it() {
             json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}, "spec": {"limits": []}});
         let content_type = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
         let target = &format!("{ranges}/{name}?fieldManager=jane");
-        let user = Some(Rc::new(User::component("jane", "user/kubectl")));
+        let jane = Rc::new(User::component("jane", "user/kubectl"));
         let body = &body.to_string();
-        let http = HttpRequest {
-            method,
-            target,
-            content_type,
-            accept: "application/json",
-            body: body.as_bytes(),
-            user,
-            connection: None,
-        };
-        let (code, answer, _) = send_http(server, &http);
+        let (code, answer, _) = send_http(server, &HttpRequest::in_json(jane, method, target, content_type, body));
         (code, answer["message"].as_str().unwrap_or_default().to_owned())
     };
     for (method, name) in [("PUT", "a"), ("PATCH", "b")] {
