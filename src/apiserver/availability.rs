@@ -5,8 +5,7 @@
 //! group is a 503.
 //!
 //! Left out: handing on. No program in a container here serves an API by TLS, so the last of the checks, a request for the
-//! group's discovery, always fails. metrics-server alone is there: see [`super::metrics`]. What clients learn of a group whose
-//! server does not answer, in discovery, is that it is not there.
+//! group's discovery, always fails. metrics-server alone is there: see [`super::metrics`].
 //!
 //! Mirrors `pkg/controllers/status/remote` and `pkg/apiserver/handler_proxy.go` of kube-aggregator.
 
@@ -67,6 +66,11 @@ impl Remotes {
             _ => return false,
         };
         self.by_service.contains_key(&(object.namespace().to_owned(), service.to_owned()))
+    }
+
+    /// The groups and versions that are theirs.
+    pub fn served(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.served.iter().map(|(group, version)| (group.as_str(), version.as_str()))
     }
 
     /// Whether another server should answer here.

@@ -41,7 +41,6 @@ const HOOKS: &[&str] = &[
     "poststarthook/priority-and-fairness-config-producer",
     "poststarthook/bootstrap-controller",
     "poststarthook/start-kubernetes-service-cidr-controller",
-    "poststarthook/aggregator-reload-proxy-client-cert",
     "poststarthook/start-kube-aggregator-informers",
     "poststarthook/apiservice-status-local-available-controller",
     "poststarthook/apiservice-status-remote-available-controller",

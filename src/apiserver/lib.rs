@@ -123,6 +123,7 @@ mod managers;
 pub mod metrics;
 pub mod non_resource;
 pub mod own_service;
+mod pages;
 mod pipeline;
 mod read;
 mod recent;

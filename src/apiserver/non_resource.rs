@@ -7,21 +7,22 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/server/{healthz,routes}` and `pkg/endpoints/discovery`.
 //!
-//! Left out: of the version, what a build says of itself; of discovery, the aggregated
-//! form, proxies and the hashes of storage versions; OpenAPI, metrics and profiles.
+//! The aggregated form of discovery and OpenAPI documents are written by [`rest`], from the kinds that are served.
+//!
+//! Left out: profiles.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::{ApiServer, Outcome, health, registry};
-use object::discovery::group_rank;
 use object::go_types::Ordered;
-use object::{Discovery, Kind, Status, versions};
-use rest::discovery::{build, part_of, resource};
-use rest::path::{is_served_group, served_subresource};
+use object::{Discovery, Kind, Status, metrics};
+use rest::discovery::{build, part_of, parts, proxy_of, resource};
+use rest::openapi;
+use rest::path::is_served_group;
 use rest::{NOT_FOUND, TEXT};
-use wire::{Response, Subresource};
+use wire::Response;
 
 impl ApiServer {
     /// What stands there, or the 404.
@@ -31,9 +32,17 @@ impl ApiServer {
             return Ok(page);
         }
         let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+        if let Some(page) = self.side_page(&segments) {
+            return Ok((200, page));
+        }
         let found = match segments[..] {
             [""] | ["index.html"] => return Ok((200, self.index())),
             ["version"] => return Ok((200, version())),
+            ["openapi", ..] => {
+                // Its text is written where the answer leaves, by the same row of kinds.
+                let code = if openapi::is_served(path, &self.discovery()) { 200 } else { 404 };
+                return Ok((code, Response::Page { content_type: "", body: String::new() }));
+            }
             ["api"] => Some(json!({"kind": "APIVersions", "versions": ["v1"]})),
             ["apis"] => Some(self.groups()),
             ["apis", group] => self.group(group),
@@ -82,29 +91,33 @@ impl ApiServer {
 
     /// All that is served, in every version.
     fn kinds(&self) -> Vec<Kind> {
-        let known = self.discovery();
-        let custom = known.custom().flat_map(|kind| known.versions(kind));
-        Kind::built_in().chain(versions::others()).chain(custom).collect()
+        rest::discovery::kinds(&self.discovery())
     }
 
     fn groups(&self) -> Value {
-        let mut names: Vec<&str> = Vec::new();
-        for kind in self.kinds() {
-            let group = kind.info().group;
+        let mut names: Vec<String> = Vec::new();
+        let own = self.kinds().into_iter().map(|kind| kind.info().group.to_owned());
+        for group in own.chain(self.of_others().map(|(group, _)| group.to_owned())) {
             if !group.is_empty() && !names.contains(&group) {
                 names.push(group);
             }
         }
-        // Sorted by priority; what users have defined comes last, by name.
-        names.sort_by_key(|name| (group_rank(name), *name));
-        let groups: Vec<Value> = names.into_iter().filter_map(|name| self.group(name)).map(without_type).collect();
+        let groups: Vec<Value> = names.iter().filter_map(|name| self.group(name)).map(without_type).collect();
         json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+    }
+
+    /// The groups and versions that other servers answer for, or should.
+    fn of_others(&self) -> impl Iterator<Item = (&str, &str)> {
+        let metrics = self.metrics.is_installed().then_some((metrics::GROUP, metrics::VERSION));
+        metrics.into_iter().chain(self.remotes.served().filter(move |other| Some(*other) != metrics))
     }
 
     fn group(&self, name: &str) -> Option<Value> {
         let mut served: Vec<Value> = Vec::new();
-        for kind in self.kinds().iter().filter(|kind| kind.info().group == name && !name.is_empty()) {
-            let version = json!({"groupVersion": kind.info().api_version, "version": kind.info().version});
+        let kinds = self.kinds();
+        let own = kinds.iter().map(|kind| (kind.info().group, kind.info().version));
+        for (group, version) in own.chain(self.of_others()).filter(|(group, _)| *group == name && !name.is_empty()) {
+            let version = json!({"groupVersion": format!("{group}/{version}"), "version": version});
             if !served.contains(&version) {
                 served.push(version);
             }
@@ -121,8 +134,8 @@ impl ApiServer {
         let mut resources: Vec<Value> = Vec::new();
         for kind in kinds {
             resources.push(resource(&known, kind));
-            let parts = Subresource::ALL.into_iter().filter(|part| served_subresource(kind, part.as_str()).is_some());
-            resources.extend(parts.map(|part| part_of(kind, part)));
+            resources.extend(parts(&known, kind).into_iter().map(|part| part_of(kind, part)));
+            resources.extend(proxy_of(kind));
         }
         resources.sort_by_key(|resource| resource["name"].to_string());
         let of = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };

@@ -26,6 +26,8 @@ pub struct Field {
     pub inline: bool,
     /// It is printed even if it is empty: it does not say `omitempty`.
     pub always: bool,
+    /// An object without it is refused.
+    pub required: bool,
     /// Its type, as in the table: `*int32`, `[]Container`, `map[string]string`.
     pub go_type: &'static str,
     /// What that is made of, once somebody has asked. Types are made of one another in circles: no field is compared.
@@ -59,8 +61,11 @@ enum Row {
     Name(&'static str),
 }
 
+/// The text of the table.
+pub const TABLE: &str = include_str!("go_types.txt");
+
 static ROWS: LazyLock<BTreeMap<&'static str, Row>> = LazyLock::new(|| {
-    let lines = include_str!("go_types.txt").lines().filter(|line| !line.starts_with('#'));
+    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     let row = |line: &'static str| match line.split_once(": ") {
         Some((name, fields)) => Some((name, Row::Struct(fields, OnceLock::new()))),
         None => line.split_once(" = ").map(|(name, other)| (name, Row::Name(other))),
@@ -249,8 +254,14 @@ impl Field {
             Some((name, json)) => (name, Cow::Borrowed(json)),
             None => (name, Cow::Owned(name[..1].to_ascii_lowercase() + &name[1..])),
         };
-        let (go_type, always) = go_type.strip_suffix('!').map_or((go_type, false), |go_type| (go_type, true));
-        Some(Field { name, number, json, inline, always, go_type, resolved: OnceLock::new() })
+        let bare = go_type.trim_end_matches(['!', '?', '+']);
+        let (always, required) = match &go_type[bare.len()..] {
+            "!" => (true, true),
+            "?" => (true, false),
+            "+" => (false, true),
+            _ => (false, false),
+        };
+        Some(Field { name, number, json, inline, always, required, go_type: bare, resolved: OnceLock::new() })
     }
 }
 

@@ -10,7 +10,7 @@
 //! - [`meta`]: names, keys, owners.
 //! - [`status`]: errors as the API server gives them.
 //! - [`selector`], [`quantity`], [`patch`], [`time`]: the small languages inside objects.
-//! - [`explain`]: what fields there are, and what they mean.
+//! - [`explain`]: what fields there are, and what they mean; [`schemas`]: the same as OpenAPI documents have it.
 //! - [`fields`]: who manages which field, and what applying a configuration does.
 //! - [`cron`], [`zone`]: schedules, and the clocks they go by; [`share`]: a number or a percentage.
 //! - [`shared`]: parts that the versions of an object share; [`text`]: texts of which there are many copies.
@@ -79,6 +79,7 @@ pub mod random;
 pub mod read;
 pub mod reader;
 pub mod resources;
+pub mod schemas;
 pub mod selector;
 pub mod sha256;
 pub mod share;

@@ -48,12 +48,41 @@ pub fn accepted(accept: &str, verb: Verb, query: &Query) -> Result<(Encoding, Fo
     Err(not_among(&[JSON, YAML, PROTOBUF]))
 }
 
+/// Whether a client accepts one of these media types.
+pub fn accepts_any_of(accept: &str, known: &[&str]) -> bool {
+    Range::all(accept).iter().any(|range| range.media_type == "*/*" || known.contains(&range.media_type))
+}
+
 /// Whether a client accepts what a page is written in that is no object's. Discovery is written as objects are, all else
 /// as JSON.
 pub fn check_page(accept: &str, is_discovery: bool) -> Result<(), Status> {
     let written: &[&str] = if is_discovery { &[JSON, YAML, PROTOBUF] } else { &[JSON] };
-    let known = |range: &Range| range.media_type == "*/*" || written.contains(&range.media_type);
-    if Range::all(accept).iter().any(known) { Ok(()) } else { Err(not_available(&written.join(", "))) }
+    if accepts_any_of(accept, written) { Ok(()) } else { Err(not_available(&written.join(", "))) }
+}
+
+/// Whether a client accepts the keys by which tokens are checked.
+pub fn check_keys(accept: &str) -> Result<(), Status> {
+    const KEYS: &str = "application/jwk-set+json";
+    if accepts_any_of(accept, &[KEYS]) { Ok(()) } else { Err(not_available(KEYS)) }
+}
+
+/// In which form a client wants a page of discovery: only one that `is_whole` has them all at once. Mirrors
+/// `WrapAggregatedDiscoveryToHandler`.
+pub fn discovery(accept: &str, is_whole: bool) -> Result<Format, Status> {
+    for range in Range::all(accept).iter().filter(|range| matches!(range.media_type, "*/*" | JSON | YAML | PROTOBUF)) {
+        match range.parameter("as") {
+            None => return Ok(Format::Plain),
+            Some("APIGroupDiscoveryList")
+                if is_whole
+                    && range.parameter("g") == Some("apidiscovery.k8s.io")
+                    && range.parameter("v") == Some("v2") =>
+            {
+                return Ok(Format::Discovery);
+            }
+            Some(_) => {}
+        }
+    }
+    Err(not_among(&[JSON, YAML, PROTOBUF]))
 }
 
 /// The router's words.

@@ -109,7 +109,7 @@ fn json_text(http: &HttpRequest, kind: Kind, refused: impl Fn(String) -> Status)
         "" | "application/json" => lossy().into_owned(),
         "application/yaml" => {
             let value: Result<Value, String> = yaml(&lossy());
-            value.map_err(|why| Status::bad_request(format!("yaml: {why}")))?.to_string()
+            value.map_err(|why| refused(format!("yaml: {}", in_go_words(&why))))?.to_string()
         }
         // What users define has no messages.
         PROTOBUF if !matches!(versions::stored_as(kind), Kind::Custom(_)) => {
@@ -145,6 +145,15 @@ pub fn applies(http: &HttpRequest) -> bool {
 fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     nesting::check(text)?;
     serde_yaml::from_str(text).map_err(|why| why.to_string())
+}
+
+/// Why a text is no YAML, as Go's reader says it: the line comes first, if it is not the first.
+fn in_go_words(why: &str) -> String {
+    let Some((what, at)) = why.split_once(" at line ") else { return why.to_owned() };
+    match at.split(' ').next() {
+        None | Some("1") => what.to_owned(),
+        Some(line) => format!("line {line}: {what}"),
+    }
 }
 
 fn configuration(text: &str) -> Result<Patch, Status> {

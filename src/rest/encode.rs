@@ -1,14 +1,17 @@
 //! Answers as bytes.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::message::{Call, Encoding, Format, upgrade_required};
 use super::path::is_served_group;
+use super::{discovery, openapi};
 use kinds::printers::{META, View, partial, table};
 use object::go_types;
 use object::metrics::{self, Metrics};
 use object::status::Reason;
-use object::{Kind, Object, Status};
+use object::{Kind, Object, Status, versions};
 use wire::{Answer, Request, Response, Verb, WatchEvent};
 
 /// The media type of plain text.
@@ -89,6 +92,12 @@ pub(super) fn event_json(call: &Call, event: &Value) -> String {
 /// The answer to a call.
 pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
     let mut http = match &answer.result {
+        Ok(Response::Page { .. }) if let Format::OpenApi { json } = call.format => {
+            openapi::page(call.request.target().unwrap_or_default(), json, view.known)
+        }
+        Ok(Response::Page { body, .. }) if call.format == Format::Discovery => {
+            discovery::page(call.request.target().unwrap_or_default(), body, view.known)
+        }
         Ok(Response::Page { content_type, body }) => {
             HttpAnswer { code: answer.code, content_type, headers: Vec::new(), body: body.clone() }
         }
@@ -130,7 +139,15 @@ fn as_asked(call: &Call, plain: Value, view: View) -> Result<Value, Status> {
         None => return Ok(plain),
     };
     match call.format {
-        Format::Table(include) => Ok(table(kind, items, list_metadata(&plain), include, view)),
+        Format::Table(include) => {
+            // A kind shows as it is stored, in whichever version it is asked for.
+            let stored = versions::stored_as(kind);
+            let items: Cow<[Value]> = match stored == kind {
+                true => Cow::Borrowed(items),
+                false => items.iter().map(|item| in_version(stored, item)).collect(),
+            };
+            Ok(table(stored, &items, list_metadata(&plain), include, view))
+        }
         Format::Metadata if is_list => Err(other_form("PartialObjectMetadata", "a list", kind, "List")),
         Format::Metadata => Ok(partial(&plain)),
         Format::MetadataList if !is_list => Err(other_form("PartialObjectMetadataList", "not a list", kind, "")),
@@ -140,8 +157,15 @@ fn as_asked(call: &Call, plain: Value, view: View) -> Result<Value, Status> {
             "metadata": list_metadata(&plain),
             "items": items.iter().map(partial).collect::<Vec<Value>>(),
         })),
-        Format::Plain => Ok(plain),
+        Format::Plain | Format::Discovery | Format::OpenApi { .. } => Ok(plain),
     }
+}
+
+/// An object as it is stored. Its metadata, with who manages which fields, are the same.
+fn in_version(stored: Kind, other: &Value) -> Value {
+    let mut object = versions::to_stored(stored, other).map(|object| object.to_json()).unwrap_or_default();
+    object["metadata"] = other["metadata"].clone();
+    object
 }
 
 /// What a list says of itself.

@@ -80,10 +80,12 @@ impl RawAnswer {
 impl From<HttpAnswer> for RawAnswer {
     fn from(answer: HttpAnswer) -> RawAnswer {
         let HttpAnswer { code, content_type, headers: more, body } = answer;
-        let named = [("Cache-Control", "no-cache, private"), ("Content-Type", content_type)];
+        let cached = more.iter().any(|(name, _)| *name == "Cache-Control");
+        let cached = (!cached).then_some(("Cache-Control", "no-cache, private"));
+        let of_type = (!content_type.is_empty()).then_some(("Content-Type", content_type));
         // As `http.Error` of Go does.
         let sniff = (content_type == TEXT && code >= 400).then_some(("X-Content-Type-Options", "nosniff"));
-        let named = named.into_iter().chain(sniff).map(|(name, value)| (name, value.to_owned()));
+        let named = cached.into_iter().chain(of_type).chain(sniff).map(|(name, value)| (name, value.to_owned()));
         RawAnswer { code, headers: named.chain(more).collect(), body }
     }
 }
@@ -180,6 +182,11 @@ async fn kinds_for(target: &str, ask: &impl AsyncFn(Request) -> Option<Answer>) 
 /// An answer with all its headers.
 fn written(raw: &RawRequest, answer: HttpAnswer) -> RawAnswer {
     let mut answer = RawAnswer::from(answer);
+    let tag = answer.header("Etag");
+    if answer.code == 200 && !tag.is_empty() && raw.header("If-None-Match").split(',').any(|had| had.trim() == tag) {
+        answer.headers.retain(|(name, _)| !matches!(*name, "Content-Type" | "Last-Modified"));
+        return RawAnswer { code: 304, body: String::new(), ..answer };
+    }
     let is_json = answer.header("Content-Type") == "application/json";
     match raw.method {
         "HEAD" => answer.body.clear(),

@@ -14,11 +14,11 @@
 //!   body's text to an object.
 //! - `accept`: which form of an answer a client accepts. [`encode`]: answers as bytes.
 //! - [`headers`]: as whom a client asks.
-//! - [`uri`]: the way back, from a request to its URL. [`discovery`]: what clients learn of a kind.
+//! - [`uri`]: the way back, from a request to its URL. [`discovery`]: what clients learn of a kind. [`openapi`]: and of its fields.
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
-//! Left out: OpenAPI documents, answers in protobuf, aggregation, proxies of Pods, Services and nodes, and connections that go on with
+//! Left out: answers in protobuf, aggregation, proxies of Pods, Services and nodes, and connections that go on with
 //! another protocol (`pods/exec`).
 
 use object::status::Reason;
@@ -36,6 +36,7 @@ pub mod encode;
 pub mod exchange;
 pub mod headers;
 mod message;
+pub mod openapi;
 pub mod options;
 pub mod path;
 pub mod protobuf;
@@ -69,6 +70,9 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
         let not_served = || Some(Status::not_served());
         call.request.body = match unserved {
             path::Unserved::Resource { group, resource, namespace, name } => {
+                if http.method == "GET" && name.is_empty() {
+                    call.request.verb = if query.flag("watch") { Verb::Watch } else { Verb::List };
+                }
                 let why = path::is_served_group(&group).then(not_served).flatten();
                 (call.request.namespace, call.request.name) = (namespace, name);
                 refused(About::Resource(group, resource), why)
@@ -83,7 +87,13 @@ pub fn call(http: &HttpRequest, known: &Discovery) -> Result<Call, HttpAnswer> {
             }
             path::Unserved::Discovery | path::Unserved::Page => {
                 call.request.verb = Verb::Get;
-                return Ok(call);
+                match form_of_page(http, path) {
+                    Ok(format) => {
+                        call.format = format;
+                        return Ok(call);
+                    }
+                    Err(why) => refused(About::Path(path.to_owned()), Some(why)),
+                }
             }
         };
         return Ok(call);
@@ -121,6 +131,22 @@ fn read(
     Ok((encoding, format, options, body))
 }
 
+/// In which form the page at a path is wanted.
+fn form_of_page(http: &HttpRequest, path: &str) -> Result<Format, Status> {
+    let path = path.trim_end_matches('/');
+    if path == "/openapi" || path.starts_with("/openapi/") {
+        return Ok(Format::OpenApi { json: accept::accepts_any_of(http.accept, &["application/json"]) });
+    }
+    if path == "/openid/v1/jwks" {
+        return accept::check_keys(http.accept).map(|()| Format::Plain);
+    }
+    match path.strip_prefix("/api") {
+        Some("") | Some("s") => accept::discovery(http.accept, true),
+        Some(below) if below.starts_with('/') || below.starts_with("s/") => accept::discovery(http.accept, false),
+        _ => Ok(Format::Plain),
+    }
+}
+
 fn method_not_allowed() -> Status {
     const WHY: &str = "the server does not allow this method on the requested resource";
     with_empty_details(Reason::MethodNotAllowed, WHY)
@@ -139,8 +165,13 @@ fn verb_of(method: &str) -> Verb {
 
 /// Whether a path leads to a kind that is built in, or to none: then nobody has to know those that users have defined.
 pub fn is_built_in(target: &str) -> bool {
-    let group = target.strip_prefix("/apis/").and_then(|path| path.split(['/', '?']).next()).unwrap_or_default();
-    Kind::built_in().any(|kind| kind.info().group == group)
+    let path = target.split('?').next().unwrap_or(target);
+    match path.split('/').collect::<Vec<_>>()[..] {
+        // All kinds are told of there.
+        ["", "apis"] | ["", "apis", ""] | ["", "openapi", ..] => false,
+        ["", "apis", group, ..] => Kind::built_in().any(|kind| kind.info().group == group),
+        _ => true,
+    }
 }
 
 /// The answer as bytes. A watch that is open begins with status 200 and no body.

@@ -85,6 +85,13 @@ pub enum Format {
     Metadata,
     /// `…;as=PartialObjectMetadataList;…`: nothing of a list's objects but their metadata.
     MetadataList,
+    /// `…;as=APIGroupDiscoveryList;…`: all kinds at once, of the page that lists them.
+    Discovery,
+    /// A page of [`super::openapi`], in one of these forms.
+    OpenApi {
+        /// In JSON.
+        json: bool,
+    },
 }
 
 /// Errors of the HTTP layer itself have details, but nothing in them.

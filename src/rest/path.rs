@@ -141,7 +141,7 @@ impl Unserved {
 
 /// Whether the server itself has kinds in this group: below it there is an answer for every path.
 pub fn is_served_group(group: &str) -> bool {
-    Kind::built_in().any(|kind| kind.info().group == group)
+    Kind::built_in().chain(versions::others()).any(|kind| kind.info().group == group)
 }
 
 /// Whether an object, or this part of it, is read and written like any other.
@@ -175,7 +175,7 @@ pub fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
         _ if !kind.is_kept() => None,
         "scale" if versions::stored_as(kind) != kind => None,
         "scale" if matches!(kind, Kind::Custom(_)) => Some(Subresource::Scale),
-        "status" if strategy::has_status(kind) => Some(Subresource::Status),
+        "status" if strategy::has_status(versions::stored_as(kind)) && name != "Event" => Some(Subresource::Status),
         "scale" if matches!(name, "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet") => {
             Some(Subresource::Scale)
         }

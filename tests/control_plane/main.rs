@@ -5,6 +5,7 @@ mod autoscaling;
 mod cleanup;
 mod controllers;
 mod leaders;
+mod openapi;
 mod raw;
 mod scheduler;
 mod servers;

@@ -29,7 +29,8 @@ pub struct Note {
 /// The notes on the fields of each type; an empty name stands for the type itself.
 type Notes = BTreeMap<&'static str, BTreeMap<&'static str, Note>>;
 
-const TEXT: &[&str] = &[
+/// All the notes.
+pub const TEXT: &[&str] = &[
     include_str!("notes/all.txt"),
     include_str!("notes/pod.txt"),
     include_str!("notes/container.txt"),

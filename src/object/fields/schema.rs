@@ -99,6 +99,7 @@ impl Schema for BuiltIn {
             ("data", false) => self.kind == Kind::ControllerRevision,
             // The port of an Ingress' backend: by name or by number.
             ("port", false) if self.parent == "service" => true,
+            ("scaleTargetRef", false) => self.kind.info().api_version == "autoscaling/v1",
             (field, _) => ATOMIC.contains(&field),
         }
     }
@@ -144,9 +145,9 @@ impl Schema for BuiltIn {
 /// Fields whose structs or maps are atomic, whatever kind they are in: selectors, and references to other objects.
 #[rustfmt::skip]
 const ATOMIC: [&str; 24] = [
-    "claimRef", "configMapKeyRef", "configMapRef", "dataSource", "fieldRef", "involvedObject", "labelSelector",
+    "configMapKeyRef", "configMapRef", "dataSource", "fieldRef", "involvedObject", "labelSelector",
     "matchConstraints", "matchResources", "namespaceSelector", "nodeSelector", "objectSelector", "paramKind", "paramRef",
-    "podSelector", "related", "required", "requiredDuringSchedulingIgnoredDuringExecution", "resourceFieldRef", "roleRef",
+    "podSelector", "regarding", "related", "required", "requiredDuringSchedulingIgnoredDuringExecution", "resourceFieldRef", "roleRef",
     "scopeSelector", "secretKeyRef", "secretRef", "selector",
 ];
 

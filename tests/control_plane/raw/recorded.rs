@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use kubestep_tests::project::from_root;
-use object::base64;
+use object::{Discovery, base64};
 use rest::exchange::RawAnswer;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -38,13 +38,13 @@ pub struct Case {
 
 /// All cases in the order in which they were sent; none, if the recording is not at hand.
 pub fn cases() -> Option<Vec<Case>> {
-    Some(recording("raw.jsonl")?.lines().map(Case::parse).collect())
+    Some(recording("real/raw.jsonl")?.lines().map(Case::parse).collect())
 }
 
 /// A recording of what was said on the wire, if it is at hand.
-fn recording(name: &str) -> Option<String> {
+pub fn recording(name: &str) -> Option<String> {
     let folder = std::env::var_os("KUBESTEP_RECORDINGS").map_or_else(|| from_root("../shared"), PathBuf::from);
-    let path = folder.join("wire/real").join(name);
+    let path = folder.join("wire").join(name);
     let text = fs::read_to_string(&path);
     if text.is_err() {
         println!("skipped: needs {}", path.display());
@@ -54,7 +54,7 @@ fn recording(name: &str) -> Option<String> {
 
 /// The method, the target and the body of each request that a program has sent with a body that is no text.
 pub fn binary_bodies(program: &str) -> Option<Vec<(String, String, Vec<u8>)>> {
-    let text = recording(&format!("{program}.jsonl"))?;
+    let text = recording(&format!("real/{program}.jsonl"))?;
     let mut bodies = Vec::new();
     for line in text.lines() {
         let command: Value = serde_json::from_str(line).expect("each line is JSON");
@@ -126,18 +126,12 @@ impl Case {
         part.unwrap_or(path).to_owned()
     }
 
-    /// What is answered in another encoding than JSON and YAML, documents that are not served here, or proxies.
+    /// What is answered in another encoding than JSON and YAML, or is a proxy's.
     pub fn is_left_out(&self) -> bool {
         let text = |field: &str| self.line[field].as_str().unwrap_or_default();
         let binary = ["accept", "content_type"].iter().any(|field| text(field).contains("protobuf"));
-        let documents =
-            ["/openapi/", "/metrics", "/openid/", "/debug/"].iter().any(|path| self.target.starts_with(path));
         let proxied = self.target.contains("/proxy");
-        binary
-            || documents
-            || proxied
-            || text("accept").contains("apidiscovery")
-            || self.line["request"]["length"].is_number() && self.binary().is_none()
+        binary || proxied || self.line["request"]["length"].is_number() && self.binary().is_none()
     }
 }
 
@@ -174,6 +168,9 @@ impl Known {
         if (200..300).contains(&answer.code) {
             self.objects.entry(path).or_insert(case.seq);
         }
+        if let Some(tag) = case.line["response_headers"]["Etag"].as_str() {
+            self.words.insert(tag.to_owned(), answer.header("Etag").to_owned());
+        }
         let Ok(ours) = serde_json::from_str::<Value>(&answer.body) else { return };
         if let Some(token) = ours["status"]["token"].as_str() {
             token.clone_into(&mut self.token);
@@ -192,6 +189,9 @@ impl Known {
                             self.versions.entry(real.to_owned()).or_insert_with(|| ours.to_owned());
                         }
                         ("uid" | "continue" | "token", Some(real), Some(ours)) if real.len() > 20 => {
+                            self.words.insert(real.to_owned(), ours.to_owned());
+                        }
+                        ("clusterIP", Some(real), Some(ours)) if real.starts_with("10.96.") => {
                             self.words.insert(real.to_owned(), ours.to_owned());
                         }
                         ("name", Some(real), Some(ours)) if generated => {
@@ -214,7 +214,11 @@ impl Known {
         let path = case.object();
         let (real, ours) = (case.line["http_status"].as_u64().unwrap_or_default(), u64::from(answer.code));
         let is_known = self.objects.keys().any(|there| *there == path);
-        if real != 404 && ours == 404 && !is_known || real == 200 && ours == 201 || real == 409 && ours == 201 {
+        let is_object = path.starts_with("/api/") || path.starts_with("/apis/");
+        if real != 404 && ours == 404 && !is_known && is_object
+            || real == 200 && ours == 201
+            || real == 409 && ours == 201
+        {
             return !is_known;
         }
         let version =
@@ -238,6 +242,14 @@ impl Known {
     /// What is sent here where this was sent there.
     pub fn translate(&self, text: &str) -> String {
         let mut text = text.to_owned();
+        // The hash of a document says what it is made from.
+        if let Some((path, hash)) = text.split_once("?hash=").filter(|(_, hash)| hash.len() > 100) {
+            let known = Discovery::default();
+            let found = rest::openapi::page(path, true, &known);
+            let tag =
+                found.headers.iter().find(|(name, _)| *name == "Etag").map_or("", |(_, tag)| tag.trim_matches('"'));
+            text = text.replace(hash, tag);
+        }
         for (real, ours) in &self.words {
             if text.contains(real) {
                 text = text.replace(real, ours);
