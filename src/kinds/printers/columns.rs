@@ -1,8 +1,31 @@
 //! Columns: what tables are made of.
 //!
-//! Mirrors `AddHandlers` of `pkg/printers/internalversion/printers.go`. Left out: what a column means, in words.
+//! Mirrors `AddHandlers` of `pkg/printers/internalversion/printers.go`. What a column means, `descriptions.txt` says in the real
+//! server's words, since clients show them.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
+
+/// What the columns of each kind mean, by the names of both.
+static DESCRIPTIONS: LazyLock<BTreeMap<&str, BTreeMap<&str, String>>> = LazyLock::new(|| {
+    let mut all = BTreeMap::<&str, BTreeMap<&str, String>>::new();
+    for line in include_str!("descriptions.txt").lines().filter(|line| !line.starts_with('#')) {
+        if let Some((kind, (column, text))) =
+            line.split_once('|').and_then(|(kind, rest)| Some((kind, rest.split_once('|')?)))
+        {
+            all.entry(kind).or_default().insert(column, text.replace("\\n", "\n"));
+        }
+    }
+    all
+});
+
+/// What a column of a kind means; empty if nothing is said.
+pub fn description(kind: &str, column: &str) -> &'static str {
+    let of = |kind| DESCRIPTIONS.get(kind)?.get(column);
+    of(kind).or_else(|| of("*")).map_or("", String::as_str)
+}
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +41,11 @@ pub struct Column<'a> {
 }
 
 impl Column<'_> {
-    /// As a Table has it.
-    pub fn definition(&self) -> Value {
+    /// As a Table of this kind has it.
+    pub fn definition(&self, kind: &str) -> Value {
         let Column { name, type_, format, priority } = self;
-        json!({"name": name, "type": type_, "format": format, "description": "", "priority": priority})
+        let about = description(kind, name);
+        json!({"name": name, "type": type_, "format": format, "description": about, "priority": priority})
     }
 }
 
@@ -55,3 +79,22 @@ pub const NAME: Column = Column { format: "name", ..column("Name") };
 
 /// The column of ages.
 pub const AGE: Column = column("Age");
+
+#[cfg(test)]
+mod tests {
+    use object::Kind;
+
+    use super::*;
+    use crate::table::facts;
+
+    #[test]
+    fn every_column_of_a_built_in_kind_is_described() {
+        let silent = |kind: Kind| {
+            let columns = facts(kind).table.columns.iter();
+            let silent = columns.filter(move |column| description(kind.info().kind, column.name).is_empty());
+            silent.map(move |column| format!("{kind}.{}", column.name)).collect::<Vec<_>>()
+        };
+        let silent: Vec<String> = Kind::built_in().flat_map(silent).collect();
+        assert!(silent.is_empty(), "{silent:?}");
+    }
+}

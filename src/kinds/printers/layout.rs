@@ -58,6 +58,14 @@ fn custom(columns: &[CustomResourceColumnDefinition]) -> Layout<'_> {
     Layout { columns: std::iter::once(NAME).chain(columns).collect(), cells: Box::new(cells) }
 }
 
+/// What a column of a definition means: what that says, or where it looks.
+pub(super) fn about(columns: &[CustomResourceColumnDefinition], name: &str) -> Option<String> {
+    let column = columns.iter().find(|column| column.name == name)?;
+    let said = column.description.clone().filter(|about| !about.is_empty());
+    let path = || format!("Custom resource definition column (in JSONPath format): {}", column.json_path);
+    Some(said.unwrap_or_else(path))
+}
+
 /// The first value at the column's path, if it is of the column's type; else null.
 fn custom_cell(column: &CustomResourceColumnDefinition, object: &Value, now: Timestamp) -> Value {
     let found = jsonpath::find(&column.json_path, object).unwrap_or_default();

@@ -83,7 +83,14 @@ pub struct View<'a> {
 pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, View { now, known }: View) -> Value {
     let layout = layout::layout(kind, known);
     let row = |object: &Value| json!({"cells": (layout.cells)(object, now), "object": include.of(object)});
-    let definitions: Vec<Value> = layout.columns.iter().map(columns::Column::definition).collect();
+    let definition = |column: &columns::Column| {
+        let mut definition = column.definition(kind.info().kind);
+        if let Some(about) = known.columns(kind).and_then(|columns| layout::about(columns, column.name)) {
+            definition["description"] = about.into();
+        }
+        definition
+    };
+    let definitions: Vec<Value> = layout.columns.iter().map(definition).collect();
     let rows: Vec<Value> = objects.iter().map(row).collect();
     json!({"kind": "Table", "apiVersion": META, "metadata": metadata, "columnDefinitions": definitions, "rows": rows})
 }

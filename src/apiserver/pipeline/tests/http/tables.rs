@@ -9,7 +9,10 @@ fn objects_come_as_tables() {
     assert_eq!((list.0, &list.1["kind"], &list.1["apiVersion"]), (200, &json!("Table"), &json!("meta.k8s.io/v1")));
     assert_eq!(list.1["metadata"]["remainingItemCount"], json!(1));
     assert!(list.1["metadata"]["continue"].is_string() && list.1["metadata"]["resourceVersion"].is_string());
-    let column = |name: &str, format: &str| json!({"name": name, "type": "string", "format": format, "description": "", "priority": 0});
+    let column = |name: &str, format: &str| {
+        let about = kinds::printers::columns::description("ConfigMap", name);
+        json!({"name": name, "type": "string", "format": format, "description": about, "priority": 0})
+    };
     assert_eq!(list.1["columnDefinitions"], json!([column("Name", "name"), column("Data", ""), column("Age", "")]));
     let rows = list.1["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[1]["cells"]), (2, &json!(["c1", 0, "2s"])));
