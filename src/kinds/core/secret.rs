@@ -7,7 +7,7 @@ use crate::defaults::fields::or_text;
 use crate::printers::cells::{created, data_count, name};
 use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::text;
-use crate::row::{Facts, Row, Table, Validation};
+use crate::row::{Facts, Row, Table, Validation, Warnings};
 use crate::validation::data::{DATA, DATA_BYTES_MAX, IMMUTABLE, IMMUTABLE_WHY};
 use object::json;
 use object::validation::field::{Json, Path, Problems, Shown};
@@ -18,6 +18,7 @@ use object::well_known::SERVICE_ACCOUNT_TOKEN;
 pub const ROW: Row<Secret> = Row {
     defaults: Some(defaults),
     validation: Validation { create: validate, update: validate_update, ..Validation::DEFAULT },
+    warnings: Warnings { any: warn, ..Warnings::DEFAULT },
     ..Row::new(Facts {
         table: Table {
             columns: &[NAME, column("Type"), column("Data"), AGE],
@@ -34,6 +35,23 @@ fn defaults(secret: &mut Secret) {
         data.extend(texts.into_iter().map(|(key, text)| (key, ByteString(text.into_bytes()))));
     }
     or_text(&mut secret.type_, "Opaque");
+}
+
+/// Whether a certificate and its key can be one, as far as can be seen from their form. Mirrors `warningsForSecret`, and
+/// `X509KeyPair` of Go. Left out: what is in a block of PEM.
+fn warn(told: &mut Vec<String>, secret: &Secret) {
+    if secret.type_.as_deref() != Some("kubernetes.io/tls") {
+        return;
+    }
+    let is_pem = |key: &str| {
+        let value = secret.data.as_ref().and_then(|data| data.get(key));
+        value.is_some_and(|value| String::from_utf8_lossy(&value.0).contains("-----BEGIN "))
+    };
+    for (key, input) in [("tls.crt", "certificate"), ("tls.key", "key")] {
+        if !is_pem(key) {
+            return told.push(format!("tls: failed to find any PEM data in {input} input"));
+        }
+    }
 }
 
 /// Mirrors `ValidateSecret`.

@@ -208,7 +208,7 @@ fn host(problems: &mut Problems, path: &Path, name: &str) {
 fn http_path(problems: &mut Problems, path: &Path, there: &HTTPIngressPath) {
     let (at, text) = (path.child("path"), there.path.as_deref().unwrap_or_default());
     match there.path_type.as_str() {
-        "" => problems.required(&path.child("pathType"), "pathType must be specified"),
+        "" => return problems.required(&path.child("pathType"), "pathType must be specified"),
         "Exact" | "Prefix" => {
             if !text.starts_with('/') {
                 problems.invalid(&at, text, "must be an absolute path");

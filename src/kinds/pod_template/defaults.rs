@@ -34,12 +34,13 @@ pub fn pod_spec_defaults(spec: &mut PodSpec) {
     }
 }
 
+/// What is named by no version may be another tomorrow.
+fn pull_policy(policy: &mut Option<String>, image: &str) {
+    or_text(policy, if names_latest(image) { "Always" } else { "IfNotPresent" });
+}
+
 fn container_defaults(container: &mut Container) {
-    if container.image_pull_policy.is_none() {
-        let policy =
-            if names_latest(container.image.as_deref().unwrap_or_default()) { "Always" } else { "IfNotPresent" };
-        container.image_pull_policy = Some(policy.to_owned());
-    }
+    pull_policy(&mut container.image_pull_policy, container.image.as_deref().unwrap_or_default());
     or_text(&mut container.termination_message_path, "/dev/termination-log");
     or_text(&mut container.termination_message_policy, "File");
     or(&mut container.resources, ResourceRequirements::default());
@@ -92,6 +93,9 @@ fn volume_defaults(volume: &mut Volume) {
                 or_text(&mut field.api_version, "v1");
             }
         }
+    }
+    if let Some(source) = &mut volume.image {
+        pull_policy(&mut source.pull_policy, source.reference.as_deref().unwrap_or_default());
     }
     if let Some(source) = &mut volume.host_path {
         or_text(&mut source.type_, "");

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{
     Affinity, Container, ContainerPort, EnvVar, NodeSelectorTerm, PodSpec, TopologySpreadConstraint,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use crate::pod_template::volume_warnings;
 use crate::warnings::addresses;
@@ -14,7 +14,7 @@ use crate::warnings::amounts::fraction;
 use object::well_known::{ARCH, OS, REGION, REGION_BETA, ZONE, ZONE_BETA};
 
 /// What is said of the spec of a Pod or of a template.
-pub fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
+pub fn of_pod_spec(told: &mut Vec<String>, path: &str, meta: Option<&ObjectMeta>, spec: Option<&PodSpec>) {
     let Some(spec) = spec else { return };
     for key in spec.node_selector.iter().flatten().map(|(key, _)| key) {
         told.extend(deprecated_label(key).map(|instead| format!("{path}.nodeSelector[{key}]: {instead}")));
@@ -23,6 +23,10 @@ pub fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
     affinity.into_iter().for_each(|affinity| of_node_affinity(told, &format!("{path}.affinity"), affinity));
     for (i, constraint) in spec.topology_spread_constraints.iter().flatten().enumerate() {
         of_constraint(told, &format!("{path}.topologySpreadConstraints[{i}]"), constraint);
+    }
+    let around = path.strip_suffix("spec").unwrap_or_default();
+    for key in meta.and_then(|meta| meta.annotations.as_ref()).into_iter().flatten().map(|(key, _)| key) {
+        told.extend(deprecated_annotation(key).map(|why| format!("{around}metadata.annotations[{key}]: {why}")));
     }
     volume_warnings::of_volumes(told, path, spec.volumes.as_deref().unwrap_or_default());
     let aliases = spec.host_aliases.iter().flatten().map(|alias| alias.ip.as_str());
@@ -44,6 +48,18 @@ pub fn of_pod_spec(told: &mut Vec<String>, path: &str, spec: Option<&PodSpec>) {
     }
     affinity.into_iter().for_each(|affinity| of_pod_affinity(told, &format!("{path}.affinity"), affinity));
     addresses::of_pod_spec(told, path, spec);
+}
+
+/// What has taken an annotation's place, if it once said something of a Pod.
+fn deprecated_annotation(key: &str) -> Option<String> {
+    let (since, field) = match key {
+        "scheduler.alpha.kubernetes.io/critical-pod" => ("1.16", "priorityClassName"),
+        "security.alpha.kubernetes.io/sysctls" | "security.alpha.kubernetes.io/unsafe-sysctls" => ("1.11", "sysctls"),
+        "seccomp.security.alpha.kubernetes.io/pod" => ("1.27", "seccompProfile"),
+        key if key.starts_with("container.seccomp.security.alpha.kubernetes.io/") => ("1.27", "seccompProfile"),
+        _ => return None,
+    };
+    Some(format!("non-functional in v{since}+; use the {field:?} field instead"))
 }
 
 /// What a label of nodes is called today, if it once was called so. Mirrors `GetNodeLabelDeprecatedMessage`.

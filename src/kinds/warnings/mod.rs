@@ -4,7 +4,7 @@
 //! Mirrors `WarningsOnCreate` and `WarningsOnUpdate` of `pkg/registry`, with `pkg/api/{pod,service}/warnings.go`. Pods are
 //! warned of only when they are new, workloads whenever what they ask for has changed.
 //!
-//! Left out: annotations of Pods that are no more; addresses in a form that was right once, for new ones are refused, and
+//! Left out: addresses in a form that was right once, for new ones are refused, and
 //! those that a status says of a Pod.
 
 use crate::pod_template::warnings::of_pod_spec;
@@ -63,7 +63,7 @@ fn asks_for_other_pods(row: &dyn Known, new: &Object, old: &Object) -> bool {
 fn of_any(told: &mut Vec<String>, row: &dyn Known, object: &Object) {
     row.warn(told, object);
     if let Some((path, template)) = template::of(object) {
-        of_pod_spec(told, &format!("{path}.spec"), template.spec.as_ref());
+        of_pod_spec(told, &format!("{path}.spec"), template.metadata.as_ref(), template.spec.as_ref());
     }
 }
 

@@ -11,7 +11,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition, CustomResourceDefinitionNames,
     CustomResourceDefinitionSpec, CustomResourceDefinitionStatus, CustomResourceDefinitionVersion,
-    CustomResourceSubresources, JSONSchemaProps,
+    CustomResourceSubresources, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
 use object::Accessor;
@@ -127,6 +127,12 @@ fn validate_spec(problems: &mut Problems, spec: &CustomResourceDefinitionSpec) {
         problems.required(&versions.index(i).child("schema").child("openAPIV3Schema"), "");
     }
     if spec.preserve_unknown_fields == Some(true) {
+        let has_default =
+            |version: &CustomResourceDefinitionVersion| schema_of(version).is_some_and(|schema| has_default(&schema));
+        if spec.versions.iter().any(has_default) {
+            let why = "must be false in order to use defaults in the schema";
+            problems.invalid(&SPEC.child("preserveUnknownFields"), object::validation::field::Literal("true"), why);
+        }
         let why =
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
         problems.invalid(&SPEC.child("preserveUnknownFields"), object::validation::field::Literal("true"), why);
@@ -380,6 +386,22 @@ pub fn warn_of_conversion(told: &mut Vec<String>, new: &CustomResourceDefinition
             their apiVersion changes";
         told.push(WHY.to_owned());
     }
+}
+
+/// Whether a schema, or one in it, has a default.
+fn has_default(schema: &JSONSchemaProps) -> bool {
+    let items = match &schema.items {
+        Some(JSONSchemaPropsOrArray::Schema(items)) => has_default(items),
+        _ => false,
+    };
+    let values = match &schema.additional_properties {
+        Some(JSONSchemaPropsOrBool::Schema(values)) => has_default(values),
+        _ => false,
+    };
+    schema.default.is_some()
+        || items
+        || values
+        || schema.properties.iter().flatten().any(|(_, inner)| has_default(inner))
 }
 
 #[cfg(test)]

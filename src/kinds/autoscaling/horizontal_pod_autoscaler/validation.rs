@@ -139,6 +139,10 @@ fn metric(problems: &mut Problems, path: &Path, spec: &MetricSpec) {
             problems.forbidden(&path.child(field), "must populate the given metric source only");
         }
     }
+    // It is found to be none of them twice.
+    if !SOURCES.contains(&kind) {
+        problems.not_supported(&path.child("type"), kind, SOURCES);
+    }
 }
 
 /// The first source that is there.
@@ -362,7 +366,7 @@ mod tests {
                 "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 5}}}]}),
                 &["spec.metrics[0].pods: Forbidden: must populate the given metric source only"]),
             (json!({"metrics": [{"type": "Guess"}]}),
-                &["spec.metrics[0].type: Unsupported value: \"Guess\": supported values: \"ContainerResource\", \"External\", \"Object\", \"Pods\", \"Resource\""]),
+                &["spec.metrics[0].type: Unsupported value: \"Guess\": supported values: \"ContainerResource\", \"External\", \"Object\", \"Pods\", \"Resource\""; 2]),
             (json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 3601, "selectPolicy": "Most", "policies": []}}}), &[
                 "spec.behavior.scaleDown.stabilizationWindowSeconds: Invalid value: 3601: must be less than or equal to 3600",
                 "spec.behavior.scaleDown.selectPolicy: Unsupported value: \"Most\": supported values: \"Disabled\", \"Max\", \"Min\"",

@@ -25,7 +25,12 @@ pub const ROW: Row<Job> = Row {
         prepare_for_create: Some(prepare_for_create),
         ..Strategy::DEFAULT
     },
-    validation: Validation { create: validation::job, update: validation::job_update, ..Validation::DEFAULT },
+    validation: Validation {
+        create: validation::job,
+        update: validation::job_update,
+        status: validation::job_status,
+        ..Validation::DEFAULT
+    },
     warnings: Warnings { name_is_used_in: Some("Pod names and hostnames"), ..Warnings::DEFAULT },
     ..Row::new(Facts {
         orphans_by_default: true,

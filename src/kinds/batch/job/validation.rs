@@ -1,6 +1,6 @@
 //! Jobs. Mirrors `pkg/apis/batch/validation`.
 //!
-//! Left out: the checks of a Job's status.
+//! Left out: of a Job's status, the checks of its counts and indexes.
 
 use k8s_openapi::api::batch::v1::{
     Job, JobCondition, JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule, SuccessPolicyRule,
@@ -443,4 +443,36 @@ fn moved(there: &PodTemplateSpec, wanted: &PodTemplateSpec) -> PodTemplateSpec {
         template.metadata.take_if(|metadata| *metadata == ObjectMeta::default());
     }
     template
+}
+
+/// What a Job's end says of it: what has become true must be all of it. Mirrors `validateJobStatus`, with what
+/// `getStatusValidationOptions` has looked at.
+pub fn job_status(problems: &mut Problems, new: &Job, old: &Job) {
+    let holds = |job: &Job, type_: &str| {
+        let mut conditions = job.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
+    };
+    let begins = |type_: &str| holds(new, type_) && !holds(old, type_);
+    let (complete, failed) = (begins("Complete"), begins("Failed"));
+    if !complete && !failed {
+        return;
+    }
+    let path = Path::new("status");
+    let conditions = path.child("conditions");
+    if holds(new, "Complete") && holds(new, "Failed") {
+        problems.wrong(&conditions, "cannot set Complete=True and Failed=true conditions");
+    }
+    let status = new.status.clone().unwrap_or_default();
+    if complete && status.completion_time.is_none() {
+        problems.required(&path.child("completionTime"), "completionTime is required for Complete jobs");
+    }
+    if failed && !holds(new, "FailureTarget") {
+        problems.wrong(&conditions, "cannot set Failed=True condition without the FailureTarget=true condition");
+    }
+    if complete && !holds(new, "SuccessCriteriaMet") {
+        problems.wrong(&conditions, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition");
+    }
+    if status.start_time.is_none() {
+        problems.required(&path.child("startTime"), "startTime is required for finished job");
+    }
 }

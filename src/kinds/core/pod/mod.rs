@@ -46,7 +46,7 @@ pub const ROW: Row<Pod> = Row {
     validation: Validation { create: validate, update: update::pod, status: update::pod_status, ..Validation::DEFAULT },
     warnings: Warnings {
         name_is_used_in: Some("the Pod's hostname"),
-        create: |told, pod| warnings::of_pod_spec(told, "spec", pod.spec.as_deref()),
+        create: |told, pod| warnings::of_pod_spec(told, "spec", Some(&pod.metadata), pod.spec.as_deref()),
         ..Warnings::DEFAULT
     },
     ..Row::new(Facts {
