@@ -5,11 +5,17 @@ use std::rc::Rc;
 
 use object::Object;
 use object::fields::history::Run;
-use object::fields::{History, Managers, Operation};
+use object::fields::{History, Managers, Operation, Writer};
 use wire::{Response, WatchEvent, WatchId};
 
 use super::managed_fields::{Written, play, sent_managers, shapes, writer};
 use super::{ApiServer, Handling, registry};
+
+/// In whose name a request updates, in the version of the kind in which its client speaks.
+fn speaker(handling: &Handling) -> Writer {
+    let api_version = handling.served.info().api_version.into();
+    Writer { api_version, ..writer(handling.request, Operation::Update) }
+}
 
 impl ApiServer {
     /// Who manages what of a stored version.
@@ -26,7 +32,7 @@ impl ApiServer {
     /// What an update says of who manages what, where it brings managedFields itself: they count if they make sense, and a
     /// list that is empty, or has one empty entry, takes away all of them. Mirrors `decodeLiveOrNew`.
     pub(crate) fn written_by_update(&self, handling: &Handling, old: &Object, new: &mut Object) -> Written {
-        let by = writer(handling.request, Operation::Update);
+        let by = speaker(handling);
         if new.meta().managed_fields.is_none() {
             return Written::By(by, None);
         }
@@ -39,7 +45,7 @@ impl ApiServer {
 
     /// What a creation says of who manages what; to be asked before anybody changes what was sent.
     pub(crate) fn written_by_create(&mut self, handling: &Handling, object: &mut Object) -> Written {
-        let by = writer(handling.request, Operation::Update);
+        let by = speaker(handling);
         let entries = match object.meta().managed_fields {
             Some(_) => object.meta_mut().managed_fields.take().unwrap_or_default(),
             None => Vec::new(),

@@ -50,15 +50,18 @@ impl ApiServer {
     pub(super) fn connect(&mut self, handling: &mut Handling) -> Outcome {
         self.may_connect(handling)?;
         let container = match (&handling.request.subresource, &handling.request.body) {
-            (Some(Subresource::Exec), Body::Exec { command, .. }) if command.is_empty() => {
-                return Err(Status::bad_request("you must specify at least one command for the container"));
-            }
             (Some(Subresource::Exec), Body::Exec { container, .. }) => Some(container.as_str()),
             (Some(Subresource::Attach), Body::Attach { container }) => Some(container.as_str()),
             (Some(Subresource::PortForward), Body::None) => None,
             _ => return Err(Status::bad_request("the request does not say to what it wants to be connected")),
         };
-        Ok((101, self.passed_on(handling, container)?))
+        let passed_on = self.passed_on(handling, container)?;
+        match &handling.request.body {
+            Body::Exec { command, .. } if command.is_empty() => {
+                Err(Status::bad_request("you must specify at least one command for the container"))
+            }
+            _ => Ok((101, passed_on)),
+        }
     }
 
     /// A WebSocket begins with a GET, which whoever only reads may send. So a GET needs the permission to `create`, too.

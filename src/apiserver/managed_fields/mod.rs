@@ -12,7 +12,7 @@
 //!
 //! Left out: of an update the state that was stored is taken for the one that was sent, so what the server fills in (a node
 //! port) and what policies and webhooks change is the updater's; the fields of a configuration are not compared with the
-//! types that they have in OpenAPI; whoever writes in another version of a kind is said to have written in the one that is
+//! types that they have in OpenAPI; whoever applies in another version of a kind is said to have applied in the one that is
 //! stored; whoever applies ephemeral containers or sizes owns the names of the containers too (`GetResetFieldsFilter`).
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ use crate::store::Entry;
 use object::fields::history::{Before, Run};
 use object::fields::{BuiltIn, History, Managers, Operation, Set, Step, Write, Writer};
 use object::time::Instant;
-use object::{Kind, Object};
+use object::{Kind, Object, versions};
 use wire::Request;
 
 use super::recent::Recent;
@@ -125,6 +125,12 @@ pub(crate) fn play(definitions: &Definitions, managers: &Managers, run: &Run) ->
     let has_status = definitions.of(kind).is_none_or(|version| version.has_status);
     let ignored = shapes::reset_fields(kind, &run.by.subresource, has_status);
     let write = Write { by: &run.by, at: shapes::time_of(&run.by, run.at), ignored: &ignored };
+    // What was written in another version has the fields of that.
+    let other = versions::other(kind).filter(|other| other.info().api_version == run.by.api_version);
+    let (kind, old, new) = match other {
+        Some(other) => (other, old.map(|old| old.in_version(other)), new.in_version(other)),
+        None => (kind, old, new),
+    };
     let (old, new) = (shapes::whole(kind, old.as_ref()), shapes::whole(kind, Some(&new)));
     update(definitions, managers, kind, (&old, &new), &write)
 }
@@ -148,7 +154,7 @@ pub(crate) fn update(
     write: &Write,
 ) -> Managers {
     match kind {
-        Kind::Custom(_) => {
+        Kind::Custom(_) if versions::stored_as(kind) == kind => {
             managers.update(&Custom::new(kind, definitions.of(kind).map(|v| &v.schema)), old, new, write)
         }
         kind => managers.update(&BuiltIn::new(kind), old, new, write),

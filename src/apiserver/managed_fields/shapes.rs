@@ -42,6 +42,7 @@ pub fn is_filled_in(kind: Kind) -> bool {
             | Kind::Service
             | Kind::PersistentVolume
             | Kind::PersistentVolumeClaim
+            | Kind::VolumeAttributesClass
             | Kind::Job
             | Kind::Ingress
             | Kind::CustomResourceDefinition

@@ -173,8 +173,9 @@ impl ApiServer {
     /// What users have said of the kind, if it is theirs.
     fn find_version(&mut self, handling: &mut Handling) -> Result<(), Status> {
         if let Kind::Custom(kind) = handling.request.kind {
+            let version = self.definitions.of(handling.request.kind);
+            handling.warnings.extend(version.and_then(|version| version.deprecation.clone()));
             let version = self.definitions.for_request(kind, handling.request)?;
-            handling.warnings.extend(version.deprecation.clone());
             handling.custom = Some(version);
         }
         Ok(())
