@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use kubestep::cli::{self, Additions};
+
 fn main() -> ExitCode {
-    kubestep::cli::main(None)
+    cli::main(&Additions::default())
 }

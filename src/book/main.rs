@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use kubestep::cli::{self, Additions};
+
 fn main() -> ExitCode {
-    kubestep::cli::main(Some(&kubestep_book::command::COURSE))
+    cli::main(&Additions { course: Some(&kubestep_book::command::COURSE), ..Additions::default() })
 }

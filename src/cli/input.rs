@@ -1,38 +1,93 @@
 //! Where commands come from: a prompt with history and completion, or lines on standard input.
 
 use std::io::{self, BufRead};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::time::Duration;
 
-use console::{Term, measure_text_width};
+use console::{Key, Term, measure_text_width};
 
 use object::terminal::harmless;
 use stepper::wrap::wrapped;
 
 use super::draft::{Draft, Typed};
 use super::out::print;
+use super::serve::Bell;
 
 /// So many lines are remembered.
 const HISTORY: usize = 500;
 
+/// The longest time between two looks at what goes on meanwhile.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// A source of command lines.
 pub enum Lines {
-    /// Somebody types. What was typed before, the newest last.
-    Prompt(Vec<String>),
-    /// A file or a pipe.
-    Pipe,
+    /// A user types. What was typed before, the newest last; and the thread that waits for keys, if there is one.
+    Prompt(Vec<String>, Option<Waiting<Key>>),
+    /// A file or a pipe, and the thread that waits for its lines, if there is one.
+    Pipe(Option<Waiting<Option<String>>>),
+}
+
+/// What goes on while a line is typed.
+pub trait Meanwhile {
+    /// What a line may become, when Tab is pressed.
+    fn candidates(&self, input: &str) -> Vec<String>;
+
+    /// What rings when something is to be done beside the typing. None: nothing ever is.
+    fn bell(&self) -> Option<Arc<Bell>>;
+
+    /// Does it. What to tell the user, and how long nothing is to be done unless it rings; none: for ever.
+    fn tend(&mut self) -> (String, Option<Duration>);
+}
+
+/// A thread that waits for one thing after the other, each when it is asked for: what is typed ahead stays in the terminal.
+pub struct Waiting<T> {
+    ask: Sender<()>,
+    come: Receiver<io::Result<T>>,
+}
+
+impl<T: Send + 'static> Waiting<T> {
+    /// A thread that gets things so, and rings when one has come.
+    fn new(bell: Arc<Bell>, mut next: impl FnMut() -> io::Result<T> + Send + 'static) -> Waiting<T> {
+        let ((ask, asked), (send, come)) = (channel(), channel());
+        std::thread::spawn(move || {
+            while let Ok(()) = asked.recv()
+                && send.send(next()).is_ok()
+            {
+                bell.ring();
+            }
+        });
+        Waiting { ask, come }
+    }
+
+    /// The next one. Meanwhile `between` is done whenever it rings, or the time is over that it says.
+    fn next(&self, bell: &Bell, mut between: impl FnMut() -> io::Result<Option<Duration>>) -> io::Result<T> {
+        let gone = || io::Error::from(io::ErrorKind::UnexpectedEof);
+        self.ask.send(()).map_err(|_| gone())?;
+        loop {
+            match self.come.try_recv() {
+                Ok(come) => return come,
+                Err(TryRecvError::Disconnected) => return Err(gone()),
+                Err(TryRecvError::Empty) => {}
+            }
+            let rest = between()?.unwrap_or(LOOK).min(LOOK);
+            bell.wait(rest);
+        }
+    }
 }
 
 impl Lines {
     /// A prompt if somebody sits there, else standard input line by line.
     pub fn from_stdin(somebody: bool) -> Lines {
         match somebody {
-            true => Lines::Prompt(Vec::new()),
-            false => Lines::Pipe,
+            true => Lines::Prompt(Vec::new(), None),
+            false => Lines::Pipe(None),
         }
     }
 
     /// Takes a line for one that was typed here before.
     pub fn remember(&mut self, line: &str) {
-        let Lines::Prompt(history) = self else { return };
+        let Lines::Prompt(history, _) = self else { return };
         if line.trim().is_empty() {
             return;
         }
@@ -45,17 +100,29 @@ impl Lines {
         history.push(line);
     }
 
-    /// The next line; None at the end of the input. When Tab is pressed, `candidates` says what a line may become. An error
-    /// of the kind `Interrupted` is Ctrl-C, or another signal.
-    pub fn next(&mut self, prompt: &str, candidates: &dyn Fn(&str) -> Vec<String>) -> io::Result<Option<String>> {
+    /// The next line; None at the end of the input. An error of the kind `Interrupted` is Ctrl-C, or another signal.
+    pub fn next(&mut self, prompt: &str, meanwhile: &mut dyn Meanwhile) -> io::Result<Option<String>> {
+        let bell = meanwhile.bell();
         match self {
-            Lines::Prompt(history) => {
-                let line = ask(prompt, history, candidates)?;
+            Lines::Prompt(history, keys) => {
+                if let (None, Some(bell)) = (&keys, &bell) {
+                    *keys = Some(Waiting::new(bell.clone(), || Term::stderr().read_key()));
+                }
+                let line = ask(prompt, history, keys.as_ref().zip(bell.as_deref()), meanwhile)?;
                 line.iter().for_each(|line| self.remember(line));
                 Ok(line)
             }
-            Lines::Pipe => {
-                let line = read_line()?;
+            Lines::Pipe(lines) => {
+                let line = match bell {
+                    None => read_line()?,
+                    Some(bell) => {
+                        let lines = lines.get_or_insert_with(|| Waiting::new(bell.clone(), read_line));
+                        lines.next(&bell, || {
+                            let (said, rest) = meanwhile.tend();
+                            print(&said).map(|()| rest)
+                        })?
+                    }
+                };
                 if let Some(line) = &line {
                     print(&format!("{prompt} {line}\n"))?;
                 }
@@ -75,7 +142,12 @@ pub fn read_line() -> io::Result<Option<String>> {
 }
 
 /// A line typed at the terminal, key by key; what is longer than the terminal is wide moves aside.
-fn ask(prompt: &str, history: &[String], candidates: &dyn Fn(&str) -> Vec<String>) -> io::Result<Option<String>> {
+fn ask(
+    prompt: &str,
+    history: &[String],
+    keys: Option<(&Waiting<Key>, &Bell)>,
+    meanwhile: &mut dyn Meanwhile,
+) -> io::Result<Option<String>> {
     let term = Term::stderr();
     if !term.is_term() {
         return Ok(None);
@@ -83,10 +155,22 @@ fn ask(prompt: &str, history: &[String], candidates: &dyn Fn(&str) -> Vec<String
     let mut draft = Draft::default();
     loop {
         draw(&term, prompt, &draft)?;
-        match draft.key(term.read_key()?, history) {
+        let key = match keys {
+            None => term.read_key()?,
+            Some((keys, bell)) => keys.next(bell, || {
+                let (said, rest) = meanwhile.tend();
+                if !said.is_empty() {
+                    term.clear_line()?;
+                    print(&said)?;
+                    draw(&term, prompt, &draft)?;
+                }
+                Ok(rest)
+            })?,
+        };
+        match draft.key(key, history) {
             Typed::More => {}
             Typed::Complete => {
-                let candidates = candidates(&draft.text());
+                let candidates = meanwhile.candidates(&draft.text());
                 complete(&term, &mut draft, &candidates)?;
             }
             Typed::Clear => term.clear_screen()?,
@@ -128,14 +212,14 @@ mod tests {
 
     #[test]
     fn the_newest_of_the_same_lines_is_kept() {
-        let mut lines = Lines::Prompt(Vec::new());
+        let mut lines = Lines::Prompt(Vec::new(), None);
         for line in ["a", "", "b", "a", " "] {
             lines.remember(line);
         }
-        let Lines::Prompt(history) = &lines else { panic!("somebody types") };
+        let Lines::Prompt(history, _) = &lines else { panic!("somebody types") };
         assert_eq!(history, &["b", "a"]);
         (0..2 * HISTORY).for_each(|n| lines.remember(&n.to_string()));
-        let Lines::Prompt(history) = &lines else { panic!("somebody types") };
+        let Lines::Prompt(history, _) = &lines else { panic!("somebody types") };
         assert_eq!((history.len(), history.last()), (HISTORY, Some(&(2 * HISTORY - 1).to_string())));
     }
 }

@@ -71,7 +71,10 @@ fn locked(folder: &Path) -> io::Result<File> {
 }
 
 /// Makes a folder, if there is none. Only its owner can read what was typed.
-fn create_folder(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// It cannot be made.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
     let mut making = fs::DirBuilder::new();
     making.recursive(true);
     #[cfg(unix)]

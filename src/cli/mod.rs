@@ -7,7 +7,8 @@
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`. [`regrade`]: `watch`.
 //!   [`progress`]: how long they took, and a board of a class. [`doctor`], [`pack`]: before a class begins. [`lead`]: one session
 //!   followed on other machines. `tar`: an archive.
-//! - [`course`]: `kubestep book`, the course.
+//! - [`course`]: `kubestep book`, the course. [`serve`]: `kubestep serve`, for real clients. [`elsewhere`]: programs that are built when
+//!   they are first asked for.
 //! - [`watch`]: long moves as they go. [`editor`]: the user's own.
 //! - [`input`]: where lines come from; [`draft`]: one as it is typed. [`menu`]: what is asked before a session begins.
 //!   [`journal`], [`resume`]: sessions that outlive their terminal.
@@ -32,6 +33,7 @@ pub mod course;
 pub mod doctor;
 pub mod draft;
 pub mod editor;
+mod elsewhere;
 mod explore;
 pub mod input;
 pub mod journal;
@@ -47,6 +49,7 @@ pub mod prompt;
 pub mod regrade;
 mod resume;
 mod run;
+pub mod serve;
 pub mod signals;
 pub mod sources;
 mod step;
@@ -87,6 +90,8 @@ enum Color {
 enum Verb {
     /// Walk a cluster, pausing at each informer notification.
     Step(StepArguments),
+    /// Let real clients in: kubectl, Helm and operators talk to the cluster over HTTP.
+    Serve(ServeArguments),
     /// Run to the end without stopping, and write what happened.
     Run(RunArguments),
     /// Run a scenario in every order of delivery within a bound, looking for one that breaks what must hold.
@@ -223,6 +228,28 @@ struct StepArguments {
     /// Read and write no files outside of this folder: for programs that run sessions for others.
     #[arg(long, value_name = "DIR")]
     within: Option<PathBuf>,
+    /// Let real clients in while you step: kubectl, Helm and operators talk to the cluster over HTTP.
+    #[arg(long, conflicts_with_all = ["json", "tui", "follow", "within"])]
+    serve: bool,
+    #[command(flatten, next_help_heading = "With --serve")]
+    clients: serve::Arguments,
+}
+
+#[derive(Debug, clap::Args)]
+struct ServeArguments {
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    clients: serve::Arguments,
+    /// Go on with a session that was saved.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "filename"])]
+    replay: Option<PathBuf>,
+    /// Write the session into this folder as it goes; at a terminal that happens anyway, in the user's own folder for such things.
+    #[arg(long, value_name = "DIR")]
+    journal: Option<PathBuf>,
+    /// Go on with the newest session there whose program was killed.
+    #[arg(long, conflicts_with = "replay")]
+    resume: bool,
 }
 
 impl StepArguments {
@@ -283,9 +310,18 @@ struct ExploreArguments {
 /// The width of the column of scenarios' names.
 const NAMES: usize = 25;
 
-/// Runs the program, which may have the course in it. Exit code 0: done; 1: an error, which has been
+/// What a program has beside the rest, because the crates for it are in it.
+#[derive(Clone, Copy, Default)]
+pub struct Additions {
+    /// The course.
+    pub course: Option<&'static Course>,
+    /// The front end for real clients.
+    pub open: Option<serve::Open>,
+}
+
+/// Runs the program with its additions. Exit code 0: done; 1: an error, which has been
 /// printed; 2: wrong usage; 143: SIGTERM has ended it.
-pub fn main(course: Option<&Course>) -> ExitCode {
+pub fn main(additions: &Additions) -> ExitCode {
     let arguments = Arguments::parse();
     source::provide(&sources::Disk);
     match arguments.color {
@@ -293,7 +329,7 @@ pub fn main(course: Option<&Course>) -> ExitCode {
         Color::Always => console::set_colors_enabled(true),
         Color::Never => console::set_colors_enabled(false),
     }
-    let ended = run(arguments.command, course);
+    let ended = run(arguments.command, additions);
     match (ended, signals::code()) {
         (Err(error), _) if !is_left(&error) => {
             // Where nobody hears it, it cannot be said.
@@ -306,9 +342,10 @@ pub fn main(course: Option<&Course>) -> ExitCode {
     }
 }
 
-fn run(verb: Verb, course: Option<&Course>) -> anyhow::Result<()> {
+fn run(verb: Verb, additions: &Additions) -> anyhow::Result<()> {
     match verb {
-        Verb::Step(arguments) => step::command(arguments),
+        Verb::Step(arguments) => step::command(arguments, additions.open),
+        Verb::Serve(arguments) => step::serve(arguments, additions.open),
         Verb::Run(arguments) => run::command(arguments.source, arguments.out.as_deref()),
         Verb::Explore(arguments) => explore::command(&arguments),
         Verb::Scenarios => {
@@ -322,9 +359,9 @@ fn run(verb: Verb, course: Option<&Course>) -> anyhow::Result<()> {
             }
             Ok(())
         }
-        Verb::Book(arguments) => course.map_or_else(course::elsewhere, |course| (course.book)(&arguments)),
+        Verb::Book(arguments) => additions.course.map_or_else(course::elsewhere, |course| (course.book)(&arguments)),
         Verb::Preprocess { question } => {
-            course.map_or_else(course::elsewhere, |course| (course.preprocess)(question.as_ref()))
+            additions.course.map_or_else(course::elsewhere, |course| (course.preprocess)(question.as_ref()))
         }
         Verb::Learn { until } => learn::learn(until.as_deref(), &mut out::text()),
         Verb::Watch { name, as_is } => regrade::command(name.as_deref(), !as_is, &mut out::text()),

@@ -1,6 +1,8 @@
 //! The prompt: a session in lines, at a terminal or on a pipe.
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::time::Duration;
 
 use debugger::file;
 use debugger::quiz::Quiz;
@@ -12,10 +14,11 @@ use stepper::wrap::wrapped;
 use stepper::{Stepper, Typed, What, palette, shell};
 
 use super::editor;
-use super::input::Lines;
+use super::input::{Lines, Meanwhile};
 use super::journal;
 use super::out::print;
 use super::pager;
+use super::serve::{Bell, Clients};
 use super::signals::Signals;
 use super::watch::Bar;
 
@@ -41,15 +44,38 @@ impl Worked {
     }
 }
 
+/// What goes on while a line is typed.
+struct AtPrompt<'a> {
+    stepper: &'a mut Stepper,
+    clients: &'a mut Option<Box<dyn Clients>>,
+}
+
+impl Meanwhile for AtPrompt<'_> {
+    fn candidates(&self, input: &str) -> Vec<String> {
+        self.stepper.candidates(input)
+    }
+
+    fn bell(&self) -> Option<Arc<Bell>> {
+        self.clients.as_ref().map(|clients| clients.bell())
+    }
+
+    fn tend(&mut self) -> (String, Option<Duration>) {
+        let Some(clients) = self.clients else { return (String::new(), None) };
+        let said = clients.tend(self.stepper);
+        (said, clients.rest(self.stepper))
+    }
+}
+
 /// Takes commands until the end of the input or `quit`. Ctrl-C ends a long move; at the prompt it ends the command that runs,
 /// and where none does, the second ends the program, as SIGTERM does: the session is offered again then.
-pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
+pub fn run(mut stepper: Stepper, greeting: &str, clients: Option<Box<dyn Clients>>) -> io::Result<Worked> {
     let interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
     let signals = if interactive { Signals::listen()? } else { Signals::default() };
     if interactive {
         stepper.watch = Some(Box::new(Bar::new(signals.clone())));
     }
     let mut lines = Lines::from_stdin(interactive);
+    let mut clients = clients;
     stepper.typed.drain(..).for_each(|line| lines.remember(&line));
     print(greeting)?;
     let (mut interrupted, mut worked) = (false, Worked::default());
@@ -62,7 +88,7 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
         let is_laid = interactive && !greeting.is_empty();
         print(&if is_laid { wrapped(&greeting, stepper.width()) + "\n" } else { greeting })?;
         let prompt = stepper.prompt();
-        let line = match lines.next(&prompt, &|input| stepper.candidates(input)) {
+        let line = match lines.next(&prompt, &mut AtPrompt { stepper: &mut stepper, clients: &mut clients }) {
             Ok(Some(line)) => line,
             Ok(None) => match stepper.ends_input().filter(|_| interactive) {
                 Some(key) => {
@@ -88,7 +114,8 @@ pub fn run(mut stepper: Stepper, greeting: &str) -> io::Result<Worked> {
             Err(error) => return Err(error),
         };
         interrupted = false;
-        let Some(line) = continued(line, &mut lines) else {
+        let Some(line) = continued(line, &mut lines, &mut AtPrompt { stepper: &mut stepper, clients: &mut clients })
+        else {
             signals.interrupted();
             print("\n")?;
             continue;
@@ -121,9 +148,9 @@ pub(super) fn kept(stepper: &Stepper) -> String {
 }
 
 /// The line with the lines in which it goes on; None: it was given up with Ctrl-C.
-fn continued(mut line: String, lines: &mut Lines) -> Option<String> {
+fn continued(mut line: String, lines: &mut Lines, at: &mut AtPrompt) -> Option<String> {
     while shell::goes_on(&line) {
-        let more = match lines.next(MORE, &|_| Vec::new()) {
+        let more = match lines.next(MORE, at) {
             Ok(Some(more)) => more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return None,
             Ok(None) | Err(_) => break,

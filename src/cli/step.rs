@@ -1,4 +1,4 @@
-//! `kubestep step`: walk a cluster, one event at a time.
+//! `kubestep step`: walk a cluster, one event at a time. `kubestep serve`: the same cluster for real clients alone.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -9,28 +9,40 @@ use cluster::scenario::{Scenario, Sight};
 use debugger::file::File;
 use debugger::quiz::Quiz;
 use debugger::{Session, StopAt, tour};
-use kubectl::workdir;
-use stepper::{Stepper, lines, palette, wrap};
+use kubectl::workdir::{self, Disk};
+use stepper::{Clock, Stepper, lines, palette, wrap};
 
 use super::prompt::Worked;
-use super::{NAMES, StepArguments, journal, json, lead, menu, prompt, resume, terminal, tui};
+use super::serve::{self, Clients, Open};
+use super::{NAMES, ServeArguments, StepArguments, journal, json, lead, menu, out, prompt, resume, terminal, tui};
+
+/// The scenario that clients get unless another is named.
+const PLAYGROUND: &str = "playground";
 
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
-pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
+pub(super) fn command(arguments: StepArguments, open: Option<Open>) -> anyhow::Result<()> {
+    let open = match (arguments.serve, open) {
+        (true, None) => return serve::elsewhere(),
+        (true, open) => open,
+        (false, _) => match arguments.clients.given() {
+            Some(name) => return Err(anyhow!("{name} says how clients come in, so write --serve too")),
+            None => None,
+        },
+    };
     let interactive = is_interactive(&arguments);
     let folder = arguments.journal.clone().or_else(|| journal::folder().filter(|_| interactive));
     if let Some(path) = &arguments.follow {
         return lead::follow(path);
     }
     if let Some(path) = &arguments.replay {
-        return replay(path, &arguments, folder);
+        return replay(path, &arguments, folder, open);
     }
     let named = arguments.source.scenario()?;
     if let Some(folder) = folder.as_deref().filter(|_| interactive)
         && let Some(left) = resume::offer(folder, named.as_ref())?
         && let Some((stepper, greeting)) = resume::go_on(left)
     {
-        return run(stepper, &arguments, &greeting, &greeting);
+        return run(stepper, &arguments, &greeting, &greeting, open);
     }
     let scenario = match named {
         Some(scenario) => scenario,
@@ -61,15 +73,12 @@ pub(super) fn command(arguments: StepArguments) -> anyhow::Result<()> {
     let greeting = format!("{title}\n{told}");
     stepper.quiz = arguments.quiz.unwrap_or(stepper.session.scenario().quiz).then(Quiz::default);
     let kept = keep(&mut stepper, &arguments, folder)?;
-    run(stepper, &arguments, &kept, &(greeting + &kept))
+    run(stepper, &arguments, &kept, &(greeting + &kept), open)
 }
 
 /// `kubestep step --replay FILE`: goes on with a saved session.
-fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> anyhow::Result<()> {
-    let text = workdir::text_in(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let refused = |error| anyhow::anyhow!("{}: {error}", path.display());
-    let file = File::read(&text).map_err(refused)?;
-    let mut stepper = terminal::of_file(&file, arguments.at, arguments.disk()).map_err(refused)?;
+fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>, open: Option<Open>) -> anyhow::Result<()> {
+    let (file, mut stepper) = saved(path, arguments.at, arguments.disk())?;
     if arguments.all {
         stepper.stop = StopAt::Anything;
     }
@@ -82,7 +91,44 @@ fn replay(path: &Path, arguments: &StepArguments, folder: Option<PathBuf>) -> an
     let breaks = file.breaks.map(|what| format!("at step {} breaks: {what}", file.steps));
     let breaks = breaks.map(|text| laid_out(&text, &stepper, arguments) + "\n").unwrap_or_default();
     let greeting = format!("{title}\n{breaks}{kept}{shown}");
-    run(stepper, arguments, &kept, &greeting)
+    run(stepper, arguments, &kept, &greeting, open)
+}
+
+/// A session that was saved, and its file.
+fn saved(path: &Path, at: Option<u64>, disk: Disk) -> anyhow::Result<(File, Stepper)> {
+    let text = workdir::text_in(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let refused = |error| anyhow!("{}: {error}", path.display());
+    let file = File::read(&text).map_err(refused)?;
+    let stepper = terminal::of_file(&file, at, disk).map_err(refused)?;
+    Ok((file, stepper))
+}
+
+/// `kubestep serve`: a cluster for clients alone, until the program is told to end.
+pub(super) fn serve(arguments: ServeArguments, open: Option<Open>) -> anyhow::Result<()> {
+    let Some(open) = open else { return serve::elsewhere() };
+    let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let folder = arguments.journal.clone().or_else(|| journal::folder().filter(|_| at_terminal));
+    let mut greeting = String::new();
+    let mut stepper = match (&arguments.replay, arguments.resume) {
+        (Some(path), _) => saved(path, None, Disk::Whole)?.1,
+        (None, true) => {
+            let folder = arguments.journal.clone().or_else(journal::folder);
+            let left = folder.as_deref().and_then(|folder| journal::left(folder).ok()?.into_iter().next());
+            let left =
+                left.ok_or_else(|| anyhow!("no session was left: every one has ended, or was kept elsewhere"))?;
+            let Some((stepper, _)) = resume::go_on(left) else { return Ok(()) };
+            stepper
+        }
+        (None, false) => {
+            let scenario = arguments.source.scenario()?.map_or_else(|| Scenario::find(PLAYGROUND), Ok)?;
+            let mut stepper = terminal::stepper(Session::of(scenario), false);
+            greeting = journal::keep_in(&mut stepper, folder);
+            stepper
+        }
+    };
+    let clients = open(&arguments.clients, Clock::Running, &mut stepper)?;
+    out::print(&(greeting + clients.greeting()))?;
+    Ok(serve::run(stepper, clients)?)
 }
 
 /// Has the session written as it goes: into a journal of the user's, and for others to follow. What is to be said of that.
@@ -107,12 +153,20 @@ fn laid_out(text: &str, stepper: &Stepper, arguments: &StepArguments) -> String 
 }
 
 /// Shows a session with the face that was asked for. A program gets only the notice, a person all of the greeting.
-fn run(stepper: Stepper, arguments: &StepArguments, notice: &str, greeting: &str) -> anyhow::Result<()> {
+fn run(
+    mut stepper: Stepper,
+    arguments: &StepArguments,
+    notice: &str,
+    greeting: &str,
+    open: Option<Open>,
+) -> anyhow::Result<()> {
     if arguments.json {
         return said(json::run(stepper, notice)?);
     }
     if !arguments.tui {
-        return match prompt::run(stepper, greeting)? {
+        let clients = open.map(|open| open(&arguments.clients, Clock::Stepped, &mut stepper)).transpose()?;
+        let greeting = format!("{greeting}{}", clients.as_deref().map_or("", Clients::greeting));
+        return match prompt::run(stepper, &greeting, clients)? {
             _ if is_interactive(arguments) => Ok(()),
             worked => said(worked),
         };

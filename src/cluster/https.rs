@@ -117,10 +117,11 @@ async fn serve(hub: &Hub, actor: ActorId, peer: Ipv4Addr, text: &str) -> Option<
         let refused = answer.result.as_ref().is_err_and(|error| *error == Transport::Refused.into());
         (!refused).then_some(answer)
     };
+    let caller = Caller::At { peer, agent: format!("{}/{peer}", raw.program()).into() };
     let left_out = |why: &str| HttpAnswer::status(&Status::bad_request(why), Encoding::Json).into();
-    let answer = match exchange(&raw, &Caller::At(peer), || hub.now(), &ask).await {
+    let answer = match exchange(&raw, &caller, || hub.now(), &ask).await {
         Told::Answer(answer) => answer,
-        Told::Watch(_) => left_out("a watch by the network is left out here: the connection would have to stay open"),
+        Told::Watch(..) => left_out("a watch by the network is left out here: the connection would have to stay open"),
         Told::PassedOn(..) => left_out("what a kubelet answers is left out here; use kubectl logs"),
         Told::Closed => return None,
     };

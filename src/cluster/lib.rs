@@ -13,6 +13,7 @@
 
 mod addons;
 mod bootstrap;
+pub mod clients;
 mod config;
 pub mod control_plane;
 pub mod fault;
@@ -65,6 +66,7 @@ use object::{Key, Kind, Object};
 use wire::{Answer, Transport, User};
 
 use bootstrap::{bootstrap, write_as_server};
+use clients::Clients;
 use nodes::Machines;
 use running::Running;
 use scenario::Scenario;
@@ -106,6 +108,8 @@ pub struct Cluster {
     /// The control plane's machine, and who answers at its port, once it is there.
     api_port: Option<(Rc<Host>, ActorId)>,
     config: Config,
+    /// Clients in processes of their own.
+    clients: Clients,
 }
 
 /// A cluster at a quiet moment, to come back to.
@@ -139,6 +143,7 @@ impl Cluster {
         let machines = Machines { fabric: fabric.clone(), journal: journal.clone() };
         let kubectl = Kubectl::new(user.clone(), feeds.clone(), Rc::new(machines));
         let (failures, disturbed) = (hub.memory(0), hub.memory(None));
+        let clients = Clients::new(&hub);
         let runner = |name| Runner::new(name, kubectl.clone(), fabric.clone(), failures.clone());
         let (turns, running, typed_at) = (Turns::new(&hub, id), Running::new(&hub), hub.memory(0));
         let prompt = Rc::new(runner(timeline::PROMPT).in_turns(&turns, &running));
@@ -173,6 +178,7 @@ impl Cluster {
             fabric,
             api_port: None,
             config,
+            clients,
         };
         cluster.add_control_plane();
         cluster.add_outside();

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use cluster::clients::Arrival;
 use engine::{Step, StepId, What};
+use object::Discovery;
+use rest::path::Shape;
 
 use super::{Choice, Chosen, Session};
 
@@ -53,6 +56,8 @@ pub enum By {
     Scenario,
     /// The user of this session.
     User,
+    /// A client outside has sent it.
+    Client,
 }
 
 impl By {
@@ -61,6 +66,7 @@ impl By {
         match self {
             By::Scenario => "the scenario typed",
             By::User => "you typed",
+            By::Client => "a client sent",
         }
     }
 
@@ -69,6 +75,7 @@ impl By {
         match self {
             By::Scenario => "scenario",
             By::User => "user",
+            By::Client => "client",
         }
     }
 }
@@ -102,7 +109,13 @@ fn typed_in(session: &Session, step: &Step) -> Option<Typed> {
     }
     // What a step has sent is its own doing; what else came of that moment was typed.
     let sent = session.step(cause).is_some_and(|cause| cause.sent.contains(&event.id));
-    if sent || !users {
+    if sent {
+        return None;
+    }
+    if session.cluster.is_client(event.from) {
+        return arrived_as(session, step).map(|line| Typed { line, by: By::Client });
+    }
+    if !users {
         return None;
     }
     let mut chosen =
@@ -114,4 +127,22 @@ fn typed_in(session: &Session, step: &Step) -> Option<Typed> {
         _ => None,
     });
     line.map(by_user)
+}
+
+/// What a client outside sent that became this request. Of several that came at once it is the one for the same object.
+fn arrived_as(session: &Session, step: &Step) -> Option<String> {
+    let What::Request { request, .. } = &step.event.what else { return None };
+    let came = session.choices().iter().filter(|chosen| chosen.after == step.event.cause.0);
+    let came: Vec<&Arrival> = came
+        .filter_map(|chosen| match &chosen.choice {
+            Choice::Arrive(arrival) => Some(&**arrival),
+            _ => None,
+        })
+        .collect();
+    let is_same = |arrival: &&&Arrival| {
+        let path = arrival.target.split('?').next().unwrap_or_default();
+        Shape::parse(path, &Discovery::default())
+            .is_some_and(|shape| shape.kind == request.kind && shape.name == request.name)
+    };
+    came.iter().find(is_same).or(came.first()).map(|arrival| arrival.label())
 }

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use cluster::clients::{Arrival, ExchangeId};
 use cluster::fault::text::{event_id, seconds};
 use cluster::fault::{self, Fault};
 use cluster::{Cluster, timeline};
@@ -41,6 +42,10 @@ pub enum Choice {
         /// Where it runs; empty: on the first node.
         from: String,
     },
+    /// `arrive {"method":"GET",…}`: a request comes from a client outside.
+    Arrive(Box<Arrival>),
+    /// `hang-up 12`: the client of this exchange has gone.
+    HangUp(ExchangeId),
     /// `crash kube-scheduler` …: something breaks.
     Fault(Fault),
 }
@@ -51,6 +56,8 @@ const USAGE: &[(&str, &str)] = &[
     ("delay", "delay EVENT SECONDS, as in: delay e45 2.5"),
     ("wait", "wait SECONDS, as in: wait 2.5"),
     ("seed", "seed NUMBER; 0 gives every hop its plain time"),
+    ("arrive", "arrive REQUEST, as a saved session has it: {\"method\":\"GET\",\"target\":\"/api/v1/pods\"}"),
+    ("hang-up", "hang-up NUMBER, the number of a request from outside (clients lists them)"),
     ("interrupt", "interrupt, which ends the command that was typed last and still runs"),
     (
         "type",
@@ -61,6 +68,11 @@ const USAGE: &[(&str, &str)] = &[
 impl Choice {
     /// Reads a choice. `namespace` is where Pods are looked for.
     pub fn parse(text: &str, namespace: &str) -> Result<Choice, String> {
+        // A request is JSON, and may be long: it has no words.
+        if let Some(request) = text.trim_start().strip_prefix("arrive ") {
+            let read = serde_json::from_str(request).map(|arrival| Choice::Arrive(Box::new(arrival)));
+            return read.map_err(|error| format!("the request is not understood: {error}"));
+        }
         let words = shell_words::split(text).map_err(|_| "a quote is not closed".to_owned())?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (name, rest) = words.split_first().map_or(("", &[][..]), |(name, rest)| (*name, rest));
@@ -75,6 +87,7 @@ impl Choice {
             ("delay", [event, time]) => Ok(Choice::Delay(event_id(event)?, seconds(time)?)),
             ("wait", [time]) => Ok(Choice::Wait(seconds(time)?)),
             ("seed", [seed]) => seed.parse().map(Choice::Seed).map_err(|_| format!("{seed:?} is no seed; {}", usage())),
+            ("hang-up", [number]) => number.parse().map(Choice::HangUp).map_err(|_| usage()),
             ("interrupt", []) => Ok(Choice::Interrupt),
             ("type", ["kubectl", words @ ..]) if !words.is_empty() => {
                 Ok(Choice::Kubectl(words.iter().map(|word| (*word).to_owned()).collect()))
@@ -87,6 +100,14 @@ impl Choice {
                 Ok(Choice::Network { words, from })
             }
             _ => Err(usage()),
+        }
+    }
+
+    /// As a list of choices names it: a request of a client's without its headers and its body.
+    pub fn brief(&self) -> String {
+        match self {
+            Choice::Arrive(arrival) => format!("{} sends {}", arrival.program(), arrival.label()),
+            choice => choice.to_string(),
         }
     }
 
@@ -124,6 +145,19 @@ impl Choice {
                 cluster.type_into_shell(text)?;
                 said("the shell has got it; press Enter to step".to_owned())
             }
+            Choice::Arrive(arrival) => {
+                let first = cluster.engine.next_event();
+                cluster.arrive((**arrival).clone());
+                let sent = cluster.engine.in_flight(first).map(|event| cluster.engine.name(event.from));
+                let from = sent.map_or_else(|| arrival.program().to_owned(), str::to_owned);
+                said(format!("{from} sends {}, which is pending as {first}", arrival.label()))
+            }
+            Choice::HangUp(exchange) => match cluster.hang_up_exchange(*exchange) {
+                true => said(format!("the client of request {exchange} has hung up")),
+                false => {
+                    Err(format!("request {exchange} has been answered, or never came; clients lists those under way"))
+                }
+            },
             Choice::Interrupt => cluster.interrupt().and_then(|label| said(format!("ended: {label}"))),
             Choice::Network { words, from } => {
                 let begins = begins("the command is about to start", cluster);
@@ -144,6 +178,11 @@ impl fmt::Display for Choice {
             Choice::Kubectl(words) => write!(f, "type kubectl {}", shell_words::join(words)),
             Choice::Line(line) => write!(f, "type sh -c {}", shell_words::quote(line)),
             Choice::Typed(text) => write!(f, "type in {}", shell_words::quote(text)),
+            Choice::Arrive(arrival) => {
+                // Strings, numbers and lists of them can always be written.
+                write!(f, "arrive {}", serde_json::to_string(arrival).unwrap_or_default())
+            }
+            Choice::HangUp(exchange) => write!(f, "hang-up {exchange}"),
             Choice::Interrupt => write!(f, "interrupt"),
             Choice::Network { words, from } if from.is_empty() => write!(f, "type {}", shell_words::join(words)),
             Choice::Network { words, from } => {
@@ -205,6 +244,9 @@ mod tests {
             "type in 'cd /tmp'",
             "type in ^C",
             "interrupt",
+            r#"arrive {"user":{"name":"jane","groups":["dev"]},"method":"GET","target":"/api/v1/pods?limit=500","headers":[["Accept","*/*"]],"body":"it's"}"#,
+            r#"arrive {"method":"POST","target":"/api/v1/namespaces","body":{"base64":"azhzAP8="}}"#,
+            "hang-up 12",
             "type curl web:80/x --from client",
             "type ping 10.1.0.2",
             "full node-1 memory",
@@ -254,6 +296,9 @@ mod tests {
             ("type ls", "write: type kubectl"),
             ("type in ls /", "write: type kubectl"),
             ("type in ''", "write: type kubectl"),
+            ("arrive x", "the request is not understood: expected value"),
+            ("arrive", "write: arrive REQUEST"),
+            ("hang-up all", "write: hang-up NUMBER"),
             ("interrupt pods", "write: interrupt, which ends"),
             ("type curl", "wants to know whom"),
             ("compact now", "write: compact"),

@@ -52,6 +52,8 @@ pub enum Goal {
     },
     /// When no command of the user's runs any more.
     CommandsEnd,
+    /// When nothing in the foreground is pending.
+    Idle,
     /// When this fits, which is written like a breakpoint.
     Until(Box<Breakpoints>),
 }
@@ -74,6 +76,7 @@ impl Goal {
                 .iter()
                 .any(|note| matches!(note, Note::Finished { actor: a, task: t } if a == actor && t == task)),
             Goal::CommandsEnd => !cluster.has_commands(),
+            Goal::Idle => cluster.engine.foreground() == 0,
             Goal::Until(condition) => {
                 let facts = Facts::of(&cluster.engine, step);
                 !condition.check(&facts, seconds).hits.is_empty()
@@ -89,7 +92,7 @@ impl Goal {
 
     /// Whether the move goes on through background traffic when nothing else is left.
     pub fn outlasts_quiet(&self) -> bool {
-        matches!(self, Goal::Stop(StopAt::Anything) | Goal::Time(_))
+        matches!(self, Goal::Stop(StopAt::Anything) | Goal::Time(_) | Goal::Idle)
     }
 }
 

@@ -212,8 +212,10 @@ impl Session {
         let (here, furthest, now) = (self.place(), self.past.furthest, self.cluster.engine.now());
         let (breakpoints, read) = (std::mem::take(&mut self.breakpoints), self.cluster.kubectl.workdir.all());
         let again = self.take_again();
+        let clients = self.cluster.detach_clients();
         let seen = look(self);
         self.return_here(here);
+        self.cluster.attach_clients(clients);
         self.past.again = again;
         self.cluster.kubectl.workdir.set_all(read);
         self.pass(now);
@@ -294,6 +296,8 @@ impl Session {
     /// Restores the last save before `steps`, and runs to it. History stays what it was up to there.
     pub(super) fn return_to(&mut self, steps: u64) {
         let read = self.cluster.kubectl.workdir.all();
+        // No client outside goes back: its connection is of a course that is left.
+        self.cluster.serve_clients(false);
         let from = match self.past.saves.iter().rposition(|saved| saved.steps() <= steps) {
             Some(place) => {
                 self.cluster.restore(&self.past.saves[place]);
@@ -328,6 +332,11 @@ impl Session {
         self.past.keep(step.id.0, || self.cluster.save());
         self.hear(&step);
         self.history.push(step);
+    }
+
+    /// Whether more was run or chosen than up to here.
+    pub fn is_in_past(&self) -> bool {
+        self.past.next < self.past.choices.len() || self.past.furthest > self.cluster.engine.steps()
     }
 
     /// Whether a choice will be made again here.

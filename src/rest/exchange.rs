@@ -38,6 +38,12 @@ impl<'a> RawRequest<'a> {
         found.map_or("", |(_, value)| value)
     }
 
+    /// The program that sent it, which is the first part of its `User-Agent`: `kubectl`, `curl` …
+    pub fn program(&self) -> &'a str {
+        let program = self.header("User-Agent").split(['/', ' ']).next();
+        program.filter(|name| !name.is_empty()).unwrap_or("unknown")
+    }
+
     /// The token that it shows, empty if there is none.
     pub fn bearer(&self) -> &'a str {
         let (scheme, token) = self.header("Authorization").split_once(' ').unwrap_or_default();
@@ -95,8 +101,13 @@ impl From<HttpAnswer> for RawAnswer {
 pub enum Caller {
     /// From one whom the connection itself names, as a client's certificate does.
     Known(Rc<User>),
-    /// By the network, from this address: the token says who the client is; without one it is anonymous.
-    At(Ipv4Addr),
+    /// By the network: the token says who the client is; without one it is anonymous.
+    At {
+        /// From this address.
+        peer: Ipv4Addr,
+        /// As which traces name it.
+        agent: Rc<str>,
+    },
 }
 
 impl Caller {
@@ -105,11 +116,9 @@ impl Caller {
         let acting_as = impersonation(raw.headers).map(Rc::new);
         match self {
             Caller::Known(user) => (Rc::new(User { acting_as, ..(**user).clone() }), None),
-            Caller::At(peer) => {
-                let agent = raw.header("User-Agent");
-                let program = agent.split(['/', ' ']).next().filter(|name| !name.is_empty()).unwrap_or("unknown");
-                let user = User { acting_as, ..User::anonymous(&format!("{program}/{peer}")) };
-                let (user_agent, bearer) = (agent.to_owned(), raw.bearer().to_owned());
+            Caller::At { peer, agent } => {
+                let user = User { acting_as, ..User::anonymous(agent) };
+                let (user_agent, bearer) = (raw.header("User-Agent").to_owned(), raw.bearer().to_owned());
                 (Rc::new(user), Some(Rc::new(Connection { peer: *peer, user_agent, bearer })))
             }
         }
@@ -122,7 +131,8 @@ pub enum Told {
     /// This is the answer.
     Answer(RawAnswer),
     /// The request is for a watch, which is yet to be opened: status 200, and a [`super::watch_line`] for each event.
-    Watch(Box<Call>),
+    /// Its lines need to know the kinds that users have defined.
+    Watch(Box<Call>, Rc<Discovery>),
     /// What follows is between the client and a kubelet, which the answer names.
     PassedOn(Box<Call>, Response),
     /// There is no server: the connection is closed.
@@ -152,7 +162,7 @@ pub async fn exchange(
         Err(answer) => return Told::Answer(written(raw, answer)),
     };
     if call.request.verb == Verb::Watch && !matches!(call.request.body, Body::Refused(_)) {
-        return Told::Watch(Box::new(call));
+        return Told::Watch(Box::new(call), Rc::new(known));
     }
     match ask(call.request.clone()).await {
         None => Told::Closed,

@@ -14,6 +14,7 @@
 //! Deliberately absent: a terminal, a file system, a thread, a clock, a process. So the crate compiles to WebAssembly, and a
 //! page can be a face. Whether texts are coloured the face says too (`console::set_colors_enabled`).
 
+mod clock;
 pub mod commands;
 pub mod complete;
 pub mod edit;
@@ -33,5 +34,6 @@ pub mod typed;
 pub mod view;
 pub mod wrap;
 
+pub use clock::Clock;
 pub use stepper::Stepper;
 pub use typed::{Typed, What};

@@ -1,12 +1,14 @@
 //! A session that takes lines, and writes down as it goes what was typed and where it led.
 
+use std::time::Duration;
+
 use cluster::scenario::{Scenario, Sight};
 use debugger::file::{File, Source};
 use debugger::journal::{self as text, Came};
 use debugger::quiz::Quiz;
 use debugger::tour::Tour;
 use debugger::value::Asked;
-use debugger::{Session, StopAt};
+use debugger::{Advance, Goal, Session, StopAt};
 use kubectl::workdir::{Disk, Reading, Readings};
 use object::time::Instant;
 
@@ -14,7 +16,7 @@ use super::commands::{self, Answer, Reply};
 use super::options::Options;
 use super::outside::{Journal, Nothing, Outside, Progress, UpTo, Watch};
 use super::view::View;
-use super::{Typed, What};
+use super::{Clock, Typed, What};
 
 /// Texts are so wide unless the face says otherwise.
 const WIDTH: usize = 100;
@@ -45,6 +47,8 @@ pub struct Stepper {
     pub watch: Option<Box<dyn Watch>>,
     /// The last move was ended by its watcher.
     pub interrupted: bool,
+    /// How time passes for clients outside; none: no client can come.
+    pub clock: Option<Clock>,
     /// What the face has around it.
     pub outside: Box<dyn Outside>,
     /// Where the shell is whose prompt was shown last.
@@ -55,6 +59,8 @@ pub struct Stepper {
     journal: Option<Box<dyn Journal>>,
     /// Another session was opened, which the journal does not tell of yet.
     opened: bool,
+    /// The step and the time to which the journal has come, where time has passed since without a line.
+    unwritten: Option<(u64, Instant)>,
 }
 
 impl Stepper {
@@ -74,11 +80,13 @@ impl Stepper {
             displays: Vec::new(),
             watch: None,
             interrupted: false,
+            clock: None,
             outside: Box::new(Nothing),
             shell: None,
             said: 0,
             journal: None,
             opened: false,
+            unwritten: None,
         }
     }
 
@@ -186,8 +194,8 @@ impl Stepper {
         if matches!(typed.what, What::Complete(_)) {
             return commands::run(self, typed);
         }
-        let mut kept = Ok(());
-        if let Some(journal) = &mut self.journal {
+        let mut kept = self.note_elapsed();
+        if let (Ok(()), Some(journal)) = (&kept, &mut self.journal) {
             kept = journal.add(&text::typed(&typed.text));
         }
         self.interrupted = false;
@@ -209,6 +217,31 @@ impl Stepper {
             return reply.map(|answer| Answer { text: answer.text + &not_kept(&error), ..answer });
         }
         reply
+    }
+
+    /// Lets time pass without a line, as a clock does that runs: to `goal`, or for so many steps. How it ended.
+    pub fn elapse(&mut self, goal: &mut Goal, limit: u64) -> Advance {
+        let session = &self.session;
+        self.unwritten.get_or_insert((session.history().len() as u64, session.cluster.engine.now()));
+        self.session.go(goal, limit)
+    }
+
+    /// Adds to the journal what has happened without a line: the lines that lead there.
+    fn note_elapsed(&mut self) -> Result<(), String> {
+        let (Some((steps, time)), Some(journal)) = (self.unwritten.take(), &mut self.journal) else { return Ok(()) };
+        let now = Came::of(&mut self.session);
+        let mut last = time;
+        if now.step > steps {
+            last = self.session.current().map_or(time, |step| step.time);
+            let there = Came { time: last.0, ..now.clone() };
+            journal.add(&(text::typed(&format!("goto {}", now.step)) + &text::done(&there, &Readings::default())))?;
+        }
+        let waited = Duration::from_nanos(now.time.saturating_sub(last.0));
+        if !waited.is_zero() {
+            let line = format!("wait {}", waited.as_secs_f64());
+            journal.add(&(text::typed(&line) + &text::done(&now, &Readings::default())))?;
+        }
+        Ok(())
     }
 
     /// What a line says that only looks, beside what is typed: no journal has it.

@@ -109,7 +109,11 @@ impl User {
             _ if self.is_controller() => "kube-controller-manager",
             name if name.starts_with("system:node:") => "kubelet",
             _ => {
-                let agent = self.agent.strip_prefix("user/").unwrap_or(&self.agent);
+                let agent = match self.agent.strip_prefix("wire/") {
+                    // Of one outside, that is followed by its number.
+                    Some(client) => client.rsplit_once('-').map_or(client, |(program, _)| program),
+                    None => self.agent.strip_prefix("user/").unwrap_or(&self.agent),
+                };
                 agent.split('/').next().filter(|name| !name.is_empty()).unwrap_or("unknown")
             }
         }

@@ -206,7 +206,7 @@ fn last_choice(choices: &[Chosen]) -> String {
     match choices.last() {
         None => "as the scenario has it".to_owned(),
         Some(chosen) => {
-            format!("after step {}: {}", chosen.after, chosen.choice)
+            format!("after step {}: {}", chosen.after, chosen.choice.brief())
         }
     }
 }
@@ -311,7 +311,7 @@ fn parting_text(parting: &Parting, names: &[String; 2]) -> String {
     let mut out = format!("they part in step {}\n", parting.step);
     for ((name, side), chosen) in names.iter().zip(&parting.sides).zip(&parting.choices) {
         if let Some(chosen) = chosen {
-            out += &format!("  {name}: after step {}: {}\n", chosen.after, chosen.choice);
+            out += &format!("  {name}: after step {}: {}\n", chosen.after, chosen.choice.brief());
         }
         out += &format!("  {name}: {}\n", side.as_deref().unwrap_or("it ends before"));
     }

@@ -243,7 +243,7 @@ pub fn step(stepper: &mut Stepper, line: &Line) -> Reply {
 }
 
 /// Does what the line says, and keeps it among the choices.
-fn act(stepper: &mut Stepper, line: &Line) -> Text {
+pub(super) fn act(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(stepper.session.act(line.text())? + "\n")
 }
 

@@ -202,7 +202,7 @@ impl Stepper {
         if again.is_empty() || !forward {
             return String::new();
         }
-        let named: Vec<String> = again.iter().take(NAMED).map(|chosen| chosen.choice.to_string()).collect();
+        let named: Vec<String> = again.iter().take(NAMED).map(|chosen| chosen.choice.brief()).collect();
         let more = again.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("done again, as you chose here before: {}{more}; goto STEP --fresh leaves that out\n", named.join(", "))

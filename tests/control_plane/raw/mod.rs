@@ -138,13 +138,13 @@ fn send(world: &mut World<Blind>, case: &Case, known: &Known) -> Option<RawAnswe
     };
     let caller = match user {
         Some(user) => Caller::Known(Rc::new(User { agent: "unknown".into(), ..user })),
-        None => Caller::At([192, 0, 2, 1].into()),
+        None => Caller::At { peer: [192, 0, 2, 1].into(), agent: "raw/192.0.2.1".into() },
     };
     let told = ask(world, case.method.clone(), target, headers, body, caller);
     world.run(if case.block == Block::Alone { 0 } else { 2 });
     match told {
         Told::Answer(answer) => Some(answer),
-        Told::Watch(_) | Told::PassedOn(..) | Told::Closed => None,
+        Told::Watch(..) | Told::PassedOn(..) | Told::Closed => None,
     }
 }
 

@@ -1,0 +1,34 @@
+//! Kubeconfigs for clients: an address with a secret in it, which is the user.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::users::KnownUser;
+
+/// The text of a kubeconfig for a user.
+pub fn text(address: &str, user: &KnownUser, namespace: &str) -> String {
+    let server = serde_json::Value::from(format!("http://{address}{}", user.path()));
+    let (name, namespace) = (serde_json::Value::from(user.identity.name.as_str()), serde_json::Value::from(namespace));
+    format!(
+        "apiVersion: v1\nkind: Config\nclusters:\n- name: kubestep\n  cluster:\n    server: {server}\nusers:\n- name: {name}\n  \
+         user: {{}}\ncontexts:\n- name: kubestep\n  context:\n    cluster: kubestep\n    user: {name}\n    namespace: \
+         {namespace}\ncurrent-context: kubestep\n"
+    )
+}
+
+/// Writes one for its owner's eyes alone. Whole or not at all, so that a script that waits for the file can use it.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    let mut options = File::options();
+    options.create(true).write(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&beside)?.write_all(text.as_bytes())?;
+    std::fs::rename(&beside, path).inspect_err(|_| drop(std::fs::remove_file(&beside)))
+}

@@ -1,0 +1,10 @@
+//! Real clients at the cluster: over sockets, as they come and as they misbehave.
+
+mod clients;
+mod http;
+mod kubectl;
+mod program;
+mod replay;
+mod rude;
+#[path = "../skip/mod.rs"]
+mod skip;
