@@ -109,7 +109,7 @@ pub struct Cluster {
     api_port: Option<(Rc<Host>, ActorId)>,
     config: Config,
     /// Clients in processes of their own.
-    clients: Clients,
+    pub clients: Clients,
 }
 
 /// A cluster at a quiet moment, to come back to.
@@ -143,7 +143,7 @@ impl Cluster {
         let machines = Machines { fabric: fabric.clone(), journal: journal.clone() };
         let kubectl = Kubectl::new(user.clone(), feeds.clone(), Rc::new(machines));
         let (failures, disturbed) = (hub.memory(0), hub.memory(None));
-        let clients = Clients::new(&hub);
+        let clients = Clients::new(&hub, kubectl.nodes.clone());
         let runner = |name| Runner::new(name, kubectl.clone(), fabric.clone(), failures.clone());
         let (turns, running, typed_at) = (Turns::new(&hub, id), Running::new(&hub), hub.memory(0));
         let prompt = Rc::new(runner(timeline::PROMPT).in_turns(&turns, &running));

@@ -112,7 +112,7 @@ fn typed_in(session: &Session, step: &Step) -> Option<Typed> {
     if sent {
         return None;
     }
-    if session.cluster.is_client(event.from) {
+    if session.cluster.clients.is_client(event.from) {
         return arrived_as(session, step).map(|line| Typed { line, by: By::Client });
     }
     if !users {

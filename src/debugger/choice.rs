@@ -147,12 +147,12 @@ impl Choice {
             }
             Choice::Arrive(arrival) => {
                 let first = cluster.engine.next_event();
-                cluster.arrive((**arrival).clone());
+                cluster.clients.arrive(&mut cluster.engine, (**arrival).clone());
                 let sent = cluster.engine.in_flight(first).map(|event| cluster.engine.name(event.from));
                 let from = sent.map_or_else(|| arrival.program().to_owned(), str::to_owned);
                 said(format!("{from} sends {}, which is pending as {first}", arrival.label()))
             }
-            Choice::HangUp(exchange) => match cluster.hang_up_exchange(*exchange) {
+            Choice::HangUp(exchange) => match cluster.clients.hang_up(&mut cluster.engine, *exchange) {
                 true => said(format!("the client of request {exchange} has hung up")),
                 false => {
                     Err(format!("request {exchange} has been answered, or never came; clients lists those under way"))

@@ -212,10 +212,10 @@ impl Session {
         let (here, furthest, now) = (self.place(), self.past.furthest, self.cluster.engine.now());
         let (breakpoints, read) = (std::mem::take(&mut self.breakpoints), self.cluster.kubectl.workdir.all());
         let again = self.take_again();
-        let clients = self.cluster.detach_clients();
+        let clients = self.cluster.clients.detach();
         let seen = look(self);
         self.return_here(here);
-        self.cluster.attach_clients(clients);
+        self.cluster.clients.attach(clients);
         self.past.again = again;
         self.cluster.kubectl.workdir.set_all(read);
         self.pass(now);
@@ -296,8 +296,6 @@ impl Session {
     /// Restores the last save before `steps`, and runs to it. History stays what it was up to there.
     pub(super) fn return_to(&mut self, steps: u64) {
         let read = self.cluster.kubectl.workdir.all();
-        // No client outside goes back: its connection is of a course that is left.
-        self.cluster.serve_clients(false);
         let from = match self.past.saves.iter().rposition(|saved| saved.steps() <= steps) {
             Some(place) => {
                 self.cluster.restore(&self.past.saves[place]);
@@ -310,6 +308,8 @@ impl Session {
             }
         };
         self.cluster.kubectl.workdir.set_all(read);
+        // No client outside goes back: its connection is of a course that is left.
+        self.cluster.clients.serve(false);
         self.past.next = self.past.choices.iter().filter(|chosen| chosen.after < from).count();
         self.forget_after(steps);
         while self.cluster.engine.steps() < steps && self.next_step().is_some() {}

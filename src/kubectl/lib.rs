@@ -11,7 +11,8 @@
 //!   folders whose files change them. [`mod@print`]: tables, describe pages and the other output formats.
 //! - [`flags`], [`usage`], [`args`], [`targets`]: the command line. [`config`]: the kubeconfig. [`failure`]: errors as it words
 //!   them.
-//! - [`mod@kubectl`]: whose it is and what it prints, with [`nodes`], the way to what runs on nodes, [`feeds`], the watches it
+//! - [`mod@kubectl`]: whose it is and what it prints, with [`nodes`], the way to what runs on nodes, [`mod@log`], what a
+//!   container has printed, [`feeds`], the watches it
 //!   follows, and [`left_open`], what a command leaves behind.
 //! - [`klog`], [`calls`], [`options`], [`tell`]: what is logged, requests, their queries, and what is said of their answers.
 //! - [`command`], [`mod@verbs`]: one row for each verb, one file for each family of them. [`mod@run`]: runs a command line.
@@ -43,6 +44,8 @@ pub mod targets;
 pub mod config;
 
 pub mod nodes;
+
+pub mod log;
 
 pub mod feeds;
 

@@ -46,7 +46,7 @@ pub fn open(arguments: &Arguments, clock: Clock, stepper: &mut Stepper) -> anyho
     if stepper.clock == Some(Clock::Stepped) {
         greeting += "Time stands: clients wait until you step. go lets time run.\n";
     }
-    stepper.session.cluster.serve_clients(true);
+    stepper.session.cluster.clients.serve(true);
     Ok(Box::new(Reception::new(incoming, bell, greeting, arguments.speed.unwrap_or(1.0))))
 }
 

@@ -16,7 +16,7 @@ pub fn html(stepper: &Stepper) -> String {
     let session = &stepper.session;
     let now = session.time(session.cluster.engine.now());
     let clock = stepper.clock.map_or("", |clock| clock.name());
-    let under_way = rows(session.cluster.exchanges().iter().map(|exchange| {
+    let under_way = rows(session.cluster.clients.exchanges(&session.cluster.engine).iter().map(|exchange| {
         let state = if exchange.is_watch { "watches" } else { "waits" };
         [exchange.client.clone(), state.to_owned(), exchange.label.clone()]
     }));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant as WallInstant};
 
-use cluster::clients::{Arrival, ExchangeId, Sent};
+use cluster::clients::{Arrival, Exchange, ExchangeId, Sent};
 use debugger::{Advance, Choice, Goal};
 use engine::EventId;
 use kubestep::cli::serve::{Bell, Clients};
@@ -112,7 +112,7 @@ impl Reception {
             // A request that has been read can be made.
             Err(error) => return format!("{label} cannot be taken in: {error}\n"),
         };
-        let exchange = stepper.session.cluster.last_exchange();
+        let exchange = stepper.session.cluster.clients.last_exchange();
         self.live.insert(exchange, Live { ticket, outlet, label });
         match stepper.clock {
             Some(Clock::Stepped) if passes => {
@@ -181,7 +181,7 @@ impl Reception {
 
     /// Ends what no client waits for any more: their connections were cut off, or were another program's.
     fn hang_up_strays(&self, stepper: &mut Stepper) {
-        for exchange in stepper.session.cluster.exchanges() {
+        for exchange in under_way(stepper) {
             if !self.live.contains_key(&exchange.number) {
                 hang_up(stepper, exchange.number);
             }
@@ -192,7 +192,8 @@ impl Reception {
     fn send(&mut self, stepper: &mut Stepper) -> String {
         let mut said = String::new();
         let tells = stepper.clock != Some(Clock::Stepped);
-        for (exchange, sent) in stepper.session.cluster.take_sent() {
+        let cluster = &stepper.session.cluster;
+        for (exchange, sent) in cluster.clients.take_sent(&cluster.engine) {
             let Some(live) = self.live.get(&exchange) else { continue };
             let code = match &sent {
                 Sent::Answer(answer) => Some(answer.code),
@@ -218,11 +219,11 @@ impl Reception {
 
 impl Clients for Reception {
     fn tend(&mut self, stepper: &mut Stepper) -> String {
-        if !stepper.session.cluster.serves_clients() {
+        if !stepper.session.cluster.clients.are_served() {
             // The session has gone back, or is another one.
             self.live.clear();
             self.anchor = None;
-            stepper.session.cluster.serve_clients(true);
+            stepper.session.cluster.clients.serve(true);
         }
         self.hear(stepper);
         let mut said = String::new();
@@ -275,9 +276,15 @@ impl Clients for Reception {
     }
 }
 
+/// The exchanges under way.
+fn under_way(stepper: &Stepper) -> Vec<Exchange> {
+    let cluster = &stepper.session.cluster;
+    cluster.clients.exchanges(&cluster.engine)
+}
+
 /// Types that a client has gone, if it has anything under way.
 fn hang_up(stepper: &mut Stepper, exchange: ExchangeId) {
-    if stepper.session.cluster.exchanges().iter().any(|under_way| under_way.number == exchange) {
+    if under_way(stepper).iter().any(|other| other.number == exchange) {
         // It is under way, so it can be ended.
         let _ = stepper.carry_out(&Typed::read(&Choice::HangUp(exchange).to_string()));
     }
@@ -300,7 +307,7 @@ fn passes_at_once(arrival: &Arrival) -> bool {
 fn lead_to_answer(stepper: &mut Stepper, exchange: ExchangeId, first: EventId) {
     let mut next = VecDeque::from([first]);
     for _ in 0..AT_ONCE {
-        let is_answered = !stepper.session.cluster.exchanges().iter().any(|under_way| under_way.number == exchange);
+        let is_answered = !under_way(stepper).iter().any(|other| other.number == exchange);
         let Some(event) = next.pop_front().filter(|_| !is_answered) else { return };
         if stepper.session.cluster.engine.in_flight(event).is_none() {
             continue;

@@ -12,17 +12,16 @@ mod follow;
 
 use super::connect::dial;
 use super::exec::{annotated, first_container, not_in};
-use super::pod_of::{Order, best_pod, object_of, pods_of, status_of};
+use super::pod_of::{Order, best_pod, object_of, pods_of};
 use crate::args::Args;
 use crate::command::{Command, Named, Run, Takes};
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
-use crate::nodes::Log;
+use crate::log::{Opened, Reading, Wanted};
 use crate::options::timeout;
-use crate::print::fields::{flag, int, list, namespace_and_name, text};
+use crate::print::fields::{list, namespace_and_name, text};
 use crate::usage::Usage;
 use object::status::Reason;
-use object::time::Instant;
 use object::{Kind, Status};
 use wire::{Body, Options, Response, Subresource, Verb};
 
@@ -78,7 +77,7 @@ async fn logs(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
             printed => open.extend(printed?),
         }
     }
-    if args.is_on("follow") && !lines.previous {
+    if args.is_on("follow") && !lines.wanted.previous {
         follow::follow(open, &lines, cx).await;
     }
     Ok(())
@@ -160,7 +159,9 @@ fn unnamed(pod: &Value, all: &[String], args: &Args, cx: &Kubectl) -> String {
 
 /// Prints all that a container of a Pod has printed: the one that there is, or the one `before` it.
 pub(super) async fn print_all(pod: &Value, container: &str, before: bool, cx: &Kubectl) -> Result<(), Failure> {
-    print(pod, container, &Lines { previous: before, ..Lines::default() }, cx).await.map(drop)
+    print(pod, container, &Lines { wanted: Wanted { previous: before, ..Wanted::default() }, ..Lines::default() }, cx)
+        .await
+        .map(drop)
 }
 
 /// Prints what a container has printed since then: the one that runs, or the one `before` it.
@@ -171,18 +172,16 @@ pub(super) async fn print_since(
     before: bool,
     cx: &Kubectl,
 ) -> Result<(), Failure> {
-    let lines = Lines { since: Some(since), previous: before, ..Lines::default() };
+    let wanted = Wanted { since: Some(since), previous: before, ..Wanted::default() };
+    let lines = Lines { wanted, ..Lines::default() };
     print(pod, container, &lines, cx).await.map(drop)
 }
 
 /// Which lines of a log are printed, and how.
 #[derive(Default)]
 struct Lines {
-    tail: Option<usize>,
-    bytes: Option<usize>,
-    since: Option<Timestamp>,
-    previous: bool,
-    timestamps: bool,
+    wanted: Wanted,
+    /// Each line behind its Pod and container.
     prefix: bool,
 }
 
@@ -213,59 +212,30 @@ impl Lines {
                 Failure::text(format!("{why}: write a time such as {}", cx.now()))
             })?),
         };
-        Ok(Lines {
+        let wanted = Wanted {
             tail: tail.and_then(|tail| usize::try_from(tail).ok()),
             bytes: bytes.and_then(|bytes| usize::try_from(bytes).ok()),
             since,
             previous: args.is_on("previous"),
             timestamps: args.is_on("timestamps"),
-            prefix: args.is_on("prefix") || args.is_on("all-pods"),
-        })
+        };
+        Ok(Lines { wanted, prefix: args.is_on("prefix") || args.is_on("all-pods") })
     }
-}
 
-/// A log, and how much of it was printed.
-struct Open {
-    /// `namespace/name` of the Pod.
-    pod: String,
-    pod_uid: String,
-    container: String,
-    attempt: u32,
-    /// So many of its lines are printed, or passed over.
-    seen: usize,
-    /// So many bytes may still be printed.
-    left: usize,
-}
-
-impl Open {
     /// Prints the lines that are there by now and were not yet printed.
-    fn print(&mut self, lines: &[(Instant, String)], wanted: &Lines, cx: &Kubectl) {
-        let there = lines.partition_point(|(at, _)| at.timestamp() <= cx.now());
-        // A file that has grown too long was begun anew.
-        let new = &lines[self.seen.min(there)..there];
-        for (at, line) in new.iter().map(|(at, line)| (at.timestamp(), line)) {
-            if wanted.since.is_some_and(|since| at < since) {
-                continue;
-            }
-            let prefix = match (wanted.prefix, self.pod.split_once('/')) {
-                (true, Some((_, name))) => format!("[pod/{name}/{}] ", self.container),
-                _ => String::new(),
-            };
-            let time =
-                if wanted.timestamps { format!("{} ", at.strftime("%Y-%m-%dT%H:%M:%S.%9fZ")) } else { String::new() };
-            let line = format!("{time}{line}\n");
-            let end = (0..=self.left.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or_default();
-            self.left -= end;
-            if end > 0 {
-                cx.print(&format!("{prefix}{}", &line[..end]));
-            }
+    fn print(&self, log: &mut Reading, cx: &Kubectl) {
+        let prefix = match (self.prefix, log.pod.split_once('/')) {
+            (true, Some((_, name))) => format!("[pod/{name}/{}] ", log.container),
+            _ => String::new(),
+        };
+        for line in log.read(&*cx.nodes, cx.now()) {
+            cx.print(&format!("{prefix}{line}"));
         }
-        self.seen = there;
     }
 }
 
 /// Prints the log of one container of a Pod. None: there is nothing to be followed.
-async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Result<Option<Open>, Failure> {
+async fn print(pod: &Value, container: &str, lines: &Lines, cx: &Kubectl) -> Result<Option<Reading>, Failure> {
     let (namespace, name) = namespace_and_name(pod);
     let body = Body::Log { container: container.to_owned() };
     let mut request = cx.request(Verb::Get, Kind::Pod, namespace, name, body);
@@ -275,52 +245,15 @@ async fn print(pod: &Value, container: &str, wanted: &Lines, cx: &Kubectl) -> Re
         let url = format!("https://{kubelet}/containerLogs/{namespace}/{name}/{container}");
         Status::new(Reason::Unknown, format!("Get {url:?}: {why}"))
     })?;
-    let status = status_of(pod, container);
-    if !wanted.previous
-        && let Some(reason) = waiting(status)
-    {
-        let why = format!("container \"{container}\" in pod \"{name}\" is waiting to start: {reason}");
-        return Err(Status::bad_request(why).into());
+    match Reading::open(pod, container, lines.wanted.clone(), &*cx.nodes, cx.now())? {
+        Opened::Reading(mut log) => {
+            lines.print(&mut log, cx);
+            Ok(Some(log))
+        }
+        Opened::Gone(why) => {
+            cx.line(why);
+            Ok(None)
+        }
+        Opened::Empty => Ok(None),
     }
-    let log = cx.nodes.log(&format!("{namespace}/{name}"), container);
-    let log = log.as_ref().filter(|log| log.pod_uid == text(pod, "metadata.uid"));
-    let id = status.map_or("", |status| text(status, "state.terminated.containerID"));
-    if log.is_none() && !wanted.previous && !id.is_empty() {
-        cx.line(format!("unable to retrieve container logs for {id}"));
-        return Ok(None);
-    }
-    // As far as the Pod's status knows: another container may have been started meanwhile.
-    let told = |log: &Log| status.map_or(log.attempt, |status| u32::try_from(int(status, "restartCount")).unwrap_or(0));
-    let lines = match wanted.previous {
-        false => log.and_then(|log| log.of(told(log))).unwrap_or_default(),
-        true => log.and_then(|log| log.of(told(log).checked_sub(1)?)).ok_or_else(|| {
-            let why = format!("previous terminated container \"{container}\" in pod \"{name}\" not found");
-            Status::bad_request(why)
-        })?,
-    };
-    let there = lines.partition_point(|(at, _)| at.timestamp() <= cx.now());
-    let mut open = Open {
-        pod: format!("{namespace}/{name}"),
-        pod_uid: text(pod, "metadata.uid").to_owned(),
-        container: container.clone(),
-        attempt: log.map_or(0, told),
-        seen: wanted.tail.map_or(0, |tail| there.saturating_sub(tail)),
-        left: wanted.bytes.unwrap_or(usize::MAX),
-    };
-    open.print(lines, wanted, cx);
-    Ok(log.is_some().then_some(open))
-}
-
-/// Why a container has no log yet; None if it has one. Mirrors `validateContainerLogStatus` of the kubelet.
-fn waiting(status: Option<&Value>) -> Option<&str> {
-    let reason = status.map_or("ContainerCreating", |status| text(status, "state.waiting.reason"));
-    let has_run = status
-        .is_some_and(|status| flag(status, "started") || !text(status, "lastState.terminated.containerID").is_empty());
-    if reason.is_empty() || has_run {
-        return None;
-    }
-    Some(match reason {
-        "ErrImagePull" | "ImagePullBackOff" => "trying and failing to pull image",
-        reason => reason,
-    })
 }

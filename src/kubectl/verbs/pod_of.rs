@@ -110,12 +110,6 @@ pub fn all_names(pod: &Value) -> Vec<String> {
     sorts.into_iter().flat_map(names).collect()
 }
 
-/// What the Pod's status says of a container.
-pub fn status_of<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
-    let lists = ["status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses"];
-    lists.into_iter().flat_map(|path| list(pod, path)).find(|status| text(status, "name") == container)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -96,7 +96,8 @@ fn set(stepper: &mut Stepper, clock: Clock) -> Text {
 }
 
 fn clients(stepper: &Stepper) -> String {
-    let (under_way, choices) = (stepper.session.cluster.exchanges(), stepper.session.choices());
+    let (under_way, choices) =
+        (stepper.session.cluster.clients.exchanges(&stepper.session.cluster.engine), stepper.session.choices());
     let arrivals = choices.iter().filter_map(|chosen| match &chosen.choice {
         Choice::Arrive(arrival) => Some((chosen.after, arrival)),
         _ => None,

@@ -1,0 +1,357 @@
+//! Clients in processes of their own: kubectl, Helm, operators. Each program is an actor named by its user agent, such as
+//! `wire/kubectl-1`, and each of its requests is a request like any other: pending, traced, a stop.
+//!
+//! No socket is here. A front end hands over what came by a connection ([`Clients::arrive`]) and takes what goes back
+//! ([`Clients::take_sent`]). What came, and when, is a choice of the session's user: a run repeats without the client.
+//!
+//! Must hold: what a front end takes, and whether there is one, changes nothing in the cluster. Kept by
+//! `a_session_repeats_without_its_clients`.
+//!
+//! - [`arrival`]: what passes to and fro. [`logs`]: logs that a kubelet gives.
+//!
+//! Left out: `exec`, `attach` and `port-forward`, which are answered with the reason. A
+//! watch without `timeoutSeconds` ends after 45 minutes; a real server takes a random time between 30 minutes and an hour.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use apiserver::host::Engine;
+use client::Client;
+use engine::{Actor, ActorId, Delivery, Hub, Memory};
+use kinds::printers::View;
+use kubectl::nodes::Nodes;
+use object::{Discovery, Status};
+use rest::exchange::{Caller, RawRequest, Told, exchange};
+use rest::options::Query;
+use rest::{Call, Encoding, HttpAnswer};
+use wire::{Answer, Error, Request, Subresource, Transport, User, WatchEvent, WatchId};
+
+mod arrival;
+mod logs;
+#[cfg(test)]
+mod tests;
+
+pub use arrival::{Arrival, Exchange, ExchangeId, Identity, RequestBody, Sent};
+use logs::Following;
+
+/// Requests a second of one client; its own limits are in its own process.
+const REQUESTS: u32 = 100_000;
+/// Wake: a watch has been open for as long as its client wanted. The key is the watch's number.
+const TIMEOUT: &str = "a watch times out";
+/// How long a watch stays open whose client did not say.
+const WATCH_TIME: Duration = Duration::from_secs(45 * 60);
+
+/// The clients outside, and what is still to be sent to them. Cloning shares it.
+#[derive(Clone)]
+pub struct Clients {
+    /// The actors, by program and user.
+    programs: Memory<BTreeMap<(String, Option<Identity>), ActorId>>,
+    /// How many requests have come.
+    count: Memory<ExchangeId>,
+    /// Requests that are not answered yet.
+    asked: Memory<BTreeMap<ExchangeId, Asked>>,
+    /// Watches that are open, or about to be.
+    watches: Memory<BTreeMap<WatchId, Watching>>,
+    /// Logs that are followed.
+    followed: Memory<BTreeMap<ExchangeId, Following>>,
+    nodes: Rc<dyn Nodes>,
+    outbox: Memory<Outbox>,
+}
+
+/// What is still to be sent to clients, if a front end takes it.
+#[derive(Clone, Default)]
+pub struct Outbox {
+    is_taken: bool,
+    sent: Vec<(ExchangeId, Sent)>,
+    /// Watches of which the client knows that they are open.
+    begun: Vec<WatchId>,
+}
+
+/// A request that is not answered yet.
+#[derive(Clone)]
+struct Asked {
+    task: u64,
+    actor: ActorId,
+    label: Rc<str>,
+}
+
+/// A watch that a client has open.
+#[derive(Clone)]
+struct Watching {
+    exchange: ExchangeId,
+    actor: ActorId,
+    label: Rc<str>,
+    call: Rc<Call>,
+    known: Rc<Discovery>,
+    /// Whether an event of it was sent: a table's columns go with the first alone.
+    has_sent: bool,
+}
+
+impl Clients {
+    /// No client yet. The nodes have the logs.
+    pub(super) fn new(hub: &Hub, nodes: Rc<dyn Nodes>) -> Clients {
+        Clients {
+            programs: hub.memory(BTreeMap::new()),
+            count: hub.memory(0),
+            asked: hub.memory(BTreeMap::new()),
+            watches: hub.memory(BTreeMap::new()),
+            followed: hub.memory(BTreeMap::new()),
+            nodes,
+            outbox: hub.memory(Outbox::default()),
+        }
+    }
+
+    fn send(&self, exchange: ExchangeId, sent: Sent) {
+        let mut outbox = self.outbox.borrow_mut();
+        if outbox.is_taken {
+            outbox.sent.push((exchange, sent));
+        }
+    }
+
+    /// Says that a watch is open, once.
+    fn begin(&self, watch: WatchId, exchange: ExchangeId) {
+        let mut outbox = self.outbox.borrow_mut();
+        if outbox.is_taken && !outbox.begun.contains(&watch) {
+            outbox.begun.push(watch);
+            outbox.sent.push((exchange, Sent::Begins("application/json")));
+        }
+    }
+
+    fn has_begun(&self, watch: WatchId) -> bool {
+        self.outbox.borrow().begun.contains(&watch)
+    }
+
+    /// Ends a watch that is open.
+    fn end(&self, hub: &Hub, watch: WatchId) {
+        let exchange = self.watches.borrow().get(&watch).map(|watching| watching.exchange);
+        if let Some(exchange) = exchange {
+            hub.close_watch(watch);
+            self.begin(watch, exchange);
+            self.drop(watch, exchange, Sent::Ends);
+        }
+    }
+
+    /// Forgets a watch, with a last word to its client.
+    fn drop(&self, watch: WatchId, exchange: ExchangeId, last: Sent) {
+        self.watches.borrow_mut().remove(&watch);
+        self.outbox.borrow_mut().begun.retain(|begun| *begun != watch);
+        self.send(exchange, last);
+    }
+}
+
+impl Clients {
+    /// A request has come from a client outside. The number of its exchange.
+    pub fn arrive(&self, engine: &mut Engine, arrival: Arrival) -> ExchangeId {
+        let (clients, hub) = (self.clone(), engine.hub().clone());
+        let key = (arrival.program().to_owned(), arrival.user.clone());
+        let known = clients.programs.borrow().get(&key).copied();
+        let actor = known.unwrap_or_else(|| {
+            let id = engine.next_actor();
+            let number = clients.programs.borrow().keys().filter(|(program, _)| *program == key.0).count() + 1;
+            let name = format!("wire/{}-{number}", key.0);
+            engine.add(Rc::new(WireActor { hub: hub.clone(), name, clients: clients.clone() }));
+            clients.programs.borrow_mut().insert(key, id);
+            id
+        });
+        let exchange = clients.count.get() + 1;
+        clients.count.set(exchange);
+        engine.outside(actor, |engine| {
+            let (label, name) = (arrival.label(), engine.name(actor).into());
+            engine.hub().spawn(actor, label, answer(hub, actor, name, clients, exchange, arrival));
+        });
+        exchange
+    }
+
+    /// The number of the exchange that began last; 0: there was none.
+    pub fn last_exchange(&self) -> ExchangeId {
+        self.count.get()
+    }
+
+    /// A client has hung up: nobody waits for this answer, or reads this watch, any more. Whether there was one.
+    pub fn hang_up(&self, engine: &mut Engine, exchange: ExchangeId) -> bool {
+        let task = self.asked.borrow_mut().remove(&exchange);
+        if let Some(asked) = task {
+            return engine.end_task(asked.task).is_some();
+        }
+        if self.followed.borrow_mut().remove(&exchange).is_some() {
+            return true;
+        }
+        let of_exchange = |(watch, of): (&WatchId, &Watching)| (of.exchange == exchange).then_some(*watch);
+        let watch = self.watches.borrow().iter().find_map(of_exchange);
+        let Some(watch) = watch else { return false };
+        self.watches.borrow_mut().remove(&watch);
+        engine.close_watch(watch);
+        true
+    }
+
+    /// Whether this actor is a client outside.
+    pub fn is_client(&self, actor: ActorId) -> bool {
+        self.programs.borrow().values().any(|client| *client == actor)
+    }
+
+    /// The exchanges under way, in order: requests without an answer yet, and watches that are open.
+    pub fn exchanges(&self, engine: &Engine) -> Vec<Exchange> {
+        let exchange = |number, actor: ActorId, label: &Rc<str>, is_watch| Exchange {
+            number,
+            client: engine.name(actor).to_owned(),
+            label: label.to_string(),
+            is_watch,
+        };
+        let (asked, watches) = (self.asked.borrow(), self.watches.borrow());
+        let followed = self.followed.borrow();
+        let logs = followed.iter().map(|(number, log)| exchange(*number, log.actor, &log.label, true));
+        let asked = asked.iter().map(|(number, asked)| exchange(*number, asked.actor, &asked.label, false));
+        let watched = watches.values().map(|watch| exchange(watch.exchange, watch.actor, &watch.label, true));
+        let mut all: Vec<Exchange> = asked.chain(watched).chain(logs).collect();
+        all.sort_by_key(|exchange| exchange.number);
+        all
+    }
+
+    /// Whether what is to be sent to clients is kept for a front end.
+    pub fn are_served(&self) -> bool {
+        self.outbox.borrow().is_taken
+    }
+
+    /// Keeps it from now on, or no longer; what was kept is forgotten.
+    pub fn serve(&self, on: bool) {
+        *self.outbox.borrow_mut() = Outbox { is_taken: on, ..Outbox::default() };
+    }
+
+    /// Lets no client hear what happens until [`attach`](Clients::attach): a look ahead, say.
+    pub fn detach(&self) -> Outbox {
+        std::mem::take(&mut self.outbox.borrow_mut())
+    }
+
+    /// Goes on with clients as they were.
+    pub fn attach(&self, outbox: Outbox) {
+        *self.outbox.borrow_mut() = outbox;
+    }
+
+    /// What is to be sent to clients since this was last called, in order.
+    pub fn take_sent(&self, engine: &Engine) -> Vec<(ExchangeId, Sent)> {
+        for (watch, watching) in self.watches.borrow().iter() {
+            if engine.stream(*watch).is_some() {
+                self.begin(*watch, watching.exchange);
+            }
+        }
+        std::mem::take(&mut self.outbox.borrow_mut().sent)
+    }
+}
+
+/// One exchange, from the request to the answer or to where a watch begins.
+async fn answer(hub: Hub, actor: ActorId, name: Rc<str>, clients: Clients, number: ExchangeId, arrival: Arrival) {
+    let label: Rc<str> = arrival.label().into();
+    clients.asked.borrow_mut().insert(number, Asked { task: hub.task(), actor, label: label.clone() });
+    let told = ask(&hub, actor, &name, &arrival).await;
+    clients.asked.borrow_mut().remove(&number);
+    match told {
+        Told::Answer(answer) => clients.send(number, Sent::Answer(answer)),
+        Told::Closed => clients.send(number, Sent::Closed),
+        Told::PassedOn(call, passed) if call.request.subresource == Some(Subresource::Log) => {
+            clients.asked.borrow_mut().insert(number, Asked { task: hub.task(), actor, label: label.clone() });
+            let client = Client::new(hub.clone(), actor, call.request.user.clone(), REQUESTS, REQUESTS);
+            let said = logs::open(&hub, &client, &clients, &call, &passed, &arrival).await;
+            clients.asked.borrow_mut().remove(&number);
+            logs::begin(&hub, &clients, number, actor, label, said);
+        }
+        Told::PassedOn(..) => {
+            let why = Status::bad_request("this is left out here; the stepper's own kubectl has it");
+            clients.send(number, Sent::Answer(HttpAnswer::status(&why, Encoding::Json).into()));
+        }
+        Told::Watch(call, known) => {
+            let watch = hub.watch(actor, call.request.clone());
+            let (_, query) = arrival.target.split_once('?').unwrap_or_default();
+            let seconds = Query::parse(query).get("timeoutSeconds").and_then(|seconds| seconds.parse().ok());
+            let open_for = seconds.filter(|seconds| *seconds > 0).map_or(WATCH_TIME, Duration::from_secs);
+            hub.wake_background(actor, TIMEOUT, watch.0.to_string(), open_for);
+            let watching = Watching { exchange: number, actor, label, call: Rc::new(*call), known, has_sent: false };
+            clients.watches.borrow_mut().insert(watch, watching);
+        }
+    }
+}
+
+/// Brings the request to the API server, for the actor of this name.
+async fn ask(hub: &Hub, actor: ActorId, name: &Rc<str>, arrival: &Arrival) -> Told {
+    let (caller, user) = match &arrival.user {
+        Some(Identity { name: user, groups }) => {
+            let groups = groups.iter().map(String::as_str).chain(["system:authenticated"]).map(str::to_owned);
+            let groups = groups.collect();
+            let user = Rc::new(User { name: user.clone(), groups, agent: name.clone(), ..User::default() });
+            (Caller::Known(user.clone()), user)
+        }
+        None => (Caller::At { peer: Ipv4Addr::LOCALHOST, agent: name.clone() }, Rc::new(User::anonymous(name))),
+    };
+    let client = Client::new(hub.clone(), actor, user, REQUESTS, REQUESTS);
+    let send = async |request: Request| {
+        let answer = client.request(request).await.ok()?;
+        let refused = answer.result.as_ref().is_err_and(|error| *error == Transport::Refused.into());
+        (!refused).then_some(answer)
+    };
+    let headers: Vec<(&str, &str)> =
+        arrival.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let Arrival { method, target, body, .. } = arrival;
+    let raw = RawRequest { method, target, headers: &headers, body: body.bytes() };
+    exchange(&raw, &caller, || hub.now(), &send).await
+}
+
+/// A program outside.
+struct WireActor {
+    hub: Hub,
+    name: String,
+    clients: Clients,
+}
+
+impl WireActor {
+    fn told(&self, watch: WatchId, event: &WatchEvent) {
+        let found = self.clients.watches.borrow_mut().get_mut(&watch).map(|watching| {
+            let first = !std::mem::replace(&mut watching.has_sent, true);
+            (watching.clone(), first)
+        });
+        let Some((watching, first)) = found else { return self.hub.close_watch(watch) };
+        let Watching { exchange, call, known, .. } = watching;
+        let view = View { now: self.hub.now().timestamp(), known: &known };
+        match event {
+            WatchEvent::Error(Error::Transport(_)) => return self.clients.drop(watch, exchange, Sent::Closed),
+            // Before the watch was open it is its answer.
+            WatchEvent::Error(error) if first && !self.clients.has_begun(watch) => {
+                let (code, result) = (error.clone().into_status().code, Err(error.clone()));
+                let answer = Answer { code, result, warnings: Vec::new(), wrote: false };
+                let answer = rest::respond(&call, &answer, view).into();
+                return self.clients.drop(watch, exchange, Sent::Answer(answer));
+            }
+            _ => {}
+        }
+        self.clients.begin(watch, exchange);
+        let line = rest::watch_line(&call, event, first, view);
+        line.into_iter().for_each(|line| self.clients.send(exchange, Sent::Line(line)));
+        if matches!(event, WatchEvent::Error(_)) {
+            self.clients.end(&self.hub, watch);
+        }
+    }
+}
+
+impl Actor for WireActor {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn deliver(&self, delivery: Delivery) {
+        match delivery {
+            Delivery::Notification { watch, event } => self.told(watch, &event),
+            Delivery::Wake { what: TIMEOUT, key } => {
+                self.clients.end(&self.hub, WatchId(key.parse().unwrap_or_default()));
+            }
+            Delivery::Wake { what: logs::LOOK, key } => {
+                logs::go_on(&self.hub, &self.clients, key.parse().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

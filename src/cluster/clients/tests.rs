@@ -1,0 +1,90 @@
+//! Programs outside, without sockets.
+
+use std::time::Duration;
+
+use super::*;
+use crate::Config;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn arrival(method: &str, target: &str, body: &str) -> Arrival {
+    let headers = [("User-Agent", "kubectl/v1.36.4 (linux/amd64)"), ("Content-Type", "application/json")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let user = Some(Identity { name: "jane".to_owned(), groups: vec!["system:masters".to_owned()] });
+    let (method, target) = (method.to_owned(), target.to_owned());
+    Arrival { user, method, target, headers, body: body.as_bytes().to_vec().into() }
+}
+
+/// What was sent to the client of an exchange.
+fn sent_to(sent: &[(ExchangeId, Sent)], exchange: ExchangeId) -> Vec<&Sent> {
+    sent.iter().filter(|(of, _)| *of == exchange).map(|(_, sent)| sent).collect()
+}
+
+fn cluster() -> Cluster {
+    let cluster = Cluster::start(Config { nodes: Vec::new(), ..Config::default() });
+    cluster.clients.serve(true);
+    cluster
+}
+
+#[test]
+fn a_program_outside_is_an_actor() {
+    let mut cluster = cluster();
+    let watch = format!("{CONFIG_MAPS}?watch=true&timeoutSeconds=30&fieldSelector=metadata.name%3Dc");
+    let watching = cluster.clients.arrive(&mut cluster.engine, arrival("GET", &watch, ""));
+    let made =
+        cluster.clients.arrive(&mut cluster.engine, arrival("POST", CONFIG_MAPS, r#"{"metadata":{"name":"c"}}"#));
+    assert!(cluster.engine.pending().any(|event| cluster.engine.name(event.from) == "wire/kubectl-1"));
+    assert_eq!(cluster.clients.exchanges(&cluster.engine).len(), 2);
+    while !cluster.clients.exchanges(&cluster.engine).is_empty() && cluster.step().is_some() {}
+    let sent = cluster.clients.take_sent(&cluster.engine);
+    assert!(matches!(sent_to(&sent, made)[..], [Sent::Answer(answer)] if answer.code == 201), "{sent:?}");
+    let lines = sent_to(&sent, watching);
+    let [Sent::Begins(_), Sent::Line(line), Sent::Ends] = lines[..] else { panic!("{lines:?}") };
+    assert!(line.starts_with("{\"type\":\"ADDED\""), "{line}");
+    assert!(cluster.clients.exchanges(&cluster.engine).is_empty());
+}
+
+#[test]
+fn a_client_that_hangs_up_is_forgotten() {
+    let mut cluster = cluster();
+    let watching =
+        cluster.clients.arrive(&mut cluster.engine, arrival("GET", &format!("{CONFIG_MAPS}?watch=true"), ""));
+    cluster.settle(Duration::from_secs(1));
+    let asked = cluster.clients.arrive(&mut cluster.engine, arrival("GET", CONFIG_MAPS, ""));
+    assert!(
+        cluster.clients.hang_up(&mut cluster.engine, watching) && cluster.clients.hang_up(&mut cluster.engine, asked)
+    );
+    assert!(
+        !cluster.clients.hang_up(&mut cluster.engine, watching)
+            && cluster.clients.exchanges(&cluster.engine).is_empty()
+    );
+    cluster.settle(Duration::from_secs(1));
+    assert!(sent_to(&cluster.clients.take_sent(&cluster.engine), asked).is_empty());
+}
+
+#[test]
+fn a_refused_watch_is_an_answer() {
+    let mut cluster = cluster();
+    let watch = |version: &str| format!("{CONFIG_MAPS}?watch=true&resourceVersion={version}");
+    let (wrong, old) = (arrival("GET", &watch("x"), ""), arrival("GET", &watch("1"), ""));
+    let (wrong, old) =
+        (cluster.clients.arrive(&mut cluster.engine, wrong), cluster.clients.arrive(&mut cluster.engine, old));
+    cluster.settle(Duration::from_secs(1));
+    let sent = cluster.clients.take_sent(&cluster.engine);
+    assert!(matches!(sent_to(&sent, wrong)[..], [Sent::Answer(answer)] if answer.code >= 400), "{sent:?}");
+    assert!(matches!(sent_to(&sent, old)[..], [Sent::Begins(_), ..]), "{sent:?}");
+}
+
+#[test]
+fn programs_have_names_that_can_be_typed() {
+    for (agent, program) in [
+        ("kubectl/v1.36.4 (linux/amd64)", "kubectl"),
+        ("Helm/4.2.3", "Helm"),
+        ("python-requests/2.1", "python-requests"),
+        ("<b>", "unknown"),
+        ("", "unknown"),
+    ] {
+        let headers = vec![("user-agent".to_owned(), agent.to_owned())];
+        assert_eq!(Arrival { headers, ..Arrival::default() }.program(), program);
+    }
+}
