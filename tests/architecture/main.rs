@@ -322,7 +322,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("src/cluster", 12),
     ("src/bugs", 11),
     ("src/debugger", 13),
-    ("src/stepper", 17),
+    ("src/stepper", 16),
     ("src/exercise", 1),
     ("src/lab", 8),
     ("src/cli", 4),

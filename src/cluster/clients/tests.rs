@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::Config;
+use crate::{Cluster, Config};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 

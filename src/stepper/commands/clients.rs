@@ -1,11 +1,8 @@
 //! Clients outside: who is connected, and how time passes for them.
 
-use debugger::Choice;
+use debugger::{Choice, Session};
 
-use super::super::{Clock, Stepper};
-use super::Run::Says;
-use super::decide::act;
-use super::{Command, Group, Line, Takes, Text};
+use super::super::Clock;
 
 /// What is said where no client can come.
 const CLOSED: &str =
@@ -13,91 +10,32 @@ const CLOSED: &str =
 /// So many of the last requests are listed.
 const LAST: usize = 10;
 
-/// Commands about clients outside.
-pub const GROUP: Group = Group {
-    name: "clients",
-    acts: true,
-    commands: &[
-        Command {
-            names: &["clients"],
-            usage: "clients",
-            takes: &[],
-            about: "clients outside: their requests under way, and the last",
-            more: "Each program that comes by the network is an actor, such as wire/kubectl-1: break, hold, slow and fail take\n\
-                that name.\n",
-            run: Says(|stepper, line| line.nothing().map(|()| clients(stepper))),
-        },
-        Command {
-            names: &["clock"],
-            usage: "clock [running | stepped | fast]",
-            takes: &[&[Takes::One(&["running", "stepped", "fast"])]],
-            about: "how time passes while clients wait",
-            more: "running: virtual time follows the clock on the wall\n\
-                stepped: time stands, and clients wait until you step\n\
-                fast: each request is answered, and all that comes of it happens, at once\n",
-            run: Says(clock),
-        },
-        Command {
-            names: &["go"],
-            usage: "go",
-            takes: &[],
-            about: "let time run: the running clock",
-            more: "In the past, it starts a new branch from there.\n",
-            run: Says(|stepper, line| {
-                line.nothing()?;
-                stepper.clock.is_some().then(|| stepper.session.part());
-                set(stepper, Clock::Running)
-            }),
-        },
-        Command {
-            names: &["pause"],
-            usage: "pause",
-            takes: &[],
-            about: "let time stand: the stepped clock",
-            more: "",
-            run: Says(|stepper, line| line.nothing().and_then(|()| set(stepper, Clock::Stepped))),
-        },
-        Command {
-            names: &["arrive"],
-            usage: "arrive REQUEST",
-            takes: &[],
-            about: "a request of a client outside, as a saved session has it",
-            more: "  arrive {\"method\":\"GET\",\"target\":\"/api/v1/pods\",\"user\":{\"name\":\"jane\"}}\n",
-            run: Says(act),
-        },
-        Command {
-            names: &["hang-up"],
-            usage: "hang-up NUMBER",
-            takes: &[],
-            about: "the client of this request has gone",
-            more: "clients lists the numbers.\n",
-            run: Says(act),
-        },
-    ],
-};
-
-fn clock(stepper: &mut Stepper, line: &Line) -> Text {
-    match line.arguments().as_slice() {
-        [] => stepper.clock.map(|clock| format!("the clock is {}\n", clock.name())).ok_or_else(|| CLOSED.to_owned()),
-        [name] => match Clock::parse(name) {
-            Some(clock) => set(stepper, clock),
-            None => Err("write clock running, clock stepped, or clock fast".to_owned()),
-        },
-        _ => Err("write clock running, clock stepped, or clock fast".to_owned()),
+/// Which clock it is, or the one of the given name from now on.
+///
+/// # Errors
+/// No client can come, or there is no such clock.
+pub(super) fn clock(clock: &mut Option<Clock>, words: &[&str]) -> Result<String, String> {
+    if words.is_empty() {
+        return clock.map(|clock| format!("the clock is {}\n", clock.name())).ok_or_else(|| CLOSED.to_owned());
     }
+    let named = words.first().filter(|_| words.len() == 1).and_then(|name| Clock::parse(name));
+    set(clock, named.ok_or("write clock running, clock stepped, or clock fast")?)
 }
 
-fn set(stepper: &mut Stepper, clock: Clock) -> Text {
-    if stepper.clock.is_none() {
-        return Err(CLOSED.to_owned());
-    }
-    stepper.clock = Some(clock);
-    Ok(format!("the clock is {}\n", clock.name()))
+/// Takes another clock.
+///
+/// # Errors
+/// No client can come.
+pub(super) fn set(clock: &mut Option<Clock>, to: Clock) -> Result<String, String> {
+    let clock = clock.as_mut().ok_or(CLOSED)?;
+    *clock = to;
+    Ok(format!("the clock is {}\n", to.name()))
 }
 
-fn clients(stepper: &Stepper) -> String {
-    let (under_way, choices) =
-        (stepper.session.cluster.clients.exchanges(&stepper.session.cluster.engine), stepper.session.choices());
+/// The requests under way, and the last that came.
+pub(super) fn list(session: &Session) -> String {
+    let under_way = session.cluster.clients.exchanges(&session.cluster.engine);
+    let choices = session.choices();
     let arrivals = choices.iter().filter_map(|chosen| match &chosen.choice {
         Choice::Arrive(arrival) => Some((chosen.after, arrival)),
         _ => None,

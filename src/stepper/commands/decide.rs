@@ -2,8 +2,9 @@
 
 use debugger::breakpoint::parse::VERBS;
 
-use super::super::Stepper;
+use super::super::{Clock, Stepper};
 use super::Run::{Says, Stops};
+use super::clients;
 use super::{Answer, Command, Group, Line, Reply, Takes, Text};
 
 /// Commands about the order of events.
@@ -236,6 +237,69 @@ pub const FAULTS: Group = Group {
     ],
 };
 
+/// Commands about clients outside.
+pub const CLIENTS: Group = Group {
+    name: "clients",
+    acts: true,
+    commands: &[
+        Command {
+            names: &["clients"],
+            usage: "clients",
+            takes: &[],
+            about: "clients outside: their requests under way, and the last",
+            more: "Each program that comes by the network is an actor, such as wire/kubectl-1: break, hold, slow and fail take\n\
+                that name.\n",
+            run: Says(|stepper, line| line.nothing().map(|()| clients::list(&stepper.session))),
+        },
+        Command {
+            names: &["clock"],
+            usage: "clock [running | stepped | fast]",
+            takes: &[&[Takes::One(&["running", "stepped", "fast"])]],
+            about: "how time passes while clients wait",
+            more: "running: virtual time follows the clock on the wall\n\
+                stepped: time stands, and clients wait until you step\n\
+                fast: each request is answered, and all that comes of it happens, at once\n",
+            run: Says(|stepper, line| clients::clock(&mut stepper.clock, &line.arguments())),
+        },
+        Command {
+            names: &["go"],
+            usage: "go",
+            takes: &[],
+            about: "let time run: the running clock",
+            more: "In the past, it starts a new branch from there.\n",
+            run: Says(|stepper, line| {
+                line.nothing()?;
+                stepper.clock.is_some().then(|| stepper.session.part());
+                clients::set(&mut stepper.clock, Clock::Running)
+            }),
+        },
+        Command {
+            names: &["pause"],
+            usage: "pause",
+            takes: &[],
+            about: "let time stand: the stepped clock",
+            more: "",
+            run: Says(|stepper, line| line.nothing().and_then(|()| clients::set(&mut stepper.clock, Clock::Stepped))),
+        },
+        Command {
+            names: &["arrive"],
+            usage: "arrive REQUEST",
+            takes: &[],
+            about: "a request of a client outside, as a saved session has it",
+            more: "  arrive {\"method\":\"GET\",\"target\":\"/api/v1/pods\",\"user\":{\"name\":\"jane\"}}\n",
+            run: Says(act),
+        },
+        Command {
+            names: &["hang-up"],
+            usage: "hang-up NUMBER",
+            takes: &[],
+            about: "the client of this request has gone",
+            more: "clients lists the numbers.\n",
+            run: Says(act),
+        },
+    ],
+};
+
 /// Does what the line says, which is a step.
 pub fn step(stepper: &mut Stepper, line: &Line) -> Reply {
     stepper.session.act(line.text())?;
@@ -243,7 +307,7 @@ pub fn step(stepper: &mut Stepper, line: &Line) -> Reply {
 }
 
 /// Does what the line says, and keeps it among the choices.
-pub(super) fn act(stepper: &mut Stepper, line: &Line) -> Text {
+fn act(stepper: &mut Stepper, line: &Line) -> Text {
     Ok(stepper.session.act(line.text())? + "\n")
 }
 

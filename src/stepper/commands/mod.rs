@@ -10,8 +10,8 @@
 //! - [`stop`], breakpoints and watches.
 //! - [`ask`], about what was: causes, effects, changes.
 //! - [`look`], at what is; [`held`], in caches and queues; [`mod@print`], a value.
-//! - [`decide`], what comes next, and what breaks.
-//! - [`cluster`], kubectl and the world outside. [`clients`], programs outside that talk to the API server. [`terminal`], the shell in a container that a command has opened.
+//! - [`decide`], what comes next, what breaks, and clients outside: `clients`.
+//! - [`cluster`], kubectl and the world outside. [`terminal`], the shell in a container that a command has opened.
 //! - [`keep`], sessions as files.
 //! - [`general`], help, options, and the end.
 
@@ -26,7 +26,7 @@ use super::{Stepper, Typed, What, shell};
 mod answer;
 pub mod ask;
 pub mod back;
-pub mod clients;
+mod clients;
 pub mod cluster;
 pub mod decide;
 pub mod general;
@@ -134,7 +134,7 @@ pub const GROUPS: &[Group] = &[
     decide::GROUP,
     decide::FAULTS,
     cluster::GROUP,
-    clients::GROUP,
+    decide::CLIENTS,
     keep::GROUP,
     general::OPTIONS,
     general::GROUP,
