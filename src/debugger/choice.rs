@@ -12,6 +12,7 @@ use cluster::fault::text::{event_id, seconds};
 use cluster::fault::{self, Fault};
 use cluster::{Cluster, timeline};
 use engine::{EventId, Step};
+use k8s_openapi::ByteString;
 
 use super::Session;
 use super::breakpoint::parse::without_namespace;
@@ -44,6 +45,8 @@ pub enum Choice {
     },
     /// `arrive {"method":"GET",…}`: a request comes from a client outside.
     Arrive(Box<Arrival>),
+    /// `data 12 AGxzCg==`: a frame of the connection of this exchange, in base64.
+    Data(ExchangeId, ByteString),
     /// `hang-up 12`: the client of this exchange has gone.
     HangUp(ExchangeId),
     /// `crash kube-scheduler` …: something breaks.
@@ -57,6 +60,7 @@ const USAGE: &[(&str, &str)] = &[
     ("wait", "wait SECONDS, as in: wait 2.5"),
     ("seed", "seed NUMBER; 0 gives every hop its plain time"),
     ("arrive", "arrive REQUEST, as a saved session has it: {\"method\":\"GET\",\"target\":\"/api/v1/pods\"}"),
+    ("data", "data NUMBER BASE64, the number of a connection from outside (clients lists them) and a frame of it"),
     ("hang-up", "hang-up NUMBER, the number of a request from outside (clients lists them)"),
     ("interrupt", "interrupt, which ends the command that was typed last and still runs"),
     (
@@ -87,6 +91,10 @@ impl Choice {
             ("delay", [event, time]) => Ok(Choice::Delay(event_id(event)?, seconds(time)?)),
             ("wait", [time]) => Ok(Choice::Wait(seconds(time)?)),
             ("seed", [seed]) => seed.parse().map(Choice::Seed).map_err(|_| format!("{seed:?} is no seed; {}", usage())),
+            ("data", [number, frame]) => {
+                let frame = serde_json::from_value(serde_json::Value::from(*frame)).map_err(|_| usage())?;
+                number.parse().map(|number| Choice::Data(number, frame)).map_err(|_| usage())
+            }
             ("hang-up", [number]) => number.parse().map(Choice::HangUp).map_err(|_| usage()),
             ("interrupt", []) => Ok(Choice::Interrupt),
             ("type", ["kubectl", words @ ..]) if !words.is_empty() => {
@@ -152,6 +160,10 @@ impl Choice {
                 let from = sent.map_or_else(|| arrival.program().to_owned(), str::to_owned);
                 said(format!("{from} sends {}, which is pending as {first}", arrival.label()))
             }
+            Choice::Data(exchange, frame) => match cluster.clients.data(&mut cluster.engine, *exchange, &frame.0) {
+                true => said(format!("the client of request {exchange} has sent {} bytes", frame.0.len())),
+                false => Err(format!("request {exchange} is no connection that reads; clients lists those under way")),
+            },
             Choice::HangUp(exchange) => match cluster.clients.hang_up(&mut cluster.engine, *exchange) {
                 true => said(format!("the client of request {exchange} has hung up")),
                 false => {
@@ -181,6 +193,10 @@ impl fmt::Display for Choice {
             Choice::Arrive(arrival) => {
                 // Strings, numbers and lists of them can always be written.
                 write!(f, "arrive {}", serde_json::to_string(arrival).unwrap_or_default())
+            }
+            Choice::Data(exchange, frame) => {
+                let frame = serde_json::to_value(frame).unwrap_or_default();
+                write!(f, "data {exchange} {}", frame.as_str().unwrap_or_default())
             }
             Choice::HangUp(exchange) => write!(f, "hang-up {exchange}"),
             Choice::Interrupt => write!(f, "interrupt"),
@@ -246,6 +262,7 @@ mod tests {
             "interrupt",
             r#"arrive {"user":{"name":"jane","groups":["dev"]},"method":"GET","target":"/api/v1/pods?limit=500","headers":[["Accept","*/*"]],"body":"it's"}"#,
             r#"arrive {"method":"POST","target":"/api/v1/namespaces","body":{"base64":"azhzAP8="}}"#,
+            "data 12 AGxzCg==",
             "hang-up 12",
             "type curl web:80/x --from client",
             "type ping 10.1.0.2",

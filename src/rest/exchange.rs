@@ -50,6 +50,11 @@ impl<'a> RawRequest<'a> {
         if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" }
     }
 
+    /// Whether the client wants the connection to go on as a WebSocket.
+    fn upgrades(&self) -> bool {
+        self.header("Upgrade").eq_ignore_ascii_case("websocket")
+    }
+
     /// Whether JSON is laid out for people: if the query says so, and else for the programs that they type. Mirrors
     /// `isPrettyPrint` of `endpoints/handlers/negotiation`.
     fn is_pretty(&self) -> bool {
@@ -166,7 +171,9 @@ pub async fn exchange(
     }
     match ask(call.request.clone()).await {
         None => Told::Closed,
-        Some(Answer { result: Ok(passed @ Response::PassedOn { .. }), .. }) if !call.is_connection() => {
+        Some(Answer { result: Ok(passed @ Response::PassedOn { .. }), .. })
+            if !call.is_connection() || raw.upgrades() =>
+        {
             Told::PassedOn(Box::new(call), passed)
         }
         Some(answer) => {

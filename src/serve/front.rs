@@ -22,6 +22,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use cluster::clients::{Arrival, Sent};
 use kubestep::cli::serve::Bell;
@@ -31,6 +32,7 @@ use rest::exchange::RawAnswer;
 use rest::{Encoding, HttpAnswer};
 
 use super::line::{Incoming, Inlet, Ticket, outlet};
+use super::socket;
 use super::users::{Comes, KnownUser, comes};
 
 /// So many connections are open at a time.
@@ -104,7 +106,8 @@ async fn accept(listener: TcpListener, front: Rc<Front>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_TIME)
                 .max_buf_size(HEAD_MAX)
-                .serve_connection(TokioIo::new(stream), service);
+                .serve_connection(TokioIo::new(stream), service)
+                .with_upgrades();
             // How a connection ends is its client's affair.
             let _ = connection.await;
             drop(place);
@@ -131,7 +134,7 @@ impl Front {
         self.bell.ring();
     }
 
-    async fn answer(self: Rc<Front>, request: Request<hyper::body::Incoming>) -> Result<Response<Reply>, Cut> {
+    async fn answer(self: Rc<Front>, mut request: Request<hyper::body::Incoming>) -> Result<Response<Reply>, Cut> {
         if !self.is_own(request.headers()) {
             return Ok(said(&status(
                 Reason::Forbidden,
@@ -148,6 +151,8 @@ impl Front {
         // A token says more than the address: only a client that was told to sends one.
         let user = user.filter(|_| !request.headers().contains_key(header::AUTHORIZATION));
         let (method, headers) = (request.method().to_string(), kept(request.headers()));
+        let key = request.headers().get(header::SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
+        let upgrade = key.map(|accept| (accept, hyper::upgrade::on(&mut request)));
         let body = match timeout(BODY_TIME, Limited::new(request.into_body(), BODY_MAX).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
@@ -169,6 +174,17 @@ impl Front {
             Some(Sent::Begins(media_type)) => {
                 let reply = Reply::Stream(inlet, guard);
                 Ok(with_headers(StatusCode::OK, &[("Content-Type", media_type.to_owned())], reply))
+            }
+            Some(Sent::Upgraded(protocol)) => {
+                let Some((accept, upgrade)) = upgrade else { return Err(Cut) };
+                tokio::task::spawn_local(socket::carry(upgrade, inlet, guard));
+                let headers = [
+                    ("Upgrade", "websocket".to_owned()),
+                    ("Connection", "Upgrade".to_owned()),
+                    ("Sec-WebSocket-Accept", accept),
+                    ("Sec-WebSocket-Protocol", protocol.to_owned()),
+                ];
+                Ok(with_headers(StatusCode::SWITCHING_PROTOCOLS, &headers, Reply::Whole(None)))
             }
             _ => {
                 guard.is_over = true;
@@ -232,10 +248,22 @@ fn with_headers(code: StatusCode, headers: &[(&'static str, String)], body: Repl
 }
 
 /// Takes a request back when its client leaves before all was said.
-struct Guard {
+pub(super) struct Guard {
     front: Rc<Front>,
     ticket: Ticket,
     is_over: bool,
+}
+
+impl Guard {
+    /// All was said.
+    pub(super) fn over(&mut self) {
+        self.is_over = true;
+    }
+
+    /// A frame has come.
+    pub(super) fn data(&self, frame: Vec<u8>) {
+        self.front.tell(Incoming::Data(self.ticket, frame));
+    }
 }
 
 impl Drop for Guard {

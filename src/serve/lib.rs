@@ -4,6 +4,7 @@
 //! HTTP and nothing of Kubernetes. Values pass between them over two channels ([`line`]), so nothing is shared.
 //!
 //! - [`front`]: connections, their limits, and who may come. [`users`]: the secrets that say who comes.
+//!   `socket`: connections that go on as WebSockets.
 //! - [`line`]: what passes between the threads.
 //! - [`reception`]: requests in, answers out, and how time passes, on the main thread.
 //! - [`kubeconfig`]: the file that a client is given. [`page`]: who is connected, for a browser.
@@ -24,4 +25,5 @@ pub mod kubeconfig;
 pub mod line;
 pub mod page;
 pub mod reception;
+mod socket;
 pub mod users;

@@ -19,6 +19,8 @@ pub type Ticket = u64;
 pub enum Incoming {
     /// A request, whole.
     Request(Ticket, Box<Arrival>, Outlet),
+    /// A frame has come by the connection that a request has become.
+    Data(Ticket, Vec<u8>),
     /// The client of a request has gone before all was said.
     HangUp(Ticket),
     /// A browser wants the page.
@@ -74,5 +76,9 @@ impl Inlet {
 
 /// How many bytes of a client's share it takes. An answer is sent at once, and asked for by its client.
 fn size(sent: &Sent) -> usize {
-    if let Sent::Line(line) = sent { line.len() } else { 0 }
+    match sent {
+        Sent::Line(line) => line.len(),
+        Sent::Frame(frame) => frame.len(),
+        _ => 0,
+    }
 }

@@ -11,6 +11,8 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant as WallInstant};
 
 use cluster::clients::{Arrival, Exchange, ExchangeId, Sent};
+use k8s_openapi::ByteString;
+
 use debugger::{Advance, Choice, Goal};
 use engine::EventId;
 use kubestep::cli::serve::{Bell, Clients};
@@ -81,25 +83,38 @@ impl Reception {
 
     /// Takes what the front end has sent.
     fn hear(&mut self, stepper: &mut Stepper) {
-        let mut gone = Vec::new();
+        let (mut gone, mut data) = (Vec::new(), Vec::new());
         while let Ok(incoming) = self.incoming.try_recv() {
             match incoming {
                 Incoming::Request(ticket, arrival, outlet) => {
                     self.waiting.push_back(Waiting { ticket, arrival, outlet });
                 }
                 Incoming::HangUp(ticket) => gone.push(ticket),
+                Incoming::Data(ticket, frame) => data.push((ticket, frame)),
                 // A browser that has left needs no page.
                 Incoming::Page(reply) => drop(reply.send(page::html(stepper))),
             }
         }
+        for (ticket, frame) in data {
+            if let Some(exchange) = self.exchange_of(ticket) {
+                let line = Choice::Data(exchange, ByteString(frame)).to_string();
+                // To a command that has ended, nothing can be said.
+                let _ = stepper.carry_out(&Typed::read(&line));
+                self.jumps_until = stepper.session.cluster.engine.now() + JUMP;
+            }
+        }
         for ticket in gone {
             self.waiting.retain(|waiting| waiting.ticket != ticket);
-            let exchange = self.live.iter().find_map(|(exchange, live)| (live.ticket == ticket).then_some(*exchange));
-            if let Some(exchange) = exchange {
+            if let Some(exchange) = self.exchange_of(ticket) {
                 self.live.remove(&exchange);
                 hang_up(stepper, exchange);
             }
         }
+    }
+
+    /// The exchange under way that a request has begun.
+    fn exchange_of(&self, ticket: Ticket) -> Option<ExchangeId> {
+        self.live.iter().find_map(|(exchange, live)| (live.ticket == ticket).then_some(*exchange))
     }
 
     /// Takes a request into the session. What is said of it.
@@ -198,6 +213,7 @@ impl Reception {
             let code = match &sent {
                 Sent::Answer(answer) => Some(answer.code),
                 Sent::Begins(_) => Some(200),
+                Sent::Upgraded(_) => Some(101),
                 _ => None,
             };
             if let Some(code) = code.filter(|_| tells) {

@@ -126,7 +126,11 @@ pub enum Sent {
     Begins(&'static str),
     /// A line of a watch.
     Line(String),
-    /// The watch is over.
+    /// The connection goes on as a WebSocket with this protocol.
+    Upgraded(&'static str),
+    /// A frame of it.
+    Frame(Vec<u8>),
+    /// The watch, or the connection, is over.
     Ends,
     /// No API server runs: the connection is closed.
     Closed,

@@ -7,9 +7,9 @@
 //! Must hold: what a front end takes, and whether there is one, changes nothing in the cluster. Kept by
 //! `a_session_repeats_without_its_clients`.
 //!
-//! - [`arrival`]: what passes to and fro. [`logs`]: logs that a kubelet gives.
+//! - [`arrival`]: what passes to and fro. [`logs`]: logs that a kubelet gives. [`exec`]: commands in containers.
 //!
-//! Left out: `exec`, `attach` and `port-forward`, which are answered with the reason. A
+//! Left out: `attach` and `port-forward`, which are answered with the reason. A
 //! watch without `timeoutSeconds` ends after 45 minutes; a real server takes a random time between 30 minutes and an hour.
 
 use std::any::Any;
@@ -23,18 +23,20 @@ use client::Client;
 use engine::{Actor, ActorId, Delivery, Hub, Memory};
 use kinds::printers::View;
 use kubectl::nodes::Nodes;
-use object::{Discovery, Status};
+use object::Discovery;
+use rest::Call;
 use rest::exchange::{Caller, RawRequest, Told, exchange};
 use rest::options::Query;
-use rest::{Call, Encoding, HttpAnswer};
-use wire::{Answer, Error, Request, Subresource, Transport, User, WatchEvent, WatchId};
+use wire::{Answer, Error, Request, Transport, User, WatchEvent, WatchId};
 
 mod arrival;
+mod exec;
 mod logs;
 #[cfg(test)]
 mod tests;
 
 pub use arrival::{Arrival, Exchange, ExchangeId, Identity, RequestBody, Sent};
+use exec::Connected;
 use logs::Following;
 
 /// Requests a second of one client; its own limits are in its own process.
@@ -57,6 +59,8 @@ pub struct Clients {
     watches: Memory<BTreeMap<WatchId, Watching>>,
     /// Logs that are followed.
     followed: Memory<BTreeMap<ExchangeId, Following>>,
+    /// Commands that read what their clients send.
+    connected: Memory<BTreeMap<ExchangeId, Connected>>,
     nodes: Rc<dyn Nodes>,
     outbox: Memory<Outbox>,
 }
@@ -99,9 +103,15 @@ impl Clients {
             asked: hub.memory(BTreeMap::new()),
             watches: hub.memory(BTreeMap::new()),
             followed: hub.memory(BTreeMap::new()),
+            connected: hub.memory(BTreeMap::new()),
             nodes,
             outbox: hub.memory(Outbox::default()),
         }
+    }
+
+    /// A client of this actor's for what its connection needs besides.
+    fn client(&self, hub: &Hub, actor: ActorId) -> Client {
+        Client::new(hub.clone(), actor, Rc::new(User::loopback()), REQUESTS, REQUESTS)
     }
 
     fn send(&self, exchange: ExchangeId, sent: Sent) {
@@ -176,7 +186,8 @@ impl Clients {
         if let Some(asked) = task {
             return engine.end_task(asked.task).is_some();
         }
-        if self.followed.borrow_mut().remove(&exchange).is_some() {
+        let (follows, reads) = (&self.followed, &self.connected);
+        if follows.borrow_mut().remove(&exchange).is_some() || reads.borrow_mut().remove(&exchange).is_some() {
             return true;
         }
         let of_exchange = |(watch, of): (&WatchId, &Watching)| (of.exchange == exchange).then_some(*watch);
@@ -201,11 +212,12 @@ impl Clients {
             is_watch,
         };
         let (asked, watches) = (self.asked.borrow(), self.watches.borrow());
-        let followed = self.followed.borrow();
+        let (followed, connected) = (self.followed.borrow(), self.connected.borrow());
+        let connected = connected.iter().map(|(number, one)| exchange(*number, one.actor, &one.label, true));
         let logs = followed.iter().map(|(number, log)| exchange(*number, log.actor, &log.label, true));
         let asked = asked.iter().map(|(number, asked)| exchange(*number, asked.actor, &asked.label, false));
         let watched = watches.values().map(|watch| exchange(watch.exchange, watch.actor, &watch.label, true));
-        let mut all: Vec<Exchange> = asked.chain(watched).chain(logs).collect();
+        let mut all: Vec<Exchange> = asked.chain(watched).chain(logs).chain(connected).collect();
         all.sort_by_key(|exchange| exchange.number);
         all
     }
@@ -250,16 +262,17 @@ async fn answer(hub: Hub, actor: ActorId, name: Rc<str>, clients: Clients, numbe
     match told {
         Told::Answer(answer) => clients.send(number, Sent::Answer(answer)),
         Told::Closed => clients.send(number, Sent::Closed),
-        Told::PassedOn(call, passed) if call.request.subresource == Some(Subresource::Log) => {
+        Told::PassedOn(call, passed) => {
             clients.asked.borrow_mut().insert(number, Asked { task: hub.task(), actor, label: label.clone() });
             let client = Client::new(hub.clone(), actor, call.request.user.clone(), REQUESTS, REQUESTS);
-            let said = logs::open(&hub, &client, &clients, &call, &passed, &arrival).await;
-            clients.asked.borrow_mut().remove(&number);
-            logs::begin(&hub, &clients, number, actor, label, said);
-        }
-        Told::PassedOn(..) => {
-            let why = Status::bad_request("this is left out here; the stepper's own kubectl has it");
-            clients.send(number, Sent::Answer(HttpAnswer::status(&why, Encoding::Json).into()));
+            if call.is_connection() {
+                exec::connect(&client, &clients, (number, label), (&call, &passed), &arrival).await;
+                clients.asked.borrow_mut().remove(&number);
+            } else {
+                let said = logs::open(&hub, &client, &clients, &call, &passed, &arrival).await;
+                clients.asked.borrow_mut().remove(&number);
+                logs::begin(&hub, &clients, number, actor, label, said);
+            }
         }
         Told::Watch(call, known) => {
             let watch = hub.watch(actor, call.request.clone());

@@ -290,6 +290,14 @@ pub const CLIENTS: Group = Group {
             run: Says(act),
         },
         Command {
+            names: &["data"],
+            usage: "data NUMBER BASE64",
+            takes: &[],
+            about: "a frame of a connection, such as exec's, as a saved session has it",
+            more: "",
+            run: Says(act),
+        },
+        Command {
             names: &["hang-up"],
             usage: "hang-up NUMBER",
             takes: &[],
