@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, anyhow};
 
@@ -9,6 +10,8 @@ use cluster::scenario::{Scenario, Sight};
 use debugger::file::File;
 use debugger::quiz::Quiz;
 use debugger::{Session, StopAt, tour};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
 use kubectl::workdir::{self, Disk};
 use stepper::{Clock, Stepper, lines, palette, wrap};
 
@@ -51,6 +54,7 @@ pub(super) fn command(arguments: StepArguments, open: Option<Open>) -> anyhow::R
             None => return Ok(()),
         },
     };
+    let scenario = if open.is_some() { from_now(scenario) } else { scenario };
     let session = Session::of(Scenario { sight: Sight(arguments.disk()), ..scenario });
     tour::check(&session).map_err(|error| anyhow!("{}: {error}", session.scenario().name))?;
     let scenario = session.scenario();
@@ -103,6 +107,14 @@ fn saved(path: &Path, at: Option<u64>, disk: Disk) -> anyhow::Result<(File, Step
     Ok((file, stepper))
 }
 
+/// The scenario for real clients: it begins at the present time, by which they reckon ages. A saved session has it.
+#[allow(clippy::disallowed_methods, reason = "what comes from outside is recorded with the session")]
+fn from_now(scenario: Scenario) -> Scenario {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(since.as_secs()).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    Scenario { start: scenario.start.or(now.map(Time)), ..scenario }
+}
+
 /// `kubestep serve`: a cluster for clients alone, until the program is told to end.
 pub(super) fn serve(arguments: ServeArguments, open: Option<Open>) -> anyhow::Result<()> {
     let Some(open) = open else { return serve::elsewhere() };
@@ -121,7 +133,7 @@ pub(super) fn serve(arguments: ServeArguments, open: Option<Open>) -> anyhow::Re
         }
         (None, false) => {
             let scenario = arguments.source.scenario()?.map_or_else(|| Scenario::find(PLAYGROUND), Ok)?;
-            let mut stepper = terminal::stepper(Session::of(scenario), false);
+            let mut stepper = terminal::stepper(Session::of(from_now(scenario)), false);
             greeting = journal::keep_in(&mut stepper, folder);
             stepper
         }

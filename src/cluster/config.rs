@@ -19,6 +19,7 @@ use network::coredns;
 use network::kernel::Mode;
 use network::kernel::fabric::CONTROL_PLANE;
 use network::proxy::chooser::Chooser;
+use object::time::Instant;
 use object::well_known::{REGION, ZONE};
 use scheduler::actor::KubeScheduler;
 use scheduler::configuration::ProfileList;
@@ -33,6 +34,8 @@ pub struct Config {
     pub nodes: Vec<NodeConfig>,
     /// 0: every hop takes its plain time. Others make hops vary, and with them the order of events.
     pub seed: u64,
+    /// When the run begins.
+    pub start: Instant,
     /// Requests a second and burst of every component's client; the shipped limits unless given.
     pub client_limits: Option<(u32, u32)>,
     /// Which programs run in it.
@@ -279,6 +282,7 @@ impl Default for Config {
         Config {
             nodes: (1..=3).map(NodeConfig::numbered).collect(),
             seed: 0,
+            start: Instant::default(),
             client_limits: None,
             parts: Parts::default(),
             slow: BTreeMap::new(),

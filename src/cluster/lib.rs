@@ -132,6 +132,7 @@ impl Cluster {
         let config = config.completed();
         let mut engine = Engine::new(host::Host::several(ApiServer::new(config.seed), config.api_servers), config.seed);
         engine.keep_notes(false);
+        engine.pass(config.start);
         engine.server.api.watch_list = config.parts.watch_list;
         config.parts.pod_plugin.into_iter().for_each(|new| engine.server.api.use_pod_plugin(new()));
         bootstrap(&mut engine, config.parts.accounts);
@@ -203,6 +204,7 @@ impl Cluster {
         let config = Config {
             nodes: scenario.node_configs(),
             seed: scenario.seed,
+            start: scenario.start.as_ref().map(Instant::from_time).unwrap_or_default(),
             parts,
             slow,
             network: scenario.network.into(),

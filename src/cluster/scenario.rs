@@ -18,6 +18,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::{Deserialize, Serialize};
 
 use super::config::number;
@@ -58,6 +59,9 @@ pub struct Scenario {
     /// Which of the orders that races allow is taken. 0: every message takes its plain time.
     #[serde(default)]
     pub seed: u64,
+    /// When the run begins, by the clocks of its machines; 2026-01-01T00:00:00Z, and never sooner, unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Time>,
     /// Controllers each of whose requests takes so many milliseconds longer than usual.
     #[serde(default)]
     pub slow: BTreeMap<String, u64>,

@@ -6,6 +6,7 @@
 //!
 //! A session that is written as it goes is such a file too, see [`mod@super::journal`].
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::{Deserialize, Serialize};
 
 use cluster::scenario::Scenario;
@@ -29,6 +30,9 @@ pub struct File {
     /// The seed.
     #[serde(default)]
     pub seed: u64,
+    /// When the run begins, by the clocks of its machines, if not when its scenario says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Time>,
     /// What was decided.
     #[serde(default)]
     pub choices: Vec<Decision>,
@@ -124,8 +128,8 @@ impl File {
     /// A session as it would be saved.
     pub fn of(session: &Session) -> File {
         let scenario = session.scenario();
-        let shipped =
-            Scenario::find(&scenario.name).is_ok_and(|known| Scenario { seed: scenario.seed, ..known } == *scenario);
+        let shipped = Scenario::find(&scenario.name)
+            .is_ok_and(|known| Scenario { seed: scenario.seed, start: scenario.start.clone(), ..known } == *scenario);
         let source = match shipped {
             true => Source::Shipped(scenario.name.clone()),
             false => Source::Whole(Box::new(scenario.clone())),
@@ -138,6 +142,7 @@ impl File {
             kubestep: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: source,
             seed: scenario.seed,
+            start: scenario.start.clone(),
             choices: session.choices().iter().map(decision).collect(),
             files: session.cluster.kubectl.workdir.readings().list(),
             breakpoints: session.breakpoints.commands(),
@@ -174,6 +179,7 @@ impl File {
     pub fn open(&self, at: Option<u64>) -> Result<Session, String> {
         let mut scenario = self.scenario.scenario()?;
         scenario.seed = self.seed;
+        scenario.start = self.start.clone().or(scenario.start);
         let expected: String = self.digest.split_whitespace().collect();
         let covered = expected.len() as u64 / 2;
         if covered < self.steps {

@@ -5,7 +5,8 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
 use cluster::clients::Sent;
 
@@ -32,7 +33,7 @@ pub(super) async fn carry(upgrade: OnUpgrade, mut inlet: Inlet, mut guard: Guard
                 _ => {
                     guard.over();
                     // Whether it still listens is its own affair.
-                    let _ = socket.close(None).await;
+                    let _ = socket.close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() })).await;
                     return;
                 }
             },

@@ -3,6 +3,7 @@
 mod clients;
 mod http;
 mod kubectl;
+mod operator;
 mod program;
 mod replay;
 mod rude;

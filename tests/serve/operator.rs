@@ -1,0 +1,80 @@
+//! An operator in Python, made with kopf, where Python has it: `KUBESTEP_PYTHON` names a folder with it, or it is installed.
+
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::http::ask;
+use crate::program::{Served, replayed, wait_for};
+use crate::skip::skipped;
+
+const GREETINGS: &str = "/apis/example.com/v1/namespaces/default/greetings";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// Python with what `KUBESTEP_PYTHON` names; none if it has no kopf.
+fn python() -> Option<Command> {
+    let new = || {
+        let mut python = Command::new("python3");
+        if let Some(folder) = std::env::var_os("KUBESTEP_PYTHON") {
+            python.env("PYTHONPATH", folder);
+        }
+        python
+    };
+    let has_kopf = new().args(["-c", "import kopf, kubernetes"]).stderr(Stdio::null()).status();
+    if !has_kopf.is_ok_and(|status| status.success()) {
+        skipped("Python with kopf and kubernetes");
+        return None;
+    }
+    Some(new())
+}
+
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn an_operator_works_and_its_session_repeats_without_it() {
+    let Some(mut python) = python() else { return };
+    let mut served = Served::start(&["--speed", "5"]);
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = json!({"metadata": {"name": "greetings.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
+        "names": {"plural": "greetings", "singular": "greeting", "kind": "Greeting"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_eq!(ask(&served, "POST", definitions, &definition.to_string()).code, 201);
+    wait_for("the new kind", || (ask(&served, "GET", GREETINGS, "").code == 200).then_some(()));
+
+    let operator = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/serve/operator.py");
+    python.args(["-m", "kopf", "run", operator, "--namespace", "default", "--standalone"]);
+    python.env("KUBECONFIG", served.kubeconfig()).stdout(Stdio::null()).stderr(Stdio::null());
+    let operator = Ends(python.spawn().expect("it was started before"));
+
+    let text = |name: &str| -> Option<Value> {
+        let map = ask(&served, "GET", &format!("{CONFIG_MAPS}/{name}"), "");
+        (map.code == 200).then(|| map.json()["data"]["text"].clone())
+    };
+    let greeting = json!({"apiVersion": "example.com/v1", "kind": "Greeting", "metadata": {"name": "hi"}, "spec": {"text": "hello"}});
+    assert_eq!(ask(&served, "POST", GREETINGS, &greeting.to_string()).code, 201);
+    assert_eq!(wait_for("its ConfigMap", || text("greeting-hi")), "hello");
+    let mut changed = ask(&served, "GET", &format!("{GREETINGS}/hi"), "").json();
+    wait_for("a write without a conflict", || {
+        changed = ask(&served, "GET", &format!("{GREETINGS}/hi"), "").json();
+        changed["spec"]["text"] = json!("good evening");
+        (ask(&served, "PUT", &format!("{GREETINGS}/hi"), &changed.to_string()).code == 200).then_some(())
+    });
+    wait_for("the new text", || text("greeting-hi").filter(|text| text == "good evening"));
+    assert_eq!(ask(&served, "DELETE", &format!("{GREETINGS}/hi"), "").code, 200);
+    assert_eq!(wait_for("the goodbye", || text("goodbye-hi")), "goodbye");
+    wait_for("the end of the Greeting", || {
+        (ask(&served, "GET", &format!("{GREETINGS}/hi"), "").code == 404).then_some(())
+    });
+    drop(operator);
+    let saved = served.end();
+    let out = replayed(&served.folder, &saved, "clients\n");
+    assert!(out.contains("the last requests:"), "{out}");
+}
