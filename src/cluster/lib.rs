@@ -265,6 +265,11 @@ impl Cluster {
         self.engine.outside(self.user.actor(), |_| runner.type_lines(lines, kubectl));
     }
 
+    /// The exit code of the last line that was typed so, once all of them have ended.
+    pub fn lines_code(&self) -> Option<i32> {
+        (!self.runner.is_busy()).then(|| self.runner.code())
+    }
+
     /// Whether agents on the nodes enforce NetworkPolicies.
     pub fn enforces_policies(&self) -> bool {
         self.config.policies

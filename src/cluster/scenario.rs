@@ -30,13 +30,15 @@ use object::nesting;
 use object::terminal::harmless;
 use scheduler::configuration::ProfileList;
 
+mod case;
 mod exploration;
 mod nodes;
 mod shipped;
 
+pub use case::{Case, Outcome, Refused};
 pub use exploration::{Exploration, Fixed, OwnProperty};
 pub use nodes::{ImageBehaviour, Network, NodeDescription, Nodes};
-use shipped::{BUGS, SHIPPED};
+use shipped::{BROKEN, BUGS, SHIPPED};
 
 /// More copies of a component show nothing that fewer do not, and each costs memory.
 const COPIES_MAX: u16 = 9;
@@ -146,6 +148,9 @@ pub struct Scenario {
     /// What must hold in it, beside what must hold anywhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<OwnProperty>,
+    /// What makes it a case: a cluster that starts broken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<Case>,
 }
 
 /// Programs that a scenario does not name. They are no part of what it says, so scenarios that differ in them are equal.
@@ -241,6 +246,14 @@ pub enum ScenarioError {
         /// What it says.
         count: u16,
     },
+    /// A line by which a case is judged makes no sense.
+    #[error("{path}: case: solved: {message}")]
+    Case {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A line of the timeline makes no sense.
     #[error("{path}: timeline line {number}: {message}")]
     Line {
@@ -274,6 +287,11 @@ impl Scenario {
         all_whole(BUGS)
     }
 
+    /// All cases of "Broken: find out why", the easiest first.
+    pub fn broken() -> Vec<Scenario> {
+        all_whole(BROKEN)
+    }
+
     /// The same scenario with the bug that it shows mended. None if it shows none.
     pub fn mended(&self) -> Option<Scenario> {
         let fixed = self.fixed.clone()?;
@@ -284,12 +302,13 @@ impl Scenario {
 
     /// A shipped scenario by name, or one from a file.
     pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
-        if let Some((name, text)) = SHIPPED.iter().chain(BUGS).find(|(shipped, _)| *shipped == name) {
+        let all = || SHIPPED.iter().chain(BUGS).chain(BROKEN);
+        if let Some((name, text)) = all().find(|(shipped, _)| *shipped == name) {
             return Scenario::parse(name, text);
         }
         let path = Path::new(name);
         if !path.is_file() {
-            let meant = nearest(name, SHIPPED.iter().chain(BUGS).map(|(shipped, _)| *shipped));
+            let meant = nearest(name, all().map(|(shipped, _)| *shipped));
             return Err(ScenarioError::Unknown { name: name.to_owned(), meant });
         }
         let text =
@@ -304,7 +323,8 @@ impl Scenario {
     /// What it says to its user is text: nothing in it is a command to a terminal, even if a stranger wrote it.
     pub fn make_harmless(&mut self) {
         let told = [&mut self.title, &mut self.story].into_iter();
-        for text in told.chain(self.tour.iter_mut().map(|stop| &mut stop.text)) {
+        let told = told.chain(self.tour.iter_mut().map(|stop| &mut stop.text));
+        for text in told.chain(self.case.iter_mut().flat_map(Case::texts)) {
             *text = harmless(text, false).into_owned();
         }
     }
@@ -332,6 +352,9 @@ impl Scenario {
                 number,
                 message,
             })?;
+        }
+        for line in scenario.case.iter().flat_map(Case::lines) {
+            super::timeline::check(line).map_err(|message| ScenarioError::Case { path: path.to_owned(), message })?;
         }
         Ok(scenario)
     }

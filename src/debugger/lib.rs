@@ -15,7 +15,8 @@
 //! - [`compare`]: two courses of events side by side.
 //! - [`diff`]: what changed between two versions of an object, field by field.
 //! - [`properties`]: what must hold in every run.
-//! - [`quiz`]: questions about what comes next. [`tour`]: a scenario's narration.
+//! - [`quiz`]: questions about what comes next. [`tour`]: a scenario's narration. [`case`]: whether a broken cluster is right
+//!   again.
 //! - [`record`]: a run as files.
 //! - [`travel`]: going back, choices, branches.
 //! - [`source`]: the lines of code at which a component waits.
@@ -27,6 +28,7 @@
 
 pub mod audit;
 pub mod breakpoint;
+pub mod case;
 pub mod causes;
 pub mod changes;
 pub mod chapters;

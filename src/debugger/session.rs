@@ -53,16 +53,21 @@ pub struct Session {
     /// As far as they were asked for.
     digests: Digests,
     scenario: Scenario,
+    /// So many steps have run before the learner's part of a case.
+    begun: u64,
 }
 
+/// What breaks a case takes fewer steps.
+const BREAKING: u64 = 100_000;
+
 impl Session {
-    /// A session over a scenario's cluster, before the first step.
+    /// A session over a scenario's cluster, before the first step; of a case, when its timeline has broken the cluster.
     pub fn of(scenario: Scenario) -> Session {
         let cluster = bugs::cluster(&scenario);
         let origin = cluster.engine.now();
         let mut past = Past::default();
         past.keep(0, || cluster.save());
-        Session {
+        let mut session = Session {
             cluster,
             past,
             breakpoints: Breakpoints::default(),
@@ -77,7 +82,21 @@ impl Session {
             typed: Vec::new(),
             digests: Digests::default(),
             scenario,
+            begun: 0,
+        };
+        if session.scenario.case.is_some() {
+            while !session.cluster.has_ended() && session.begun < BREAKING {
+                let Some(step) = session.next_step() else { break };
+                session.keep(step);
+                session.begun += 1;
+            }
         }
+        session
+    }
+
+    /// How many steps had run when the user's part began: those that break a case.
+    pub fn begun(&self) -> u64 {
+        self.begun
     }
 
     /// The scenario that runs.

@@ -260,7 +260,12 @@ impl Session {
     /// Runs to a step with choices that were made before, and what was read; those after it will be made on the way forward.
     pub(super) fn repeat(&mut self, choices: Vec<Chosen>, read: Readings, to: u64) {
         self.cluster.kubectl.workdir.set_readings(read);
+        if let Some(first) = choices.first().filter(|first| first.after < self.cluster.engine.steps()) {
+            // Of a case: the choice was made while its timeline broke the cluster.
+            self.return_to(first.after);
+        }
         self.past.choices = choices;
+        self.past.next = 0;
         self.goto(to);
     }
 

@@ -6,7 +6,8 @@
 //! - [`Stepper`]: a session that takes lines, as its [`options`] say. [`outside`]: what it needs of the world around it, which its face has.
 //! - [`typed`]: what a line is, read once. [`shell`]: lines that a shell has to read.
 //! - [`commands`]: what can be typed, one file a group; [`complete`]: what Tab makes of it; [`edit`]: `edit`, around an
-//!   editor that the face opens; [`paths`]: names of files on Windows.
+//!   editor that the face opens; [`paths`]: names of files on Windows; [`script`]: lines of a text, one after another.
+//! - [`case`]: a broken cluster to repair, in words.
 //! - [`lines`]: an answer as text. [`view`]: what a stop looks like; [`sequence`]: a timeline as a diagram; [`palette`],
 //!   [`wrap`]: colours and line ends.
 //! - [`json`], [`told`]: answers as values, for programs.
@@ -14,6 +15,7 @@
 //! Deliberately absent: a terminal, a file system, a thread, a clock, a process. So the crate compiles to WebAssembly, and a
 //! page can be a face. Whether texts are coloured the face says too (`console::set_colors_enabled`).
 
+pub mod case;
 mod clock;
 pub mod commands;
 pub mod complete;
@@ -24,6 +26,7 @@ pub mod options;
 pub mod outside;
 pub mod palette;
 pub mod paths;
+pub mod script;
 pub mod sequence;
 pub mod shell;
 mod stepper;

@@ -39,6 +39,10 @@ pub struct Stepper {
     pub tour: Tour,
     /// The last move was to a place of the narration, and there is a next.
     pub(super) touring: bool,
+    /// The hint of a case that was given last; 0: none was.
+    pub(super) hints: usize,
+    /// Whether the case was solved when that was last asked.
+    pub solved: bool,
     /// How it does things.
     pub options: Options,
     /// What is shown at each stop, each with its number.
@@ -67,6 +71,8 @@ impl Stepper {
     /// A stepper over `session`. With `all` it stops at background traffic too.
     pub fn new(session: Session, all: bool) -> Stepper {
         let stop = if all { StopAt::Anything } else { StopAt::Notification };
+        // What the user has not typed need not be said to have been printed.
+        let said = session.cluster.kubectl.printed();
         Stepper {
             session,
             stop,
@@ -76,6 +82,8 @@ impl Stepper {
             quiz: None,
             tour: Tour::default(),
             touring: false,
+            hints: 0,
+            solved: false,
             options: Options::default(),
             displays: Vec::new(),
             watch: None,
@@ -83,7 +91,7 @@ impl Stepper {
             clock: None,
             outside: Box::new(Nothing),
             shell: None,
-            said: 0,
+            said,
             journal: None,
             opened: false,
             unwritten: None,

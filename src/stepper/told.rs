@@ -44,6 +44,7 @@ pub fn told(stepper: &mut Stepper, typed: &Typed) -> Option<Value> {
         "stack" => Ok(json!({"topic": "stack", "tasks": stop::all_waiting(session)})),
         "cache" => cache(session, line),
         "queue" => queue(session, line),
+        "solved" => Ok(json!({"topic": "solved", "solved": stepper.solved})),
         "print" => print::values(stepper, line).map(|values| json!({"topic": "print", "values": values})),
         "breakpoints" => Ok(breakpoints(session)),
         "choices" => Ok(choices(session)),

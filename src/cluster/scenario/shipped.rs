@@ -77,3 +77,19 @@ pub(super) const BUGS: &[(&str, &str)] = &[
     ("early-finalizer", include_str!("../../../scenarios/bugs/early-finalizer.yaml")),
     ("lost-update", include_str!("../../../scenarios/bugs/lost-update.yaml")),
 ];
+
+/// The cases of "Broken: find out why", the easiest first. Their names tell what is seen, not the cause.
+pub(super) const BROKEN: &[(&str, &str)] = &[
+    ("new-version", include_str!("../../../scenarios/broken/new-version.yaml")),
+    ("no-answer", include_str!("../../../scenarios/broken/no-answer.yaml")),
+    ("no-answer-again", include_str!("../../../scenarios/broken/no-answer-again.yaml")),
+    ("never-ready", include_str!("../../../scenarios/broken/never-ready.yaml")),
+    ("wont-start", include_str!("../../../scenarios/broken/wont-start.yaml")),
+    ("one-short", include_str!("../../../scenarios/broken/one-short.yaml")),
+    ("no-place", include_str!("../../../scenarios/broken/no-place.yaml")),
+    ("no-disk", include_str!("../../../scenarios/broken/no-disk.yaml")),
+    ("forbidden", include_str!("../../../scenarios/broken/forbidden.yaml")),
+    ("unknown-name", include_str!("../../../scenarios/broken/unknown-name.yaml")),
+    ("wont-drain", include_str!("../../../scenarios/broken/wont-drain.yaml")),
+    ("wont-go", include_str!("../../../scenarios/broken/wont-go.yaml")),
+];

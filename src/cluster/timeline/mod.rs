@@ -40,6 +40,9 @@ pub(super) const SCENARIO: &str = "";
 /// The name of the one for lines of a shell that are typed at the prompt.
 pub(super) const PROMPT: &str = "prompt";
 
+/// The exit code of a line that is not understood, or whose command has panicked.
+const WRONG: i32 = 2;
+
 /// Runs timelines, line by line.
 pub struct Runner {
     /// Who types: what wakes it says so.
@@ -66,6 +69,8 @@ struct Script {
     shell: Shell,
     running: bool,
     asleep: bool,
+    /// The exit code of the last line that has ended.
+    code: i32,
     /// The commands that run in the background.
     jobs: Vec<Job>,
     /// The last process that was given a number; the shell is 1.
@@ -130,7 +135,7 @@ impl Ended {
 impl Drop for Ended {
     fn drop(&mut self) {
         if let Some(runner) = self.0.take() {
-            runner.ended(Duration::ZERO);
+            runner.ended(WRONG, Duration::ZERO);
         }
     }
 }
@@ -141,7 +146,8 @@ impl Runner {
         let hub = kubectl.client.hub().clone();
         let (lines, line, began, shell) = Default::default();
         let (jobs, last_process) = (Vec::new(), 1);
-        let script = Script { kubectl, lines, line, began, shell, running: false, asleep: false, jobs, last_process };
+        let (running, asleep, code) = (false, false, 0);
+        let script = Script { kubectl, lines, line, began, shell, running, asleep, code, jobs, last_process };
         Runner { name, fabric, failures, script: hub.memory(script), turns: None, running: None }
     }
 
@@ -164,6 +170,11 @@ impl Runner {
     /// Whether a line runs or waits to be typed.
     pub fn is_busy(&self) -> bool {
         self.script.borrow().running
+    }
+
+    /// The exit code of the last line that has ended.
+    pub fn code(&self) -> i32 {
+        self.script.borrow().code
     }
 
     /// Whether it is the timeline itself that lets time pass.
@@ -200,7 +211,7 @@ impl Runner {
             }
             Err(message) => {
                 kubectl.complain(format!("error: {message}"));
-                self.ended(Duration::ZERO);
+                self.ended(WRONG, Duration::ZERO);
             }
         }
     }
@@ -222,13 +233,13 @@ impl Runner {
                 Turn::Sleep { time: Some(time), .. } if self.may_last(time) => return self.sleep(time),
                 Turn::Sleep { .. } => {
                     self.fail(format!("error: {}", line::TOO_LONG));
-                    return self.ended(Duration::ZERO);
+                    return self.ended(WRONG, Duration::ZERO);
                 }
-                Turn::End(_) => return self.ended(Duration::ZERO),
+                Turn::End(code) => return self.ended(code, Duration::ZERO),
                 Turn::Unsupported => {
                     let line = self.script.borrow().line.clone();
                     self.fail(format!("error: {}", line::not_understood(&line)));
-                    return self.ended(Duration::ZERO);
+                    return self.ended(WRONG, Duration::ZERO);
                 }
             }
         }
@@ -238,7 +249,7 @@ impl Runner {
     fn sleep(&self, time: Duration) {
         self.script.borrow_mut().asleep = true;
         let is_over = self.script.borrow().shell.is_at_end();
-        if is_over { self.ended(time) } else { self.wake(time) }
+        if is_over { self.ended(0, time) } else { self.wake(time) }
     }
 
     /// Whether the line may last for so much longer.
@@ -247,8 +258,10 @@ impl Runner {
         (kubectl.client.now() - *began).saturating_add(time) <= line::SLEEP_MAX
     }
 
-    fn ended(&self, pause: Duration) {
-        self.script.borrow_mut().line = Rc::default();
+    fn ended(&self, code: i32, pause: Duration) {
+        let mut script = self.script.borrow_mut();
+        (script.line, script.code) = (Rc::default(), code);
+        drop(script);
         self.script.borrow().kubectl.print("\n");
         self.wake(pause);
     }

@@ -71,7 +71,11 @@ pub fn read(stated: &[OwnProperty]) -> Result<Vec<Stated>, String> {
     numbered.map(|(number, text)| one(text).map_err(|error| format!("property {number}: {error}"))).collect()
 }
 
-fn one(stated: &OwnProperty) -> Result<Stated, String> {
+/// Reads one property.
+///
+/// # Errors
+/// What is wrong with it, and how to write it.
+pub fn one(stated: &OwnProperty) -> Result<Stated, String> {
     let expression = |text: &String| parse(text).map_err(|error| error.to_string());
     let OwnProperty { name, shared, of, never, always, eventually, at_most, which } = stated;
     if which.is_some() && at_most.is_none() && eventually.is_none() {

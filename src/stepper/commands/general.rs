@@ -1,5 +1,6 @@
-//! Help, options, and the end.
+//! Help, the hints of a case, options, and the end.
 
+use super::super::case;
 use super::super::options;
 use super::super::wrap::folded;
 use super::super::{Stepper, Typed};
@@ -66,6 +67,55 @@ pub const GROUP: Group = Group {
         },
     ],
 };
+
+/// Commands for a learner who has a broken cluster to repair.
+pub const CASE: Group = Group {
+    name: "case",
+    acts: false,
+    commands: &[
+        Command {
+            names: &["hint"],
+            usage: "hint [NUMBER]",
+            takes: &[],
+            about: "the next hint of a case, or this one",
+            more: "The last one nearly says what to type.\n",
+            run: Says(hint),
+        },
+        Command {
+            names: &["solved"],
+            usage: "solved",
+            takes: &[],
+            about: "whether the broken cluster of a case is right again",
+            more: "It looks ahead, at what becomes of the cluster within twenty minutes, and comes back: no time passes, and nothing\n\
+                is changed. Once it is right, the cause is told.\n",
+            run: Says(solved),
+        },
+    ],
+};
+
+fn hint(stepper: &mut Stepper, line: &Line) -> Text {
+    let number = match line.arguments().as_slice() {
+        [] => None,
+        [number] => Some(number.parse().map_err(|_| format!("{number:?} is not the number of a hint"))?),
+        _ => return Err("write for example: hint, or: hint 2".to_owned()),
+    };
+    let (number, text) = case::hint(stepper.session.case()?, number, stepper.hints, stepper.width())?;
+    stepper.hints = number;
+    Ok(text)
+}
+
+fn solved(stepper: &mut Stepper, line: &Line) -> Text {
+    line.nothing()?;
+    let wrong = stepper.session.still_wrong()?;
+    stepper.solved = wrong.is_none();
+    if let Some(wrong) = wrong {
+        let wrong: String = wrong.lines().map(|line| format!("  {line}\n")).collect();
+        return Ok(format!("not yet, and waiting will not help. What is not right:\n{wrong}"));
+    }
+    let (name, lines) = (&stepper.session.scenario().name, case::typed(&stepper.session));
+    let kept = stepper.outside.solved(name, &lines).unwrap_or_else(|error| format!("{error}\n"));
+    Ok(format!("solved\n\n{}{kept}", case::explained(stepper.session.case()?, stepper.width())))
+}
 
 /// Commands that set how others are done. They act: a session that is repeated does as it did.
 pub const OPTIONS: Group = Group {

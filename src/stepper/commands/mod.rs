@@ -13,7 +13,7 @@
 //! - [`decide`], what comes next, what breaks, and clients outside: `clients`.
 //! - [`cluster`], kubectl and the world outside. [`terminal`], the shell in a container that a command has opened.
 //! - [`keep`], sessions as files.
-//! - [`general`], help, options, and the end.
+//! - [`general`], help, the hints of a case, options, and the end.
 
 use object::Kind;
 use object::nearest::nearest;
@@ -136,6 +136,7 @@ pub const GROUPS: &[Group] = &[
     cluster::GROUP,
     decide::CLIENTS,
     keep::GROUP,
+    general::CASE,
     general::OPTIONS,
     general::GROUP,
 ];
