@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 
+use cluster::scenario::Scenario;
 use lab::started::started_as;
 use lab::twin::{self, Twin};
 use lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, shelf};
+
+use super::broken;
 
 /// A verdict that takes longer is one that somebody waits for.
 const LONG: Duration = Duration::from_secs(3);
@@ -24,6 +27,8 @@ pub fn learn(until: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
         let count = progress::give(&root, exercise).map_err(|error| anyhow!(error))?;
         writeln!(out, "The answers of {count} exercises before {} are handed out.\n", exercise.folder)?;
     }
+    broken::table(&root, out)?;
+    writeln!(out, "\nExercises in Rust, in the order of the book:")?;
     table(&root, out)?;
     left_behind(&root, out)?;
     let Some(exercise) = next(&root) else {
@@ -109,6 +114,11 @@ fn left_behind(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
 pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     let root = shelf::root().map_err(|error| anyhow!(error))?;
     shelf::hand_out(&root).map_err(|error| anyhow!(error))?;
+    let cases = broken::all();
+    if let Some(case) = cases.iter().find(|case| name == Some(&case.name)) {
+        let solved = grade_case(&root, case, out)? == broken::Verdict::Solved;
+        return if solved { Ok(()) } else { Err(anyhow!("not solved yet: {}", case.name)) };
+    }
     let chosen: Vec<&Exercise> = match name {
         Some(name) => vec![Exercise::find(name).map_err(|error| anyhow!(error))?],
         None => TABLE.iter().collect(),
@@ -122,10 +132,26 @@ pub fn grade(name: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
             writeln!(super::out::errors(), "That took {took} s. {once}")?;
         }
         if !verdict.passes() && (name.is_some() || verdict != Verdict::NotStarted) {
-            failed.push(exercise.name());
+            failed.push(exercise.name().to_owned());
+        }
+    }
+    for case in cases.iter().filter(|_| name.is_none()) {
+        if matches!(grade_case(&root, case, out)?, broken::Verdict::Wrong(_)) {
+            failed.push(case.name.clone());
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(anyhow!("not passed yet: {}", failed.join(", "))) }
+}
+
+/// Grades a case, and says what came of it.
+fn grade_case(root: &Path, case: &Scenario, out: &mut dyn Write) -> anyhow::Result<broken::Verdict> {
+    let verdict = broken::grade(root, case).map_err(|error| anyhow!(error))?;
+    let (name, title) = (&case.name, &case.title);
+    write!(out, "{}", report::in_terminal(&format!("{name} {title}: {}", broken::shown(&verdict))))?;
+    if verdict == broken::Verdict::NotStarted {
+        writeln!(out, "  next: {} step {name}", started_as())?;
+    }
+    Ok(verdict)
 }
 
 /// Grades one, says what came of it and remembers it. Also how long that took.
@@ -173,6 +199,9 @@ pub fn judge(name: &str, program: &[String], out: &mut dyn Write) -> anyhow::Res
 
 /// `hint [NAME] [N]`: one hint of the ladder. Without a name it is for the exercise that is next.
 pub fn hint(name: Option<&str>, number: usize, out: &mut dyn Write) -> anyhow::Result<()> {
+    if let Some(case) = name.and_then(broken::find) {
+        return broken::hint(&case, number, out);
+    }
     let exercise = match name {
         Some(name) => Exercise::find(name).map_err(|error| anyhow!(error))?,
         None => {
@@ -195,6 +224,9 @@ pub fn hint(name: Option<&str>, number: usize, out: &mut dyn Write) -> anyhow::R
 
 /// `solution NAME`: the answer.
 pub fn solution(name: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+    if let Some(case) = broken::find(name) {
+        return broken::solution(&case, out);
+    }
     let exercise = Exercise::find(name).map_err(|error| anyhow!(error))?;
     let root = shelf::root().map_err(|error| anyhow!(error))?;
     let text = shelf::read(&shelf::solution(&root, exercise)).map_err(|error| anyhow!(error))?;

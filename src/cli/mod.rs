@@ -5,7 +5,7 @@
 //! - [`mod@run`]: `kubestep run`, to the end without stopping.
 //! - [`explore`]: `kubestep explore`, all orders of delivery within a bound.
 //! - [`learn`]: the exercises: `learn`, `grade`, `hint`, `solution`, `reset`. [`regrade`]: `watch`.
-//!   [`progress`]: how long they took, and a board of a class. [`doctor`], [`pack`]: before a class begins. [`lead`]: one session
+//!   [`broken`]: the cases to solve without Rust. [`progress`]: how long they took, and a board of a class. [`doctor`], [`pack`]: before a class begins. [`lead`]: one session
 //!   followed on other machines. `tar`: an archive.
 //! - [`course`]: `kubestep book`, the course. [`serve`]: `kubestep serve`, for real clients. [`elsewhere`]: programs that are built when
 //!   they are first asked for.
@@ -29,6 +29,7 @@ use lab::started::{named as as_started, started_as};
 use object::{Discovery, Kind};
 use stepper::palette;
 
+pub mod broken;
 pub mod course;
 pub mod doctor;
 pub mod draft;
@@ -106,7 +107,7 @@ enum Verb {
         #[command(subcommand)]
         question: Option<course::Question>,
     },
-    /// The exercises: where you are, and what is next.
+    /// The cases and the exercises: where you are, and what is next.
     Learn {
         /// Hand out the answers of the exercises before this one that nobody has begun, and begin here.
         #[arg(long, value_name = "NAME")]
@@ -126,7 +127,7 @@ enum Verb {
     Doctor,
     /// Put the project and all crates into one folder or archive, from which people without network can start.
     Pack(pack::Arguments),
-    /// Grade an exercise, or all that are started, with the full explanation.
+    /// Grade a case or an exercise, or all that are started, with the full explanation.
     Grade {
         /// Its name or number.
         name: Option<String>,
@@ -140,7 +141,7 @@ enum Verb {
         #[arg(required = true, trailing_var_arg = true)]
         program: Vec<String>,
     },
-    /// A hint for an exercise, of three that say more and more.
+    /// A hint for a case or an exercise, of three that say more and more.
     Hint {
         /// Its name or number; without one, that of the exercise which is next.
         name: Option<String>,
@@ -148,7 +149,7 @@ enum Verb {
         #[arg(default_value_t = 1)]
         number: usize,
     },
-    /// Show the answer of an exercise.
+    /// Show the answer of a case or an exercise.
     Solution {
         /// Its name or number.
         name: String,
@@ -355,6 +356,10 @@ fn run(verb: Verb, additions: &Additions) -> anyhow::Result<()> {
             }
             writeln!(out, "\nWith a bug that real clusters had, for explore [--fixed]:")?;
             for scenario in Scenario::bugs() {
+                writeln!(out, "{:<NAMES$} {}", scenario.name, scenario.title)?;
+            }
+            writeln!(out, "\nBroken: find out why. hint helps, and solved says whether the cluster is right:")?;
+            for scenario in broken::all() {
                 writeln!(out, "{:<NAMES$} {}", scenario.name, scenario.title)?;
             }
             Ok(())

@@ -40,8 +40,11 @@ pub(super) fn offer(folder: &Path, named: Option<&Scenario>) -> anyhow::Result<O
 
 /// Whether nobody has done anything in it yet.
 fn is_untouched(left: &Left) -> bool {
-    journal_text::read(&left.text)
-        .is_ok_and(|file| file.steps == 0 && file.commands.is_none_or(|typed| typed.is_empty()))
+    journal_text::read(&left.text).is_ok_and(|file| {
+        let is_case = || file.scenario.scenario().is_ok_and(|scenario| scenario.case.is_some());
+        let is_new = file.steps == 0 || (file.choices.is_empty() && is_case());
+        is_new && file.commands.is_none_or(|typed| typed.is_empty())
+    })
 }
 
 /// Whether it walks this.

@@ -22,6 +22,10 @@ use super::{NAMES, ServeArguments, StepArguments, journal, json, lead, menu, out
 /// The scenario that clients get unless another is named.
 const PLAYGROUND: &str = "playground";
 
+/// What is said of a case, below what has broken it.
+const CASE: &str = "Look around with kubectl, and repair what is broken. hint helps; solved says whether the cluster is right; \
+                    run lets it come to rest.";
+
 /// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments, open: Option<Open>) -> anyhow::Result<()> {
     let open = match (arguments.serve, open) {
@@ -62,7 +66,7 @@ pub(super) fn command(arguments: StepArguments, open: Option<Open>) -> anyhow::R
     let tour = if scenario.tour.is_empty() { "" } else { " tour tells the story;" };
     let quiz = arguments.quiz.unwrap_or(scenario.quiz);
     let asks = if quiz { " You are asked what comes next; --quiz=false would not." } else { "" };
-    let hint = format!(
+    let up = format!(
         "{} up, nothing is deployed. Enter steps;{tour} help lists the commands.{asks}",
         match session.cluster.config().nodes.len() {
             0 => "No node is".to_owned(),
@@ -71,10 +75,15 @@ pub(super) fn command(arguments: StepArguments, open: Option<Open>) -> anyhow::R
         },
     );
     let story = scenario.story.trim().to_owned();
+    let hint = if scenario.case.is_some() { CASE.to_owned() } else { up };
     let mut stepper = terminal::stepper(session, arguments.all);
-    let told = [&story, &hint].into_iter().filter(|text| !text.is_empty());
-    let told: String = told.map(|text| laid_out(text, &stepper, &arguments) + "\n").collect();
-    let greeting = format!("{title}\n{told}");
+    let told = [story, hint].map(|text| match text.is_empty() {
+        true => text,
+        false => laid_out(&text, &stepper, &arguments) + "\n",
+    });
+    // What has broken a case is shown as it was typed.
+    let broken = stepper.session.cluster.kubectl.printed_since(0);
+    let greeting = format!("{title}\n{}", told.join(&broken));
     stepper.quiz = arguments.quiz.unwrap_or(stepper.session.scenario().quiz).then(Quiz::default);
     let kept = keep(&mut stepper, &arguments, folder)?;
     run(stepper, &arguments, &kept, &(greeting + &kept), open)

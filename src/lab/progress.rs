@@ -127,7 +127,8 @@ pub fn notes(root: &Path) -> Vec<String> {
     let wrong = wrong.into_iter().map(|wrong| {
         format!("exercises/progress.yaml: {wrong}. That is not counted; a copy is kept when the file is written next.")
     });
-    let gone = progress.keys().filter(|name| TABLE.iter().all(|exercise| exercise.name() != *name));
+    let is_gone = |name: &&String| !name.starts_with(CASES) && TABLE.iter().all(|exercise| exercise.name() != *name);
+    let gone = progress.keys().filter(is_gone);
     let gone =
         gone.map(|name| format!("exercises/progress.yaml remembers {name}, which is no longer an exercise. It stays."));
     wrong.chain(gone).collect()
@@ -172,6 +173,29 @@ pub fn remember(root: &Path, exercise: &Exercise, verdict: &Verdict) -> Result<(
     }
     record.grader = 0;
     save(root, &progress)
+}
+
+/// What is remembered of a case of "Broken: find out why".
+pub fn case(root: &Path, name: &str) -> Option<Record> {
+    load(root).remove(&case_key(name))
+}
+
+/// Remembers whether these lines solve a case.
+///
+/// # Errors
+/// That the file cannot be written.
+pub fn remember_case(root: &Path, name: &str, lines: &str, solved: bool) -> Result<(), String> {
+    let mut progress = load(root);
+    let verdict = if solved { Verdict::Passes(1) } else { Verdict::Stopped(String::new()) };
+    progress.entry(case_key(name)).or_default().judged(&verdict, sha256::hex(lines), now());
+    save(root, &progress)
+}
+
+/// Before the names of cases, which no exercise has.
+const CASES: &str = "broken/";
+
+fn case_key(name: &str) -> String {
+    format!("{CASES}{name}")
 }
 
 /// What is to be known of a verdict that was remembered: that what judged is not what was shipped, or that what passed is.

@@ -180,6 +180,39 @@ fn learn_and_hint_at_a_terminal() {
     assert!(!well && text.contains("there are hints 1 to 3"), "{text}");
 }
 
+/// A case is solved in a session, and its lines are kept: `learn` marks it, `grade` types them again, and others fail.
+#[test]
+fn a_case_is_solved_at_a_terminal_and_graded_again() {
+    let class = Class::new("case");
+    let table = class.well(&["learn"]);
+    assert!(table.starts_with("Broken: find out why. No Rust is needed: "), "{table}");
+    assert!(table.lines().next().is_some_and(|line| line.ends_with(" step new-version")), "{table}");
+    assert!(class.says(&["grade", "new-version"]).0.contains("ignored, not started"));
+    assert!(class.well(&["hint", "new-version", "2"]).contains("hint 2 of 3: "));
+    assert!(class.well(&["solution", "new-version"]).contains("\nWays to repair it:\n"));
+    let Some(terminal) = class.terminal("case", "KUBESTEP step new-version") else { return };
+    terminal.shows("hint helps");
+    terminal.keys(&["solved", "Enter"]);
+    terminal.shows("not yet, and waiting will not help");
+    terminal.keys(&["rollout undo deployment/shop", "Enter"]);
+    terminal.shows("press Enter to step");
+    terminal.keys(&["solved", "Enter"]);
+    terminal.shows("Your lines are in exercises/broken/new-version.txt; ");
+    terminal.keys(&["quit", "Enter"]);
+    terminal.shows("ended with 0");
+    let file = class.0.join("exercises/broken/new-version.txt");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "kubectl rollout undo deployment/shop\n");
+    assert!(class.well(&["learn"]).contains("\n✓ new-version "));
+    assert!(class.well(&["grade", "new-version"]).contains("ok, the cluster is right"));
+    fs::write(&file, "# no repair\nkubectl delete pods -l app=shop\n").unwrap();
+    let (text, well) = class.says(&["grade", "new-version"]);
+    assert!(!well && text.contains("FAILED: the cluster is not right\n  it must hold that the update"), "{text}");
+    assert!(class.well(&["learn"]).contains("\n▸ new-version "));
+    fs::write(&file, "deploy it\n").unwrap();
+    let (text, well) = class.says(&["grade", "new-version"]);
+    assert!(!well && text.contains("deploy it: there is no command"), "{text}");
+}
+
 #[test]
 fn a_class_begins_in_the_middle() {
     let class = Class::new("until");

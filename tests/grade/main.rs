@@ -1,11 +1,11 @@
-//! Grades the exercises: `cargo test`, or `cargo test --test grade [NAME]` and nothing else. One that is not started is
-//! ignored.
+//! Grades the exercises, and the cases of "Broken: find out why": `cargo test`, or `cargo test --test grade [NAME]` and nothing
+//! else. One that is not started is ignored.
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use kubestep::cli::out;
+use kubestep::cli::{broken, out};
 use lab::{Exercise, TABLE, Verdict, process, progress, report, shelf};
 
 fn main() -> ExitCode {
@@ -21,6 +21,9 @@ fn grade(out: &mut dyn Write) -> io::Result<ExitCode> {
         for exercise in TABLE {
             writeln!(out, "{}: test", exercise.folder)?;
         }
+        for case in broken::all() {
+            writeln!(out, "{}: test", case.name)?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     if let Err(error) = shelf::hand_out(root) {
@@ -30,6 +33,17 @@ fn grade(out: &mut dyn Write) -> io::Result<ExitCode> {
     let wanted: Vec<_> = words.iter().filter(|word| !word.starts_with('-')).collect();
     let is_wanted = |one: &&Exercise| wanted.is_empty() || wanted.iter().any(|word| one.folder.contains(*word));
     let (mut passed, mut failed, mut ignored) = (0, 0, 0);
+    let is_wanted_case = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(*word));
+    for case in broken::all().iter().filter(|case| is_wanted_case(&case.name)) {
+        let verdict = broken::grade(root, case).unwrap_or_else(broken::Verdict::Wrong);
+        match verdict {
+            broken::Verdict::NotStarted => ignored += 1,
+            broken::Verdict::Solved => passed += 1,
+            broken::Verdict::Wrong(_) => failed += 1,
+        }
+        write!(out, "case {} ... {}", case.name, broken::shown(&verdict))?;
+        out.flush()?;
+    }
     for exercise in TABLE.iter().filter(is_wanted) {
         match progress::begin(root, exercise) {
             Ok(None) => {}
@@ -54,6 +68,6 @@ fn grade(out: &mut dyn Write) -> io::Result<ExitCode> {
         out.flush()?;
     }
     let result = if failed == 0 { "ok" } else { "FAILED" };
-    writeln!(out, "\nexercises: {result}. {passed} passed; {failed} failed; {ignored} not started")?;
+    writeln!(out, "\ncases and exercises: {result}. {passed} passed; {failed} failed; {ignored} not started")?;
     Ok(ExitCode::from(u8::from(failed > 0)))
 }
