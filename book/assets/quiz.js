@@ -89,6 +89,12 @@
     }
   }
 
+  /** Remembers that an exercise or a case was solved. */
+  window.Kubestep.passed = (name) => {
+    memory.load().exercises[name] = "passed";
+    memory.save();
+  };
+
   // ---- what was read
 
   /** A chapter is read when its end was in sight. */
@@ -138,7 +144,7 @@
     let inside = false, name = null;
     for (const line of text.split("\n")) {
       if (/^\S/.test(line)) inside = line.startsWith("exercises:");
-      const one = inside && line.match(/^ {2}(["']?)([\w-]+)\1:/);
+      const one = inside && line.match(/^ {2}(["']?)([\w/-]+)\1:/);
       if (one) {
         name = one[2];
         exercises[name] = "started";

@@ -19,17 +19,20 @@ pub enum Directive {
     Quiz,
     /// Something to write.
     Exercise,
+    /// A broken cluster to repair.
+    Case,
 }
 
 impl Directive {
     /// All, by the word that a block's info string begins with.
-    const ALL: [(&'static str, Directive); 6] = [
+    const ALL: [(&'static str, Directive); 7] = [
         ("scene", Directive::Scene),
         ("transcript", Directive::Transcript),
         ("code", Directive::Code),
         ("diagram", Directive::Diagram),
         ("quiz", Directive::Quiz),
         ("exercise", Directive::Exercise),
+        ("case", Directive::Case),
     ];
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::block::{self, Block, Directive, Mistake};
 use super::scene::{self, Ask, Scene};
-use super::{code, exercise, html, quiz, svg, transcript};
+use super::{case, code, exercise, html, quiz, svg, transcript};
 
 /// What directives need to know.
 #[derive(Clone, Debug)]
@@ -73,6 +73,7 @@ impl Directives {
         match block.directive {
             Directive::Quiz => quiz::render(block, number).map(only),
             Directive::Exercise => exercise::render(block).map(only),
+            Directive::Case => case::render(block).map(only),
             Directive::Code => code::render(block, project, source.as_deref()).map(only),
             Directive::Transcript => {
                 let shown = transcript::render(block, program, project, *bless)?;

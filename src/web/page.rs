@@ -134,7 +134,8 @@ impl Page {
             }
             Request::Scenarios => {
                 let offered = |scenario: Scenario| Offered { name: scenario.name, title: scenario.title };
-                serde_json::to_string(&Scenario::shipped().into_iter().map(offered).collect::<Vec<_>>())
+                let all = Scenario::shipped().into_iter().chain(Scenario::broken());
+                serde_json::to_string(&all.map(offered).collect::<Vec<_>>())
             }
         };
         text.map_err(|fault| fault.to_string())

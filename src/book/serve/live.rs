@@ -139,7 +139,8 @@ fn start(site: &Site, arguments: Vec<String>, folder: &Path) -> io::Result<Child
 /// What the program is started with; none if there is no such scenario, or no such exercise that runs in a cluster.
 fn arguments(head: &Head) -> Option<Vec<String>> {
     let name = head.query("scenario")?;
-    let known = Scenario::shipped().into_iter().chain(Scenario::bugs()).any(|scenario| scenario.name == name);
+    let all = [Scenario::shipped(), Scenario::bugs(), Scenario::broken()];
+    let known = all.iter().flatten().any(|scenario| scenario.name == name);
     let seed: u64 = head.query("seed").map_or(Some(0), |seed| seed.parse().ok())?;
     let mut arguments =
         ["step", &name, "--json", "--within", ".", "--seed", &seed.to_string()].map(str::to_owned).to_vec();
