@@ -16,7 +16,7 @@ use super::pipeline::decoding::addressed;
 use super::pipeline::preconditions::wrong_uid;
 use super::pipeline::write::{Done, Write};
 use super::{ApiServer, Handling, Outcome};
-use rest::decode::{Patched, decode_patched};
+use rest::decode::{Patched, decode_patched, quote};
 
 impl ApiServer {
     pub(super) fn update(&mut self, handling: &mut Handling) -> Outcome {
@@ -89,7 +89,18 @@ impl ApiServer {
             Patch::Strategic(_) if matches!(kind, Kind::Custom(_)) => return Err(no_strategic_merge()),
             Patch::Strategic(patch) => patch::strategic(kind, shown_to_client(), patch)?,
         };
-        let how = if let Patch::Strategic(patch) = patch { Patched::Strategic(patch) } else { Patched::Otherwise };
+        let quoted = || match patch {
+            Patch::Merge(patch) => {
+                let whole = self.with_managers(old).in_version(handling.served).printed();
+                quote::merged(handling.served, &patch::merge(whole, patch), patch)
+            }
+            _ => value.to_string(),
+        };
+        let how = match patch {
+            Patch::Strategic(patch) => Patched::Strategic(patch),
+            Patch::Merge(_) => Patched::Merge(&quoted),
+            _ => Patched::Otherwise,
+        };
         let options = &handling.request.options;
         let mode = (options.field_validation, options.patch_problems.as_slice());
         let (object, warnings) = decode_patched(handling.served, handling.custom.as_deref(), &value, how, mode)?;

@@ -22,6 +22,9 @@ pub const REGISTRATION: Registration = Registration {
     ..Registration::new("validatingadmissionpolicy-status-controller", &|context| Rc::new(PolicyStatus::new(context)))
 };
 
+/// What it calls itself as a manager of fields.
+const MANAGER: &str = "validatingadmissionpolicy-status";
+
 /// Keys are policies.
 struct PolicyStatus {
     client: Client,
@@ -55,7 +58,7 @@ impl Controller for PolicyStatus {
             "apiVersion": info.api_version, "kind": info.kind, "metadata": {"name": key.name()},
             "status": {"observedGeneration": generation, "typeChecking": type_checking},
         });
-        self.client.apply_status::<ValidatingAdmissionPolicy>("", key.name(), wanted, REGISTRATION.name).await?;
+        self.client.apply_status::<ValidatingAdmissionPolicy>("", key.name(), wanted, MANAGER).await?;
         Ok(())
     }
 }

@@ -144,7 +144,9 @@ pub fn applies(http: &HttpRequest) -> bool {
 
 fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     nesting::check(text)?;
-    serde_yaml::from_str(text).map_err(|why| why.to_string())
+    // Of several documents the first is taken.
+    let first = serde_yaml::Deserializer::from_str(text).next();
+    first.map_or_else(|| serde_yaml::from_str(text), T::deserialize).map_err(|why| why.to_string())
 }
 
 /// Why a text is no YAML, as Go's reader says it: the line comes first, if it is not the first.

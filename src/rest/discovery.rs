@@ -164,7 +164,9 @@ pub fn resource(known: &Discovery, kind: Kind) -> Value {
     let info = kind.info();
     let mut row = json!({"name": info.plural, "singularName": known.singular(kind), "namespaced": info.namespaced,
         "kind": info.kind, "verbs": if known.definition(kind).is_some() { OF_CUSTOM.to_vec() } else { verbs(kind, None) }});
-    for (field, words) in [("shortNames", known.short_names(kind)), ("categories", known.categories(kind))] {
+    for (field, words) in
+        [("shortNames", known.short_names(kind)), ("categories", known.categories(versions::stored_as(kind)))]
+    {
         if !words.is_empty() {
             row[field] = json!(words);
         }

@@ -69,6 +69,15 @@ impl<'a> RawRequest<'a> {
     }
 }
 
+impl RawRequest<'_> {
+    /// Whether an object is to be shown in another form than its own. Mirrors `targetEncodingForTransform`, whose encoder
+    /// lays errors out.
+    fn wants_another_form(&self) -> bool {
+        let forms = ["as=Table", "as=PartialObjectMetadata"];
+        self.header("Accept").split(',').next().is_some_and(|first| forms.iter().any(|form| first.contains(form)))
+    }
+}
+
 /// What a request is answered, whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawAnswer {
@@ -207,7 +216,9 @@ fn written(raw: &RawRequest, answer: HttpAnswer) -> RawAnswer {
     let is_json = answer.header("Content-Type") == "application/json";
     match raw.method {
         "HEAD" => answer.body.clear(),
-        _ if is_json && raw.is_pretty() => answer.body = laid_out(&answer.body),
+        _ if is_json && (raw.is_pretty() || answer.code >= 400 && raw.wants_another_form()) => {
+            answer.body = laid_out(&answer.body)
+        }
         _ => {}
     }
     answer

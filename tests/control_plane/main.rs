@@ -11,5 +11,6 @@ mod scheduler;
 mod servers;
 mod webhooks;
 mod wire;
+mod wire_rules;
 #[path = "../world/mod.rs"]
 mod world;

@@ -118,6 +118,10 @@ pub(crate) fn play(definitions: &Definitions, managers: &Managers, run: &Run) ->
     }
     let (old, new) = run.compared();
     let kind = new.kind();
+    // Recorded so; no strategy says why.
+    if kind == Kind::CertificateSigningRequest {
+        return Managers::default();
+    }
     // Nor of the scale of an object whose replicas nobody manages.
     if run.by.subresource == "scale" && !is_managed(managers, &replicas(definitions, kind)) {
         return managers.clone();

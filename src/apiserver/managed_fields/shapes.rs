@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use object::fields::{Set, Writer};
 use object::time::Instant;
-use object::{Kind, Object, go_types};
+use object::{Kind, Object, go_types, versions};
 
 /// What a write to an endpoint does not change, whatever was sent. Mirrors the strategies' `GetResetFields`.
 pub fn reset_fields(kind: Kind, subresource: &str, has_status: bool) -> Set {
@@ -49,12 +49,15 @@ pub fn is_filled_in(kind: Kind) -> bool {
     )
 }
 
+/// The type of the only kind of which an older version is served in the same group.
+const OLDER: &str = "HorizontalPodAutoscalerV1";
+
 /// An object as Go prints it, or what it prints of one into which nothing was written. The structs that are always there are
 /// nobody's: a struct is a field of its own only if it is behind a pointer.
 pub fn whole(kind: Kind, object: Option<&Object>) -> Value {
     match (object, kind) {
         (Some(object), _) => object.printed(),
-        (None, Kind::Custom(_)) => json!({"metadata": {}}),
-        (None, kind) => Value::Object(go_types::printed_empty(kind.info().kind)),
+        (None, Kind::Custom(_)) if versions::stored_as(kind) == kind => json!({"metadata": {}}),
+        (None, kind) => Value::Object(go_types::printed_empty(versions::go_type(kind).unwrap_or(OLDER))),
     }
 }

@@ -57,6 +57,16 @@ pub fn validate_create_in(version: Kind, object: &Object, custom: Option<&Versio
     problems.0
 }
 
+/// What is wrong with the metadata of a new version, each twice: the server looks at it for all kinds, and the strategy of the kind
+/// does again.
+fn of_metadata(new: &Object, old: &Object) -> Problems {
+    let mut problems = Problems::default();
+    object_meta::validate_update(&mut problems, new, old);
+    let again = problems.0.clone();
+    problems.0.extend(again);
+    problems
+}
+
 /// What is wrong with a change.
 pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
     validate_update_in(new.kind(), new, old, custom)
@@ -64,8 +74,7 @@ pub fn validate_update(new: &Object, old: &Object, custom: Option<&Version>) -> 
 
 /// The same of one that was written in this version of its kind.
 pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
-    let mut problems = Problems::default();
-    object_meta::validate_update(&mut problems, new, old);
+    let mut problems = of_metadata(new, old);
     if let (Object::Custom(new), Object::Custom(old), Some(version)) = (new, old, custom) {
         version.validate(&mut problems, new, Some(old));
     } else if let Some(row) = row(new.kind()) {
@@ -76,8 +85,7 @@ pub fn validate_update_in(version: Kind, new: &Object, old: &Object, custom: Opt
 
 /// What is wrong with a change of the status.
 pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Version>) -> Vec<Cause> {
-    let mut problems = Problems::default();
-    object_meta::validate_update(&mut problems, new, old);
+    let mut problems = of_metadata(new, old);
     if let (Object::Custom(new), Object::Custom(old), Some(version)) = (new, old, custom) {
         version.validate_status(&mut problems, new, Some(old));
     } else if let Some(row) = row(new.kind()) {
@@ -88,8 +96,7 @@ pub fn validate_status_update(new: &Object, old: &Object, custom: Option<&Versio
 
 /// What is wrong with a change of a Pod's ephemeral containers.
 pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
-    let mut problems = Problems::default();
-    object_meta::validate_update(&mut problems, new, old);
+    let mut problems = of_metadata(new, old);
     if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
         ephemeral::update(&mut problems, new, old);
     }
@@ -98,8 +105,7 @@ pub fn validate_ephemeral_containers(new: &Object, old: &Object) -> Vec<Cause> {
 
 /// What is wrong with other sizes of a Pod's containers.
 pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
-    let mut problems = Problems::default();
-    object_meta::validate_update(&mut problems, new, old);
+    let mut problems = of_metadata(new, old);
     if let (Object::Pod(new), Object::Pod(old)) = (new, old) {
         resize::update(&mut problems, new, old);
     }
@@ -108,8 +114,7 @@ pub fn validate_resize(new: &Object, old: &Object) -> Vec<Cause> {
 
 /// What is wrong with what was decided about a request for a certificate.
 pub fn validate_approval(new: &Object, old: &Object) -> Vec<Cause> {
-    let mut problems = Problems::default();
-    object_meta::validate_update(&mut problems, new, old);
+    let mut problems = of_metadata(new, old);
     if let (Object::CertificateSigningRequest(new), Object::CertificateSigningRequest(old)) = (new, old) {
         certificate_signing_request::validate_approval(&mut problems, new, old);
     }
@@ -118,8 +123,7 @@ pub fn validate_approval(new: &Object, old: &Object) -> Vec<Cause> {
 
 /// What is wrong with a change through `finalize`.
 pub fn validate_finalize(new: &Object, old: &Object) -> Vec<Cause> {
-    let mut problems = Problems::default();
-    object_meta::validate_update(&mut problems, new, old);
+    let mut problems = of_metadata(new, old);
     if let Object::Namespace(new) = new {
         namespace::validate_finalize(&mut problems, new);
     }

@@ -26,6 +26,7 @@ use wire::FieldValidation;
 use rules::apiextensions::{self, Version};
 
 mod conversion;
+pub mod quote;
 mod versions;
 
 /// How many bytes of an unrecognisable body its error shows.
@@ -157,6 +158,8 @@ pub fn scale(text: &str, mode: FieldValidation) -> Result<(Scale, Vec<String>), 
 /// How an object was patched, and so what an error about the result says.
 #[derive(Clone, Copy)]
 pub enum Patched<'a> {
+    /// By a merge patch. The result is quoted as this gives it, and read as JSON.
+    Merge(&'a dyn Fn() -> String),
     /// By this strategic merge patch, which is quoted. Fields are converted one by one.
     Strategic(&'a Value),
     /// In another way. The result is quoted, and read as JSON.
@@ -168,6 +171,7 @@ impl Patched<'_> {
     fn refused(self, patched: &Value, why: &read::Error) -> Status {
         let message = match self {
             Patched::Strategic(patch) => format!("Invalid value: {:?}: {}", go_text(patch), conversion::error(why)),
+            Patched::Merge(quoted) => format!("Invalid value: {:?}: {why}", quoted()),
             Patched::Otherwise => format!("Invalid value: {:?}: {why}", patched.to_string()),
         };
         let cause = Cause { reason: "FieldValueInvalid".into(), message: message.clone(), field: "patch".into() };
@@ -201,7 +205,7 @@ fn read_patched(
     match (how, kind) {
         // Here the Go type takes the fields that it has; what the object says it is means nothing.
         (Patched::Strategic(_), _) | (_, Kind::Custom(_)) => read_object(kind, custom, &json),
-        (Patched::Otherwise, _) => version_and_kind(&json)
+        _ => version_and_kind(&json)
             .and_then(|(version, name)| Named::with_defaults(&version, &name, kind).read_as(kind, &json))
             .map_err(read::Error::from),
     }

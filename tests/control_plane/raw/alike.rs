@@ -117,6 +117,13 @@ fn mask(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
+        // An object that is quoted in a sentence has a version too.
+        const VERSION: &str = "\"resourceVersion\":\"";
+        if let Some(version) = rest.strip_prefix(VERSION) {
+            out += VERSION;
+            rest = version.trim_start_matches(|c: char| c.is_ascii_digit());
+            continue;
+        }
         if let Some(hash) = rest.strip_prefix("?hash=") {
             out += "?hash=";
             rest = hash.trim_start_matches(|c: char| c.is_ascii_hexdigit());

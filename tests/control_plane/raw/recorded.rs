@@ -109,6 +109,11 @@ impl Case {
         headers
     }
 
+    /// Whether it shows a service account's token.
+    pub fn needs_token(&self) -> bool {
+        self.user == "token from an earlier answer" || self.body.contains("\"eyJhbGci")
+    }
+
     /// What was sent, if that was no text.
     pub fn binary(&self) -> Option<Vec<u8>> {
         bytes(&self.line["request"])
@@ -171,10 +176,8 @@ impl Known {
         if let Some(tag) = case.line["response_headers"]["Etag"].as_str() {
             self.words.insert(tag.to_owned(), answer.header("Etag").to_owned());
         }
+        self.learn_token(answer);
         let Ok(ours) = serde_json::from_str::<Value>(&answer.body) else { return };
-        if let Some(token) = ours["status"]["token"].as_str() {
-            token.clone_into(&mut self.token);
-        }
         self.pair(&case.line["response"], &ours);
     }
 
@@ -255,6 +258,11 @@ impl Known {
                 text = text.replace(real, ours);
             }
         }
+        // A token that this server has not signed.
+        if let Some(at) = text.find("\"eyJhbGci").filter(|_| !self.token.is_empty()) {
+            let end = text[at + 1..].find('"').map_or(text.len(), |end| at + 1 + end);
+            text.replace_range(at + 1..end, &self.token);
+        }
         const VERSION: &str = "\"resourceVersion\": \"";
         let mut out = String::new();
         while let Some((before, after)) = text.split_once(VERSION) {
@@ -264,6 +272,14 @@ impl Known {
             text = rest.to_owned();
         }
         out + &text
+    }
+
+    /// Learns the token of an answer, if it has one.
+    pub fn learn_token(&mut self, answer: &RawAnswer) {
+        let Ok(ours) = serde_json::from_str::<Value>(&answer.body) else { return };
+        if let Some(token) = ours["status"]["token"].as_str() {
+            token.clone_into(&mut self.token);
+        }
     }
 
     /// The token that was issued last.
