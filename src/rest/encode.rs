@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::message::{Call, Encoding, Format, upgrade_required};
 use super::path::is_served_group;
-use super::{discovery, openapi};
 use kinds::printers::{META, View, partial, table};
 use object::go_types;
 use object::metrics::{self, Metrics};
@@ -92,12 +91,6 @@ pub(super) fn event_json(call: &Call, event: &Value) -> String {
 /// The answer to a call.
 pub(super) fn answer(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
     let mut http = match &answer.result {
-        Ok(Response::Page { .. }) if let Format::OpenApi { json } = call.format => {
-            openapi::page(call.request.target().unwrap_or_default(), json, view.known)
-        }
-        Ok(Response::Page { body, .. }) if call.format == Format::Discovery => {
-            discovery::page(call.request.target().unwrap_or_default(), body, view.known)
-        }
         Ok(Response::Page { content_type, body }) => {
             HttpAnswer { code: answer.code, content_type, headers: Vec::new(), body: body.clone() }
         }

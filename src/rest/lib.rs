@@ -24,7 +24,7 @@
 use object::status::Reason;
 use object::validation::names::check_path_segment;
 use object::{Discovery, Kind, Status};
-use wire::{About, Answer, Body, Options, Refused, Request, Verb, WatchEvent};
+use wire::{About, Answer, Body, Options, Refused, Request, Response, Verb, WatchEvent};
 
 use kinds::printers::View;
 
@@ -176,7 +176,12 @@ pub fn is_built_in(target: &str) -> bool {
 
 /// The answer as bytes. A watch that is open begins with status 200 and no body.
 pub fn respond(call: &Call, answer: &Answer, view: View) -> HttpAnswer {
-    encode::answer(call, answer, view)
+    let target = call.request.target().unwrap_or_default();
+    match (&answer.result, call.format) {
+        (Ok(Response::Page { .. }), Format::OpenApi { json }) => openapi::page(target, json, view.known),
+        (Ok(Response::Page { body, .. }), Format::Discovery) => discovery::page(target, body, view.known),
+        _ => encode::answer(call, answer, view),
+    }
 }
 
 /// One event of a watch as a line, if this client is told of it. Of tables only the `first` has heads.

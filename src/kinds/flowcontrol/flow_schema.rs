@@ -8,7 +8,7 @@ use k8s_openapi::api::flowcontrol::v1::{FlowSchema, FlowSchemaStatus};
 use serde_json::Value;
 
 use crate::printers::cells::{created, name};
-use crate::printers::columns::{AGE, NAME, column, integer};
+use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::{int, list, text, text_or_none};
 use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, spec_and_status};
 use object::selector::names::check_subdomain;
@@ -35,7 +35,7 @@ pub const ROW: Row<FlowSchema> = Row {
             columns: &[
                 NAME,
                 column("PriorityLevel"),
-                integer("MatchingPrecedence"),
+                column("MatchingPrecedence"),
                 column("DistinguisherMethod"),
                 AGE,
                 column("MissingPL"),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::defaults::fields::or;
 use crate::printers::cells::{created, name};
-use crate::printers::columns::{AGE, NAME, column, integer};
+use crate::printers::columns::{AGE, NAME, column};
 use crate::printers::fields::{at, text};
 use crate::row::{Facts, Generation, Row, Strategy, Table, Validation, spec_and_status};
 use object::validation::field::{Path, Problems};
@@ -33,10 +33,10 @@ pub const ROW: Row<PriorityLevelConfiguration> = Row {
             columns: &[
                 NAME,
                 column("Type"),
-                integer("NominalConcurrencyShares"),
-                integer("Queues"),
-                integer("HandSize"),
-                integer("QueueLengthLimit"),
+                column("NominalConcurrencyShares"),
+                column("Queues"),
+                column("HandSize"),
+                column("QueueLengthLimit"),
                 AGE,
             ],
             cells: |o, now| {

@@ -4,9 +4,8 @@
 //! `pkg/apis/apiextensions/validation` of apiextensions-apiserver.
 //!
 //! Left out: conversion by webhook, which is accepted, and done as with the strategy None; the condition that tells of
-//! the approval of a group. Where the real server quotes a list of versions in Go's words for its internal type, this one
-//! quotes it as it is written; and what all versions have in common it calls by the name of that type (`spec.validation`,
-//! `spec.selectableFields`), where here it is in each version.
+//! the approval of a group. What all versions have in common the real server calls by the name of its internal type
+//! (`spec.validation`, `spec.selectableFields`), where here it is in each version.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition, CustomResourceDefinitionNames,
@@ -14,12 +13,13 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceSubresources, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
+use super::internal::Versions;
 use object::Accessor;
 use object::definition::{CLEANUP, is_true, set_condition};
 use object::meta::has_finalizer;
 use object::selector::names::check_subdomain;
 use object::time::Instant;
-use object::validation::field::{Json, Path, Problems};
+use object::validation::field::{Json, Literal, Path, Problems};
 use object::validation::names::check_dns_1035_label;
 
 use super::{approval, selectable, structural};
@@ -77,6 +77,8 @@ pub fn validate(problems: &mut Problems, definition: &CustomResourceDefinition) 
         problems.invalid(&Path::new("metadata").child("name"), name, "must be spec.names.plural+\".\"+spec.group");
     }
     validate_spec(problems, spec);
+    let stored = definition.status.as_ref().and_then(|status| status.stored_versions.as_deref()).unwrap_or_default();
+    validate_stored_versions(problems, stored, &spec.versions);
     approval::validate(problems, definition, None);
 }
 
@@ -101,6 +103,13 @@ pub fn validate_update(problems: &mut Problems, new: &CustomResourceDefinition, 
 fn validate_stored_versions(problems: &mut Problems, stored: &[String], versions: &[CustomResourceDefinitionVersion]) {
     let path = Path::new("status");
     let path = path.child("storedVersions");
+    if stored.is_empty() {
+        problems.invalid(&path, Literal("null"), "must have at least one stored version");
+    } else {
+        for version in versions.iter().filter(|version| version.storage && !stored.contains(&version.name)) {
+            problems.invalid(&path, Json(stored), &format!("must have the storage version {}", version.name));
+        }
+    }
     for (i, name) in stored.iter().enumerate().filter(|(_, name)| versions.iter().all(|v| v.name != **name)) {
         let why = format!(
             "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a \
@@ -131,22 +140,22 @@ fn validate_spec(problems: &mut Problems, spec: &CustomResourceDefinitionSpec) {
             |version: &CustomResourceDefinitionVersion| schema_of(version).is_some_and(|schema| has_default(&schema));
         if spec.versions.iter().any(has_default) {
             let why = "must be false in order to use defaults in the schema";
-            problems.invalid(&SPEC.child("preserveUnknownFields"), object::validation::field::Literal("true"), why);
+            problems.invalid(&SPEC.child("preserveUnknownFields"), Literal("true"), why);
         }
         let why =
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-        problems.invalid(&SPEC.child("preserveUnknownFields"), object::validation::field::Literal("true"), why);
+        problems.invalid(&SPEC.child("preserveUnknownFields"), Literal("true"), why);
     }
     for (i, version) in spec.versions.iter().enumerate() {
         validate_version(problems, version, &versions.index(i));
     }
     let names: Vec<&str> = spec.versions.iter().map(|version| version.name.as_str()).collect();
     if (1..names.len()).any(|i| names[..i].contains(&names[i])) {
-        problems.invalid(&versions, Json(&spec.versions), "must contain unique version names");
+        problems.invalid(&versions, Versions(&spec.versions), "must contain unique version names");
     }
     if spec.versions.iter().filter(|version| version.storage).count() != 1 {
         let why = "must have exactly one version marked as storage version";
-        problems.invalid(&versions, Json(&spec.versions), why);
+        problems.invalid(&versions, Versions(&spec.versions), why);
     }
     let names = SPEC.child("names");
     let text = |name: &Option<String>| name.clone().unwrap_or_default();
@@ -419,6 +428,7 @@ mod tests {
         let mut definition: CustomResourceDefinition =
             serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap();
         default(&mut definition);
+        prepare_for_create(&mut definition);
         definition
     }
 

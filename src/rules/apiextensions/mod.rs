@@ -41,6 +41,7 @@ pub mod definition;
 pub mod field_path;
 pub mod fields;
 pub mod format;
+mod internal;
 pub mod nested;
 pub mod rules;
 pub mod scale;
