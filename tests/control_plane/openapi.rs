@@ -66,7 +66,7 @@ fn schemas_are_named_by_the_packages_of_their_types() {
         .lines()
         .filter_map(|line| Some(format!("io.k8s.{}", line.split_once('\t')?.0.replace('_', "-"))))
         .collect();
-    // These have no fields to send, or are none of protobuf's.
+    // These have no fields to send, or are no messages.
     const OTHERS: [&str; 5] = ["FieldsV1", "Info", "MicroTime", "Patch", "Time"];
     let mut unknown = BTreeSet::new();
     let mut named = 0;

@@ -57,7 +57,7 @@ impl Asked {
         };
         let caller = match who {
             "" => Caller::Known(Rc::new(User { agent: "test".into(), ..User::admin() })),
-            "nobody" => Caller::At([192, 0, 2, 1].into()),
+            "nobody" => Caller::At { peer: [192, 0, 2, 1].into(), agent: "test/192.0.2.1".into() },
             name => Caller::Known(Rc::new(user(name, &["dev", "system:authenticated"]))),
         };
         let ask = async |request: Request| -> Option<Answer> {

@@ -344,7 +344,7 @@ fn refer(json: &mut Writer, name: &str, default: Option<&str>) {
     }
 }
 
-/// How patches and appliers go about a list.
+/// How patches and server-side apply go about a list.
 fn lists(json: &mut Writer, kind: Kind, parent: &str, field: &str, at: &BuiltIn) {
     match at.list() {
         List::Atomic => json.field("x-kubernetes-list-type", "atomic"),

@@ -144,7 +144,7 @@ pub fn opaque(go_type: &str) -> Option<(Package, &'static str)> {
     })
 }
 
-/// The schema of a type whose fields nobody looks at.
+/// The schema of a type that reads and prints itself, or that documents tell nothing of.
 pub fn fixed(called: &str) -> &'static str {
     match called {
         "Time" => r#"{"description":"A time to the second, in RFC 3339.","type":"string","format":"date-time"}"#,
