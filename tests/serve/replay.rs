@@ -86,6 +86,33 @@ fn going_back_cuts_clients_off() {
     served.prints("(this one)");
 }
 
+/// A client is an actor: what is decided about actors is decided about it.
+#[test]
+fn a_client_can_be_refused_and_stopped_at() {
+    let mut served = Served::in_folder(folder(), "step", &["playground", "--serve", "--clock", "fast"]);
+    let post = |served: &Served, name: &str| {
+        let body = json!({"metadata": {"name": name}}).to_string();
+        let mut asking = connect(served);
+        let head = format!(
+            "POST {}/api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n{body}",
+            served.path,
+            served.address,
+            body.len()
+        );
+        asking.write_all(head.as_bytes()).expect("it reads");
+        std::io::BufReader::new(asking)
+    };
+    assert_eq!(answer(&mut post(&served, "a")).code, 201);
+    served.type_line("fail wire/* create configmaps with 409");
+    served.type_line("break wire/unknown-1 create configmaps request");
+    served.type_line("clock");
+    served.prints("the clock is fast");
+    let mut asked = post(&served, "b");
+    served.prints("the clock is stepped; go lets time run on");
+    served.type_line("go");
+    assert_eq!(answer(&mut asked).code, 409);
+}
+
 /// A watch that is open, as the user lets time pass.
 fn watch_when_stepped(served: &mut Served) -> std::io::BufReader<std::net::TcpStream> {
     let mut stream = connect(served);
