@@ -7,7 +7,8 @@ use std::process::{Command, Output, Stdio};
 use crate::program::{Served, folder, replayed, wait_for};
 use crate::skip::skipped;
 
-fn kubectl() -> Option<PathBuf> {
+/// Where it is.
+pub fn kubectl() -> Option<PathBuf> {
     let named = std::env::var_os("KUBESTEP_KUBECTL").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = named.or_else(|| {
@@ -19,14 +20,15 @@ fn kubectl() -> Option<PathBuf> {
     found
 }
 
-/// Runs a line, and gives what it prints; it must end well.
-struct Client {
-    program: PathBuf,
-    served: Served,
+/// kubectl as a client of a cluster.
+pub struct Client {
+    pub program: PathBuf,
+    pub served: Served,
 }
 
 impl Client {
-    fn run(&self, line: &str) -> Output {
+    /// Runs a line.
+    pub fn run(&self, line: &str) -> Output {
         let words: Vec<&str> = line.split(' ').collect();
         let mut command = Command::new(&self.program);
         command.args(words).env("KUBECONFIG", self.served.kubeconfig()).env("HOME", &self.served.folder);
@@ -44,7 +46,8 @@ impl Client {
         child.wait_with_output().expect("it ends")
     }
 
-    fn prints(&self, line: &str) -> String {
+    /// Runs a line that must end well, and gives what it prints.
+    pub fn prints(&self, line: &str) -> String {
         let out = self.run(line);
         let (text, errors) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
         assert!(out.status.success(), "{line}: {text}{errors}");

@@ -7,5 +7,6 @@ mod operator;
 mod program;
 mod replay;
 mod rude;
+mod same;
 #[path = "../skip/mod.rs"]
 mod skip;

@@ -92,6 +92,21 @@ impl Served {
         }
     }
 
+    /// What its prompt answers to a line that looks.
+    pub fn answers(&mut self, line: &str) -> String {
+        self.type_line(line);
+        self.type_line("clock");
+        self.prints(&format!("(kubestep) {line}"));
+        let mut answer = String::new();
+        loop {
+            let printed = self.printed.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{line:?} is not answered"));
+            if printed == "(kubestep) clock" {
+                return answer;
+            }
+            answer += &(printed + "\n");
+        }
+    }
+
     /// Tells it to end, and waits for that. The session that it keeps then.
     pub fn end(&mut self) -> String {
         let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();

@@ -56,11 +56,17 @@ impl Include {
         }
     }
 
-    fn of(self, object: &Value) -> Value {
+    fn of(self, kind: Kind, object: &Value) -> Value {
         match self {
             Include::None => Value::Null,
             Include::Metadata => partial(object),
-            Include::Object => object.clone(),
+            // An item of a list does not say what it is, and a row does.
+            Include::Object => {
+                let mut object = object.clone();
+                object["kind"] = kind.info().kind.into();
+                object["apiVersion"] = kind.api_version().into();
+                object
+            }
         }
     }
 }
@@ -82,7 +88,7 @@ pub struct View<'a> {
 /// A Table of objects of one kind, with this metadata.
 pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, View { now, known }: View) -> Value {
     let layout = layout::layout(kind, known);
-    let row = |object: &Value| json!({"cells": (layout.cells)(object, now), "object": include.of(object)});
+    let row = |object: &Value| json!({"cells": (layout.cells)(object, now), "object": include.of(kind, object)});
     let definition = |column: &columns::Column| {
         let mut definition = column.definition(kind.info().kind);
         if let Some(about) = known.columns(kind).and_then(|columns| layout::about(columns, column.name)) {

@@ -25,6 +25,8 @@ fn objects_come_as_tables() {
     };
     assert_eq!(row(&mut server, "None"), json!([{"cells": ["c0", 0, "2s"], "object": null}]));
     assert_eq!(row(&mut server, "Object")[0]["object"]["kind"], json!("ConfigMap"));
+    let all = table(&mut server, &format!("{CONFIG_MAPS}?includeObject=Object")).1;
+    assert_eq!(all["rows"][1]["object"]["apiVersion"], json!("v1"));
     let (code, refused, _) = table(&mut server, &format!("{one}?includeObject=All"));
     let why = "Unable to convert to Table as requested: includeObject: Invalid value: \"All\": \
                must be 'Metadata', 'Object', 'None', or empty";
