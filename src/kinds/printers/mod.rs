@@ -64,7 +64,7 @@ impl Include {
             Include::Object => {
                 let mut object = object.clone();
                 object["kind"] = kind.info().kind.into();
-                object["apiVersion"] = kind.api_version().into();
+                object["apiVersion"] = kind.info().api_version.into();
                 object
             }
         }
