@@ -42,6 +42,8 @@ pub struct Config {
     pub parts: Parts,
     /// Controllers whose requests take so much longer than usual.
     pub slow: BTreeMap<String, Duration>,
+    /// Whether watch events arrive after the answers to the writes that they tell of.
+    pub late_watches: bool,
     /// How packets get from node to node.
     pub network: Mode,
     /// Where its control plane runs. With kubeadm there are CoreDNS and kube-proxy in any case.
@@ -286,6 +288,7 @@ impl Default for Config {
             client_limits: None,
             parts: Parts::default(),
             slow: BTreeMap::new(),
+            late_watches: false,
             network: Mode::HostGateway,
             control_plane: ControlPlane::default(),
             dns: false,

@@ -133,6 +133,7 @@ impl Cluster {
         let mut engine = Engine::new(host::Host::several(ApiServer::new(config.seed), config.api_servers), config.seed);
         engine.keep_notes(false);
         engine.pass(config.start);
+        engine.watches_are_late(config.late_watches);
         engine.server.api.watch_list = config.parts.watch_list;
         config.parts.pod_plugin.into_iter().for_each(|new| engine.server.api.use_pod_plugin(new()));
         bootstrap(&mut engine, config.parts.accounts);
@@ -207,6 +208,7 @@ impl Cluster {
             start: scenario.start.as_ref().map(Instant::from_time).unwrap_or_default(),
             parts,
             slow,
+            late_watches: scenario.late_watches,
             network: scenario.network.into(),
             control_plane: scenario.control_plane,
             dns: scenario.dns,

@@ -67,6 +67,10 @@ pub struct Scenario {
     /// Controllers each of whose requests takes so many milliseconds longer than usual.
     #[serde(default)]
     pub slow: BTreeMap<String, u64>,
+    /// Whether watch events arrive after the answers to the writes that they tell of, as in a busy cluster. In a quiet one
+    /// they mostly arrive first.
+    #[serde(default, rename = "lateWatches", skip_serializing_if = "std::ops::Not::not")]
+    pub late_watches: bool,
     /// How packets get from node to node.
     #[serde(default)]
     pub network: Network,

@@ -218,6 +218,11 @@ impl<S: Server> Engine<S> {
         self.world.now - before
     }
 
+    /// Whether, from now on, watch events arrive after the answers to the writes that they tell of.
+    pub fn watches_are_late(&mut self, late: bool) {
+        self.world.latency.watches_are_late(late);
+    }
+
     /// From now on hops vary as with this seed.
     pub fn reseed(&mut self, seed: u64) {
         self.world.latency.reseed(seed);

@@ -272,3 +272,20 @@ fn what_goes_is_not_changed_unnoticed() {
         ],
     );
 }
+
+/// The endpoints controller hears of the Endpoints that it has created before it reconciles their Service again.
+#[test]
+fn a_service_gets_its_endpoints_once() {
+    let manifest = r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 2,
+            "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, "spec":
+            {"containers": [{"name": "nginx", "image": "nginx:1.27"}]}}}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"},
+            "ports": [{"port": 80}]}}]}"#;
+    let mut shell = Shell::new(Path::new("."), "once");
+    shell.cluster.kubectl.files = std::rc::Rc::new([("web.json".to_owned(), manifest.to_owned())].into());
+    shell.line("kubectl apply -f web.json");
+    shell.line("kubectl rollout status deployment/web");
+    let reasons = shell.line("kubectl get events -o jsonpath={.items[*].reason}");
+    assert!(reasons.contains("ScalingReplicaSet") && !reasons.contains("FailedToCreateEndpoint"), "{reasons}");
+}
