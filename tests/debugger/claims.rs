@@ -224,7 +224,7 @@ fn pods_are_replaced_not_deleted(run: &Run) {
 }
 
 fn nodes_are_filtered_then_scored(runs: &Runs) {
-    let shown = runs.session("deployment", "until create pods/binding request\nbacki\n");
+    let shown = runs.session("deployment", "until verdict=chosen\n");
     let table = shown.split("table ").nth(1).unwrap_or_default();
     let (filtered, scored) = (table.find("nodes pass"), table.find("total"));
     assert!(filtered.is_some() && filtered < scored && table.contains("chosen"), "{shown}");

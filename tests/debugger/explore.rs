@@ -90,10 +90,10 @@ fn the_shipped_replicaset_controller_is_right_with_two_messages_late() {
 #[test]
 fn threads_change_nothing() {
     let right = mended("live-children");
-    let bound = Bound { schedules: 50, ..usual(&right) };
+    let bound = Bound { schedules: 30, ..usual(&right) };
     let with = |threads| with_subject(&right, |subject| explore(subject, &bound, Mode::Search, threads, |_| true));
     let one = with(1);
-    assert_eq!(one.schedules, 50);
+    assert_eq!(one.schedules, 30);
     assert_eq!(one, with(2));
     assert_eq!(one, searched(&right, &bound));
 }

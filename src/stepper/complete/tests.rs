@@ -20,7 +20,7 @@ fn completed(stepper: &Stepper, input: &str) -> String {
 #[test]
 fn a_word_is_completed_by_what_may_stand_there() {
     let mut stepper = stepper("deployment");
-    for line in ["break pods", "display step", "kubectl create ns shop", "run"] {
+    for line in ["break pods", "display step", "kubectl create ns shop", "run", "back"] {
         stepper.answer(line).unwrap();
     }
     let store = &stepper.session.cluster.engine.server.api.store;
