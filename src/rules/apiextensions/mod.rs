@@ -17,7 +17,7 @@
 //! - What is served follows from the store alone, so that it comes and goes with it. Kept by
 //!   `what_is_stored_is_read_as_the_schema_is_now` and `a_definition_waits_for_its_objects`.
 //!
-//! Left out: conversion by webhook, in whose place only `apiVersion` changes; OpenAPI documents. A real server answers the first creates
+//! Left out: conversion by webhook, in whose place only `apiVersion` changes. A real server answers the first creates
 //! two seconds late, for the sake of other API servers that have not heard of the kind yet.
 
 use std::borrow::Cow;
