@@ -4,8 +4,9 @@
 //! No socket is here. A front end hands over what came by a connection ([`Clients::arrive`]) and takes what goes back
 //! ([`Clients::take_sent`]). What came, and when, is a choice of the session's user: a run repeats without the client.
 //!
-//! Must hold: what a front end takes, and whether there is one, changes nothing in the cluster. Kept by
-//! `a_session_repeats_without_its_clients`.
+//! Must hold:
+//! - What a front end takes, and whether there is one, changes nothing in the cluster. Kept by
+//!   `a_session_repeats_without_its_clients`.
 //!
 //! - [`arrival`]: what passes to and fro. [`logs`]: logs that a kubelet gives. [`exec`]: commands in containers.
 //!
