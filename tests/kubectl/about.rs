@@ -85,14 +85,16 @@ validatingwebhookconfigurations.admissionregistration.k8s.io"),
     \"major\": \"1\",
     \"minor\": \"36\",
     \"gitVersion\": \"v1.36.2\",
+    \"gitCommit\": \"0000000000000000000000000000000000000000\",
     \"gitTreeState\": \"clean\",
+    \"buildDate\": \"2026-06-01T00:00:00Z\",
     \"goVersion\": \"go1.26.6\",
     \"compiler\": \"gc\",
     \"platform\": \"linux/amd64\"
   },
   \"kustomizeVersion\": \"v5.8.1\"
 }"),
-        ("kubectl version -o yaml", "clientVersion:\n  compiler: gc…"),
+        ("kubectl version -o yaml", "clientVersion:\n  buildDate: \"2026-06-01T00:00:00Z\"\n  compiler: gc…"),
         ("kubectl version -o wide", "error: --output must be 'yaml' or 'json'"),
     ];
     check(&mut shell, &script);

@@ -214,7 +214,7 @@ fn definitions_that_are_wrong_are_refused() {
         (with(&|d| d["metadata"]["name"] = json!("crons.stable.example.com")),
             "The CustomResourceDefinition \"crons.stable.example.com\" is invalid: metadata.name: Invalid value: \"crons.stable.example.com\": must be spec.names.plural+\".\"+spec.group".into()),
         (with(&|d| d["spec"]["scope"] = json!("Here")), format!("{INVALID}spec.scope: Unsupported value: \"Here\": supported values: \"Cluster\", \"Namespaced\"")),
-        (with(&|d| d["spec"]["versions"][0]["storage"] = json!(false)), format!("{INVALID}spec.versions: Invalid value: …")),
+        (with(&|d| d["spec"]["versions"][0]["storage"] = json!(false)), format!("{INVALID}\n* spec.versions: Invalid value: …\n* status.storedVersions: Invalid value: null: must have at least one stored version")),
         (with(&|d| d["spec"]["versions"][0]["schema"] = json!({})), format!("{INVALID}{schema}: Required value")),
         (with(&|d| d["spec"]["versions"][0]["name"] = json!("V1")), format!("{INVALID}spec.versions[0].name: Invalid value: \"V1\": a DNS-1035 label must consist of…")),
         (with(&|d| d["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["image"] = json!({})),

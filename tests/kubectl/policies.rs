@@ -34,7 +34,7 @@ fn a_policys_status_tells_of_fields_that_a_kind_has_not() {
             "1:spec.validations[0].expression"),
         ("kubectl get validatingadmissionpolicy small -o jsonpath={.status.typeChecking.expressionWarnings[0].warning}",
             "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replica'\n | object.spec.replica <= 5\n | ...........^\n\napps/v1, Kind=ReplicaSet: ERROR: …"),
-        (MANAGERS, "validatingadmissionpolicy-status-controller kubectl-client-side-apply:Apply Update"),
+        (MANAGERS, "validatingadmissionpolicy-status kubectl-client-side-apply:Apply Update"),
         ("kubectl apply -f right.yaml", "validatingadmissionpolicy.admissionregistration.k8s.io/small configured"), ("sleep 1", ""),
         // What was found is gone, and what it was in is applied still.
         ("kubectl get validatingadmissionpolicy small -o jsonpath={.status}", "{\"observedGeneration\":2,\"typeChecking\":{}}"),
