@@ -1,7 +1,7 @@
 //! Who comes, by the secret in the path of the address: `http://127.0.0.1:6445/s/SECRET`.
 //!
 //! kubectl and Helm send no token over plain HTTP, but they accept a path as part of the server's address. So each kubeconfig
-//! has an address of its own, which nobody can guess, and which stands for one user.
+//! has an address of its own, which cannot be guessed, and which stands for one user.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

@@ -217,11 +217,8 @@ impl Clients {
                     ask = Some(Ask::Typed { stream, text: "^C".to_owned() });
                 }
                 4 if connected.line.is_empty() => ask = Some(Ask::EndOfInput { stream }),
-                8 | 127 => {
-                    if connected.line.pop().is_some() {
-                        echo += "\u{8} \u{8}";
-                    }
-                }
+                8 | 127 if connected.line.pop().is_some() => echo += "\u{8} \u{8}",
+                8 | 127 => {}
                 key if key >= b' ' => {
                     connected.line.push(char::from(key));
                     echo.push(char::from(key));

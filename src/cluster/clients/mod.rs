@@ -181,7 +181,7 @@ impl Clients {
         self.count.get()
     }
 
-    /// A client has hung up: nobody waits for this answer, or reads this watch, any more. Whether there was one.
+    /// A client has hung up: its answer is not needed, and its watch is closed. Whether it had anything under way.
     pub fn hang_up(&self, engine: &mut Engine, exchange: ExchangeId) -> bool {
         let task = self.asked.borrow_mut().remove(&exchange);
         if let Some(asked) = task {
