@@ -1,11 +1,11 @@
 //! `kubestep serve`: real kubectl, Helm and operators talk to the stepped cluster over HTTP.
 //!
 //! Two threads. The main one has the session: engine, cluster, stepper. The other has the sockets ([`front`]), and knows
-//! HTTP and nothing of Kubernetes. Values pass between them over two channels ([`line`]), so nothing is shared.
+//! HTTP and nothing of Kubernetes. Values pass between them over two channels ([`mod@line`]), so nothing is shared.
 //!
 //! - [`front`]: connections, their limits, and who may come. [`users`]: the secrets that say who comes.
 //!   `socket`: connections that go on as WebSockets.
-//! - [`line`]: what passes between the threads.
+//! - [`mod@line`]: what passes between the threads.
 //! - [`reception`]: requests in, answers out, and how time passes, on the main thread.
 //! - [`kubeconfig`]: the file that a client is given. [`page`]: who is connected, for a browser.
 //!
