@@ -3,7 +3,7 @@
 //! A chapter is Markdown with directives: fenced blocks that say what is to be shown ([`mod@block`]; `book/README.md`
 //! tells writers how). A directive is carried out by running the thing: a scenario ([`scene`], [`svg`]), this program
 //! ([`transcript`]), a look into the source ([`code`]) or into the grader's table ([`exercise`]),
-//! or at a broken cluster ([`case`]). Whatever no longer is
+//! or at a broken cluster ([`case`]). What no longer is
 //! as a chapter says fails the build, with the chapter's line. So the book cannot rot.
 //!
 //! [`build`] makes the whole book with mdBook as a library; [`mdbook`] does its part for a stock `mdbook build`.

@@ -133,7 +133,7 @@ fn as_asked(call: &Call, plain: Value, view: View) -> Result<Value, Status> {
     };
     match call.format {
         Format::Table(include) => {
-            // A kind shows as it is stored, whatever version was wanted.
+            // A kind shows as it is stored, in any version that was wanted.
             let stored = versions::stored_as(kind);
             let items: Cow<[Value]> = match stored == kind {
                 true => Cow::Borrowed(items),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant as WallInstant};
 
-use cluster::clients::{Arrival, Exchange, ExchangeId, Sent};
+use cluster::clients::{Arrival, ExchangeId, Sent};
 use k8s_openapi::ByteString;
 
 use debugger::{Advance, Choice, Goal};
@@ -49,6 +49,8 @@ pub struct Reception {
     has_told: bool,
     /// Clients with an exchange under way.
     live: BTreeMap<ExchangeId, Live>,
+    /// Exchanges may be under way that have no client any more.
+    has_strays: bool,
 }
 
 struct Waiting {
@@ -78,6 +80,7 @@ impl Reception {
             waiting: VecDeque::new(),
             has_told: false,
             live: BTreeMap::new(),
+            has_strays: true,
         }
     }
 
@@ -195,8 +198,9 @@ impl Reception {
     }
 
     /// Ends what no client waits for any more: their connections were cut off, or were another program's.
-    fn hang_up_strays(&self, stepper: &mut Stepper) {
-        for exchange in under_way(stepper) {
+    fn hang_up_strays(&mut self, stepper: &mut Stepper) {
+        let cluster = &stepper.session.cluster;
+        for exchange in cluster.clients.exchanges(&cluster.engine) {
             if !self.live.contains_key(&exchange.number) {
                 hang_up(stepper, exchange.number);
             }
@@ -238,6 +242,7 @@ impl Clients for Reception {
         if !stepper.session.cluster.clients.are_served() {
             // The session has gone back, or is another one.
             self.live.clear();
+            self.has_strays = true;
             self.anchor = None;
             stepper.session.cluster.clients.serve(true);
         }
@@ -253,7 +258,8 @@ impl Clients for Reception {
             self.has_told = !self.waiting.is_empty();
         } else {
             self.has_told = false;
-            if runs || !self.waiting.is_empty() {
+            if self.has_strays && (runs || !self.waiting.is_empty()) {
+                self.has_strays = false;
                 self.hang_up_strays(stepper);
             }
             if runs {
@@ -292,15 +298,9 @@ impl Clients for Reception {
     }
 }
 
-/// The exchanges under way.
-fn under_way(stepper: &Stepper) -> Vec<Exchange> {
-    let cluster = &stepper.session.cluster;
-    cluster.clients.exchanges(&cluster.engine)
-}
-
 /// Types that a client has gone, if it has anything under way.
 fn hang_up(stepper: &mut Stepper, exchange: ExchangeId) {
-    if under_way(stepper).iter().any(|other| other.number == exchange) {
+    if stepper.session.cluster.clients.is_under_way(exchange) {
         // It is under way, so it can be ended.
         let _ = stepper.carry_out(&Typed::read(&Choice::HangUp(exchange).to_string()));
     }
@@ -323,7 +323,7 @@ fn passes_at_once(arrival: &Arrival) -> bool {
 fn lead_to_answer(stepper: &mut Stepper, exchange: ExchangeId, first: EventId) {
     let mut next = VecDeque::from([first]);
     for _ in 0..AT_ONCE {
-        let is_answered = !under_way(stepper).iter().any(|other| other.number == exchange);
+        let is_answered = !stepper.session.cluster.clients.is_under_way(exchange);
         let Some(event) = next.pop_front().filter(|_| !is_answered) else { return };
         if stepper.session.cluster.engine.in_flight(event).is_none() {
             continue;

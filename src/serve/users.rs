@@ -23,7 +23,7 @@ pub struct KnownUser {
 pub enum Comes<'a> {
     /// This user, for this path.
     As(&'a Identity, &'a str),
-    /// Nobody who knows a secret: a token may say who it is.
+    /// Without a secret: a token may say who it is.
     Unknown(&'a str),
     /// With a secret that is wrong.
     Wrong,

@@ -1,5 +1,5 @@
 //! The cases of "Broken: find out why": each starts broken and stays so, what does not repair it is refused, and each of its
-//! repairs, of which there are two at least, is accepted.
+//! repairs, two at least, is accepted.
 
 use std::sync::Mutex;
 

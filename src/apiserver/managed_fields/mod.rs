@@ -12,7 +12,7 @@
 //!
 //! Left out: of an update the state that was stored is taken for the one that was sent, so what the server fills in (a node
 //! port) and what policies and webhooks change is the updater's; the fields of a configuration are not compared with the
-//! types that they have in OpenAPI; whoever applies in another version of a kind is said to have applied in the one that is
+//! types that they have in OpenAPI; a client that applies in another version of a kind is said to have applied in the one that is
 //! stored; whoever applies ephemeral containers or sizes owns the names of the containers too (`GetResetFieldsFilter`).
 
 use std::borrow::Cow;

@@ -49,7 +49,7 @@ pub fn is_filled_in(kind: Kind) -> bool {
     )
 }
 
-/// The type of the only kind of which an older version is served in the same group.
+/// The type of the only kind whose older version is served in the same group.
 const OLDER: &str = "HorizontalPodAutoscalerV1";
 
 /// An object as Go prints it, or what it prints of one into which nothing was written. The structs that are always there are

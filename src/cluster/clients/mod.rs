@@ -14,7 +14,7 @@
 //! watch without `timeoutSeconds` ends after 45 minutes; a real server takes a random time between 30 minutes and an hour.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -71,8 +71,8 @@ pub struct Clients {
 pub struct Outbox {
     is_taken: bool,
     sent: Vec<(ExchangeId, Sent)>,
-    /// Watches of which the client knows that they are open.
-    begun: Vec<WatchId>,
+    /// Watches whose clients know that they are open.
+    begun: BTreeSet<WatchId>,
 }
 
 /// A request that is not answered yet.
@@ -125,8 +125,7 @@ impl Clients {
     /// Says that a watch is open, once.
     fn begin(&self, watch: WatchId, exchange: ExchangeId) {
         let mut outbox = self.outbox.borrow_mut();
-        if outbox.is_taken && !outbox.begun.contains(&watch) {
-            outbox.begun.push(watch);
+        if outbox.is_taken && outbox.begun.insert(watch) {
             outbox.sent.push((exchange, Sent::Begins("application/json")));
         }
     }
@@ -148,7 +147,7 @@ impl Clients {
     /// Forgets a watch, with a last word to its client.
     fn drop(&self, watch: WatchId, exchange: ExchangeId, last: Sent) {
         self.watches.borrow_mut().remove(&watch);
-        self.outbox.borrow_mut().begun.retain(|begun| *begun != watch);
+        self.outbox.borrow_mut().begun.remove(&watch);
         self.send(exchange, last);
     }
 }
@@ -202,6 +201,14 @@ impl Clients {
     /// Whether this actor is a client outside.
     pub fn is_client(&self, actor: ActorId) -> bool {
         self.programs.borrow().values().any(|client| *client == actor)
+    }
+
+    /// Whether an exchange is under way.
+    pub fn is_under_way(&self, exchange: ExchangeId) -> bool {
+        self.asked.borrow().contains_key(&exchange)
+            || self.followed.borrow().contains_key(&exchange)
+            || self.connected.borrow().contains_key(&exchange)
+            || self.watches.borrow().values().any(|watch| watch.exchange == exchange)
     }
 
     /// The exchanges under way, in order: requests without an answer yet, and watches that are open.

@@ -310,7 +310,7 @@ fn zero(go_type: &str) -> Option<&'static str> {
     }
 }
 
-/// The fields that say of which kind an object is.
+/// The fields that name an object's kind.
 fn type_fields(json: &mut Writer) {
     for name in ["apiVersion", "kind"] {
         json.key(name).object(|json| {

@@ -1,4 +1,4 @@
-//! JSON written piece by piece, for documents of megabytes of which no tree is made.
+//! JSON written piece by piece, for documents of megabytes, without a tree in memory.
 
 use serde_json::Value;
 

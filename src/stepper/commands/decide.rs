@@ -247,8 +247,8 @@ pub const CLIENTS: Group = Group {
             usage: "clients",
             takes: &[],
             about: "clients outside and their requests",
-            more: "Each program that comes by the network is an actor, such as wire/kubectl-1: break, hold, slow and fail take\n\
-                that name.\n",
+            more: "Each program that comes by the network is an actor, such as wire/kubectl-1: break, hold and fail take that\n\
+                name.\n",
             run: Says(|stepper, line| line.nothing().map(|()| clients::list(&stepper.session))),
         },
         Command {
