@@ -1,21 +1,43 @@
-//! The real kubectl, where there is one: `KUBESTEP_KUBECTL` names it, or it is on the path.
+//! The real kubectl: the programs that `KUBESTEP_KUBECTL` lists (as `PATH` lists folders), or the one on the path.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::program::{Served, folder, replayed, wait_for};
 use crate::skip::skipped;
 
-/// Where it is.
-pub fn kubectl() -> Option<PathBuf> {
-    let named = std::env::var_os("KUBESTEP_KUBECTL").map(PathBuf::from);
+/// All of them, of different versions.
+fn programs() -> Vec<PathBuf> {
+    if let Some(listed) = std::env::var_os("KUBESTEP_KUBECTL") {
+        return std::env::split_paths(&listed).collect();
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = named.or_else(|| {
-        std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|program| program.is_file())
-    });
+    std::env::split_paths(&path)
+        .map(|folder| folder.join("kubectl"))
+        .find(|program| program.is_file())
+        .into_iter()
+        .collect()
+}
+
+/// Any of them.
+pub fn kubectl() -> Option<PathBuf> {
+    let found = programs().into_iter().next();
     if found.is_none() {
         skipped("kubectl");
+    }
+    found
+}
+
+/// One of the version whose words our own kubectl has.
+pub fn kubectl_of_our_version() -> Option<PathBuf> {
+    let is_ours = |program: &PathBuf| {
+        let out = Command::new(program).args(["version", "--client"]).output();
+        out.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("Client Version: v1.36."))
+    };
+    let found = programs().into_iter().find(is_ours);
+    if found.is_none() {
+        skipped("kubectl 1.36");
     }
     found
 }
@@ -56,9 +78,14 @@ impl Client {
 }
 
 #[test]
-fn kubectl_rolls_out_scales_and_deletes() {
-    let Some(program) = kubectl() else { return };
-    let mut client = Client { program, served: Served::start(&["--speed", "10"]) };
+fn every_kubectl_rolls_out_scales_and_deletes() {
+    if kubectl().is_some() {
+        programs().iter().for_each(|program| rolls_out_scales_and_deletes(program));
+    }
+}
+
+fn rolls_out_scales_and_deletes(program: &Path) {
+    let mut client = Client { program: program.to_owned(), served: Served::start(&["--speed", "10"]) };
     let nodes = client.prints("get nodes");
     assert!(nodes.contains("node-1") && nodes.contains("Ready"), "{nodes}");
     client.prints("create deployment web --image=nginx --replicas=2");

@@ -1,6 +1,6 @@
 //! The real kubectl and the one of the prompt, side by side on one cluster: they print the same.
 
-use crate::kubectl::{Client, kubectl};
+use crate::kubectl::{Client, kubectl_of_our_version};
 use crate::program::{Served, folder};
 
 /// What both are asked. Nothing of it changes anything. `events` is missing: of those of the same second Go's sort keeps no order.
@@ -70,7 +70,7 @@ fn masked(text: &str) -> Vec<String> {
 
 #[test]
 fn the_real_kubectl_prints_what_ours_prints() {
-    let Some(program) = kubectl() else { return };
+    let Some(program) = kubectl_of_our_version() else { return };
     let served = Served::in_folder(folder(), "step", &["playground", "--serve", "--clock", "fast"]);
     let mut client = Client { program, served };
     client.prints("create deployment web --image=nginx --replicas=2");
