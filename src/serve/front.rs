@@ -177,7 +177,7 @@ impl Front {
             }
             Some(Sent::Upgraded(protocol)) => {
                 let Some((accept, upgrade)) = upgrade else { return Err(Cut) };
-                tokio::task::spawn_local(socket::carry(upgrade, inlet, guard));
+                tokio::task::spawn_local(socket::carry(upgrade, protocol, inlet, guard));
                 let headers = [
                     ("Upgrade", "websocket".to_owned()),
                     ("Connection", "Upgrade".to_owned()),

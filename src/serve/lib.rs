@@ -4,7 +4,7 @@
 //! HTTP and nothing of Kubernetes. Values pass between them over two channels ([`mod@line`]), so nothing is shared.
 //!
 //! - [`front`]: connections, their limits, and who may come. [`users`]: the secrets that say who comes.
-//!   `socket`: connections that go on as WebSockets.
+//!   `socket`: connections that go on as WebSockets, `spdy`: what kubectl forwards ports with inside one.
 //! - [`mod@line`]: what passes between the threads.
 //! - [`reception`]: requests in, answers out, and how time passes, on the main thread.
 //! - [`kubeconfig`]: the file that a client is given. [`page`]: who is connected, for a browser.
@@ -26,4 +26,5 @@ pub mod line;
 pub mod page;
 pub mod reception;
 mod socket;
+mod spdy;
 pub mod users;

@@ -1,10 +1,11 @@
 //! The real kubectl: the programs that `KUBESTEP_KUBECTL` lists (as `PATH` lists folders), or the one on the path.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use crate::program::{Served, folder, replayed, wait_for};
+use crate::program::{PATIENCE, Served, folder, replayed, wait_for};
 use crate::skip::skipped;
 
 /// All of them, of different versions.
@@ -68,12 +69,45 @@ impl Client {
         child.wait_with_output().expect("it ends")
     }
 
+    /// Starts a line that goes on.
+    fn begins(&self, line: &str) -> Begun {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut command = Command::new(&self.program);
+        command.args(words).env("KUBECONFIG", self.served.kubeconfig()).env("HOME", &self.served.folder);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("kubectl can be started");
+        let out = BufReader::new(child.stdout.take().expect("it is piped"));
+        Begun { child, out }
+    }
+
     /// Runs a line that must end well, and gives what it prints.
     pub fn prints(&self, line: &str) -> String {
         let out = self.run(line);
         let (text, errors) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
         assert!(out.status.success(), "{line}: {text}{errors}");
         text.into_owned()
+    }
+}
+
+/// A line that goes on until the value is dropped.
+struct Begun {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Begun {
+    fn next_line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).expect("it is text");
+        assert!(!line.is_empty(), "it has ended");
+        line
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -139,6 +173,64 @@ fn kubectl_reads_logs_and_runs_commands() {
     assert_eq!(client.prints("logs -f count"), "1\n2\n3\n");
     let saved = client.served.end();
     replayed(&client.served.folder, &saved, "clients\n");
+}
+
+#[test]
+fn kubectl_forwards_ports_attaches_copies_and_debugs() {
+    let Some(program) = kubectl() else { return };
+    let mut client = Client { program, served: Served::start(&["--speed", "10"]) };
+    client.prints("run web --image=nginx");
+    client.prints("expose pod web --port=80");
+    client.prints("wait --for=condition=Ready pod/web --timeout=60s");
+
+    let mut forward = client.begins("port-forward svc/web :80");
+    let says = forward.next_line();
+    let port = says.split(' ').find_map(|word| word.strip_prefix("127.0.0.1:")).expect("it says where it listens");
+    for _ in 0..2 {
+        let page = page(&format!("127.0.0.1:{port}"));
+        assert!(page.starts_with("HTTP/1.1 200 OK") && page.contains("answers GET /"), "{page}");
+    }
+    drop(forward);
+    let mut forward = client.begins("port-forward web :81");
+    let says = forward.next_line();
+    let port = says.split(' ').find_map(|word| word.strip_prefix("127.0.0.1:")).expect("it says where it listens");
+    assert_eq!(page(&format!("127.0.0.1:{port}")), "", "nothing listens at 81");
+    drop(forward);
+
+    std::fs::write(client.served.folder.join("note"), "copied\n").expect("it can be written");
+    client.prints("cp note web:/tmp/note");
+    assert_eq!(client.prints("exec web -- cat /tmp/note"), "copied\n");
+    client.prints("cp web:/etc/hostname hostname");
+    let copied = std::fs::read_to_string(client.served.folder.join("hostname")).expect("it was copied");
+    assert_eq!(copied, "web\n");
+
+    let mut attached = client.begins("attach web");
+    client.prints("exec web -- curl -s localhost/attached");
+    while !attached.next_line().contains("/attached") {}
+    drop(attached);
+
+    client.prints("debug web --image=busybox --target=web --container=tools -- sleep 1000");
+    client.prints(
+        "wait --for=jsonpath={.status.ephemeralContainerStatuses[0].state.running.startedAt} pod/web --timeout=60s",
+    );
+    assert_eq!(client.prints("exec web -c tools -- hostname"), "web\n");
+
+    // What is typed into a shell of an image's own.
+    let out = client.reads("run -i sh --image=busybox --restart=Never --rm -- sh", "echo typed; exit 3\n");
+    assert!(String::from_utf8_lossy(&out.stdout).contains("typed"), "{out:?}");
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    let saved = client.served.end();
+    replayed(&client.served.folder, &saved, "clients\n");
+}
+
+/// The root of a web server, or nothing if it closes the connection.
+fn page(address: &str) -> String {
+    let mut connection = TcpStream::connect(address).expect("it listens");
+    connection.write_all(b"GET / HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n").expect("it reads");
+    connection.set_read_timeout(Some(PATIENCE)).expect("it is a time");
+    let mut bytes = Vec::new();
+    connection.read_to_end(&mut bytes).expect("it is closed in time");
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The session of the course's page on real clients: what kubectl sent, stepped. `KUBESTEP_BLESS=1` records it anew.

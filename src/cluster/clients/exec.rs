@@ -1,226 +1,89 @@
-//! Commands in containers for clients outside: `exec` over a WebSocket that a client has opened, in frames of a channel each.
-//! Mirrors `k8s.io/streaming`'s `wsstream` and `remotecommand`, versions 4 and 5 of the protocol.
+//! Processes in containers for clients outside: `exec` and `attach`, versions 4 and 5 of the protocol. Mirrors
+//! `k8s.io/streaming`'s `remotecommand`.
 //!
 //! A command without input runs when the connection is there; one that reads waits until its input ends, which only version 5
 //! can say. A shell in a terminal gets line by line what is typed, and keys are echoed here, as the terminal's driver does it.
+//! A client that is attached to a process which reads nothing follows what it prints.
 //!
-//! Left out: SPDY; `attach`, `port-forward`; keys that move in a line; the size of the terminal.
-
-use std::rc::Rc;
-
-use serde_json::json;
+//! Left out: keys that move in a line; the size of the terminal.
 
 use client::Client;
-use engine::{ActorId, Hub, RpcError};
+use engine::{ActorId, Hub};
 use kubectl::nodes::{Ask, Ran, Shell, Told};
-use object::status::Reason;
-use object::{Key, Status};
-use rest::options::Query;
-use rest::{Call, Encoding, HttpAnswer};
-use wire::{Body, Response};
+use object::Key;
 
-use super::{Arrival, Clients, ExchangeId, Sent};
+use super::stream::{CLOSE, Connected, End, STDERR, STDIN, STDOUT, Target, V5};
+use super::{Clients, ExchangeId, Sent, logs};
 
-/// The channels of a connection.
-const STDIN: u8 = 0;
-const STDOUT: u8 = 1;
-const STDERR: u8 = 2;
-const STATUS: u8 = 3;
-/// A client says so that a channel is at its end; its number follows.
-const CLOSE: u8 = 255;
+/// What a client wants to be connected to.
+pub(super) enum Program {
+    /// A command that is run for it.
+    Command(Vec<String>),
+    /// The process that the container runs.
+    Main,
+}
 
-/// The protocols that are spoken, the best first.
-const PROTOCOLS: [&str; 2] = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
-
-/// A connection to a command that reads what its client sends.
+/// A process that reads what a client sends.
 #[derive(Clone)]
-pub(super) struct Connected {
-    pub actor: ActorId,
-    pub label: Rc<str>,
-    kubelet: ActorId,
+pub(super) struct Process {
     reads: Reads,
     /// What has come and was not taken yet.
     input: Vec<u8>,
     /// The line that is being typed.
     line: String,
-    /// The command works on what it got.
+    /// It works on what it got.
     works: bool,
 }
 
-/// What reads.
+/// How it reads.
 #[derive(Clone)]
 enum Reads {
     /// A command, all at once.
     Command { pod: Key, container: String, command: Vec<String> },
-    /// A shell in a terminal, by its number.
+    /// A shell in a terminal, by its number, line by line.
     Shell(u64),
 }
 
-/// The protocol that a client and this server both speak.
-pub(super) fn protocol(arrival: &Arrival) -> Option<&'static str> {
-    let offered = arrival.header("Sec-WebSocket-Protocol");
-    let is_offered = |known: &&&str| offered.split(',').any(|one| one.trim() == **known);
-    let asks = arrival.header("Upgrade").eq_ignore_ascii_case("websocket");
-    PROTOCOLS.iter().find(is_offered).copied().filter(|_| asks)
-}
+impl Process {
+    fn new(reads: Reads) -> Process {
+        Process { reads, input: Vec::new(), line: String::new(), works: false }
+    }
 
-/// Connects a client to a command in a container.
-pub(super) async fn connect(
-    client: &Client,
-    clients: &Clients,
-    (number, label): (ExchangeId, Rc<str>),
-    (call, passed): (&Call, &Response),
-    arrival: &Arrival,
-) {
-    let refuse = |reason, why: String| {
-        let status = Status::new(reason, why);
-        clients.send(number, Sent::Answer(HttpAnswer::status(&status, Encoding::Json).into()));
-    };
-    let (Response::PassedOn { node, kubelet: address, container }, Body::Exec { command, .. }) =
-        (passed, &call.request.body)
-    else {
-        return refuse(Reason::BadRequest, "this is left out here; the stepper's own kubectl has it".to_owned());
-    };
-    let Some(protocol) = protocol(arrival) else {
-        return refuse(
-            Reason::BadRequest,
-            "unable to upgrade: only v5.channel.k8s.io and v4 are spoken here".to_owned(),
-        );
-    };
-    let kubelet = match clients.nodes.kubelet(node) {
-        Ok(kubelet) => kubelet,
-        Err(why) => {
-            let why = format!("error dialing backend: dial tcp {address}: connect: {why}");
-            return refuse(Reason::InternalError, why);
+    /// Takes what has come by a channel. Whether it has something to do now.
+    pub(super) fn hears(&mut self, channel: u8, bytes: &[u8]) -> bool {
+        if channel == STDIN {
+            self.input.extend_from_slice(bytes);
         }
-    };
-    let (_, query) = arrival.target.split_once('?').unwrap_or_default();
-    let query = Query::parse(query);
-    let (stdin, tty) = (query.flag("stdin"), query.flag("tty"));
-    let (pod, container, command) =
-        (Key::new(&call.request.namespace, &call.request.name), container.clone(), command.clone());
-    clients.send(number, Sent::Upgraded(protocol));
-    let connected = |reads| Connected {
-        actor: client.actor(),
-        label: label.clone(),
-        kubelet,
-        reads,
-        input: Vec::new(),
-        line: String::new(),
-        works: false,
-    };
-    if stdin && tty && clients.nodes.reads_commands(&command) {
-        let shell = Ask::Shell { pod, container, command, tty };
-        match clients.nodes.ask(client, kubelet, shell).await {
-            Ok(Told::Shell(shell)) => {
-                let reads = Reads::Shell(shell.stream);
-                clients.connected.borrow_mut().insert(number, connected(reads));
-                clients.show(number, &shell);
-            }
-            Ok(_) => clients.finish(number, 0),
-            Err(error) => clients.fail(number, &error),
-        }
-        return;
-    }
-    let reads = Reads::Command { pod, container, command };
-    if stdin && protocol == PROTOCOLS[0] {
-        clients.connected.borrow_mut().insert(number, connected(reads));
-        return;
-    }
-    let Connected { reads, .. } = connected(reads);
-    run(client, clients, number, kubelet, reads, String::new()).await;
-}
-
-/// Runs a command with all its input, and sends what it prints.
-async fn run(client: &Client, clients: &Clients, number: ExchangeId, kubelet: ActorId, reads: Reads, input: String) {
-    let Reads::Command { pod, container, command } = reads else { return };
-    match clients.nodes.ask(client, kubelet, Ask::Exec { pod, container, command, input }).await {
-        Ok(Told::Ran(Ran { output, errors, code })) => {
-            clients.frame(number, STDOUT, output.as_bytes());
-            clients.frame(number, STDERR, errors.as_bytes());
-            clients.finish(number, code);
-        }
-        Ok(_) => clients.finish(number, 0),
-        Err(error) => clients.fail(number, &error),
-    }
-}
-
-impl Clients {
-    /// A frame has come by a connection. Whether there is such a connection.
-    pub fn data(&self, engine: &mut super::Engine, number: ExchangeId, frame: &[u8]) -> bool {
-        let Some((channel, bytes)) = frame.split_first() else { return true };
-        let mut all = self.connected.borrow_mut();
-        let Some(connected) = all.get_mut(&number) else { return false };
-        let is_end = matches!((*channel, bytes), (CLOSE, [STDIN]));
-        if *channel == STDIN {
-            connected.input.extend_from_slice(bytes);
-        }
-        let (actor, label) = (connected.actor, connected.label.clone());
-        let shell = matches!(connected.reads, Reads::Shell(_));
-        drop(all);
-        let (clients, hub) = (self.clone(), engine.hub().clone());
-        engine.outside(actor, |engine| {
-            let task = clients.clone();
-            if shell && *channel == STDIN {
-                engine.hub().spawn(actor, label, async move { task.typed(&hub, number).await });
-            } else if is_end && !shell {
-                engine.hub().spawn(actor, label, async move { task.input_ended(&hub, number).await });
-            }
-        });
-        true
-    }
-
-    async fn input_ended(&self, hub: &Hub, number: ExchangeId) {
-        let Some(connected) = self.connected.borrow_mut().remove(&number) else { return };
-        let client = self.client(hub, connected.actor);
-        let input = String::from_utf8_lossy(&connected.input).into_owned();
-        run(&client, self, number, connected.kubelet, connected.reads, input).await;
-    }
-
-    /// Takes keys until a line is whole, gives it to the shell, and so on.
-    async fn typed(&self, hub: &Hub, number: ExchangeId) {
-        while let Some((actor, kubelet, ask)) = self.next_line(number) {
-            let client = self.client(hub, actor);
-            match self.nodes.ask(&client, kubelet, ask).await {
-                Ok(Told::Shell(shell)) => {
-                    if let Some(connected) = self.connected.borrow_mut().get_mut(&number) {
-                        connected.works = false;
-                    }
-                    self.show(number, &shell);
-                }
-                Ok(_) => return self.finish(number, 0),
-                Err(error) => return self.fail(number, &error),
-            }
+        match self.reads {
+            Reads::Shell(_) => channel == STDIN,
+            Reads::Command { .. } => matches!((channel, bytes), (CLOSE, [STDIN])),
         }
     }
 
     /// What is to be said to the shell next, if it waits and a line is whole. Keys are echoed on the way.
-    fn next_line(&self, number: ExchangeId) -> Option<(ActorId, ActorId, Ask)> {
-        let (mut echo, mut ask) = (String::new(), None);
-        let mut all = self.connected.borrow_mut();
-        let connected = all.get_mut(&number)?;
-        let Reads::Shell(stream) = connected.reads else { return None };
-        if connected.works {
+    fn next_line(&mut self, echo: &mut String) -> Option<Ask> {
+        let Reads::Shell(stream) = self.reads else { return None };
+        if self.works {
             return None;
         }
-        let mut taken = 0;
-        for key in connected.input.clone() {
+        let (mut taken, mut ask) = (0, None);
+        for key in self.input.clone() {
             taken += 1;
             match key {
                 b'\r' | b'\n' => {
-                    echo += "\r\n";
-                    ask = Some(Ask::Typed { stream, text: std::mem::take(&mut connected.line) });
+                    *echo += "\r\n";
+                    ask = Some(Ask::Typed { stream, text: std::mem::take(&mut self.line) });
                 }
                 3 => {
-                    echo += "^C\r\n";
-                    connected.line.clear();
+                    *echo += "^C\r\n";
+                    self.line.clear();
                     ask = Some(Ask::Typed { stream, text: "^C".to_owned() });
                 }
-                4 if connected.line.is_empty() => ask = Some(Ask::EndOfInput { stream }),
-                8 | 127 if connected.line.pop().is_some() => echo += "\u{8} \u{8}",
+                4 if self.line.is_empty() => ask = Some(Ask::EndOfInput { stream }),
+                8 | 127 if self.line.pop().is_some() => *echo += "\u{8} \u{8}",
                 8 | 127 => {}
                 key if key >= b' ' => {
-                    connected.line.push(char::from(key));
+                    self.line.push(char::from(key));
                     echo.push(char::from(key));
                 }
                 _ => {}
@@ -229,12 +92,103 @@ impl Clients {
                 break;
             }
         }
-        connected.input.drain(..taken);
-        connected.works = ask.is_some();
-        let (actor, kubelet) = (connected.actor, connected.kubelet);
+        self.input.drain(..taken);
+        self.works = ask.is_some();
+        ask
+    }
+}
+
+impl Clients {
+    /// Connects a client to a process.
+    pub(super) async fn exec(&self, client: &Client, target: Target, program: Program) {
+        let Target { number, pod, container, kubelet, .. } = &target;
+        let (number, kubelet, pod, container) = (*number, *kubelet, pod.clone(), container.clone());
+        let (stdin, tty) = (target.query.flag("stdin"), target.query.flag("tty"));
+        self.send(number, Sent::Upgraded(target.protocol));
+        let ask = match program {
+            Program::Main => Ask::Attach { pod, container, stdin, tty },
+            Program::Command(command) if stdin && tty && self.nodes.reads_commands(&command) => {
+                Ask::Shell { pod, container, command, tty }
+            }
+            Program::Command(command) => {
+                let reads = Reads::Command { pod, container, command };
+                if stdin && target.protocol == V5 {
+                    return self.connected(client, &target, End::Process(Process::new(reads)));
+                }
+                return self.run(client, number, kubelet, reads, String::new()).await;
+            }
+        };
+        match self.nodes.ask(client, kubelet, ask).await {
+            Ok(Told::Shell(shell)) => {
+                self.connected(client, &target, End::Process(Process::new(Reads::Shell(shell.stream))));
+                self.show(number, &shell);
+            }
+            Ok(_) => match logs::attach(client, self, &target).await {
+                Some(log) => {
+                    self.followed.borrow_mut().insert(number, log);
+                    logs::go_on(client.hub(), self, number);
+                }
+                None => self.finish(number, 0),
+            },
+            Err(error) => self.fail(number, &error),
+        }
+    }
+
+    /// Runs a command with all its input, and sends what it prints.
+    async fn run(&self, client: &Client, number: ExchangeId, kubelet: ActorId, reads: Reads, input: String) {
+        let Reads::Command { pod, container, command } = reads else { return };
+        match self.nodes.ask(client, kubelet, Ask::Exec { pod, container, command, input }).await {
+            Ok(Told::Ran(Ran { output, errors, code })) => {
+                self.frame(number, STDOUT, output.as_bytes());
+                self.frame(number, STDERR, errors.as_bytes());
+                self.finish(number, code);
+            }
+            Ok(_) => self.finish(number, 0),
+            Err(error) => self.fail(number, &error),
+        }
+    }
+
+    /// A process goes on with what it was sent.
+    pub(super) async fn heard(&self, hub: &Hub, number: ExchangeId) {
+        let found = self.connected.borrow().get(&number).cloned();
+        let Some(Connected { actor, kubelet, to: End::Process(process), .. }) = found else { return };
+        let client = self.client(hub, actor);
+        match process.reads {
+            Reads::Shell(_) => self.typed(&client, kubelet, number).await,
+            reads @ Reads::Command { .. } => {
+                self.connected.borrow_mut().remove(&number);
+                let input = String::from_utf8_lossy(&process.input).into_owned();
+                self.run(&client, number, kubelet, reads, input).await;
+            }
+        }
+    }
+
+    /// Gives a shell line after line.
+    async fn typed(&self, client: &Client, kubelet: ActorId, number: ExchangeId) {
+        while let Some(ask) = self.next_line(number) {
+            match self.nodes.ask(client, kubelet, ask).await {
+                Ok(Told::Shell(shell)) => {
+                    let mut all = self.connected.borrow_mut();
+                    if let Some(End::Process(process)) = all.get_mut(&number).map(|connected| &mut connected.to) {
+                        process.works = false;
+                    }
+                    drop(all);
+                    self.show(number, &shell);
+                }
+                Ok(_) => return self.finish(number, 0),
+                Err(error) => return self.fail(number, &error),
+            }
+        }
+    }
+
+    fn next_line(&self, number: ExchangeId) -> Option<Ask> {
+        let mut echo = String::new();
+        let mut all = self.connected.borrow_mut();
+        let End::Process(process) = &mut all.get_mut(&number)?.to else { return None };
+        let ask = process.next_line(&mut echo);
         drop(all);
         self.frame(number, STDOUT, echo.as_bytes());
-        ask.map(|ask| (actor, kubelet, ask))
+        ask
     }
 
     /// Shows what a shell has printed, and its prompt; or how it has ended.
@@ -245,37 +199,5 @@ impl Clients {
             Some(code) => self.finish(number, code),
             None => self.frame(number, STDOUT, shell.prompt.as_bytes()),
         }
-    }
-
-    fn frame(&self, number: ExchangeId, channel: u8, bytes: &[u8]) {
-        if !bytes.is_empty() {
-            self.send(number, Sent::Frame([&[channel], bytes].concat()));
-        }
-    }
-
-    /// The command has ended.
-    fn finish(&self, number: ExchangeId, code: i32) {
-        let status = match code {
-            0 => json!({"metadata": {}, "status": "Success"}),
-            code => json!({"metadata": {}, "status": "Failure",
-                "message": format!("command terminated with non-zero exit code: exit status {code}"),
-                "reason": "NonZeroExitCode",
-                "details": {"causes": [{"reason": "ExitCode", "message": code.to_string()}]}}),
-        };
-        self.last(number, &status);
-    }
-
-    /// The command could not be run.
-    fn fail(&self, number: ExchangeId, error: &RpcError) {
-        let message = format!("Internal error occurred: {}", error.message);
-        let status = json!({"metadata": {}, "status": "Failure", "message": message, "reason": "InternalError",
-            "details": {"causes": [{"message": error.message}]}, "code": 500});
-        self.last(number, &status);
-    }
-
-    fn last(&self, number: ExchangeId, status: &serde_json::Value) {
-        self.connected.borrow_mut().remove(&number);
-        self.frame(number, STATUS, status.to_string().as_bytes());
-        self.send(number, Sent::Ends);
     }
 }

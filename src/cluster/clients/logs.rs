@@ -6,15 +6,19 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde_json::Value;
+
+use client::Client;
 use engine::{ActorId, Hub};
 use kubectl::log::{Opened, Reading, Wanted};
 use object::status::Reason;
-use object::{Kind, Status};
+use object::{Key, Kind, Status};
 use rest::exchange::RawAnswer;
 use rest::options::Query;
 use rest::{Call, Encoding, HttpAnswer, TEXT};
 use wire::{Body, Request, Response, User, Verb};
 
+use super::stream::{STDOUT, Target};
 use super::{Arrival, Clients, ExchangeId, Sent};
 
 /// Wake: a log that is followed is looked at again. The key is the exchange's number.
@@ -28,6 +32,8 @@ pub(super) struct Following {
     pub actor: ActorId,
     pub label: Rc<str>,
     pub log: Reading,
+    /// It is attached to the process: lines are frames.
+    pub is_attached: bool,
 }
 
 /// What a client is told of a log, and the log if it goes on.
@@ -39,7 +45,7 @@ pub(super) enum Said {
 /// Opens the log that a request is for.
 pub(super) async fn open(
     hub: &Hub,
-    client: &client::Client,
+    client: &Client,
     clients: &Clients,
     call: &Call,
     passed: &Response,
@@ -47,17 +53,15 @@ pub(super) async fn open(
 ) -> Said {
     let refused = |status: Status| Said::Answer(HttpAnswer::status(&status, Encoding::Json).into());
     let Response::PassedOn { node, kubelet, container } = passed else { return refused(Status::not_served()) };
-    let (namespace, name) = (&call.request.namespace, &call.request.name);
+    let pod = Key::new(&call.request.namespace, &call.request.name);
     if let Err(why) = clients.nodes.kubelet(node) {
-        let url = format!("https://{kubelet}/containerLogs/{namespace}/{name}/{container}");
+        let url = format!("https://{kubelet}/containerLogs/{pod}/{container}");
         let why = format!("Get {url:?}: dial tcp {kubelet}: connect: {why}");
         return refused(Status::new(Reason::InternalError, why));
     }
-    let request = Request::new(Rc::new(User::loopback()), Verb::Get, Kind::Pod, namespace, name, Body::None);
-    let pod = match client.request(request).await.map(|answer| answer.result) {
-        Ok(Ok(Response::Object(pod))) => pod.to_json(),
-        Ok(Err(error)) => return refused(error.into_status()),
-        Ok(Ok(_)) | Err(_) => return refused(Status::not_found(Kind::Pod, name)),
+    let pod = match read(client, &pod).await {
+        Ok(pod) => pod,
+        Err(status) => return refused(status),
     };
     let (_, query) = arrival.target.split_once('?').unwrap_or_default();
     let query = Query::parse(query);
@@ -73,6 +77,30 @@ pub(super) async fn open(
         }
         Ok(Opened::Gone(why)) => Said::Answer(text(why)),
         Ok(Opened::Empty) => Said::Answer(text(String::new())),
+    }
+}
+
+/// The Pod, as the kubelet knows it.
+async fn read(client: &Client, pod: &Key) -> Result<Value, Status> {
+    let user = Rc::new(User::loopback());
+    let request = Request::new(user, Verb::Get, Kind::Pod, pod.namespace(), pod.name(), Body::None);
+    match client.request(request).await.map(|answer| answer.result) {
+        Ok(Ok(Response::Object(pod))) => Ok(pod.to_json()),
+        Ok(Err(error)) => Err(error.into_status()),
+        Ok(Ok(_)) | Err(_) => Err(Status::not_found(Kind::Pod, pod.name())),
+    }
+}
+
+/// What a process prints from now on, for a client that is attached to it; none, if it is gone.
+pub(super) async fn attach(client: &Client, clients: &Clients, target: &Target) -> Option<Following> {
+    let pod = read(client, &target.pod).await.ok()?;
+    let wanted = Wanted { tail: Some(0), ..Wanted::default() };
+    let now = client.hub().now().timestamp();
+    match Reading::open(&pod, &target.container, wanted, &*clients.nodes, now) {
+        Ok(Opened::Reading(log)) => {
+            Some(Following { actor: client.actor(), label: target.label.clone(), log, is_attached: true })
+        }
+        _ => None,
     }
 }
 
@@ -100,7 +128,7 @@ pub(super) fn begin(hub: &Hub, clients: &Clients, number: ExchangeId, actor: Act
         Said::Answer(answer) => clients.send(number, Sent::Answer(answer)),
         Said::Follows(log) => {
             clients.send(number, Sent::Begins(TEXT));
-            clients.followed.borrow_mut().insert(number, Following { actor, label, log });
+            clients.followed.borrow_mut().insert(number, Following { actor, label, log, is_attached: false });
             go_on(hub, clients, number);
         }
     }
@@ -112,10 +140,16 @@ pub(super) fn go_on(hub: &Hub, clients: &Clients, number: ExchangeId) {
     let Some(mut following) = clients.followed.borrow_mut().remove(&number) else { return };
     let now = hub.now();
     for line in following.log.read(&*clients.nodes, now.timestamp()) {
-        clients.send(number, Sent::Line(line));
+        match following.is_attached {
+            true => clients.frame(number, STDOUT, line.as_bytes()),
+            false => clients.send(number, Sent::Line(line)),
+        }
     }
     if !following.log.goes_on(&*clients.nodes) {
-        return clients.send(number, Sent::Ends);
+        return match following.is_attached {
+            true => clients.finish(number, 0),
+            false => clients.send(number, Sent::Ends),
+        };
     }
     let next = following.log.next(&*clients.nodes, now).map_or(TICK, |next| next.min(TICK));
     hub.wake_background(following.actor, LOOK, number.to_string(), next);

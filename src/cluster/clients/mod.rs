@@ -8,10 +8,11 @@
 //! - What a front end takes, and whether there is one, changes nothing in the cluster. Kept by
 //!   `a_session_repeats_without_its_clients`.
 //!
-//! - [`arrival`]: what passes to and fro. [`logs`]: logs that a kubelet gives. [`exec`]: commands in containers.
+//! - [`arrival`]: what passes to and fro. [`logs`]: logs that a kubelet gives. [`stream`]: connections to what runs in Pods, which are
+//!   to a process ([`exec`]) or to ports ([`forward`]).
 //!
-//! Left out: `attach` and `port-forward`, which are answered with the reason. A
-//! watch without `timeoutSeconds` ends after 45 minutes; a real server takes a random time between 30 minutes and an hour.
+//! Left out: a watch without `timeoutSeconds` ends after 45 minutes; a real server takes a random time between 30 minutes and an
+//! hour.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,13 +33,15 @@ use wire::{Answer, Error, Request, Transport, User, WatchEvent, WatchId};
 
 mod arrival;
 mod exec;
+pub mod forward;
 mod logs;
+pub mod stream;
 #[cfg(test)]
 mod tests;
 
 pub use arrival::{Arrival, Exchange, ExchangeId, Identity, RequestBody, Sent};
-use exec::Connected;
 use logs::Following;
+use stream::Connected;
 
 /// Requests a second of one client; its own limits are in its own process.
 const REQUESTS: u32 = 100_000;
@@ -58,9 +61,9 @@ pub struct Clients {
     asked: Memory<BTreeMap<ExchangeId, Asked>>,
     /// Watches that are open, or about to be.
     watches: Memory<BTreeMap<WatchId, Watching>>,
-    /// Logs that are followed.
+    /// Logs that are followed, and processes that clients are attached to.
     followed: Memory<BTreeMap<ExchangeId, Following>>,
-    /// Commands that read what their clients send.
+    /// Connections by which clients send frames.
     connected: Memory<BTreeMap<ExchangeId, Connected>>,
     nodes: Rc<dyn Nodes>,
     outbox: Memory<Outbox>,
@@ -274,7 +277,7 @@ async fn answer(hub: Hub, actor: ActorId, name: Rc<str>, clients: Clients, numbe
             clients.asked.borrow_mut().insert(number, Asked { task: hub.task(), actor, label: label.clone() });
             let client = Client::new(hub.clone(), actor, call.request.user.clone(), REQUESTS, REQUESTS);
             if call.is_connection() {
-                exec::connect(&client, &clients, (number, label), (&call, &passed), &arrival).await;
+                stream::connect(&client, &clients, (number, label), (&call, &passed), &arrival).await;
                 clients.asked.borrow_mut().remove(&number);
             } else {
                 let said = logs::open(&hub, &client, &clients, &call, &passed, &arrival).await;
