@@ -149,9 +149,9 @@ impl Reception {
     fn run(&mut self, stepper: &mut Stepper) -> String {
         let begun = wall();
         let target = loop {
-            let now = stepper.session.cluster.engine.now();
             let (target, jumps) = self.target(stepper);
-            if now >= target && !jumps {
+            let next = stepper.session.cluster.engine.peek();
+            if !jumps && next.is_none_or(|event| event.due > target) {
                 break target;
             }
             let end = match jumps {
