@@ -169,7 +169,7 @@ fn served_by(spec: &APIServiceSpec) -> (String, String) {
 }
 
 /// The Service that a slice belongs to.
-fn service_of(slice: &EndpointSlice) -> Option<&str> {
+pub(super) fn service_of(slice: &EndpointSlice) -> Option<&str> {
     slice.metadata.labels.as_ref()?.get(SERVICE_NAME).map(String::as_str)
 }
 

@@ -83,7 +83,7 @@ impl fmt::Display for Classification {
 /// The level and the flow of a request. None: it is not counted, because its connection stays open for as long as a
 /// command runs. Mirrors `BasicLongRunningRequestCheck`.
 pub fn classify(request: &Request) -> Option<Classification> {
-    let stays_open = |part: Subresource| part == Subresource::Log || part.is_connection();
+    let stays_open = |part: Subresource| matches!(part, Subresource::Log | Subresource::Proxy) || part.is_connection();
     let long_running = request.subresource.is_some_and(stays_open);
     (!long_running).then(|| of(&Attributes::of(request)))
 }

@@ -12,7 +12,7 @@
 //!   [`server`]: the server's state. [`host`]: the actor that serves it.
 //! - [`identity`]: who asks; [`authentication`], [`impersonation`]. [`flow_control`]: which requests would go first, if any had
 //!   to wait. [`authorization`]: who may do what. [`admission`]: the plugins.
-//! - [`read`], [`list`], [`create`], [`update`], [`apply`], [`delete`], [`scale`], [`subresources`], [`eviction`], [`tokens`],
+//! - [`read`], [`list`], [`create`], [`update`], [`apply`], [`delete`], [`scale`], [`subresources`], [`proxy`], [`eviction`], [`tokens`],
 //!   [`aggregation`] ([`metrics`], [`availability`]), [`reviews`], [`component_status`], [`non_resource`], [`health`]: the handlers.
 //! - [`rest`], a crate of its own: the same over HTTP. [`kinds::printers`]: objects as tables. [`versions`]: the same in another
 //!   version of a kind.
@@ -125,6 +125,7 @@ pub mod non_resource;
 pub mod own_service;
 mod pages;
 mod pipeline;
+mod proxy;
 mod read;
 mod recent;
 pub mod reviews;

@@ -12,8 +12,8 @@ use kubelet::runtime::state::Journal;
 use kubelet::runtime::terminal::CTRL_D;
 use kubelet::server;
 use network::kernel::Fabric;
-use network::kernel::fabric::OUTSIDE;
-use network::kernel::messages::{Close, Listen, Listening};
+use network::kernel::fabric::{CONTROL_PLANE, OUTSIDE};
+use network::kernel::messages::{Close, Dial, Heard, Listen, Listening};
 use userland::programs::HERE;
 use userland::shell as script;
 
@@ -44,6 +44,23 @@ impl Nodes for Machines {
 
     fn interrupt(&self, client: &Client, kubelet: ActorId, stream: u64) {
         client.hub().tell(client.actor(), kubelet, Rc::new(Interrupt { stream }));
+    }
+
+    fn dial(
+        &self,
+        client: &Client,
+        address: Ipv4Addr,
+        port: u16,
+        data: String,
+    ) -> Soon<Result<Option<String>, String>> {
+        let (hub, machine) = (client.hub().clone(), self.fabric.machine_at(CONTROL_PLANE));
+        Box::pin(async move {
+            let machine =
+                machine.ok_or_else(|| format!("dial tcp {address}:{port}: connect: network is unreachable"))?;
+            let dial = Dial { namespace: String::new(), address, port, data };
+            let reply: Rc<dyn Any> = hub.rpc(machine, Rc::new(dial)).await.map_err(|error| error.message)?;
+            Ok(reply.downcast_ref::<Heard>().and_then(|heard| heard.0.clone()))
+        })
     }
 
     fn listen(&self, client: &Client, address: Ipv4Addr, port: u16) -> Soon<Result<u16, String>> {

@@ -12,8 +12,8 @@
 //! - [`flags`], [`usage`], [`args`], [`targets`]: the command line. [`config`]: the kubeconfig. [`failure`]: errors as it words
 //!   them.
 //! - [`mod@kubectl`]: whose it is and what it prints, with [`nodes`], the way to what runs on nodes, [`mod@log`], what a
-//!   container has printed, [`feeds`], the watches it
-//!   follows, and [`left_open`], what a command leaves behind.
+//!   container has printed, [`proxied`], what a server behind a proxy answers, [`feeds`], the watches it follows, and [`left_open`],
+//!   what a command leaves behind.
 //! - [`klog`], [`calls`], [`options`], [`tell`]: what is logged, requests, their queries, and what is said of their answers.
 //! - [`command`], [`mod@verbs`]: one row for each verb, one file for each family of them. [`mod@run`]: runs a command line.
 //! - [`forwards`], [`terminal`]: what becomes of ports that are forwarded, and of a shell that is typed into.
@@ -46,6 +46,8 @@ pub mod config;
 pub mod nodes;
 
 pub mod log;
+
+pub mod proxied;
 
 pub mod feeds;
 

@@ -1,4 +1,4 @@
-//! The way from the user's machine to what runs on nodes: what `exec`, `attach`, `port-forward` and `logs` need of the world
+//! The way from the user's machine to what runs on nodes: what `exec`, `attach`, `port-forward`, `logs` and proxies need of the world
 //! besides the API server.
 //!
 //! kubectl knows no kubelet and no network. The cluster hands it something that implements [`Nodes`], which passes on what
@@ -30,6 +30,11 @@ pub trait Nodes {
 
     /// Tells a kubelet that Ctrl-C was typed into a shell.
     fn interrupt(&self, client: &Client, kubelet: ActorId, stream: u64);
+
+    /// Sends something from the API server's machine to a port, and brings back what is said to that; None: the connection was
+    /// closed.
+    fn dial(&self, client: &Client, address: Ipv4Addr, port: u16, data: String)
+    -> Soon<Result<Option<String>, String>>;
 
     /// Listens at a port of the user's machine, 0 for any that is free. Brings back which.
     fn listen(&self, client: &Client, address: Ipv4Addr, port: u16) -> Soon<Result<u16, String>>;

@@ -37,9 +37,11 @@ pub fn refused(verb: &str) -> Option<&'static str> {
     LEFT_OUT.iter().find(|(verbs, _)| verbs.contains(&verb)).map(|(_, why)| *why)
 }
 
-/// Whether a line changes nothing, in the cluster or in the user's own configuration.
+/// Whether a line changes nothing, in the cluster or in the user's own configuration, and needs nothing of the network.
 pub fn reads_only(line: &[String]) -> bool {
+    let is_proxied = |word: &String| word.contains("/proxy/") || word.ends_with("/proxy");
     match from_verb(line) {
+        [verb, rest @ ..] if verb == "get" && rest.iter().any(is_proxied) => false,
         [verb, rest @ ..] => row(verb).is_some_and(|row| (row.reads_only)(rest.first().map(String::as_str))),
         [] => false,
     }

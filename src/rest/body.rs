@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::message::{HttpRequest, with_empty_details};
 use super::options::{self, Query, cause, invalid_options};
-use super::path::Shape;
+use super::path::{Shape, split_proxy};
 use super::protobuf;
 use crate::decode;
 use object::json::{self, Json};
@@ -43,6 +43,11 @@ pub fn parse(
         Some(Subresource::Exec) => return Ok(Body::Exec { container: container(), command: query.all("command") }),
         Some(Subresource::Attach) => return Ok(Body::Attach { container: container() }),
         Some(Subresource::PortForward) => return Ok(Body::None),
+        Some(Subresource::Proxy) => {
+            let (path, query) = http.target.split_at(http.target.find('?').unwrap_or(http.target.len()));
+            let (_, behind) = split_proxy(path).unwrap_or_default();
+            return Ok(Body::Proxy { target: format!("{behind}{query}") });
+        }
         _ => {}
     }
     if !verb.writes() {

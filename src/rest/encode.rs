@@ -202,7 +202,9 @@ fn body(request: &Request, code: u16, response: &Response) -> Value {
         Response::Scale(scale) => serde_json::to_value(scale).unwrap_or_default(),
         Response::Token(issued) => serde_json::to_value(issued.whole()).unwrap_or_default(),
         Response::Metrics(all) => metrics(request, all),
-        Response::Watching | Response::PassedOn { .. } | Response::Page { .. } => Value::Null,
+        Response::Watching | Response::PassedOn { .. } | Response::Proxied { .. } | Response::Page { .. } => {
+            Value::Null
+        }
     }
 }
 

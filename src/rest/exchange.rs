@@ -147,7 +147,7 @@ pub enum Told {
     /// The request is for a watch, which is yet to be opened: status 200, and a [`super::watch_line`] for each event.
     /// Its lines need to know the kinds that users have defined.
     Watch(Box<Call>, Rc<Discovery>),
-    /// What follows is between the client and a kubelet, which the answer names.
+    /// What follows is between the client and a kubelet or a server behind a proxy, which the answer names.
     PassedOn(Box<Call>, Response),
     /// There is no server: the connection is closed.
     Closed,
@@ -180,6 +180,7 @@ pub async fn exchange(
     }
     match ask(call.request.clone()).await {
         None => Told::Closed,
+        Some(Answer { result: Ok(proxied @ Response::Proxied { .. }), .. }) => Told::PassedOn(Box::new(call), proxied),
         Some(Answer { result: Ok(passed @ Response::PassedOn { .. }), .. })
             if !call.is_connection() || raw.upgrades() =>
         {

@@ -18,8 +18,8 @@
 //!
 //! Mirrors `k8s.io/apiserver/pkg/endpoints`: `request/requestinfo.go`, `installer.go`, `handlers/negotiation`.
 //!
-//! Left out: answers in protobuf, aggregation, proxies of Pods, Services and nodes, and connections that go on with
-//! another protocol (`pods/exec`).
+//! Left out: answers in protobuf, aggregation. Where a request goes on to a kubelet or through a proxy, the caller has the network
+//! for that.
 
 use object::status::Reason;
 use object::validation::names::check_path_segment;

@@ -20,8 +20,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Reads a path; none if nothing is served there, as far as is known of kinds that users define.
+    /// Reads a path; what follows after `/proxy` belongs to another server. None if nothing is served there, as far as is known of kinds that users define.
     pub fn parse(path: &str, known: &Discovery) -> Option<Shape> {
+        let path = split_proxy(path).map_or(path, |(path, _)| path);
         let segments: Vec<String> =
             path.strip_prefix('/')?.trim_end_matches('/').split('/').map(decode_percent).collect();
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -80,6 +81,7 @@ impl Shape {
             ("GET", None) if !one => Some(if query.flag("watch") { Verb::Watch } else { Verb::List }),
             (_, None) if everywhere => None,
             ("GET", Some(Subresource::Log)) => Some(Verb::Get),
+            (method, Some(Subresource::Proxy)) => proxied(method),
             ("GET", Some(part)) if part.is_connection() => Some(Verb::Get),
             ("POST", Some(part)) if part.is_connection() => Some(Verb::Create),
             ("GET", part) if is_written(part) => Some(Verb::Get),
@@ -93,6 +95,29 @@ impl Shape {
             ("POST", Some(Subresource::Binding | Subresource::Eviction | Subresource::Token)) => Some(Verb::Create),
             _ => None,
         }
+    }
+}
+
+/// A path at which a request is proxied, up to `/proxy`, and what follows there.
+pub fn split_proxy(path: &str) -> Option<(&str, &str)> {
+    let namespaced = path.strip_prefix("/api/v1/namespaces/").map(|rest| (rest, 3));
+    let (rest, parts) = namespaced.or_else(|| path.strip_prefix("/api/v1/nodes/").map(|rest| (rest, 1)))?;
+    // The parts before it: a namespace, a resource and a name, or a name alone.
+    let start = path.len() - rest.len();
+    let end = rest.match_indices('/').nth(parts - 1)?.0 + start;
+    let behind = path[end..].strip_prefix("/proxy").filter(|behind| behind.is_empty() || behind.starts_with('/'))?;
+    Some((&path[..path.len() - behind.len()], behind))
+}
+
+/// The verb of a method whose request goes on to another server.
+fn proxied(method: &str) -> Option<Verb> {
+    match method {
+        "GET" | "OPTIONS" => Some(Verb::Get),
+        "POST" => Some(Verb::Create),
+        "PUT" => Some(Verb::Update),
+        "PATCH" => Some(Verb::Patch),
+        "DELETE" => Some(Verb::Delete),
+        _ => None,
     }
 }
 
@@ -187,6 +212,7 @@ pub fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
         "exec" if name == "Pod" => Some(Subresource::Exec),
         "attach" if name == "Pod" => Some(Subresource::Attach),
         "portforward" if name == "Pod" => Some(Subresource::PortForward),
+        "proxy" if matches!(name, "Pod" | "Service" | "Node") => Some(Subresource::Proxy),
         "finalize" if name == "Namespace" => Some(Subresource::Finalize),
         "approval" if name == "CertificateSigningRequest" => Some(Subresource::Approval),
         "token" if name == "ServiceAccount" => Some(Subresource::Token),
@@ -197,6 +223,24 @@ pub fn served_subresource(kind: Kind, part: &str) -> Option<Subresource> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_follows_a_proxy_is_another_servers() {
+        for (path, expected) in [
+            ("/api/v1/namespaces/a/pods/web:80/proxy/x/y", Some(("/api/v1/namespaces/a/pods/web:80/proxy", "/x/y"))),
+            ("/api/v1/namespaces/a/services/s/proxy", Some(("/api/v1/namespaces/a/services/s/proxy", ""))),
+            ("/api/v1/nodes/n/proxy/", Some(("/api/v1/nodes/n/proxy", "/"))),
+            ("/api/v1/nodes/n/proxying", None),
+            ("/api/v1/nodes/n", None),
+            ("/api/v1/namespaces/proxy/pods/proxy", None),
+        ] {
+            assert_eq!(split_proxy(path), expected, "{path}");
+        }
+        let shape = Shape::parse("/api/v1/namespaces/a/pods/http:web:80/proxy/x/", &Discovery::default());
+        let shape = shape.expect("it is served");
+        assert_eq!((shape.name.as_str(), shape.subresource), ("http:web:80", Some(Subresource::Proxy)));
+        assert_eq!(shape.verb("DELETE", &Query::default()), Some(Verb::Delete));
+    }
 
     #[test]
     fn paths_name_kinds() {

@@ -1,5 +1,7 @@
 //! What a request is answered.
 
+use std::net::Ipv4Addr;
+
 use object::Object;
 use object::metrics::Metrics;
 
@@ -61,6 +63,15 @@ pub enum Response {
         kubelet: String,
         /// The container that was meant; empty if it is about the whole Pod.
         container: String,
+    },
+    /// What follows is between the client and a server behind a proxy. A real API server stays in the middle.
+    Proxied {
+        /// Where the server listens.
+        address: Ipv4Addr,
+        /// The port there.
+        port: u16,
+        /// It is spoken to in TLS.
+        tls: bool,
     },
     /// What stands at a path that is no object's.
     Page {

@@ -142,6 +142,11 @@ pub enum Body {
         /// The container's name; empty: the only one.
         container: String,
     },
+    /// Something for what is behind a proxy.
+    Proxy {
+        /// Path and query there; empty: the client has left out the slash that it begins with.
+        target: String,
+    },
     /// `v1 PodLogOptions`: of which container the log is. Which lines of it, the client says to the kubelet.
     Log {
         /// The container's name; empty: the only one.

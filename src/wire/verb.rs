@@ -79,6 +79,8 @@ pub enum Subresource {
     Attach,
     /// Connects to ports of a Pod.
     PortForward,
+    /// What a Pod, the Pods of a Service or a node serve: the request goes there.
+    Proxy,
     /// PUT takes finalizers out of a Namespace's spec: nothing is left in it that whoever put them there minds.
     Finalize,
     /// What was decided about a request for a certificate.
@@ -99,7 +101,7 @@ impl Subresource {
         matches!(self, Subresource::Exec | Subresource::Attach | Subresource::PortForward)
     }
 
-    /// The parts that objects have.
+    /// The parts that objects have, but for [`Subresource::Proxy`], behind which is no part of the object, and metrics.
     pub const ALL: [Subresource; 13] = [
         Subresource::Status,
         Subresource::Scale,
@@ -130,6 +132,7 @@ impl Subresource {
             Subresource::Exec => "exec",
             Subresource::Attach => "attach",
             Subresource::PortForward => "portforward",
+            Subresource::Proxy => "proxy",
             Subresource::Finalize => "finalize",
             Subresource::Approval => "approval",
             Subresource::Metrics => "metrics",

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
+use crate::http::ask;
 use crate::program::{PATIENCE, Served, folder, replayed, wait_for};
 use crate::skip::skipped;
 
@@ -178,7 +179,8 @@ fn kubectl_reads_logs_and_runs_commands() {
 #[test]
 fn kubectl_forwards_ports_attaches_copies_and_debugs() {
     let Some(program) = kubectl() else { return };
-    let mut client = Client { program, served: Served::start(&["--speed", "10"]) };
+    let arguments = ["playground", "--serve", "--clock", "fast"];
+    let mut client = Client { program, served: Served::in_folder(folder(), "step", &arguments) };
     client.prints("run web --image=nginx");
     client.prints("expose pod web --port=80");
     client.prints("wait --for=condition=Ready pod/web --timeout=60s");
@@ -196,6 +198,15 @@ fn kubectl_forwards_ports_attaches_copies_and_debugs() {
     let port = says.split(' ').find_map(|word| word.strip_prefix("127.0.0.1:")).expect("it says where it listens");
     assert_eq!(page(&format!("127.0.0.1:{port}")), "", "nothing listens at 81");
     drop(forward);
+
+    for path in ["services/web/proxy/", "services/web:80/proxy/", "pods/web:80/proxy/", "pods/http:web:/proxy/"] {
+        let page = ask(&client.served, "GET", &format!("/api/v1/namespaces/default/{path}"), "");
+        assert!(page.code == 200 && page.body.contains("answers GET /"), "{path}: {page:?}");
+        client.served.type_line(&format!("kubectl get --raw /api/v1/namespaces/default/{path}"));
+        client.served.prints("answers GET /");
+    }
+    let missing = ask(&client.served, "GET", "/api/v1/namespaces/default/services/web:81/proxy/", "");
+    assert!(missing.code == 503 && missing.body.contains("no service port 81 found for service"), "{missing:?}");
 
     std::fs::write(client.served.folder.join("note"), "copied\n").expect("it can be written");
     client.prints("cp note web:/tmp/note");
@@ -219,7 +230,9 @@ fn kubectl_forwards_ports_attaches_copies_and_debugs() {
     let out = client.reads("run -i sh --image=busybox --restart=Never --rm -- sh", "echo typed; exit 3\n");
     assert!(String::from_utf8_lossy(&out.stdout).contains("typed"), "{out:?}");
     assert_eq!(out.status.code(), Some(3), "{out:?}");
-    let saved = client.served.end();
+    let file = client.served.folder.join("session.kubestep");
+    client.served.type_line(&format!("save {}", file.display()));
+    let saved = wait_for("the session", || std::fs::read_to_string(&file).ok());
     replayed(&client.served.folder, &saved, "clients\n");
 }
 

@@ -200,6 +200,7 @@ impl ApiServer {
             return self.route_unkept(handling);
         }
         match (request.verb, request.subresource) {
+            (_, Some(Subresource::Proxy)) => self.proxy(handling),
             (Verb::Get | Verb::List, Some(Subresource::Metrics)) => self.use_of(handling),
             (Verb::Get, part) if part.is_none_or(Subresource::is_of_object) => self.get(handling),
             (Verb::List, _) => self.list(handling),

@@ -3,7 +3,7 @@
 use k8s_openapi::ByteString;
 use serde::{Deserialize, Serialize};
 
-use rest::exchange::RawAnswer;
+use rest::exchange::{RawAnswer, RawRequest};
 
 /// A program's name is cut to so many characters.
 const PROGRAM_MAX: usize = 40;
@@ -88,6 +88,16 @@ impl Arrival {
     pub fn header(&self, name: &str) -> &str {
         let found = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
         found.map_or("", |(_, value)| value)
+    }
+
+    /// Names and values of its headers.
+    pub(super) fn pairs(&self) -> Vec<(&str, &str)> {
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+
+    /// The request with these headers, which are [`pairs`](Arrival::pairs).
+    pub(super) fn raw<'a>(&'a self, headers: &'a [(&'a str, &'a str)]) -> RawRequest<'a> {
+        RawRequest { method: &self.method, target: &self.target, headers, body: self.body.bytes() }
     }
 
     /// The program that sent it, by its user agent: `kubectl`, `helm`, `python-requests` … It is part of a name, so it is what

@@ -25,11 +25,12 @@ use client::Client;
 use engine::{Actor, ActorId, Delivery, Hub, Memory};
 use kinds::printers::View;
 use kubectl::nodes::Nodes;
+use kubectl::proxied;
 use object::Discovery;
 use rest::Call;
-use rest::exchange::{Caller, RawRequest, Told, exchange};
+use rest::exchange::{Caller, Told, exchange};
 use rest::options::Query;
-use wire::{Answer, Error, Request, Transport, User, WatchEvent, WatchId};
+use wire::{Answer, Body, Error, Request, Transport, User, WatchEvent, WatchId};
 
 mod arrival;
 mod exec;
@@ -276,7 +277,12 @@ async fn answer(hub: Hub, actor: ActorId, name: Rc<str>, clients: Clients, numbe
         Told::PassedOn(call, passed) => {
             clients.asked.borrow_mut().insert(number, Asked { task: hub.task(), actor, label: label.clone() });
             let client = Client::new(hub.clone(), actor, call.request.user.clone(), REQUESTS, REQUESTS);
-            if call.is_connection() {
+            if let Body::Proxy { target } = &call.request.body {
+                let headers = arrival.pairs();
+                let answer = proxied::fetch(&*clients.nodes, &client, &passed, target, &arrival.raw(&headers)).await;
+                clients.asked.borrow_mut().remove(&number);
+                clients.send(number, Sent::Answer(answer));
+            } else if call.is_connection() {
                 stream::connect(&client, &clients, (number, label), (&call, &passed), &arrival).await;
                 clients.asked.borrow_mut().remove(&number);
             } else {
@@ -314,11 +320,7 @@ async fn ask(hub: &Hub, actor: ActorId, name: &Rc<str>, arrival: &Arrival) -> To
         let refused = answer.result.as_ref().is_err_and(|error| *error == Transport::Refused.into());
         (!refused).then_some(answer)
     };
-    let headers: Vec<(&str, &str)> =
-        arrival.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let Arrival { method, target, body, .. } = arrival;
-    let raw = RawRequest { method, target, headers: &headers, body: body.bytes() };
-    exchange(&raw, &caller, || hub.now(), &send).await
+    exchange(&arrival.raw(&arrival.pairs()), &caller, || hub.now(), &send).await
 }
 
 /// A program outside.

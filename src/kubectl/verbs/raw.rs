@@ -8,11 +8,13 @@ use serde_json::Value;
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
+use crate::proxied;
 use kinds::printers::View;
 use object::status::Reason;
 use object::{Discovery, Status};
-use rest::{HttpAnswer, HttpRequest};
-use wire::{Response, Verb};
+use rest::HttpRequest;
+use rest::exchange::RawRequest;
+use wire::{Body, Response, Verb};
 
 /// What a client says of an answer with code 404 that is no Status.
 const NOT_FOUND: &str = "the server could not find the requested resource";
@@ -45,7 +47,7 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
         false => cx.discover().await?,
     };
     let http = HttpRequest::in_json(cx.client.user().clone(), method, target, "application/json", body);
-    let call = rest::call(&http, &known).map_err(refused)?;
+    let call = rest::call(&http, &known).map_err(|answer| refused(answer.code, &answer.body))?;
     if call.request.verb == Verb::Watch {
         return Err(Failure::text("a watch by --raw is left out; use get --watch"));
     }
@@ -56,6 +58,18 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
             return Err(rest::upgrade_required().into());
         }
         return Err(Failure::text("what a kubelet answers is left out with --raw; use kubectl logs or kubectl exec"));
+    }
+    if let (Ok(through @ Response::Proxied { .. }), Body::Proxy { target: behind }) =
+        (&answer.result, &call.request.body)
+    {
+        let raw = RawRequest { method, target, headers: &[], body: body.as_bytes() };
+        let answer = proxied::fetch(&*cx.nodes, &cx.client, through, behind, &raw).await;
+        return match answer.code {
+            200..=299 => Ok(answer.body),
+            // Go's client follows.
+            301 => Box::pin(send(method, answer.header("Location"), body, cx)).await,
+            code => Err(refused(code, &answer.body).into()),
+        };
     }
     let told = rest::respond(&call, &answer, View { now: cx.now(), known: &known }).body;
     if let Ok(Response::Page { .. }) = answer.result {
@@ -69,12 +83,14 @@ async fn send(method: &str, target: &str, body: &str, cx: &Kubectl) -> Result<St
     Ok(told)
 }
 
-/// An answer that was given before there was a request.
-fn refused(answer: HttpAnswer) -> Status {
-    let told: Value = serde_json::from_str(&answer.body).unwrap_or_default();
-    let reason = match answer.code {
+/// The answer of another server, or one that was given before there was a request.
+fn refused(code: u16, body: &str) -> Status {
+    let told: Value = serde_json::from_str(body).unwrap_or_default();
+    let reason = match code {
         404 => Reason::NotFound,
         405 => Reason::MethodNotAllowed,
+        500 => Reason::InternalError,
+        503 => Reason::ServiceUnavailable,
         _ => Reason::BadRequest,
     };
     Status::new(reason, told["message"].as_str().unwrap_or(NOT_FOUND))

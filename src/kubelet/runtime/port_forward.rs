@@ -4,6 +4,7 @@
 //! its own Pod: no Service, no bridge and no NetworkPolicy is on the way. Mirrors `sandbox_portforward_linux.go` of containerd.
 
 use std::any::Any;
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use super::containerd::Containerd;
@@ -18,7 +19,7 @@ impl Containerd {
             |why: String| cri::error("Unknown", format!("error forwarding port {port} to pod {id}, uid : {why}"));
         let namespace = self.namespace_to_enter(id).map_err(failed)?;
         let kernel = self.kernel.get().ok_or_else(|| failed("the machine has no network".to_owned()))?;
-        let dial = Dial { namespace: namespace.clone(), port, data };
+        let dial = Dial { namespace: namespace.clone(), address: Ipv4Addr::LOCALHOST, port, data };
         let heard: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(dial)).await.map_err(|error| {
             let place = if namespace.is_empty() { "host".to_owned() } else { format!("{namespace:?}") };
             failed(format!(

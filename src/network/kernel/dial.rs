@@ -1,6 +1,5 @@
-//! One connection to `localhost`: what is sent, and what comes back.
+//! One connection of a process: what is sent, and what comes back.
 
-use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use engine::{ActorId, CallId, Message, RpcError};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl System {
-    /// A process sends something to a port of `localhost`, in a namespace that it has entered.
+    /// A process sends something to a port, from a namespace that it has entered.
     pub(super) fn dial(self: &Rc<Self>, call: CallId, from: ActorId, dial: Dial) {
         let me = self.clone();
         self.hub.spawn(self.actor, format!("{} on {}", dial.line(), self.name), async move {
@@ -26,12 +25,12 @@ impl System {
 
 /// Connects, sends, and hears what is said to it. It waits no longer than `patience` for either.
 async fn run(kernel: &Rc<System>, dial: &Dial, patience: Duration) -> Result<Heard, RpcError> {
-    let failed = |why: &str| RpcError {
-        code: "Unknown",
-        message: format!("dial tcp4 {}:{}: {why}", Ipv4Addr::LOCALHOST, dial.port),
-    };
+    // What resolves `localhost` asks for addresses of one family alone.
+    let tcp = if dial.address.is_loopback() { "tcp4" } else { "tcp" };
+    let failed =
+        |why: &str| RpcError { code: "Unknown", message: format!("dial {tcp} {}:{}: {why}", dial.address, dial.port) };
     let socket = kernel
-        .open(&dial.namespace, Protocol::Tcp, Ipv4Addr::LOCALHOST, dial.port)
+        .open(&dial.namespace, Protocol::Tcp, dial.address, dial.port)
         .ok_or_else(|| failed("connect: network is unreachable"))?;
     connect(kernel, &socket, Some(kernel.now() + patience)).await.map_err(failed)?;
     socket.send(Payload::Data(dial.data.clone()));

@@ -113,11 +113,13 @@ impl Message for DnsResponse {
     }
 }
 
-/// A process that has entered a network namespace sends something to a port of `localhost` there.
+/// A process that has entered a network namespace sends something to a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dial {
     /// The namespace; empty: the machine's own.
     pub namespace: String,
+    /// Whose port: often `localhost`'s.
+    pub address: Ipv4Addr,
     /// The port.
     pub port: u16,
     /// What it sends.
@@ -164,11 +166,14 @@ impl Message for Dial {
     }
 
     fn json(&self) -> Value {
-        json!({"namespace": self.namespace, "port": self.port, "data": self.data})
+        json!({"namespace": self.namespace, "address": self.address.to_string(), "port": self.port, "data": self.data})
     }
 
     fn line(&self) -> String {
-        format!("dial localhost:{}", self.port)
+        match self.address.is_loopback() {
+            true => format!("dial localhost:{}", self.port),
+            false => format!("dial {}:{}", self.address, self.port),
+        }
     }
 }
 

@@ -131,12 +131,11 @@ impl Case {
         part.unwrap_or(path).to_owned()
     }
 
-    /// What is answered in another encoding than JSON and YAML, or is a proxy's.
+    /// What is answered in another encoding than JSON and YAML.
     pub fn is_left_out(&self) -> bool {
         let text = |field: &str| self.line[field].as_str().unwrap_or_default();
         let binary = ["accept", "content_type"].iter().any(|field| text(field).contains("protobuf"));
-        let proxied = self.target.contains("/proxy");
-        binary || proxied || self.line["request"]["length"].is_number() && self.binary().is_none()
+        binary || self.line["request"]["length"].is_number() && self.binary().is_none()
     }
 }
 
