@@ -13,6 +13,8 @@ use super::{Account, flows};
 use apiserver::host::Engine;
 use apiserver::{flow_control, own_service};
 use controllers::TABLE;
+use controllers::root_ca::CERTIFICATE;
+use object::time::Instant;
 use object::well_known::{KUBERNETES, RBAC};
 use object::{Kind, Object};
 use wire::{Body, Patch, Request, Subresource, User, Verb};
@@ -24,6 +26,7 @@ pub(super) fn bootstrap(engine: &mut Engine, operators: &[Account]) {
     let apart = engine.server.api.fork_random();
     let later = engine.server.api.swap_random(apart);
     write_as_server(engine, bootstrap_objects());
+    write_as_server(engine, own_config_maps(engine.now()));
     write_as_server(engine, vec![service_addresses()]);
     say_ready(engine);
     write_as_server(engine, own_service::objects().into_iter().chain(accounts()).collect());
@@ -51,19 +54,55 @@ fn bootstrap_objects() -> Vec<Object> {
     let named = |name: &str| ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
     let namespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
     let namespaces = namespaces.map(|n| Namespace { metadata: named(n), ..Namespace::default() });
-    let classes = [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
-    let classes =
-        classes.map(|(name, value)| PriorityClass { metadata: named(name), value: Some(value), ..Default::default() });
+    let classes = [
+        (
+            "system-node-critical",
+            2_000_001_000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+        (
+            "system-cluster-critical",
+            2_000_000_000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+        ),
+    ];
+    let classes = classes.map(|(name, value, description)| PriorityClass {
+        metadata: named(name),
+        value: Some(value),
+        description: Some(description.to_owned()),
+        ..Default::default()
+    });
     let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
     objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
     objects.extend_from_slice(apiserver::authorization::bootstrap::objects());
     objects
 }
 
+/// Controllers that are left out here. Their accounts are not.
+const LEFT_OUT: &[&str] = &[
+    "device-taint-eviction-controller",
+    "legacy-service-account-token-cleaner",
+    "resource-claim-controller",
+    "service-cidrs-controller",
+];
+
+/// What the API server tells other servers and controllers of itself. Mirrors `pkg/controlplane/controller/clusterauthenticationtrust`
+/// and `legacytokentracking`.
+fn own_config_maps(now: Instant) -> Vec<Object> {
+    let config_map = |name: &str, data: Value| {
+        decode(Kind::ConfigMap, json!({"metadata": {"name": name, "namespace": "kube-system"}, "data": data}))
+    };
+    let since = now.timestamp().strftime("%Y-%m-%d").to_string();
+    vec![
+        config_map("kube-apiserver-legacy-service-account-token-tracking", json!({"since": since})),
+        config_map("extension-apiserver-authentication", json!({"client-ca-file": CERTIFICATE})),
+    ]
+}
+
 /// The accounts that controllers act as. kube-controller-manager makes each when its controller begins, the cluster's first
 /// time. Mirrors `k8s.io/controller-manager/pkg/clientbuilder`.
 fn accounts() -> impl Iterator<Item = Object> {
-    let names: BTreeSet<&str> = TABLE.iter().filter_map(|row| row.account).collect();
+    let names: BTreeSet<&str> = TABLE.iter().filter_map(|row| row.account).chain(LEFT_OUT.iter().copied()).collect();
     names.into_iter().map(|name| {
         let (name, namespace) = (Some(name.to_owned()), Some("kube-system".to_owned()));
         let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };

@@ -29,8 +29,7 @@ const DESCRIPTION_TEXT: &str = "Contains a CA bundle that can be used to verify 
      distributions of Kubernetes clusters.";
 
 /// Stands for the certificate in `--root-ca-file`; nobody verifies with it here.
-pub(super) const CERTIFICATE: &str =
-    "-----BEGIN CERTIFICATE-----\n(the cluster's own authority)\n-----END CERTIFICATE-----\n";
+pub const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n(the cluster's own authority)\n-----END CERTIFICATE-----\n";
 
 /// Keys are namespaces.
 struct RootCa {

@@ -2,6 +2,7 @@
 
 mod api_port;
 mod autoscaling;
+mod bootstrap;
 mod cleanup;
 mod controllers;
 mod leaders;

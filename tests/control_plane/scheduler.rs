@@ -47,6 +47,7 @@ fn write_what_must_be_there(engine: &mut Engine) {
     let mut objects = Vec::new();
     for manifest in [
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-public"}}),
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}),
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "default"}}),
         json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "vip"},
