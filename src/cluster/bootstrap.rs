@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use k8s_openapi::api::rbac::v1::ClusterRole;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
@@ -12,11 +13,11 @@ use serde_json::{Value, json};
 use super::{Account, flows};
 use apiserver::host::Engine;
 use apiserver::{flow_control, own_service};
-use controllers::TABLE;
 use controllers::root_ca::CERTIFICATE;
+use controllers::{TABLE, clusterrole_aggregation};
 use object::time::Instant;
 use object::well_known::{KUBERNETES, RBAC};
-use object::{Kind, Object};
+use object::{Accessor, Kind, Object};
 use wire::{Body, Patch, Request, Subresource, User, Verb};
 
 /// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
@@ -30,6 +31,7 @@ pub(super) fn bootstrap(engine: &mut Engine, operators: &[Account]) {
     write_as_server(engine, vec![service_addresses()]);
     say_ready(engine);
     write_as_server(engine, own_service::objects().into_iter().chain(accounts()).collect());
+    gather_rules(engine);
     write_as_server(engine, flows::api_services());
     let levels_and_flows = flow_control::bootstrap();
     write_as_server(engine, levels_and_flows.to_vec());
@@ -74,8 +76,42 @@ fn bootstrap_objects() -> Vec<Object> {
     });
     let mut objects: Vec<Object> = namespaces.map(|n| Object::Namespace(Arc::new(n))).into();
     objects.extend(classes.map(|c| Object::PriorityClass(Arc::new(c))));
-    objects.extend_from_slice(apiserver::authorization::bootstrap::objects());
+    objects.extend(apiserver::authorization::bootstrap::objects().iter().cloned().map(without_gathered_rules));
     objects
+}
+
+/// A role that gathers rules has none before its controller has run.
+fn without_gathered_rules(object: Object) -> Object {
+    match object {
+        Object::ClusterRole(role) if role.aggregation_rule.is_some() => {
+            Object::ClusterRole(Arc::new(ClusterRole { rules: None, ..ClusterRole::clone(&role) }))
+        }
+        object => object,
+    }
+}
+
+/// What the clusterrole-aggregation controller writes, the cluster's first time: what roles have gathered.
+fn gather_rules(engine: &mut Engine) {
+    for object in apiserver::authorization::bootstrap::objects() {
+        let Object::ClusterRole(role) = object else { continue };
+        if role.aggregation_rule.is_some() {
+            let name = role.metadata.name();
+            let gathered = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+                "rules": role.rules});
+            apply(engine, Kind::ClusterRole, None, gathered, clusterrole_aggregation::REGISTRATION.name);
+        }
+    }
+}
+
+/// Server-side apply of a controller's that is told of with a few fields.
+fn apply(engine: &mut Engine, kind: Kind, part: Option<Subresource>, fields: Value, manager: &str) {
+    let name = fields["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let (user, body) = (Rc::new(User::loopback()), Body::Patch(Patch::Apply(fields)));
+    let mut request = Request::new(user, Verb::Patch, kind, "", &name, body);
+    request.subresource = part;
+    request.options.field_manager = manager.to_owned();
+    request.options.force = true;
+    send(engine, &request);
 }
 
 /// Controllers that are left out here. Their accounts are not.
@@ -137,12 +173,7 @@ fn say_ready(engine: &mut Engine) {
         "lastTransitionTime": engine.now().time()});
     let range = json!({"apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR", "metadata": {"name": KUBERNETES},
         "status": {"conditions": [ready]}});
-    let (user, body) = (Rc::new(User::loopback()), Body::Patch(Patch::Apply(range)));
-    let mut request = Request::new(user, Verb::Patch, Kind::ServiceCIDR, "", KUBERNETES, body);
-    request.subresource = Some(Subresource::Status);
-    request.options.field_manager = "kubernetes-service-cidr-controller".to_owned();
-    request.options.force = true;
-    send(engine, &request);
+    apply(engine, Kind::ServiceCIDR, Some(Subresource::Status), range, "kubernetes-service-cidr-controller");
 }
 
 fn decode(kind: Kind, object: Value) -> Object {
