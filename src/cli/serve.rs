@@ -4,6 +4,7 @@
 //! ([`super::course`]); what it gives this one is a value that is [`Clients`].
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,6 +34,12 @@ pub struct Arguments {
     /// Serve at this port of 127.0.0.1; 0 takes any that is free. 6445 unless given.
     #[arg(long)]
     pub port: Option<u16>,
+    /// Serve at this address of the machine, for other machines too; needs --tls. 0.0.0.0 is every address.
+    #[arg(long, value_name = "ADDRESS", requires = "tls")]
+    pub listen: Option<Ipv4Addr>,
+    /// Speak TLS: the kubeconfigs have certificates, and tokens are sent.
+    #[arg(long)]
+    pub tls: bool,
     /// Write the kubeconfig here; unless given, into the user's own folder for such things.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -48,6 +55,8 @@ impl Arguments {
             (self.clock.is_some(), "--clock"),
             (self.speed.is_some(), "--speed"),
             (self.port.is_some(), "--port"),
+            (self.listen.is_some(), "--listen"),
+            (self.tls, "--tls"),
             (self.kubeconfig.is_some(), "--kubeconfig"),
             (!self.users.is_empty(), "--as"),
         ];

@@ -1,7 +1,7 @@
 //! How the front end is opened for a session.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use kubestep::cli::serve::{Arguments, Bell, Clients, PORT};
 use stepper::{Clock, Stepper};
 
 use super::reception::Reception;
+use super::tls::Tls;
 use super::users::KnownUser;
 use super::{front, kubeconfig};
 
@@ -22,21 +23,27 @@ use super::{front, kubeconfig};
 pub fn open(arguments: &Arguments, clock: Clock, stepper: &mut Stepper) -> anyhow::Result<Box<dyn Clients>> {
     let more = arguments.users.iter().map(|text| KnownUser::parse(text)).collect::<Result<Vec<_>, _>>();
     let more = more.map_err(|error| anyhow!(error))?;
-    let listener = bind(arguments.port.unwrap_or(PORT))?;
-    let address = listener.local_addr()?.to_string();
+    let host = arguments.listen.unwrap_or(Ipv4Addr::LOCALHOST);
+    let listener = bind(host, arguments.port.unwrap_or(PORT))?;
+    let address = SocketAddr::from((reached_at(host), listener.local_addr()?.port())).to_string();
     let users: Vec<KnownUser> = [KnownUser::admin()].into_iter().chain(more).collect();
+    let tls = arguments.tls.then(|| Tls::new(names(host), &users)).transpose()?;
+    let shown = |user| tls.as_ref().and_then(|tls| Some((tls.authority.clone(), tls.credentials(user)?.clone())));
+    let shown: Vec<_> = (0..users.len()).map(shown).collect();
     let bell = Arc::new(Bell::default());
-    let incoming = front::open(listener, users.clone(), bell.clone()).context("sockets cannot be served")?;
+    let incoming = front::open(listener, users.clone(), tls, bell.clone()).context("sockets cannot be served")?;
     // The port answers now: who waits for the file can begin.
     let first = match &arguments.kubeconfig {
         Some(path) => path.clone(),
         None => own_folder()?.join(format!("kubeconfig-{}", address.rsplit(':').next().unwrap_or_default())),
     };
     let namespace = stepper.session.scenario().namespace.clone();
-    let mut greeting = format!("Real clients reach the cluster at http://{address}. In another terminal:\n");
-    for user in &users {
+    let scheme = if arguments.tls { "https" } else { "http" };
+    let mut greeting = format!("Real clients reach the cluster at {scheme}://{address}. In another terminal:\n");
+    for (user, shown) in users.iter().zip(&shown) {
+        let shown = shown.as_ref().map(|(authority, credentials)| (authority.as_str(), credentials));
         let path = if *user == users[0] { first.clone() } else { beside(&first, &user.identity.name) };
-        kubeconfig::write(&path, &kubeconfig::text(&address, user, &namespace))
+        kubeconfig::write(&path, &kubeconfig::text(&address, user, shown, &namespace))
             .with_context(|| format!("{} cannot be written", path.display()))?;
         let as_whom = if *user == users[0] { String::new() } else { format!("   # as {}", user.identity.name) };
         greeting += &format!("  export KUBECONFIG={}{as_whom}\n", path.display());
@@ -50,14 +57,40 @@ pub fn open(arguments: &Arguments, clock: Clock, stepper: &mut Stepper) -> anyho
     Ok(Box::new(Reception::new(incoming, bell, greeting, arguments.speed.unwrap_or(1.0))))
 }
 
+/// The address of this machine by which others reach it.
+fn reached_at(host: Ipv4Addr) -> Ipv4Addr {
+    if !host.is_unspecified() {
+        return host;
+    }
+    // The way to any other machine, which nothing is sent for, begins at that address.
+    let outside = UdpSocket::bind((host, 0)).and_then(|socket| {
+        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
+        socket.local_addr()
+    });
+    match outside.map(|address| address.ip()) {
+        Ok(IpAddr::V4(address)) if !address.is_unspecified() => address,
+        _ => Ipv4Addr::LOCALHOST,
+    }
+}
+
+/// What the server's certificate is for.
+fn names(host: Ipv4Addr) -> Vec<String> {
+    let mut names = vec!["localhost".to_owned(), "kubernetes".to_owned(), Ipv4Addr::LOCALHOST.to_string()];
+    if !reached_at(host).is_loopback() {
+        names.push(reached_at(host).to_string());
+    }
+    names
+}
+
 /// Takes a port of this machine's own.
-fn bind(port: u16) -> anyhow::Result<TcpListener> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| match error.kind() {
+fn bind(host: Ipv4Addr, port: u16) -> anyhow::Result<TcpListener> {
+    TcpListener::bind((host, port)).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrNotAvailable => anyhow!("{host} is no address of this machine; 0.0.0.0 is every one"),
         io::ErrorKind::AddrInUse => {
-            anyhow!("port {port} of 127.0.0.1 is taken, perhaps by another cluster; --port 0 finds a free one")
+            anyhow!("port {port} of {host} is taken, perhaps by another cluster; --port 0 finds a free one")
         }
         io::ErrorKind::PermissionDenied => anyhow!("port {port} is not yours to use; take one above 1023"),
-        _ => anyhow!("127.0.0.1:{port}: {error}"),
+        _ => anyhow!("{host}:{port}: {error}"),
     })
 }
 

@@ -20,11 +20,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use cluster::clients::{Arrival, Sent};
+use cluster::clients::{Arrival, Identity, Sent};
 use kubestep::cli::serve::Bell;
 use object::Status;
 use object::status::Reason;
@@ -33,6 +35,7 @@ use rest::{Encoding, HttpAnswer};
 
 use super::line::{Incoming, Inlet, Ticket, outlet};
 use super::socket;
+use super::tls::Tls;
 use super::users::{Comes, KnownUser, comes};
 
 /// So many connections are open at a time.
@@ -63,22 +66,28 @@ const IMPERSONATE: &str = "impersonate-";
 struct Front {
     address: String,
     users: Vec<KnownUser>,
+    tls: Option<Tls>,
     to_session: Sender<Incoming>,
     bell: Arc<Bell>,
     tickets: AtomicU64,
 }
 
-/// Serves connections from now on, on a thread of its own. What comes is rung by `bell`.
+/// Serves connections from now on, on a thread of its own, in TLS if there is what it takes. What comes is rung by `bell`.
 ///
 /// # Errors
 /// This machine has no thread or no sockets to give.
-pub fn open(listener: TcpListener, users: Vec<KnownUser>, bell: Arc<Bell>) -> io::Result<Receiver<Incoming>> {
+pub fn open(
+    listener: TcpListener,
+    users: Vec<KnownUser>,
+    tls: Option<Tls>,
+    bell: Arc<Bell>,
+) -> io::Result<Receiver<Incoming>> {
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?.to_string();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (to_session, incoming) = channel();
     std::thread::Builder::new().name("sockets".to_owned()).spawn(move || {
-        let front = Rc::new(Front { address, users, to_session, bell, tickets: AtomicU64::new(0) });
+        let front = Rc::new(Front { address, users, tls, to_session, bell, tickets: AtomicU64::new(0) });
         tokio::task::LocalSet::new().block_on(&runtime, accept(listener, front));
     })?;
     Ok(incoming)
@@ -98,21 +107,36 @@ async fn accept(listener: TcpListener, front: Rc<Front>) {
         let _ = stream.set_nodelay(true);
         let front = front.clone();
         tokio::task::spawn_local(async move {
-            let service = service_fn(move |request| {
-                let front = front.clone();
-                async move { front.answer(request).await }
-            });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIME)
-                .max_buf_size(HEAD_MAX)
-                .serve_connection(TokioIo::new(stream), service)
-                .with_upgrades();
-            // How a connection ends is its client's affair.
-            let _ = connection.await;
+            match front.tls.as_ref().map(|tls| TlsAcceptor::from(tls.config.clone())) {
+                None => serve(front, stream, None).await,
+                Some(acceptor) => {
+                    // A client that speaks no TLS, or another authority's, is left alone.
+                    if let Ok(Ok(stream)) = timeout(HEAD_TIME, acceptor.accept(stream)).await {
+                        let shown = stream.get_ref().1.peer_certificates();
+                        let user = front.tls.as_ref().and_then(|tls| tls.user(shown)).cloned();
+                        serve(front, stream, user).await;
+                    }
+                }
+            }
             drop(place);
         });
     }
+}
+
+/// Serves a connection until it ends. `user` has shown a certificate.
+async fn serve(front: Rc<Front>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, user: Option<Identity>) {
+    let service = service_fn(move |request| {
+        let (front, user) = (front.clone(), user.clone());
+        async move { front.answer(request, user).await }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(HEAD_MAX)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    // How a connection ends is its client's affair.
+    let _ = connection.await;
 }
 
 /// The session has cut the client off.
@@ -134,7 +158,11 @@ impl Front {
         self.bell.ring();
     }
 
-    async fn answer(self: Rc<Front>, mut request: Request<hyper::body::Incoming>) -> Result<Response<Reply>, Cut> {
+    async fn answer(
+        self: Rc<Front>,
+        mut request: Request<hyper::body::Incoming>,
+        shown: Option<Identity>,
+    ) -> Result<Response<Reply>, Cut> {
         if !self.is_own(request.headers()) {
             return Ok(said(&status(
                 Reason::Forbidden,
@@ -143,6 +171,8 @@ impl Front {
         }
         let target = request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned();
         let (user, target) = match comes(&self.users, &target) {
+            // In TLS a certificate says who comes, or a token, and else the client is anonymous.
+            _ if self.tls.is_some() => (shown, target.clone()),
             Comes::As(identity, path) => (Some(identity.clone()), path.to_owned()),
             Comes::Unknown("/") => return self.page().await,
             Comes::Unknown(path) if request.headers().contains_key(header::AUTHORIZATION) => (None, path.to_owned()),
@@ -197,8 +227,13 @@ impl Front {
     fn is_own(&self, headers: &HeaderMap) -> bool {
         let (_, port) = self.address.rsplit_once(':').unwrap_or_default();
         let local = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}"));
-        let is_local = |text: &str| text == self.address || local.iter().any(|own| own == text);
         let value = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());
+        if self.tls.is_some() {
+            // The certificate says which host this is.
+            let host = value(header::HOST).unwrap_or_default();
+            return value(header::ORIGIN).is_none_or(|origin| origin.strip_prefix("https://") == Some(host));
+        }
+        let is_local = |text: &str| text == self.address || local.iter().any(|own| own == text);
         let host = value(header::HOST).is_some_and(is_local);
         let origin = value(header::ORIGIN).is_none_or(|origin| origin.strip_prefix("http://").is_some_and(is_local));
         host && origin

@@ -3,7 +3,8 @@
 //! Two threads. The main one has the session: engine, cluster, stepper. The other has the sockets ([`front`]), and knows
 //! HTTP and nothing of Kubernetes. Values pass between them over two channels ([`mod@line`]), so nothing is shared.
 //!
-//! - [`front`]: connections, their limits, and who may come. [`users`]: the secrets that say who comes.
+//! - [`front`]: connections, their limits, and who may come. [`users`]: the secrets that say who comes; [`tls`]: certificates that
+//!   do.
 //!   `socket`: connections that go on as WebSockets, `spdy`: what kubectl forwards ports with inside one.
 //! - [`mod@line`]: what passes between the threads.
 //! - [`reception`]: requests in, answers out, and how time passes, on the main thread.
@@ -17,7 +18,7 @@
 //! - Only a client that knows a secret, or shows a token of the cluster, gets anything but the page. Kept by
 //!   `a_secret_says_who_comes`.
 //!
-//! Left out: HTTP/2, TLS, compressed bodies, answers in protobuf.
+//! Left out: HTTP/2, compressed bodies, answers in protobuf.
 
 pub mod command;
 pub mod front;
@@ -27,4 +28,5 @@ pub mod page;
 pub mod reception;
 mod socket;
 mod spdy;
+pub mod tls;
 pub mod users;

@@ -11,3 +11,4 @@ mod rude;
 mod same;
 #[path = "../skip/mod.rs"]
 mod skip;
+mod tls;

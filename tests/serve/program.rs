@@ -65,8 +65,9 @@ impl Served {
         });
         let text = wait_for("a kubeconfig", || std::fs::read_to_string(&kubeconfig).ok());
         let server = text.lines().find_map(|line| line.trim().strip_prefix("server: ")).expect("it has a server");
-        let url = server.trim_matches('"').strip_prefix("http://").expect("it is http");
-        let (address, path) = url.split_once('/').expect("it has a path");
+        let (_, url) = server.trim_matches('"').split_once("://").expect("it is an address");
+        // In TLS no path says who comes.
+        let (address, path) = url.split_once('/').unwrap_or((url, ""));
         Served { child, address: address.to_owned(), path: format!("/{path}"), folder, stdin, printed }
     }
 
