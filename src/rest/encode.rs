@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::message::{Call, Encoding, Format, upgrade_required};
 use super::path::is_served_group;
-use kinds::printers::{META, View, partial, table};
+use kinds::printers::{META, View, partial, scale_table, table};
 use object::go_types;
 use object::metrics::{self, Metrics};
 use object::status::Reason;
@@ -129,6 +129,13 @@ fn as_asked(call: &Call, plain: Value, view: View) -> Result<Value, Status> {
     let (items, is_list) = match plain["items"].as_array() {
         Some(items) => (items.as_slice(), true),
         None if plain["kind"] == kind.info().kind => (std::slice::from_ref(&plain), false),
+        None if plain["kind"] == "Scale" => {
+            return Ok(match call.format {
+                Format::Table(include) => scale_table(&plain, list_metadata(&plain), include, view.now),
+                Format::Metadata => partial(&plain),
+                _ => plain,
+            });
+        }
         None => return Ok(plain),
     };
     match call.format {

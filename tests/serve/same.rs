@@ -40,6 +40,8 @@ const LINES: &[&str] = &[
     "get pods nope",
     "get pods,svc",
     "get deploy/web svc/web",
+    "get deploy web --subresource=scale",
+    "get deploy web --subresource=status -o name",
     "get --raw /healthz",
     "auth can-i create pods",
     "auth can-i create pods --as jane",

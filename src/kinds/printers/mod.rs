@@ -85,6 +85,21 @@ pub struct View<'a> {
     pub known: &'a Discovery,
 }
 
+/// A Table of one `autoscaling/v1 Scale`, which is not kept and has no row of its own. Mirrors `printScale`.
+pub fn scale_table(scale: &Value, metadata: Value, include: Include, now: Timestamp) -> Value {
+    let columns = [columns::column("Name"), columns::integer("Desired"), columns::integer("Available"), columns::AGE];
+    let replicas = |part: &str| fields::int(scale, &format!("{part}.replicas"));
+    let cells = cells![cells::name(scale), replicas("spec"), replicas("status"), cells::created(scale, now)];
+    let object = match include {
+        Include::None => Value::Null,
+        Include::Metadata => partial(scale),
+        Include::Object => scale.clone(),
+    };
+    let definitions: Vec<Value> = columns.iter().map(|column| column.definition("Scale")).collect();
+    json!({"kind": "Table", "apiVersion": META, "metadata": metadata, "columnDefinitions": definitions,
+        "rows": [{"cells": cells, "object": object}]})
+}
+
 /// A Table of objects of one kind, with this metadata.
 pub fn table(kind: Kind, objects: &[Value], metadata: Value, include: Include, View { now, known }: View) -> Value {
     let layout = layout::layout(kind, known);
