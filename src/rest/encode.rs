@@ -54,19 +54,40 @@ impl HttpAnswer {
 }
 
 /// As JSON, with what an object is and is called before what it holds, as Go writes the fields of its types; the others
-/// go by their names. In a list that is true of its items too.
+/// go by their names. In a list that is true of its items too. Of a Status all fields have their places.
 fn in_order(value: &Value) -> String {
-    const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
-    let Value::Object(fields) = value else { return value.to_string() };
-    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-    fields.sort_by_key(|(key, _)| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
-    let field = |(key, value): (&String, &Value)| {
-        let value = match value {
+    match value["kind"] == "Status" && value["apiVersion"] == "v1" {
+        true => ordered(value, STATUS, status_part),
+        false => ordered(value, &["kind", "apiVersion", "metadata"], |key, value| match value {
             Value::Array(items) if key == "items" => format!("[{}]", joined(items.iter().map(in_order))),
             value => value.to_string(),
-        };
-        format!("{}:{value}", Value::from(key.as_str()))
-    };
+        }),
+    }
+}
+
+/// The fields of `metav1.Status`.
+const STATUS: &[&str] = &["kind", "apiVersion", "metadata", "status", "message", "reason", "details", "code"];
+
+fn status_part(key: &str, value: &Value) -> String {
+    match (key, value) {
+        ("details", details) => {
+            let fields = &["name", "group", "kind", "uid", "causes", "retryAfterSeconds"];
+            ordered(details, fields, status_part)
+        }
+        ("causes", Value::Array(causes)) => {
+            let fields = &["reason", "message", "field"];
+            format!("[{}]", joined(causes.iter().map(|cause| ordered(cause, fields, status_part))))
+        }
+        (_, value) => value.to_string(),
+    }
+}
+
+/// As JSON, with these fields first, each written by `part`.
+fn ordered(value: &Value, first: &[&str], part: impl Fn(&str, &Value) -> String) -> String {
+    let Value::Object(fields) = value else { return value.to_string() };
+    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+    fields.sort_by_key(|(key, _)| first.iter().position(|first| first == key).unwrap_or(first.len()));
+    let field = |(key, value): (&String, &Value)| format!("{}:{}", Value::from(key.as_str()), part(key, value));
     format!("{{{}}}", joined(fields.into_iter().map(field)))
 }
 
@@ -284,4 +305,25 @@ fn bookmark(kind: Kind, revision: u64, initial_events_end: bool) -> Value {
     fields.for_each(|fields| fields.extend(go_types::printed_empty(info.kind)));
     object["metadata"] = metadata;
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use object::status::Reason;
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_written_as_go_writes_it() {
+        let status = Status::already_exists(Kind::ConfigMap, "a");
+        assert_eq!(
+            HttpAnswer::status(&status, Encoding::Json).body,
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"configmaps \\\"a\\\" already \
+             exists\",\"reason\":\"AlreadyExists\",\"details\":{\"name\":\"a\",\"kind\":\"configmaps\"},\"code\":409}\n"
+        );
+        let plain = Status::new(Reason::Unauthorized, "Unauthorized");
+        assert!(
+            HttpAnswer::status(&plain, Encoding::Json).body.ends_with("\"reason\":\"Unauthorized\",\"code\":401}\n")
+        );
+    }
 }
