@@ -54,7 +54,8 @@ async fn from(words: &[String], from: &str, cx: &Kubectl, fabric: &Fabric) -> Re
     execute(cx, fabric, &node, &place, &words).await
 }
 
-/// The node of a Pod, and whose network a command in it has. Refused before anything in it runs.
+/// The node of a Pod, and where a command in it asks from: in the Pod; empty: on the node, whose network and resolver the
+/// Pod has. Refused before anything in it runs.
 fn place_of(pod: &Value) -> Result<(String, String), Failure> {
     let (namespace, name) = namespace_and_name(pod);
     refuse_completed(pod)?;
@@ -68,7 +69,8 @@ fn place_of(pod: &Value) -> Result<(String, String), Failure> {
             "no container of pod {name} runs yet, or any more; kubectl describe pod {name} says why"
         )));
     }
-    let on_host = pod.pointer("/spec/hostNetwork").and_then(Value::as_bool).unwrap_or(false);
+    let on_host = pod.pointer("/spec/hostNetwork").and_then(Value::as_bool).unwrap_or(false)
+        && matches!(text(pod, "spec.dnsPolicy"), "ClusterFirst" | "Default");
     Ok((node.to_owned(), if on_host { String::new() } else { format!("{namespace}/{name}") }))
 }
 

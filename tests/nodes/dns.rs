@@ -20,6 +20,15 @@ files:
       - {name: c, image: alpine, command: [sleep, infinity]}
     ---
     apiVersion: v1
+    kind: Pod
+    metadata: {name: on-host}
+    spec:
+      hostNetwork: true
+      dnsPolicy: ClusterFirstWithHostNet
+      containers:
+      - {name: c, image: alpine, command: [sleep, infinity]}
+    ---
+    apiVersion: v1
     kind: Service
     metadata: {name: web}
     spec:
@@ -51,7 +60,7 @@ files:
       - {name: nginx, image: 'nginx:1.27', ports: [{containerPort: 80}]}
 timeline:
   - kubectl apply -f all.yaml
-  - kubectl wait --for=condition=Ready pod/client pod/web-0 --timeout=60s
+  - kubectl wait --for=condition=Ready pod/client pod/on-host pod/web-0 --timeout=60s
   - address=$(kubectl get pod web-0 -o jsonpath={.status.podIP})
   - dns=$(kubectl get pods -n kube-system -l k8s-app=kube-dns -o jsonpath={.items[0].status.podIP})
   - sleep 3
@@ -86,6 +95,14 @@ fn names_lead_where_they_should() {
         ("nslookup web $dns --from client", "Name:\tweb.default.svc.cluster.local\nAddress: 10.96.0.20\n"),
         ("nslookup db $dns --from client", "Name:\tdb.default.svc.cluster.local\nAddress: 10.244."),
         ("nslookup web-0.db $dns --from client", "Name:\tweb-0.db.default.svc.cluster.local\nAddress: 10.244."),
+        // It has the machine's network, and a resolver of its own.
+        (
+            "kubectl exec on-host -- cat /etc/resolv.conf",
+            "search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n",
+        ),
+        ("nslookup web --from on-host", "Name:\tweb.default.svc.cluster.local\nAddress: 10.96.0.20\n"),
+        ("kubectl exec on-host -- nslookup db", "Name:\tdb.default.svc.cluster.local\nAddress: 10.244."),
+        ("kubectl exec on-host -- wget -qO- web-0.db", "web-0"),
         (
             "nslookup -type=SRV _http._tcp.db $dns --from client",
             "service = 0 100 80 web-0.db.default.svc.cluster.local.",

@@ -297,8 +297,8 @@ impl Containerd {
     pub(super) async fn ask_others(&self, context: &ExecContext, words: &[String]) -> Result<Ran, RpcError> {
         let unplugged = || cri::error("Unavailable", "the machine has no network");
         let kernel = self.kernel.get().ok_or_else(unplugged)?;
-        let PodSandboxConfig { namespace, name, host_network, .. } = &*context.sandbox;
-        let pod = if *host_network { String::new() } else { format!("{namespace}/{name}") };
+        let PodSandboxConfig { namespace, name, .. } = &*context.sandbox;
+        let pod = format!("{namespace}/{name}");
         let execute =
             Execute { pod, words: words.to_vec(), userland: image::userland(&context.container.config.image) };
         let reply: Rc<dyn Any> = self.hub.rpc(kernel, Rc::new(execute)).await?;

@@ -17,20 +17,18 @@ const SITES: &[&str] =
     &["/etc/caddy", "/etc/nginx", "/srv", "/usr/local/apache2", "/usr/share/caddy", "/usr/share/nginx", "/var/www"];
 
 impl Containerd {
-    /// A sandbox's namespace is this Pod's from now on.
+    /// A sandbox's namespace is this Pod's from now on, if it has one of its own.
     pub(super) fn own(&self, id: &str, config: &PodSandboxConfig) {
-        if config.host_network {
-            return;
-        }
         let owner = Owner { pod: format!("{}/{}", config.namespace, config.name), dns: config.dns.clone() };
-        self.sockets(|sockets| sockets.owners.insert(netns(id), owner));
+        self.sockets(|sockets| {
+            let pods = if config.host_network { &mut sockets.on_host } else { &mut sockets.owners };
+            pods.insert(netns(id), owner);
+        });
     }
 
     /// A sandbox's namespace is nobody's any more.
-    pub(super) fn disown(&self, id: &str, config: &PodSandboxConfig) {
-        if !config.host_network {
-            self.sockets(|sockets| sockets.forget(&netns(id)));
-        }
+    pub(super) fn disown(&self, id: &str) {
+        self.sockets(|sockets| sockets.forget(&netns(id)));
     }
 
     /// A container's process opens its sockets, once its script says that it does.

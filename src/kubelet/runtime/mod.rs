@@ -375,7 +375,7 @@ impl Containerd {
         for container in containers.iter().filter(|c| c.sandbox_id == id) {
             self.ended(&container.id, SIGKILLED, "Error");
         }
-        self.disown(id, &sandbox.config);
+        self.disown(id);
         if let Some(sandbox) = self.state.borrow_mut().sandboxes.get_mut(id) {
             sandbox.ready = false;
         }

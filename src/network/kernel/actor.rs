@@ -9,13 +9,15 @@ use super::fabric::Fabric;
 use super::frame::Frame;
 use super::messages::{Close, Dial, Execute, Executed, Listen};
 use super::probe::{self, Probe};
+use super::sockets::Resolver;
 use super::system::{LATER, System, TIMEOUT};
 use crate::host::Host;
 use crate::netfilter::Protocol;
 use engine::{Actor, ActorId, CallId, Delivery, Hub};
 
-/// How a program of the machine is run, in a network namespace: a kernel knows no program itself.
-pub type RunProgram = fn(Rc<System>, String, Execute) -> Pin<Box<dyn Future<Output = Executed>>>;
+/// How a program of the machine is run, in a network namespace and with such a `/etc/resolv.conf`: a kernel knows no program
+/// itself.
+pub type RunProgram = fn(Rc<System>, String, Resolver, Execute) -> Pin<Box<dyn Future<Output = Executed>>>;
 
 /// The kernel of one machine.
 pub struct KernelActor {
@@ -49,8 +51,8 @@ impl KernelActor {
         let (me, run) = (self.system.clone(), self.run);
         let label = format!("{} on {}", execute.shown(), me.name);
         self.system.hub.spawn(me.actor, label, async move {
-            let executed = match me.namespace_of(&execute.pod) {
-                Some(namespace) => run(me.clone(), namespace, execute).await,
+            let executed = match me.place_of(&execute.pod) {
+                Some((namespace, resolver)) => run(me.clone(), namespace, resolver, execute).await,
                 None => Executed {
                     errors: format!("{} has no network on {}\n", execute.pod, me.name),
                     code: 1,

@@ -87,7 +87,7 @@ pub struct Listener {
     pub address: Option<Ipv4Addr>,
 }
 
-/// What a namespace is for.
+/// A Pod, as its machine's network knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// The Pod: `default/web`.
@@ -170,6 +170,8 @@ impl Resolver {
 pub struct Sockets {
     /// Whose the namespaces are, by path.
     pub owners: BTreeMap<String, Owner>,
+    /// The Pods that have no namespace of their own and use the machine's, by what would be the path of theirs.
+    pub on_host: BTreeMap<String, Owner>,
     /// Who would take connections at ports that are not known, in namespaces where a program runs that is not known, by path;
     /// and which program it is.
     pub unknown: BTreeMap<String, (Rc<str>, Listener)>,
@@ -207,12 +209,22 @@ impl Sockets {
         self.listeners.remove(&(namespace.to_owned(), protocol, port));
     }
 
-    /// A namespace is gone.
+    /// A namespace is gone, or a Pod that uses the machine's.
     pub fn forget(&mut self, namespace: &str) {
         self.owners.remove(namespace);
+        self.on_host.remove(namespace);
         self.unknown.remove(namespace);
         self.listeners.retain(|(of, ..), _| of != namespace);
         self.accepted.retain(|(of, _)| of != namespace);
+    }
+
+    /// The namespace of a Pod, `default/web`, and what its `/etc/resolv.conf` says: that is a file of the Pod, and on the
+    /// machine's network each has its own.
+    pub fn find(&self, pod: &str) -> Option<(&str, Resolver)> {
+        let of = |(_, owner): &(&String, &Owner)| owner.pod == pod;
+        let own = self.owners.iter().find(of).map(|(path, owner)| (path.as_str(), owner));
+        let found = own.or_else(|| self.on_host.iter().find(of).map(|(_, owner)| ("", owner)));
+        found.map(|(namespace, owner)| (namespace, Resolver::from(&*owner.dns)))
     }
 
     /// Who listens there.

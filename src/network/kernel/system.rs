@@ -295,17 +295,13 @@ impl System {
         });
     }
 
-    pub(super) fn namespace_of(&self, pod: &str) -> Option<String> {
+    /// The namespace and the `/etc/resolv.conf` of a Pod, or of the machine itself, whose file names no server.
+    pub(super) fn place_of(&self, pod: &str) -> Option<(String, Resolver)> {
         if pod.is_empty() {
-            return Some(String::new());
+            return Some(Default::default());
         }
         let sockets = self.host.sockets.borrow();
-        sockets.owners.iter().find(|(_, owner)| owner.pod == pod).map(|(path, _)| path.clone())
-    }
-
-    /// The `/etc/resolv.conf` of a namespace. A machine's own names no server.
-    pub fn resolver(&self, namespace: &str) -> Resolver {
-        self.host.sockets.borrow().owners.get(namespace).map(|owner| Resolver::from(&*owner.dns)).unwrap_or_default()
+        sockets.find(pod).map(|(namespace, resolver)| (namespace.to_owned(), resolver))
     }
 
     /// Who is in a namespace: the Pod, or the machine.

@@ -111,7 +111,7 @@ pub(super) async fn reach(
     let url = Url { is_tls: false, host: host.to_owned(), port, path: String::new() };
     let start = kernel.now();
     let arguments = Arguments { connect_limit, ..Arguments::default() };
-    let Some(addresses) = resolve::addresses(kernel, namespace, host).await else {
+    let Some(addresses) = resolve::addresses(kernel, namespace, &terminal.resolver, host).await else {
         terminal.unknown_host = Some(host.to_owned());
         return Err(Failure(UNKNOWN_HOST, String::new()));
     };
@@ -151,7 +151,7 @@ async fn fetch(
 ) -> Result<(Ipv4Addr, String), Failure> {
     let start = kernel.now();
     let url = parse(&arguments.url)?;
-    let addresses = resolve::addresses(kernel, namespace, &url.host).await;
+    let addresses = resolve::addresses(kernel, namespace, &terminal.resolver, &url.host).await;
     let Some(addresses) = addresses else {
         terminal.unknown_host = Some(url.host.clone());
         return Err(Failure(UNKNOWN_HOST, format!("Could not resolve host: {}", url.host)));

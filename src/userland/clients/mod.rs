@@ -6,6 +6,7 @@
 use std::pin::Pin;
 use std::rc::Rc;
 
+use network::kernel::sockets::Resolver;
 use network::kernel::{Execute, Executed, System, Userland};
 
 mod curl;
@@ -45,12 +46,17 @@ impl Program {
 
 /// Runs a command in a network namespace: this is what a machine's kernel is told
 /// ([`RunProgram`](network::kernel::RunProgram)).
-pub fn run(kernel: Rc<System>, namespace: String, execute: Execute) -> Pin<Box<dyn Future<Output = Executed>>> {
-    Box::pin(async move { executed(&kernel, &namespace, &execute).await })
+pub fn run(
+    kernel: Rc<System>,
+    namespace: String,
+    resolver: Resolver,
+    execute: Execute,
+) -> Pin<Box<dyn Future<Output = Executed>>> {
+    Box::pin(async move { executed(&kernel, &namespace, resolver, &execute).await })
 }
 
-async fn executed(kernel: &Rc<System>, namespace: &str, execute: &Execute) -> Executed {
-    let mut terminal = Terminal::default();
+async fn executed(kernel: &Rc<System>, namespace: &str, resolver: Resolver, execute: &Execute) -> Executed {
+    let mut terminal = Terminal::new(resolver);
     let words: Vec<&str> = execute.words.iter().map(String::as_str).collect();
     let Some((name, rest)) = words.split_first() else { return Executed::default() };
     let code = match Program::named(name) {

@@ -46,7 +46,7 @@ pub(super) async fn run(
         }
     };
     let Arguments { count, host, .. } = arguments;
-    let addresses = resolve::addresses(kernel, namespace, host).await;
+    let addresses = resolve::addresses(kernel, namespace, &terminal.resolver, host).await;
     let Some(address) = addresses.and_then(|all| all.first().copied()) else {
         terminal.complain(&match is_busybox {
             true => format!("ping: bad address '{host}'\n"),

@@ -32,14 +32,19 @@ pub(super) enum Heard {
 }
 
 /// Finds a name's addresses: an address, `localhost`, or what DNS says.
-pub(super) async fn addresses(kernel: &Rc<System>, namespace: &str, name: &str) -> Option<Vec<Ipv4Addr>> {
+pub(super) async fn addresses(
+    kernel: &Rc<System>,
+    namespace: &str,
+    resolver: &Resolver,
+    name: &str,
+) -> Option<Vec<Ipv4Addr>> {
     if let Ok(address) = name.parse() {
         return Some(vec![address]);
     }
     if name == "localhost" {
         return Some(vec![Ipv4Addr::LOCALHOST]);
     }
-    addresses_by(kernel, namespace, &kernel.resolver(namespace), name).await
+    addresses_by(kernel, namespace, resolver, name).await
 }
 
 /// What DNS says, if it is asked so.

@@ -1,10 +1,14 @@
-//! What a program prints, and what it has found out.
+//! What a program is given beside its words: how it finds names. What it prints, and what it has found out.
 
 use std::net::Ipv4Addr;
 
-/// What a program prints.
+use network::kernel::sockets::Resolver;
+
+/// What a program is given, and what it prints.
 #[derive(Debug, Default)]
 pub(super) struct Terminal {
+    /// Its `/etc/resolv.conf`.
+    pub(super) resolver: Resolver,
     pub(super) output: String,
     pub(super) errors: String,
     /// The host that a page was asked of, if nobody has that name.
@@ -14,6 +18,11 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
+    /// Nothing is printed yet.
+    pub(super) fn new(resolver: Resolver) -> Terminal {
+        Terminal { resolver, ..Terminal::default() }
+    }
+
     /// On standard output.
     pub(super) fn print(&mut self, text: &str) {
         self.output += text;

@@ -48,7 +48,7 @@ async fn fetch(
     arguments: &Arguments<'_>,
     terminal: &mut Terminal,
 ) -> Result<(), String> {
-    let mut page = Terminal::default();
+    let mut page = Terminal::new(terminal.resolver.clone());
     let headers = ["User-Agent: Wget".to_owned()].into_iter().chain(arguments.headers.iter().cloned()).collect();
     let got = curl::get(kernel, namespace, arguments.url, headers, arguments.limit, &mut page).await;
     terminal.unknown_host = page.unknown_host.take();

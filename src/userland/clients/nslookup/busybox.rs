@@ -54,7 +54,7 @@ pub(in super::super) async fn run(kernel: &Rc<System>, namespace: &str, words: &
         }
     }
     // Whoever names a server gets no search domains: these stand beside the servers that are not looked up then.
-    let resolver = kernel.resolver(namespace);
+    let resolver = terminal.resolver.clone();
     let (servers, searches) = match rest.get(1) {
         Some(server) => match address_of(kernel, namespace, server, terminal).await {
             Some(server) => (vec![server], Vec::new()),
@@ -164,7 +164,7 @@ pub(in super::super) async fn run_old(
         terminal.complain(OLD_USAGE);
         return 1;
     }
-    let mut resolver = kernel.resolver(namespace);
+    let mut resolver = terminal.resolver.clone();
     if let Some(server) = words.get(1) {
         let Some(server) = address_of(kernel, namespace, server, terminal).await else { return 1 };
         resolver.servers = vec![server];
@@ -197,7 +197,8 @@ async fn with_name(kernel: &Rc<System>, namespace: &str, server: Ipv4Addr, addre
 
 /// The address of the server that somebody names.
 async fn address_of(kernel: &Rc<System>, namespace: &str, server: &str, terminal: &mut Terminal) -> Option<Ipv4Addr> {
-    let found = resolve::addresses(kernel, namespace, server).await.and_then(|all| all.first().copied());
+    let found =
+        resolve::addresses(kernel, namespace, &terminal.resolver, server).await.and_then(|all| all.first().copied());
     if found.is_none() {
         terminal.complain(&format!("nslookup: bad address '{server}'\n"));
     }

@@ -28,7 +28,7 @@ pub(super) async fn run(kernel: &Rc<System>, namespace: &str, words: &[&str], te
             return 1;
         }
     };
-    let resolver = kernel.resolver(namespace);
+    let resolver = terminal.resolver.clone();
     let Some(server) = arguments.server.or_else(|| resolver.servers.first().copied()) else {
         terminal.complain(&format!("nslookup: /etc/resolv.conf of {} names no server\n", kernel.label(namespace)));
         return 1;
