@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::block::{self, Block, Directive, Mistake};
 use super::scene::{self, Ask, Scene};
-use super::{case, code, exercise, html, quiz, svg, transcript};
+use super::{case, code, exercise, html, links, quiz, svg, transcript};
 
 /// What directives need to know.
 #[derive(Clone, Debug)]
@@ -49,6 +49,7 @@ impl Directives {
             Ok(blocks) => (blocks, Vec::new()),
             Err(mistakes) => (Vec::new(), mistakes),
         };
+        mistakes.extend(links::check(source));
         let (mut content, mut blessed, mut at) = (String::new(), String::new(), 0);
         for (number, block) in (1..).zip(&blocks) {
             let (html, anew) = self.block(block, number).unwrap_or_else(|mistake| {

@@ -23,6 +23,7 @@ pub mod command;
 pub mod directives;
 pub mod exercise;
 pub mod html;
+pub mod links;
 pub mod mdbook;
 pub mod numbers;
 pub mod quiz;

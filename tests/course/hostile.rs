@@ -8,7 +8,7 @@ use kubestep_book::build::build;
 use crate::project::{Scratch, program, project};
 
 /// Ends the element that it stands in, and brings a script of its own; and what a terminal would obey.
-const HARM: &str = r"</script></title><script>harm()</script><img src=x onerror=harm()>\e]52;c;eA==\a";
+const HARM: &str = r"</script></title><script>harm()</script><img src=x onerror=harm()>[x](javascript:harm())<javascript:harm()>\e]52;c;eA==\a";
 
 #[test]
 fn nothing_that_a_scenario_says_is_markup() {
@@ -33,7 +33,7 @@ fn nothing_that_a_scenario_says_is_markup() {
     assert_eq!((bar.position(), bar.length()), (1, Some(1)), "how far it has come is shown by chapters");
     let page = fs::read_to_string(out.join("a.html")).expect("it is built");
     assert!(page.contains("harm()") && page.matches("ks-scene").count() > 0, "what is said is there:\n{page}");
-    for harm in ["<script>harm", "<img src=x", "\u{1b}", "\u{7}"] {
+    for harm in ["<script>harm", "<img src=x", "href=\"javascript", "\u{1b}", "\u{7}"] {
         assert!(!page.contains(harm), "{harm:?}: {}", page.split(harm).next().unwrap_or_default().len());
     }
 }
