@@ -5,8 +5,8 @@
 //! answers. A Pod has metrics once it was asked about twice. Who may read them is decided like any other request, in the
 //! API group `metrics.k8s.io`.
 //!
-//! Here nothing runs that could use a CPU. A scenario says what its Pods use ([`Load`]), and this module answers as
-//! metrics-server would: with what was so when it last asked, at every 15th second.
+//! Here what Pods use stands in one place ([`Loads`]), and this module answers as metrics-server would: with what was so when
+//! it last asked, at every 15th second.
 //!
 //! Left out: metrics-server as a Pod, and its own requests to the kubelets; that a load which began between two questions
 //! counts in part; limits of containers, and of nodes, that would keep a load down; what the system of a node uses itself.
@@ -14,9 +14,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use object::metrics::{Load, Metrics, Usage};
+use engine::Memory;
+use object::loads::{Loads, Process};
+use object::metrics::{Metrics, Usage};
 use object::pod::{assigned_node, is_ready, phase};
-use object::selector::Selector;
+use object::quantity::Amount;
 use object::time::Instant;
 use object::{Accessor, Kind, Object, Pod, node};
 
@@ -28,47 +30,21 @@ const RESOLUTION: Duration = Duration::from_secs(15);
 /// Where the numbers come from.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsApi {
-    installed: bool,
-    /// In the order in which they came: of several that are about a container the last counts.
-    loads: Vec<(Instant, Load, Selector)>,
+    /// What is used; None: nobody measures, and the API is not there.
+    loads: Option<Memory<Loads>>,
 }
 
 impl MetricsApi {
-    /// From now on somebody measures. Until then the API is not there.
-    pub fn install(&mut self) {
-        self.installed = true;
+    /// From now on this is measured.
+    pub fn install(&mut self, loads: Memory<Loads>) {
+        self.loads = Some(loads);
     }
 
     /// Whether it is there.
     pub fn is_installed(&self) -> bool {
-        self.installed
-    }
-
-    /// From now on these Pods use so much. It is an error if the load selects in a way that nobody understands.
-    pub fn put_on(&mut self, load: Load, now: Instant) -> Result<(), String> {
-        let selector = Selector::parse(&load.selector)?;
-        self.install();
-        self.loads.push((now, load, selector));
-        Ok(())
-    }
-
-    /// The last load that says something of this resource of a container, and its place. `given` picks the resource.
-    fn of(&self, pod: &Pod, container: usize, then: Instant, given: Given) -> Option<(usize, &Load, i64)> {
-        let name = pod.spec.as_ref()?.containers.get(container)?.name.as_str();
-        let about = |(_, (since, load, selector)): &(usize, &(Instant, Load, Selector))| {
-            *since <= then
-                && Some(load.namespace.as_str()) == pod.metadata.namespace.as_deref()
-                && given(load).is_some()
-                && if load.container.is_empty() { container == 0 } else { load.container == name }
-                && selector.matches(pod.metadata.labels.as_ref())
-        };
-        let (place, (_, load, _)) = self.loads.iter().enumerate().rev().find(about)?;
-        Some((place, load, given(load)?))
+        self.loads.is_some()
     }
 }
-
-/// What a load says of one resource.
-type Given = fn(&Load) -> Option<i64>;
 
 /// What metrics-server has seen at one time.
 pub struct Look<'a> {
@@ -115,19 +91,33 @@ impl Look<'_> {
         Some(Metrics { namespace, name, timestamp: self.then, window: RESOLUTION, containers })
     }
 
-    fn at_container(&mut self, pod: &Pod, container: usize) -> Usage {
-        let mut of = |given: Given| match self.api.of(pod, container, self.then, given) {
-            Some((_, load, _)) if load.shared && !is_ready(pod) => 0,
-            Some((place, load, amount)) if load.shared => amount / self.parts_of(place),
-            Some((_, _, amount)) => amount,
-            None => 0,
+    fn at_container(&mut self, pod: &Pod, at: usize) -> Usage {
+        let (api, then) = (self.api, self.then);
+        let (Some(loads), Some(container)) = (&api.loads, pod.spec.as_ref().and_then(|s| s.containers.get(at))) else {
+            return Usage::default();
         };
-        Usage { cpu_millis: of(|load| load.cpu_millis), memory_bytes: of(|load| load.memory_bytes) }
+        let loads = loads.borrow();
+        let words: Vec<String> =
+            [&container.command, &container.args].into_iter().flatten().flatten().cloned().collect();
+        let limit = container.resources.as_ref().and_then(|needs| needs.limits.as_ref()?.get("memory"));
+        let process = Process {
+            namespace: pod.metadata.namespace(),
+            labels: pod.metadata.labels.as_ref(),
+            container: &container.name,
+            is_first: at == 0,
+            words: &words,
+            memory_limit: limit.map_or(0, |limit| Amount::parse(&limit.0).unwrap_or_default().value()),
+        };
+        let mut share = |place: usize, all: i64| if is_ready(pod) { all / self.parts_of(&loads, place) } else { 0 };
+        Usage {
+            cpu_millis: loads.cpu_millis(&process, then, &mut share),
+            memory_bytes: loads.memory_bytes(&process, then, &mut share),
+        }
     }
 
     /// How many ready Pods share the load in that place; at least the one that asks.
-    fn parts_of(&mut self, place: usize) -> i64 {
-        let (_, load, selector) = &self.api.loads[place];
+    fn parts_of(&mut self, loads: &Loads, place: usize) -> i64 {
+        let Some((load, selector)) = loads.at(place) else { return 1 };
         let takes_part = |object: &Object| match object {
             Object::Pod(pod) => is_ready(pod) && selector.matches(pod.metadata.labels.as_ref()),
             _ => false,

@@ -58,6 +58,7 @@ use network::install;
 use network::kernel::Fabric;
 use network::policy::{self, PolicyAgent};
 use network::proxy::KubeProxy;
+use object::loads::{Load, Loads};
 use object::pod::assigned_node;
 use object::reader::Reader;
 use object::time::Instant;
@@ -105,6 +106,8 @@ pub struct Cluster {
     /// What containers have printed.
     journal: Journal,
     fabric: Fabric,
+    /// What processes of Pods use.
+    loads: Memory<Loads>,
     /// The control plane's machine, and who answers at its port, once it is there.
     api_port: Option<(Rc<Host>, ActorId)>,
     config: Config,
@@ -159,7 +162,7 @@ impl Cluster {
             kubectl: kubectl.clone(),
             failures: failures.clone(),
         }));
-        let disks = engine.hub().memory(BTreeMap::new());
+        let (disks, loads) = (engine.hub().memory(BTreeMap::new()), engine.hub().memory(Loads::default()));
         let storage = config.csi.then(|| Backend::new(engine.hub()));
         let mut cluster = Cluster {
             output: kubectl.output.clone(),
@@ -178,6 +181,7 @@ impl Cluster {
             disks,
             journal,
             fabric,
+            loads,
             api_port: None,
             config,
             clients,
@@ -230,7 +234,7 @@ impl Cluster {
             cluster.engine.server.listen(&webhook.at, id);
         }
         if scenario.metrics {
-            cluster.engine.server.api.metrics.install();
+            cluster.measure();
         }
         cluster.kubectl.files = Rc::new(scenario.files.clone());
         cluster.kubectl.namespace.clone_from(&scenario.namespace);
@@ -431,11 +435,27 @@ impl Cluster {
         self.engine.add(Rc::new(csi::resizer::new(hub, id, driver)));
     }
 
+    /// From now on metrics-server tells what Pods use.
+    fn measure(&mut self) {
+        self.engine.server.api.metrics.install(self.loads.clone());
+    }
+
+    /// These Pods use so much from now on, which is measured; the kernels kill who takes too much memory.
+    fn put_on(&mut self, load: Load) -> Result<(), String> {
+        self.loads.borrow_mut().put_on(load, self.engine.now())?;
+        self.measure();
+        let runtimes: Vec<ActorId> = self.machines().filter_map(|machine| self.runtime_on(machine)).collect();
+        for runtime in runtimes {
+            self.with_runtime(runtime, Runtime::look_at_memory);
+        }
+        Ok(())
+    }
+
     /// A node joins, or comes back: network plugins, runtime, and the kubelet that uses them.
     pub fn add_node(&mut self, node: &NodeConfig) {
         let hub = self.engine.hub().clone();
         let disk = self.disk_of(node);
-        let host = Rc::new(Host::new(&hub, node.address(), disk.clone()));
+        let host = Rc::new(Host::new(&hub, node.address(), disk.clone()).under(self.loads.clone()));
         self.plug(node, host.clone());
         let id = self.engine.next_actor();
         let ipam = self.config.parts.ipam.map(|new| new());

@@ -287,6 +287,11 @@ impl Shared {
             ports: container.ports.iter().flatten().map(port).collect(),
             probed: probed(container),
             task: task(pod, container),
+            is_first: pod
+                .spec
+                .as_ref()
+                .and_then(|spec| spec.containers.first())
+                .is_some_and(|c| c.name == container.name),
             // With stdinOnce it is closed when the first client detaches, and here no client attaches.
             stdin: container.stdin == Some(true),
             linux: LinuxContainerResources::default(),

@@ -9,6 +9,7 @@ use crate::cni::netns::NodeNetwork;
 use crate::disk::{Disk, id_of};
 use crate::kernel::sockets::Sockets;
 use engine::{Assumed, Hub, Memory, Note};
+use object::loads::Loads;
 use object::time::Instant;
 
 /// What tells a machine, and its run since it was switched on, from all others.
@@ -42,6 +43,8 @@ pub struct Host {
     pub network: Memory<NodeNetwork>,
     /// Who listens; gone with the power too.
     pub sockets: Memory<Sockets>,
+    /// What processes of pods take, on this machine and all others.
+    pub loads: Memory<Loads>,
     /// What processes beside those of pods have taken, but for the disk, which knows itself; gone with the power. Whoever
     /// looks finds it, whichever kubelet runs.
     short_of: Memory<BTreeSet<Shortage>>,
@@ -54,7 +57,12 @@ impl Host {
     pub fn new(hub: &Hub, address: Ipv4Addr, disk: Disk) -> Host {
         let network = hub.memory(NodeNetwork::new(IpNet::v4(address, 16)));
         let (sockets, short_of) = (hub.memory(Sockets::default()), hub.memory(BTreeSet::new()));
-        Host { disk, network, sockets, short_of, booted: hub.now() }
+        Host { disk, network, sockets, loads: hub.memory(Loads::default()), short_of, booted: hub.now() }
+    }
+
+    /// The same machine, where processes take what is said there.
+    pub fn under(self, loads: Memory<Loads>) -> Host {
+        Host { loads, ..self }
     }
 
     /// Who it is.

@@ -66,6 +66,7 @@ pub mod image;
 pub mod json;
 pub mod jsonpath;
 pub mod kinds;
+pub mod loads;
 pub mod meta;
 pub mod metrics;
 pub mod nearest;

@@ -409,3 +409,57 @@ fn a_load_is_a_step() {
     assert!(!again.is_empty());
     assert_eq!(Kind::from_word("hpa"), Some(Kind::HorizontalPodAutoscaler));
 }
+
+/// What `top` says a container takes is what the kernel of its machine goes by.
+#[test]
+fn who_is_seen_to_take_too_much_is_killed() {
+    let scenario = scenario::parsed(
+        "title: t
+nodes: 1
+metrics: true
+files:
+  pods.yaml: |
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: modest}
+    spec:
+      containers:
+      - {name: c, image: polinux/stress, command: [stress], args: [--vm, '1', --vm-bytes, 150M],
+         resources: {limits: {memory: 200Mi}}}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web, labels: {app: web}}
+    spec:
+      containers:
+      - {name: nginx, image: 'nginx:1.27', resources: {limits: {memory: 100Mi}}}
+      - {name: other, image: 'nginxinc/nginx-unprivileged:1.27', resources: {limits: {memory: 100Mi}}}
+timeline:
+  - kubectl apply -f pods.yaml
+  - busy app=web memory=80Mi
+  - busy app=web memory=30Mi container=other
+  - sleep 60
+  - kubectl top pods --containers
+  - busy app=web memory=120Mi
+  - sleep 10
+  - &look kubectl get pod web -o jsonpath='{range .status.containerStatuses[*]}{.name}={.lastState.terminated.reason},{.restartCount}{end}'
+  - sleep 30
+  - *look
+  - kubectl top pod web
+  - busy app=web memory=50Mi
+  - sleep 90
+  - kubectl top pod web
+",
+    );
+    let (said, _) = run(&scenario);
+    scenario::has(
+        &said,
+        &[
+            "modest   c       0m           150Mi           \nweb      nginx   0m           80Mi            \n\
+             web      other   0m           30Mi            \n",
+            "nginx=OOMKilled,1other=,0\n",
+            "nginx=OOMKilled,2other=,0\n",
+            "web    0m           80Mi            \n",
+        ],
+    );
+}

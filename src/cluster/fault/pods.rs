@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::{APISERVER, ActorId};
 use kubelet::runtime::Runtime;
 use object::Key;
-use object::metrics::Load;
+use object::loads::Load;
 
 use super::super::Cluster;
 use super::text::seconds;
@@ -223,8 +223,7 @@ impl Breaks for Load {
     fn perform(&self, cluster: &mut Cluster) -> Result<String, String> {
         let whose = if self.shared { "all together" } else { "each" };
         let said = format!("from now on these Pods use, {whose}: {self}");
-        let now = cluster.engine.now();
-        cluster.engine.server.api.metrics.put_on(self.clone(), now).map(|()| said)
+        cluster.put_on(self.clone()).map(|()| said)
     }
 
     fn concerned(&self, _cluster: &Cluster) -> Option<ActorId> {

@@ -36,6 +36,9 @@ pub struct ContainerConfig {
     /// Not CRI: whether the container is meant to end. A program that is not known is then assumed to end.
     #[serde(skip)]
     pub task: Option<Task>,
+    /// Not CRI: whether it is the first of its Pod's spec. What is said of a Pod's load is about that one.
+    #[serde(skip)]
+    pub is_first: bool,
     /// Its standard input stays open, whether anybody writes to it or not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stdin: bool,

@@ -9,10 +9,14 @@ use super::containerd::{Containerd, no_container};
 use super::state::{Container, State};
 use super::timers::Timer;
 use super::{image, logs, process};
-use crate::cri::{self, ContainerConfig, ContainerState, ContainerStatus, CriResponse, RelistWouldFind};
+use crate::cri::{
+    self, ContainerConfig, ContainerState, ContainerStatus, CriResponse, PodSandboxConfig, RelistWouldFind,
+};
 use engine::RpcError;
 use network::disk::Tree;
 use object::Shared;
+use object::loads::Process;
+use object::selector::Labels;
 use object::time::Instant;
 
 /// Exit code of a container whose process could not be started. containerd's `errorStartExitCode`.
@@ -103,6 +107,9 @@ impl Containerd {
             status.message = why.as_str().into();
             return Err(cri::error("Unknown", why));
         }
+        if self.is_too_greedy(&container.config, sandboxes.get(sandbox).map(|sandbox| &*sandbox.config)) {
+            container.plan.fill_memory();
+        }
         container.status.state = ContainerState::ContainerRunning;
         container.status.started_at = now;
         let ends = container.plan.ends;
@@ -125,6 +132,41 @@ impl Containerd {
             self.arm(id, Timer::Exit { id }, after, false);
         }
         Ok(CriResponse::Done)
+    }
+
+    /// Whether a process takes more memory than it may.
+    fn is_too_greedy(&self, config: &ContainerConfig, sandbox: Option<&PodSandboxConfig>) -> bool {
+        let limit = config.linux.memory_limit_in_bytes;
+        let Some(sandbox) = sandbox.filter(|_| limit > 0) else { return false };
+        let labels: Labels = sandbox.labels.iter().cloned().collect();
+        let process = Process {
+            namespace: &sandbox.namespace,
+            labels: Some(&labels),
+            container: &config.name,
+            is_first: config.is_first,
+            words: &process::words_of(config),
+            memory_limit: limit,
+        };
+        self.networks.host().loads.borrow().is_too_greedy(&process, self.hub.now())
+    }
+
+    /// Looks at all processes that run whether they take too much, as they may from now on.
+    pub(super) fn look_at_memory(&self) {
+        let mut state = self.state.borrow_mut();
+        let State { containers, sandboxes, .. } = &mut *state;
+        let mut greedy = Vec::new();
+        for (id, container) in containers {
+            let runs = container.status.state == ContainerState::ContainerRunning && !container.plan.out_of_memory;
+            let sandbox = sandboxes.get(&container.status.sandbox_id).map(|sandbox| &*sandbox.config);
+            if runs && self.is_too_greedy(&container.config, sandbox) {
+                container.plan.fill_memory();
+                greedy.push(id.clone());
+            }
+        }
+        drop(state);
+        for id in greedy {
+            self.arm(&id, Timer::Exit { id: &id }, process::FILLING, false);
+        }
     }
 
     /// A process ends by itself, if it is still there.

@@ -154,6 +154,11 @@ impl Runtime {
         self.end(pod, name, "OOMKilled")
     }
 
+    /// What processes take is different from now on: the kernel kills those that take more memory than they may.
+    pub fn look_at_memory(&self) {
+        self.inner.look_at_memory();
+    }
+
     fn end(&self, pod: &Key, name: &str, reason: &str) -> bool {
         let found = {
             let state = self.inner.state.borrow();

@@ -36,13 +36,20 @@ pub struct Plan {
     pub on_sigterm: Option<(Duration, i32)>,
 }
 
+impl Plan {
+    /// It takes more memory than it may, and is killed for it.
+    pub(super) fn fill_memory(&mut self) {
+        (self.ends, self.out_of_memory) = (Some((FILLING, SIGKILLED)), true);
+    }
+}
+
 /// Exit code of a process that was killed by SIGKILL.
 pub(super) const SIGKILLED: i32 = 137;
 /// How long a server takes to end well.
 const SHUTDOWN: Duration = Duration::from_millis(150);
 
 /// What a container's process is told: where the image says what it runs, words alone are that one's arguments.
-fn words_of(config: &ContainerConfig) -> Vec<String> {
+pub(super) fn words_of(config: &ContainerConfig) -> Vec<String> {
     let words = [config.command.as_slice(), &config.args].concat();
     let is_curls = |word: &String| word.starts_with('-') || word.contains("://");
     match base_name(&config.image) == "curl" && config.command.is_empty() && words.first().is_some_and(is_curls) {
@@ -57,7 +64,7 @@ pub(super) const ENTRYPOINT: Duration = Duration::from_millis(300);
 pub(super) const WORK: Duration = Duration::from_secs(5);
 
 /// How long it takes to fill all the memory there is.
-const FILLING: Duration = Duration::from_millis(500);
+pub(super) const FILLING: Duration = Duration::from_millis(500);
 
 /// Images that end at once when they are given nothing to do: a shell or an interpreter that finds its input at an end.
 const SHORT_LIVED: &[(&str, &str)] = &[
@@ -82,9 +89,6 @@ pub fn plan(config: &ContainerConfig) -> Plan {
         [shell] if config.stdin && SHELLS.contains(&shell::program(shell)) => Plan::default(),
         words if config.stdin && shell::reads_commands(words) => Plan::default(),
         [] => of_image(config),
-        words if is_too_greedy(words, config.linux.memory_limit_in_bytes) => {
-            Plan { ends: Some((FILLING, SIGKILLED)), out_of_memory: true, ..Plan::default() }
-        }
         words => Plan { program: Some(Program::of(words)), ..Plan::default() },
     }
 }
@@ -104,30 +108,6 @@ pub fn reads(config: &ContainerConfig) -> Option<String> {
         words => words.first().filter(|_| shell::reads_commands(words))?.clone(),
     };
     Some(shell)
-}
-
-/// Whether this is `stress`, and it is told to take more memory than its container may have. 0: as much as there is.
-fn is_too_greedy(words: &[String], limit: i64) -> bool {
-    if !matches!(words.first().map(|word| shell::program(word)), Some("stress" | "stress-ng")) {
-        return false;
-    }
-    let value = |flag: &str| {
-        let joined = words.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('='));
-        joined.or_else(|| words.iter().skip_while(|word| *word != flag).nth(1).map(String::as_str))
-    };
-    let bytes = |text: &str| {
-        let (number, unit) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
-        let scale: i64 = match unit.to_ascii_lowercase().as_str() {
-            "k" => 1 << 10,
-            "m" => 1 << 20,
-            "g" => 1 << 30,
-            _ => 1,
-        };
-        number.parse::<i64>().ok()?.checked_mul(scale)
-    };
-    let workers = value("--vm").or_else(|| value("-m")).and_then(|number| number.parse::<i64>().ok());
-    let each = value("--vm-bytes").and_then(bytes);
-    workers.zip(each).is_some_and(|(workers, each)| limit > 0 && workers.saturating_mul(each) > limit)
 }
 
 /// What an image does that is not known and is assumed to end.
@@ -166,21 +146,5 @@ mod tests {
             assert_eq!(waits, Plan::default(), "a shell, process 1, waits and minds no SIGTERM");
         }
         assert!(of("busybox", &["sh", "-c", "exit 1"], true).program.is_some());
-    }
-
-    #[test]
-    fn stress_is_killed_where_it_takes_too_much() {
-        for (words, limit, killed) in [
-            ("stress --vm 1 --vm-bytes 250M --vm-hang 1", 100 << 20, true),
-            ("stress --vm 1 --vm-bytes 150M --vm-hang 1", 200 << 20, false),
-            ("/usr/bin/stress -m 2 --vm-bytes=60M", 100 << 20, true),
-            ("stress --vm 1 --vm-bytes 250M", 0, false),
-            ("stress -cpus 2", 100 << 20, false),
-        ] {
-            let mut config = ContainerConfig { image: "polinux/stress".to_owned(), ..ContainerConfig::default() };
-            config.command = words.split(' ').map(str::to_owned).collect();
-            config.linux.memory_limit_in_bytes = limit;
-            assert_eq!(plan(&config).out_of_memory, killed, "{words}");
-        }
     }
 }

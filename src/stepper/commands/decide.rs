@@ -222,7 +222,8 @@ pub const FAULTS: Group = Group {
             takes: &[],
             about: "what Pods use from now on, for an autoscaler",
             more: "Each of the Pods that the selector selects, in its first container, unless container=NAME follows; with\n\
-                shared, all of them together, and the ready ones share it evenly. kubectl top shows it half a minute later.\n  \
+                shared, all of them together, and the ready ones share it evenly. kubectl top shows it half a minute later. One that takes\n\
+                more memory than its limit is killed (OOMKilled); those that share keep to theirs.\n  \
                 busy app=web cpu=900m\n  busy app=web cpu=2 memory=1Gi shared\n",
             run: Stops(step),
         },
