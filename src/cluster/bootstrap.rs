@@ -22,16 +22,20 @@ use wire::{Body, Patch, Request, Subresource, User, Verb};
 
 /// What the API server writes into an empty store. Mirrors its post-start hooks: system namespaces, priority classes,
 /// RBAC bootstrap policy, priority levels and flows, APIServices. Then comes what is installed with operators.
-pub(super) fn bootstrap(engine: &mut Engine, operators: &[Account]) {
+///
+/// `is_managed`: there are controllers.
+pub(super) fn bootstrap(engine: &mut Engine, operators: &[Account], is_managed: bool) {
     // One object more or less here must not change the names of all that comes later.
     let apart = engine.server.api.fork_random();
     let later = engine.server.api.swap_random(apart);
     write_as_server(engine, bootstrap_objects());
     write_as_server(engine, own_config_maps(engine.now()));
-    write_as_server(engine, vec![service_addresses()]);
+    write_as_server(engine, vec![service_addresses(is_managed)]);
     say_ready(engine);
     write_as_server(engine, own_service::objects().into_iter().chain(accounts()).collect());
-    gather_rules(engine);
+    if is_managed {
+        gather_rules(engine);
+    }
     write_as_server(engine, flows::api_services());
     let levels_and_flows = flow_control::bootstrap();
     write_as_server(engine, levels_and_flows.to_vec());
@@ -161,9 +165,10 @@ fn of_operator(Account { name, rules }: &Account) -> [Object; 3] {
 }
 
 /// The range that Services take their addresses from, with the finalizer that its controller in kube-controller-manager gives
-/// it. Mirrors `pkg/controlplane/controller/defaultservicecidr` and `pkg/controller/servicecidrs`.
-fn service_addresses() -> Object {
-    let metadata = json!({"name": KUBERNETES, "finalizers": ["networking.k8s.io/service-cidr-finalizer"]});
+/// it, if there is one. Mirrors `pkg/controlplane/controller/defaultservicecidr` and `pkg/controller/servicecidrs`.
+fn service_addresses(is_managed: bool) -> Object {
+    let finalizers = if is_managed { json!(["networking.k8s.io/service-cidr-finalizer"]) } else { json!(null) };
+    let metadata = json!({"name": KUBERNETES, "finalizers": finalizers});
     decode(Kind::ServiceCIDR, json!({"metadata": metadata, "spec": {"cidrs": ["10.96.0.0/16"]}}))
 }
 

@@ -139,7 +139,7 @@ impl Cluster {
         engine.watches_are_late(config.late_watches);
         engine.server.api.watch_list = config.parts.watch_list;
         config.parts.pod_plugin.into_iter().for_each(|new| engine.server.api.use_pod_plugin(new()));
-        bootstrap(&mut engine, config.parts.accounts);
+        bootstrap(&mut engine, config.parts.accounts, !config.parts.controllers.is_empty());
         let (hub, id) = (engine.hub().clone(), engine.next_actor());
         let feeds: Feeds = hub.memory(BTreeMap::new());
         let user = Client::new(hub.clone(), id, Rc::new(User::admin()), 50, 300);

@@ -138,32 +138,47 @@ pub fn resolve(go_type: &str) -> GoType<'_> {
 /// that the table does not have.
 pub fn printed_empty(name: &str) -> Map<String, Value> {
     let mut empty = Map::new();
-    complete(name, name, &mut empty);
+    complete(Printed { kind: name, is_kept: false }, name, &mut empty);
     empty
 }
 
-/// Puts into an object of a kind what Go prints although nobody has written it, on every level.
-pub fn complete_object(kind: &str, object: &mut Map<String, Value>) {
-    complete(kind, kind, object);
+/// Puts into an object of a kind what Go prints although nobody has written it, on every level. `is_kept`: it comes from etcd,
+/// which keeps protobuf, in which an empty list is none.
+pub fn complete_object(kind: &str, is_kept: bool, object: &mut Map<String, Value>) {
+    complete(Printed { kind, is_kept }, kind, object);
 }
 
-fn complete(outermost: &str, name: &str, written: &mut Map<String, Value>) {
-    complete_fields(outermost, fields_in(outermost, name).unwrap_or_default(), written);
+/// The object that is printed: its kind, and whether it comes from etcd.
+#[derive(Clone, Copy)]
+struct Printed<'a> {
+    kind: &'a str,
+    is_kept: bool,
 }
 
-fn complete_fields(outermost: &str, fields: &[Field], written: &mut Map<String, Value>) {
+fn complete(outermost: Printed<'_>, name: &str, written: &mut Map<String, Value>) {
+    complete_fields(outermost, fields_in(outermost.kind, name).unwrap_or_default(), written);
+}
+
+fn complete_fields(outermost: Printed<'_>, fields: &[Field], written: &mut Map<String, Value>) {
     for field in fields {
         if field.inline {
             complete(outermost, field.go_type, written);
         } else if let Some(value) = written.get_mut(&*field.json).filter(|value| !value.is_null()) {
             complete_value(outermost, field.go_type, field.resolved(), value);
+            if outermost.is_kept
+                && field.always
+                && value.as_array().is_some_and(Vec::is_empty)
+                && matches!(field.resolved(), GoType::List(_))
+            {
+                *value = Value::Null;
+            }
         } else if let Some(zero) = field.zero(outermost) {
             written.insert(field.json.to_string(), zero);
         }
     }
 }
 
-fn complete_value(outermost: &str, go_type: &str, resolved: GoType, value: &mut Value) {
+fn complete_value(outermost: Printed<'_>, go_type: &str, resolved: GoType, value: &mut Value) {
     match (resolved, value) {
         (GoType::Pointer(target), value) => complete_value(outermost, target, resolve(target), value),
         (GoType::List(item), Value::Array(items)) => {
@@ -175,7 +190,7 @@ fn complete_value(outermost: &str, go_type: &str, resolved: GoType, value: &mut 
             values.values_mut().for_each(|value| complete_value(outermost, of, resolved, value));
         }
         (GoType::Struct(fields), Value::Object(written)) => {
-            complete_fields(outermost, own_fields(outermost, go_type).unwrap_or(fields), written);
+            complete_fields(outermost, own_fields(outermost.kind, go_type).unwrap_or(fields), written);
         }
         _ => {}
     }
@@ -219,11 +234,11 @@ impl Field {
     }
 
     /// What is printed of it if nothing was written; none: nothing.
-    fn zero(&self, outermost: &str) -> Option<Value> {
+    fn zero(&self, outermost: Printed<'_>) -> Option<Value> {
         Some(match self.resolved() {
             GoType::Struct(fields) => {
                 let mut empty = Map::new();
-                complete_fields(outermost, own_fields(outermost, self.go_type).unwrap_or(fields), &mut empty);
+                complete_fields(outermost, own_fields(outermost.kind, self.go_type).unwrap_or(fields), &mut empty);
                 Value::Object(empty)
             }
             // The only field that says `omitzero`.
@@ -307,10 +322,15 @@ mod tests {
         assert_eq!(empty("Event")["eventTime"], json!(null));
         assert_eq!(empty("Nothing"), json!({}));
         let mut slice = json!({"ports": [{"port": 80}], "endpoints": null});
-        complete_object("EndpointSlice", slice.as_object_mut().expect("it is one"));
+        complete_object("EndpointSlice", true, slice.as_object_mut().expect("it is one"));
         assert_eq!(slice, json!({"metadata": {}, "addressType": "", "endpoints": null, "ports": [{"port": 80}]}));
+        for (is_kept, want) in [(true, json!(null)), (false, json!([]))] {
+            let mut node = json!({"spec": {"drivers": []}});
+            complete_object("CSINode", is_kept, node.as_object_mut().expect("it is one"));
+            assert_eq!(node["spec"]["drivers"], want);
+        }
         let mut pod = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
-        complete_object("Pod", pod.as_object_mut().expect("it is one"));
+        complete_object("Pod", true, pod.as_object_mut().expect("it is one"));
         let condition = json!({"type": "Ready", "status": "True", "lastProbeTime": null, "lastTransitionTime": null});
         assert_eq!(pod["status"]["conditions"], json!([condition]));
     }

@@ -192,7 +192,7 @@ macro_rules! rows {
             pub fn printed(&self) -> Value {
                 let mut value = self.to_json();
                 if let (Value::Object(fields), Some(type_)) = (&mut value, super::versions::go_type(self.kind())) {
-                    super::go_types::complete_object(type_, fields);
+                    super::go_types::complete_object(type_, self.kind().is_kept(), fields);
                 }
                 value
             }

@@ -54,6 +54,7 @@ pub mod cron;
 pub mod custom;
 pub mod definition;
 pub mod discovery;
+pub mod doubled;
 pub mod downward;
 pub mod ephemeral;
 pub mod event;

@@ -4,6 +4,7 @@ use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -12,6 +13,7 @@ use super::options::{self, Query, cause, invalid_options};
 use super::path::{Shape, split_proxy};
 use super::protobuf;
 use crate::decode;
+use object::doubled::{OnceEach, TWICE};
 use object::json::{self, Json};
 use object::patch::go_type;
 use object::read::{self, Problem};
@@ -69,6 +71,9 @@ pub fn parse(
     }
     let refused = |why: String| decode::unrecognized(&sent_to(shape), &why, http.body);
     let text = json_text(http, shape.kind, refused)?;
+    if media_type(http) == "application/yaml" && options.field_validation == FieldValidation::Strict {
+        check_doubled(&String::from_utf8_lossy(http.body), &text, shape)?;
+    }
     match shape.subresource {
         Some(Subresource::Binding) => binding(&text, &shape.name).map(Body::Binding),
         Some(Subresource::Token) => token(&text, &shape.name),
@@ -163,10 +168,44 @@ fn in_go_words(why: &str) -> String {
     }
 }
 
-fn configuration(text: &str) -> Result<Patch, Status> {
-    yaml(text)
-        .map(Patch::Apply)
-        .map_err(|why| Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: yaml: {why}")))
+/// A key that stands twice in one mapping, as Go's reader of YAML says it; none: there is none. The last would count.
+fn doubled(text: &str, shown: impl Fn(&str) -> String) -> Option<String> {
+    let why = OnceEach::deserialize(serde_yaml::Deserializer::from_str(text).next()?).err()?;
+    let line = why.location()?.line();
+    let why = why.to_string();
+    let (key, _) = why.split_once(TWICE)?.1.split_once(" at line ")?;
+    Some(format!("yaml: unmarshal errors:\n  line {line}: key {} already set in map", shown(key)))
+}
+
+/// Refuses a body in YAML in which a key stands twice.
+fn check_doubled(text: &str, as_json: &str, shape: &Shape) -> Result<(), Status> {
+    let Some(why) = doubled(text, str::to_owned) else { return Ok(()) };
+    let sent: Value = serde_json::from_str(as_json).unwrap_or_default();
+    let said = |field: &str, default: &str| sent[field].as_str().unwrap_or(default).to_owned();
+    let (wanted, version) = (sent_to(shape), said("apiVersion", "v1"));
+    let (kind, version) = (said("kind", &wanted), version.rsplit('/').next().unwrap_or_default());
+    Err(Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {wanted}: strict decoding error: {why}"
+    )))
+}
+
+/// A key as goyaml shows it that has not been told that it is a text: it may be a word of YAML 1.1.
+fn untyped_key(key: &str) -> String {
+    match key.trim_matches('"').to_ascii_lowercase().as_str() {
+        "y" | "yes" | "on" => "true".to_owned(),
+        "n" | "no" | "off" => "false".to_owned(),
+        _ => key.to_owned(),
+    }
+}
+
+fn configuration(text: &str, mode: FieldValidation) -> Result<Patch, Status> {
+    const CONVERTING: &str = "error converting YAML to JSON";
+    let read =
+        yaml(text).map_err(|why| Status::bad_request(format!("error decoding YAML: {CONVERTING}: yaml: {why}")))?;
+    match doubled(text, untyped_key).filter(|_| mode == FieldValidation::Strict) {
+        Some(why) => Err(Status::bad_request(format!("error strict decoding YAML: {CONVERTING}: {why}"))),
+        None => Ok(Patch::Apply(read)),
+    }
 }
 
 /// Whether this may be a patch, as far as can be seen without reading it.
@@ -192,7 +231,7 @@ fn unsupported() -> Status {
 pub fn patch(media_type: &str, text: &str, options: &mut Options) -> Result<Patch, Status> {
     let mode = options.field_validation;
     let make: fn(Value) -> Patch = match media_type {
-        APPLY_PATCH => return configuration(text),
+        APPLY_PATCH => return configuration(text, mode),
         "application/json-patch+json" => Patch::Json,
         "application/merge-patch+json" => Patch::Merge,
         "application/strategic-merge-patch+json" => Patch::Strategic,

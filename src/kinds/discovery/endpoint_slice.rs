@@ -28,8 +28,8 @@ pub const ROW: Row<EndpointSlice> = Row {
         generation: Generation::Counted(|new, old| {
             new.metadata.labels != old.metadata.labels
                 || new.address_type != old.address_type
-                || new.endpoints != old.endpoints
-                || new.ports != old.ports
+                || !same_endpoints(new, old)
+                || new.ports.as_deref().unwrap_or_default() != old.ports.as_deref().unwrap_or_default()
         }),
         ..Strategy::DEFAULT
     },
@@ -40,6 +40,18 @@ pub const ROW: Row<EndpointSlice> = Row {
         ..Facts::new("/registry/endpointslices/", 12)
     })
 };
+
+/// Whether both have the same endpoints. In Go an endpoint has conditions whether they were written or not.
+fn same_endpoints(new: &EndpointSlice, old: &EndpointSlice) -> bool {
+    let of = |slice: &EndpointSlice| {
+        let written = |mut endpoint: Endpoint| {
+            endpoint.conditions.get_or_insert_default();
+            endpoint
+        };
+        slice.endpoints.iter().flatten().cloned().map(written).collect::<Vec<_>>()
+    };
+    new.endpoints == old.endpoints || of(new) == of(old)
+}
 
 const ENDPOINTS_MAX: usize = 1000;
 const ADDRESSES_MAX: usize = 100;

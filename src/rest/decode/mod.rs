@@ -48,7 +48,7 @@ pub fn decode(
     };
     let (object, problems) = match kind {
         Kind::Custom(_) => {
-            named.must_be(kind)?;
+            named.must_be(kind, &json)?;
             read_object(kind, custom, &json).map_err(|error| refused(error.to_string()))?
         }
         _ => named.read_as(kind, &json).map_err(refused)?,
@@ -291,7 +291,7 @@ impl Named {
     }
 
     /// A custom kind has no type, so the names alone say whether the body is of it.
-    fn must_be(&self, kind: Kind) -> Result<(), Status> {
+    fn must_be(&self, kind: Kind, json: &Json) -> Result<(), Status> {
         let info = kind.info();
         if self.api_version() != info.api_version {
             return Err(Status::bad_request(format!(
@@ -303,7 +303,11 @@ impl Named {
         if self.kind != info.kind {
             let message = format!("Invalid value: {:?}: must be {}", self.kind, info.kind);
             let cause = Cause { reason: "FieldValueInvalid".into(), message, field: "kind".into() };
-            return Err(Status::invalid(kind, "", vec![cause]));
+            let name = match json.field("metadata").and_then(|meta| meta.field("name")) {
+                Some(Json::String(name)) => name.as_str(),
+                _ => "",
+            };
+            return Err(Status::invalid_kind(&self.group, &self.kind, name, vec![cause]));
         }
         Ok(())
     }

@@ -311,7 +311,7 @@ pub(super) async fn send(mut object: Value, manager: &str, args: &Args, cx: &Kub
         crate::print::names::kind_of(&object).ok_or_else(|| Failure::text("a kind that the cluster does not know"))?;
     let namespace = cx.namespace(args);
     // A Go client sends and prints what nobody has written, too.
-    object.as_object_mut().into_iter().for_each(|fields| go_types::complete_object(kind.info().kind, fields));
+    object.as_object_mut().into_iter().for_each(|fields| go_types::complete_object(kind.info().kind, false, fields));
     let bare = object.clone();
     if kind.info().namespaced {
         object["metadata"]["namespace"] = json!(namespace);
