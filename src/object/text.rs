@@ -12,6 +12,18 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(EcoString);
 
+/// JSON as Go writes it: what could end a script in a page, and two signs that end lines, by their numbers.
+pub fn go_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for sign in json.chars() {
+        match sign {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out += &format!("\\u{:04x}", u32::from(sign)),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
 /// A text of no more than so many characters, for people: what is more is a dot dot dot.
 pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(max) {

@@ -246,12 +246,12 @@ const TRIALS: &[(&str, &str)] = &[
         "error: either --from-file or the combination of --docker-username, --docker-password and --docker-server is…",
     ),
     (
-        "kubectl create secret docker-registry d --docker-username=me --docker-password=pw --docker-email=me@x.y",
+        "kubectl create secret docker-registry d --docker-username=me '--docker-password=p&w' --docker-email=me@x.y",
         "secret/d created",
     ),
     (
         "kubectl get secret d -o go-template='{{base64decode (index .data \".dockerconfigjson\")}}'",
-        "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"bWU6cHc=\",\"email\":\"me@x.y\",\"password\":\"pw\",\"username\":\"me\"}}}",
+        r#"{"auths":{"https://index.docker.io/v1/":{"username":"me","password":"p\u0026w","email":"me@x.y","auth":"bWU6cCZ3"}}}"#,
     ),
     ("kubectl patch secret d --patch-file=kubectl/patch.yaml", "secret/d patched"),
     ("kubectl get secret -l patched=by-file -o name", "secret/d"),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::resource::Resource;
 use object::sha256;
+use object::text::go_json;
 
 /// The hash of a ConfigMap or Secret. Two of different names with the same in them have the same hash: since version 4
 /// kustomize looks for the name where there is none, and documentation shows hashes of the time before.
@@ -27,10 +28,7 @@ pub fn of(resource: &Resource) -> String {
 
 /// The hash of a value.
 pub fn encoded(value: &Value) -> String {
-    // As Go writes JSON.
-    let escapes =
-        [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
-    let written = escapes.iter().fold(value.to_string(), |text, (c, escape)| text.replace(*c, escape));
+    let written = go_json(&value.to_string());
     // No vowels, so that it is no word.
     let letter = |digit: char| match digit {
         '0' => 'g',

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::field::Shown;
 use crate::go_types::{self, Field, GoType};
+use crate::text::go_json;
 
 /// The structs of `apimachinery` that others have.
 const META: &[&str] =
@@ -171,13 +172,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Go writes what could end a script in a page by its number.
 fn escaped(value: &Value) -> String {
-    let text = value.to_string();
-    match text.contains(['<', '>', '&']) {
-        true => text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"),
-        false => text,
-    }
+    go_json(&value.to_string())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinitionVersion, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
+use object::text::go_json;
 use object::validation::field::Shown;
 use serde_json::{Value, json};
 
@@ -14,8 +15,7 @@ pub struct Versions<'v>(pub &'v [CustomResourceDefinitionVersion]);
 
 impl Shown for Versions<'_> {
     fn shown(&self) -> String {
-        // As `encoding/json` writes what might be HTML.
-        versions(self.0).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+        go_json(&versions(self.0))
     }
 }
 

@@ -10,6 +10,8 @@ use super::config::{Of, entries};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::kubectl::Kubectl;
+use object::base64;
+use object::text::go_json;
 
 /// The registry that is meant where none is named.
 const DOCKER_HUB: &str = "https://index.docker.io/v1/";
@@ -49,12 +51,12 @@ pub(super) fn docker_registry(name: &str, args: &Args, cx: &Kubectl) -> Result<V
         ));
     }
     let server = Some(args.value("docker-server")).filter(|server| !server.is_empty()).unwrap_or(DOCKER_HUB);
-    let auth = ByteString(format!("{user}:{password}").into_bytes());
-    let mut account = json!({"username": user, "password": password, "auth": auth});
-    if !email.is_empty() {
-        account["email"] = json!(email);
-    }
-    let config = json!({"auths": {server: account}}).to_string();
+    let auth = base64::padded(format!("{user}:{password}").as_bytes());
+    let account = [("username", user), ("password", password), ("email", email), ("auth", &auth)];
+    let account = account.iter().filter(|(_, value)| !value.is_empty());
+    // In the order of Go's struct.
+    let fields: Vec<String> = account.map(|(name, value)| format!("{}:{}", json!(name), json!(value))).collect();
+    let config = go_json(&format!("{{\"auths\":{{{}:{{{}}}}}}}", json!(server), fields.join(",")));
     let data = json!({KEY: ByteString(config.into_bytes())});
     Ok(secret(name, "kubernetes.io/dockerconfigjson", data))
 }

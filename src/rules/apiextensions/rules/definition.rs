@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::cel::Program;
 use crate::cel::types::Type;
+use object::text::go_json;
 use object::validation::field::{Literal, Path, Problems};
 
 use super::super::schema::Schema;
@@ -134,6 +135,5 @@ fn quoted(rule: &ValidationRule) -> String {
         ("OptionalOldSelf", json!(rule.optional_old_self)),
     ];
     let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
-    let escaped = fields.join(",").replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
-    format!("{{{escaped}}}")
+    format!("{{{}}}", go_json(&fields.join(",")))
 }
