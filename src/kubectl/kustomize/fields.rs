@@ -58,6 +58,11 @@ impl Spec {
         self.path.ends_with(&[last_but_one.to_owned(), last.to_owned()])
     }
 
+    /// Whether it is the name of an object.
+    pub fn is_name(&self) -> bool {
+        self.path.iter().eq(["metadata", "name"])
+    }
+
     fn path(&self) -> String {
         self.path.join("/")
     }

@@ -4,16 +4,14 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::fields::{Made, Spec};
-use super::id::Gvk;
 use super::kustomization::{Image, Replicas};
 use super::set::Set;
-use super::specs;
 
-/// Gives images of one name another name, tag or digest.
+/// Gives images of one name another name, tag or digest: those of containers, and those in these fields.
 ///
 /// # Errors
 /// A field is in the way.
-pub fn images(set: &mut Set, image: &Image) -> Result<(), String> {
+pub fn images(set: &mut Set, image: &Image, fields: &[Spec]) -> Result<(), String> {
     // The name is an expression, and one that is none matches nothing.
     let pattern =
         format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{{}}-]*)?$", image.name);
@@ -23,14 +21,12 @@ pub fn images(set: &mut Set, image: &Image) -> Result<(), String> {
             *node = json!(renamed(old, image));
         }
     };
-    let mounted = ["spec/volumes[]/image/reference", "spec/template/spec/volumes[]/image/reference"];
-    let mounted = mounted.map(|path| Spec::of(Gvk::default(), path, false));
     for resource in &mut set.0 {
         if resource.id().gvk.kind == "CustomResourceDefinition" {
             continue;
         }
         containers(&mut resource.object, &changed);
-        for field in &mounted {
+        for field in fields {
             field.change(resource, Made::Nothing, &mut |node| {
                 changed(node);
                 Ok(())
@@ -86,11 +82,11 @@ fn parts(image: &str) -> (&str, &str, &str) {
 /// Sets the number of replicas of what is or was called that.
 ///
 /// # Errors
-/// Nothing is.
-pub fn replicas(set: &mut Set, replicas: &Replicas) -> Result<(), String> {
-    let (mut found, fields) = (false, specs::replicas());
+/// There is none, or a field is in the way.
+pub fn replicas(set: &mut Set, replicas: &Replicas, fields: &[Spec]) -> Result<(), String> {
+    let mut found = false;
     for resource in &mut set.0 {
-        for field in &fields {
+        for field in fields {
             if resource.ids().any(|id| id.name == replicas.name && id.gvk.is_selected(&field.gvk)) {
                 found = true;
                 field.set(resource, Made::Scalar, &json!(replicas.count))?;

@@ -9,6 +9,7 @@ use super::id::{Gvk, Id};
 use super::read::{Fields, whole};
 use super::replacements::{self, Replacement};
 use super::set::Selector;
+use super::variables::{self, Variable};
 use crate::manifest;
 
 /// What the file may be called.
@@ -35,6 +36,11 @@ pub struct Kustomization {
     pub config_maps: Vec<Generator>,
     pub secrets: Vec<Generator>,
     pub sorting: Option<Sorting>,
+    /// Files that say which fields are meant, beside those that are known.
+    pub configurations: Vec<String>,
+    /// Files and directories with what changes manifests, or that as it stands there.
+    pub transformers: Vec<String>,
+    pub variables: Vec<Variable>,
     /// What is deprecated in it.
     pub warnings: Vec<String>,
 }
@@ -50,7 +56,7 @@ pub struct Labels {
 }
 
 /// A patch, from a file or as it stands there.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Patch {
     pub path: String,
     pub text: String,
@@ -111,14 +117,11 @@ pub struct Sorting {
 
 /// What kustomize has, and this one has not: the field, and what can be done.
 const LEFT_OUT: &[(&str, &str)] = &[
-    ("vars", "use replacements, which have taken their place"),
     ("helmCharts", "write down what the chart makes, and list that among the resources"),
     ("helmGlobals", "write down what the chart makes, and list that among the resources"),
     ("helmChartInflationGenerator", "write down what the chart makes, and list that among the resources"),
     ("generators", "use configMapGenerator and secretGenerator"),
-    ("transformers", "use the fields of the kustomization itself"),
     ("validators", "the API server checks what is applied"),
-    ("configurations", "labels can name fields of their own: labels: [{pairs: …, fields: […]}]"),
     ("crds", "leave the field out; names in objects of such a kind stay as they are"),
     ("openapi", "leave the field out; lists in objects of kinds that are not built in are replaced by patches"),
     ("buildMetadata", "leave the field out"),
@@ -173,8 +176,9 @@ fn fields_of(fields: &mut Fields) -> Result<(Kustomization, String, String), Str
     let mut warnings = Vec::new();
     let mut old = |is_there: bool, name: &str, new: &str| {
         if is_there {
+            let tried = if name == "vars" { "[EXPERIMENTAL] " } else { "" };
             warnings.push(format!(
-                "# Warning: '{name}' is deprecated. Please use '{new}' instead. Run 'kustomize edit fix' to update your \
+                "# Warning: '{name}' is deprecated. Please use '{new}' instead. {tried}Run 'kustomize edit fix' to update your \
                  Kustomization automatically."
             ));
         }
@@ -189,6 +193,8 @@ fn fields_of(fields: &mut Fields) -> Result<(Kustomization, String, String), Str
     old(!json_patches.is_empty(), "patchesJson6902", "patches");
     let strategic_patches = fields.texts("patchesStrategicMerge")?;
     old(!strategic_patches.is_empty(), "patchesStrategicMerge", "patches");
+    let variables = fields.list("vars", "Var", variables::read)?;
+    old(!variables.is_empty(), "vars", "replacements");
     let common = fields.one("generatorOptions", "GeneratorOptions", options)?.unwrap_or_default();
     let kustomization = Kustomization {
         is_component: kind == "Component",
@@ -204,13 +210,14 @@ fn fields_of(fields: &mut Fields) -> Result<(Kustomization, String, String), Str
         strategic_patches,
         json_patches,
         images: fields.list("images", "Image", image)?.into_iter().chain(tags).collect(),
-        replicas: fields.list("replicas", "Replica", |fields| {
-            Ok(Replicas { name: fields.text("name")?, count: fields.number("count")? })
-        })?,
+        replicas: fields.list("replicas", "Replica", replicas)?,
         replacements: fields.list("replacements", "ReplacementField", replacements::read)?,
         config_maps: fields.list("configMapGenerator", "ConfigMapArgs", |fields| generator(fields, &common, false))?,
         secrets: fields.list("secretGenerator", "SecretArgs", |fields| generator(fields, &common, true))?,
         sorting: fields.one("sortOptions", "SortOptions", sorting)?,
+        configurations: fields.texts("configurations")?,
+        transformers: fields.texts("transformers")?,
+        variables,
         warnings,
     };
     Ok((kustomization, kind, api_version))
@@ -241,14 +248,24 @@ fn labels(fields: &mut Fields) -> Result<Labels, String> {
         selectors: fields.flag("includeSelectors")?,
         templates: fields.flag("includeTemplates")?,
         claim_templates: fields.flag("includeVolumeClaimTemplates")?,
-        fields: fields.list("fields", "FieldSpec", |fields| {
-            let gvk = gvk(fields)?;
-            Ok(Spec::of(gvk, &fields.text("path")?, fields.flag("create")?))
-        })?,
+        fields: fields.list("fields", "FieldSpec", spec)?,
     })
 }
 
-fn gvk(fields: &mut Fields) -> Result<Gvk, String> {
+/// A field of some kinds.
+///
+/// # Errors
+/// A field is wrong.
+pub fn spec(fields: &mut Fields) -> Result<Spec, String> {
+    let gvk = gvk(fields)?;
+    Ok(Spec::of(gvk, &fields.text("path")?, fields.flag("create")?))
+}
+
+/// A group, a version and a kind, as far as they are there.
+///
+/// # Errors
+/// A field is wrong.
+pub fn gvk(fields: &mut Fields) -> Result<Gvk, String> {
     Ok(Gvk { group: fields.text("group")?, version: fields.text("version")?, kind: fields.text("kind")? })
 }
 
@@ -272,7 +289,11 @@ pub fn selector(fields: &mut Fields) -> Result<Selector, String> {
     })
 }
 
-fn patch(fields: &mut Fields) -> Result<Patch, String> {
+/// An entry of `patches`.
+///
+/// # Errors
+/// A field is wrong.
+pub fn patch(fields: &mut Fields) -> Result<Patch, String> {
     let written = fields.rest();
     let (path, text) = (fields.text("path")?, fields.text("patch")?);
     let target = fields.one("target", "Selector", selector)?;
@@ -282,7 +303,19 @@ fn patch(fields: &mut Fields) -> Result<Patch, String> {
     Ok(Patch { path, text: text.trim().to_owned(), target, may_change_name, may_change_kind, written })
 }
 
-fn image(fields: &mut Fields) -> Result<Image, String> {
+/// How many there are to be.
+///
+/// # Errors
+/// A field is wrong.
+pub fn replicas(fields: &mut Fields) -> Result<Replicas, String> {
+    Ok(Replicas { name: fields.text("name")?, count: fields.number("count")? })
+}
+
+/// An entry of `images`.
+///
+/// # Errors
+/// A field is wrong.
+pub fn image(fields: &mut Fields) -> Result<Image, String> {
     Ok(Image {
         name: fields.text("name")?,
         new_name: fields.text("newName")?,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::config::{Config, merge};
 use super::fields::Spec;
 use super::kustomization::Labels;
 use super::set::Set;
@@ -11,56 +12,32 @@ use super::specs;
 ///
 /// # Errors
 /// A field is in the way, or fields contradict each other.
-pub fn label(set: &mut Set, labels: &Labels) -> Result<(), String> {
+pub fn label(set: &mut Set, labels: &Labels, config: &Config) -> Result<(), String> {
     let mut fields = labels.fields.clone();
+    let mut add = |more| merge(&mut fields, more).map_err(|why| format!("failed to merge labels: {why}"));
+    add(config.labels.clone())?;
     if labels.selectors {
-        merge(&mut fields, specs::selectors())?;
+        add(config.selectors.clone())?;
     } else {
         if labels.templates {
-            merge(&mut fields, specs::metadata("labels"))?;
+            add(config.templates.clone())?;
         }
         if labels.claim_templates {
-            merge(&mut fields, vec![specs::claim_templates()])?;
+            add(config.claim_templates.clone())?;
         }
-        merge(&mut fields, vec![specs::own_labels()])?;
+        add(vec![specs::own_labels()])?;
     }
     mark(set, &labels.pairs, &fields)
 }
 
-/// Sets labels everywhere.
+/// Sets labels or annotations in these fields.
 ///
 /// # Errors
 /// A field is in the way.
-pub fn label_all(set: &mut Set, pairs: &BTreeMap<String, String>) -> Result<(), String> {
-    mark(set, pairs, &specs::selectors())
-}
-
-/// Sets annotations everywhere.
-///
-/// # Errors
-/// A field is in the way.
-pub fn annotate(set: &mut Set, pairs: &BTreeMap<String, String>) -> Result<(), String> {
-    mark(set, pairs, &specs::metadata("annotations"))
-}
-
-fn mark(set: &mut Set, pairs: &BTreeMap<String, String>, fields: &[Spec]) -> Result<(), String> {
+pub fn mark(set: &mut Set, pairs: &BTreeMap<String, String>, fields: &[Spec]) -> Result<(), String> {
     for resource in &mut set.0 {
         for (key, value) in pairs {
             fields.iter().try_for_each(|field| field.set_entry(resource, key, value))?;
-        }
-    }
-    Ok(())
-}
-
-/// Mirrors `FsSlice.MergeAll`.
-fn merge(fields: &mut Vec<Spec>, more: Vec<Spec>) -> Result<(), String> {
-    for field in more {
-        match fields.iter().find(|known| known.covers(&field)) {
-            Some(known) if known.create != field.create => {
-                return Err("failed to merge labels: conflicting fieldspecs".to_owned());
-            }
-            Some(_) => {}
-            None => fields.push(field),
         }
     }
     Ok(())

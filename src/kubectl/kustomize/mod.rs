@@ -12,17 +12,18 @@
 //! - [`files`]: what may be read, and from where. [`read`], [`kustomization`]: the file. [`generate`], [`hash`]: what is made.
 //! - [`id`], [`resource`], [`set`]: a manifest that is being built, what it is known by, and many of them.
 //! - [`target`]: a directory, from its file to its resources.
-//! - [`fields`], [`specs`]: which fields of which kinds hold labels, replicas and names. [`names`], [`marks`], [`images`],
-//!   [`patch`], [`merge`], [`json`], [`replacements`]: what changes them. [`references`]: who names whom. [`order`]: what comes
-//!   first.
+//! - [`fields`], [`specs`], [`config`]: which fields of which kinds hold labels, replicas and names. [`names`], [`marks`],
+//!   [`images`], [`patch`], [`merge`], [`json`], [`replacements`]: what changes them, and [`transformers`], which have them do
+//!   so. [`references`]: who names whom. [`variables`]: what stands for a field of another. [`order`]: what comes first.
 //!
 //! What must hold: the same files give the same manifests, and no file is read outside of the directory that names it.
 //!
-//! Left out: whatever is somewhere else (URLs, repositories), Helm charts, plugins (`generators`, `transformers`,
-//! `validators`), `configurations`, `crds` and `openapi`, `vars`, `buildMetadata`; replacements within a text that is YAML or
+//! Left out: whatever is somewhere else (URLs, repositories), Helm charts, `generators`, `validators`, plugins that are
+//! programs, `crds` and `openapi`, `buildMetadata`; replacements within a text that is YAML or
 //! JSON itself. A key that stands twice in a mapping is a mistake here, and not as in a manifest. Directories are named as seen
 //! from where one is, not from the root of the disk. Kinds that are not built in are taken to be namespaced.
 
+mod config;
 mod fields;
 mod files;
 mod generate;
@@ -43,6 +44,8 @@ mod resource;
 mod set;
 mod specs;
 mod target;
+mod transformers;
+mod variables;
 
 use serde_json::Value;
 
@@ -54,7 +57,7 @@ pub use order::Order;
 pub struct Built {
     /// The manifests.
     pub objects: Vec<Value>,
-    /// What is deprecated in the files.
+    /// What is deprecated in the files, and what is there for nothing. Of klog's line the head is left out.
     pub warnings: Vec<String>,
 }
 
@@ -65,9 +68,13 @@ pub struct Built {
 pub fn build(files: &Files<'_>, path: &str, order: Order) -> Result<Built, String> {
     let root = files.root(path)?;
     let mut builder = target::Builder::new(files);
-    let (mut set, sort) = builder.whole(&root)?;
-    order::sort(&mut set, sort.as_ref(), order)?;
-    Ok(Built { objects: set.into_objects(), warnings: builder.warnings })
+    let target::Whole { mut set, sorting, unused } = builder.whole(&root)?;
+    order::sort(&mut set, sorting.as_ref(), order)?;
+    let mut warnings = builder.warnings;
+    if !unused.is_empty() {
+        warnings.push(format!("well-defined vars that were never replaced: {}", unused.join(",")));
+    }
+    Ok(Built { objects: set.into_objects(), warnings })
 }
 
 #[cfg(test)]

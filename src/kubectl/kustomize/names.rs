@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::fields::Made;
+use super::fields::{Made, Spec};
 use super::resource::Resource;
 use super::set::Set;
-use super::specs;
 
 /// Kinds whose names say more than which object it is.
 const KEEP_THEIR_NAMES: &[&str] = &["CustomResourceDefinition", "Namespace"];
@@ -18,32 +17,50 @@ fn may_be_renamed(resource: &Resource) -> bool {
     !is_service && !KEEP_THEIR_NAMES.contains(&gvk.kind.as_str())
 }
 
-/// Puts something before every name.
-pub fn prefix(set: &mut Set, prefix: &str) {
-    for resource in set.0.iter_mut().filter(|resource| may_be_renamed(resource)) {
-        resource.prefixes.push(prefix.to_owned());
-        resource.remember_id();
-        let name = format!("{prefix}{}", resource.id().name);
-        resource.set_meta("name", json!(name));
-    }
+/// Puts something before every name, and before what else is in these fields.
+///
+/// # Errors
+/// A field is in the way.
+pub fn prefix(set: &mut Set, prefix: &str, fields: &[Spec]) -> Result<(), String> {
+    rename(set, fields, |name| format!("{prefix}{name}"), |resource| resource.prefixes.push(prefix.to_owned()))
 }
 
-/// Puts something behind every name.
-pub fn suffix(set: &mut Set, suffix: &str) {
-    for resource in set.0.iter_mut().filter(|resource| may_be_renamed(resource)) {
-        resource.suffixes.push(suffix.to_owned());
-        resource.remember_id();
-        let name = format!("{}{suffix}", resource.id().name);
-        resource.set_meta("name", json!(name));
-    }
+/// Puts something behind every name, likewise.
+///
+/// # Errors
+/// A field is in the way.
+pub fn suffix(set: &mut Set, suffix: &str, fields: &[Spec]) -> Result<(), String> {
+    rename(set, fields, |name| format!("{name}{suffix}"), |resource| resource.suffixes.push(suffix.to_owned()))
 }
 
-/// Puts everything into a namespace. A Namespace gets its name.
+fn rename(
+    set: &mut Set,
+    fields: &[Spec],
+    renamed: impl Fn(&str) -> String,
+    remember: impl Fn(&mut Resource),
+) -> Result<(), String> {
+    for resource in set.0.iter_mut().filter(|resource| may_be_renamed(resource)) {
+        for field in fields {
+            if field.is_name() && resource.original_id().gvk.is_selected(&field.gvk) {
+                remember(resource);
+                resource.remember_id();
+            }
+            field.change(resource, Made::Scalar, &mut |node| {
+                if let Some(name) = node.as_str() {
+                    *node = json!(renamed(name));
+                }
+                Ok(())
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts everything into a namespace, which these fields name too. A Namespace gets its name.
 ///
 /// # Errors
 /// Two objects become one.
-pub fn namespace(set: &mut Set, namespace: &str) -> Result<(), String> {
-    let fields = specs::namespaces();
+pub fn namespace(set: &mut Set, namespace: &str, fields: &[Spec]) -> Result<(), String> {
     for resource in &mut set.0 {
         resource.remember_id();
         let id = resource.id();

@@ -119,14 +119,7 @@ pub fn old_strategic(set: &mut Set, entry: &str, files: &Files<'_>, root: &Root)
         Ok(patches) if !patches.is_empty() => patches,
         _ => target::resources(entry, &text(files.load(root, entry)?))?,
     };
-    let plain = Patch {
-        path: String::new(),
-        text: String::new(),
-        target: None,
-        may_change_name: false,
-        may_change_kind: false,
-        written: Value::Null,
-    };
+    let plain = Patch::default();
     for one in &patches {
         set.by_id(&one.id())?;
         strategic(set, &plain, std::slice::from_ref(one), "")?;

@@ -86,16 +86,14 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 ];
 
 /// A field that names something of a kind.
-struct Reference {
-    to: &'static str,
-    field: Spec,
-}
+type Reference = (Gvk, Spec);
 
 /// By the kind that has them.
 fn all() -> BTreeMap<&'static str, Vec<Reference>> {
     let mut all: BTreeMap<_, Vec<Reference>> = BTreeMap::new();
-    let mut add = |to, kind, path: &str| {
-        all.entry(kind).or_default().push(Reference { to, field: Spec::of_kind("", kind, path, false) });
+    let mut add = |to: &str, kind, path: &str| {
+        let to = Gvk { kind: to.to_owned(), ..Gvk::default() };
+        all.entry(kind).or_default().push((to, Spec::of_kind("", kind, path, false)));
     };
     for (kind, spec) in POD_SPECS {
         let is_known = |to: &str| !NOT_KNOWN.iter().any(|(not, what)| not == kind && what.contains(&to));
@@ -130,11 +128,11 @@ impl Named {
     }
 }
 
-/// Tells whoever names an object what it is called now.
+/// Tells whoever names an object what it is called now, in the fields that are known and in those of `more`.
 ///
 /// # Errors
 /// A name may mean several.
-pub fn update(set: &mut Set) -> Result<(), String> {
+pub fn update(set: &mut Set, more: &[Reference]) -> Result<(), String> {
     let named: Vec<Named> = set.0.iter().map(Named::of).collect();
     let mut by_old_name: BTreeMap<&str, Vec<&Named>> = BTreeMap::new();
     for one in &named {
@@ -145,7 +143,7 @@ pub fn update(set: &mut Set) -> Result<(), String> {
     }
     let all = all();
     for (resource, who) in set.0.iter_mut().zip(&named) {
-        for Reference { to, field } in all.get(who.now.gvk.kind.as_str()).into_iter().flatten() {
+        for (to, field) in all.get(who.now.gvk.kind.as_str()).into_iter().flatten().chain(more) {
             let finder = Finder { who, to, role: role_of(resource, field), by_old_name: &by_old_name };
             field.change(resource, Made::Nothing, &mut |node| finder.update(node))?;
         }
@@ -164,7 +162,7 @@ fn role_of(resource: &Resource, field: &Spec) -> Option<Gvk> {
 struct Finder<'a> {
     who: &'a Named,
     /// The kind that is meant.
-    to: &'a str,
+    to: &'a Gvk,
     role: Option<Gvk>,
     by_old_name: &'a BTreeMap<&'a str, Vec<&'a Named>>,
 }
@@ -198,7 +196,7 @@ impl Finder<'_> {
     /// unless its namespace is wanted too.
     fn find(&self, name: &str, namespace: Option<&str>, with_namespace: bool) -> Result<Option<&Named>, String> {
         let mut found: Vec<&Named> = self.by_old_name.get(name).into_iter().flatten().copied().collect();
-        found.retain(|one| one.before.iter().any(|id| id.gvk.kind == self.to));
+        found.retain(|one| one.before.iter().any(|id| id.gvk.is_selected(self.to)));
         if let Some(role) = &self.role {
             found.retain(|one| one.before.iter().any(|id| id.gvk.is_selected(role)));
         }

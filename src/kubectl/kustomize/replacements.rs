@@ -220,7 +220,8 @@ fn set_value(node: &mut Value, value: &Value, options: &Options) -> Result<(), S
     Ok(())
 }
 
-fn scalar(value: &Value) -> Option<String> {
+/// The text of a value that is a text, a number, or a yes or no.
+pub fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),

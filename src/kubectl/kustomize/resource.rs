@@ -54,6 +54,8 @@ pub struct Resource {
     pub behavior: Behavior,
     /// Whether its name is to end in a hash.
     pub needs_hash: bool,
+    /// The variables that stand for a field of it.
+    pub variables: Vec<String>,
 }
 
 impl Resource {
@@ -69,6 +71,7 @@ impl Resource {
             suffixes: Vec::new(),
             behavior: Behavior::Unspecified,
             needs_hash: false,
+            variables: Vec::new(),
         };
         let id = resource.id();
         let meta = || {
@@ -171,6 +174,7 @@ impl Resource {
         self.previous.clone_from(&old.previous);
         self.prefixes.clone_from(&old.prefixes);
         self.suffixes.clone_from(&old.suffixes);
+        self.variables.clone_from(&old.variables);
         self.behavior = old.behavior;
         self.needs_hash = self.needs_hash && old.needs_hash;
     }

@@ -81,6 +81,57 @@ pub fn selectors() -> Vec<Spec> {
     specs
 }
 
+/// An object's name.
+pub fn name() -> Spec {
+    Spec::of_kind("", "", "metadata/name", false)
+}
+
+/// Where images stand, beside those of containers.
+pub fn images() -> Vec<Spec> {
+    let paths = ["spec/volumes[]/image/reference", "spec/template/spec/volumes[]/image/reference"];
+    paths.map(|path| Spec::of_kind("", "", path, false)).into()
+}
+
+/// Where Pods' specs stand in which variables are read, and in which kinds.
+const WITH_VARIABLES: &[(&str, &str)] = &[
+    ("CronJob", "spec/jobTemplate/spec/template/spec"),
+    ("DaemonSet", "spec/template/spec"),
+    ("Deployment", "spec/template/spec"),
+    ("Job", "spec/template/spec"),
+    ("Pod", "spec"),
+    ("ReplicaSet", "spec/template/spec"),
+    ("StatefulSet", "spec/template/spec"),
+];
+
+/// Where variables stand. Mirrors `varReferenceFieldSpecs`.
+pub fn variables() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for (kind, spec) in WITH_VARIABLES {
+        for containers in ["containers", "initContainers"] {
+            for field in ["args", "command", "env/value", "volumeMounts/mountPath"] {
+                specs.push(Spec::of_kind("", kind, &format!("{spec}/{containers}/{field}"), false));
+            }
+        }
+        // kustomize looks elsewhere in these two, where there is nothing.
+        if !matches!(*kind, "CronJob" | "StatefulSet") {
+            specs.push(Spec::of_kind("", kind, &format!("{spec}/volumes/nfs/server"), false));
+        }
+    }
+    let elsewhere = [
+        ("Deployment", "spec/template/metadata/annotations"),
+        ("Ingress", "spec/rules/host"),
+        ("Ingress", "spec/tls/hosts"),
+        ("Ingress", "spec/tls/secretName"),
+        ("Service", "spec/ports/port"),
+        ("Service", "spec/ports/targetPort"),
+        ("PersistentVolume", "spec/nfs/server"),
+        ("", "metadata/labels"),
+        ("", "metadata/annotations"),
+    ];
+    specs.extend(elsewhere.map(|(kind, path)| Spec::of_kind("", kind, path, false)));
+    specs
+}
+
 /// Where the number of replicas stands.
 pub fn replicas() -> Vec<Spec> {
     let kinds = ["Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"];

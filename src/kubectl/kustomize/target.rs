@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
+use super::config::Config;
 use super::files::{Files, Root};
 use super::kustomization::{Kustomization, NAMES, Sorting};
 use super::resource::Resource;
 use super::set::Set;
-use super::{generate, hash, images, marks, names, patch, references, replacements};
+use super::variables::Variables;
+use super::{generate, hash, images, marks, names, patch, references, replacements, transformers};
 use crate::manifest;
 
 /// So many directories may be built for one. Two that each name two others, which name two others, would never end.
@@ -14,6 +16,31 @@ const DIRECTORIES_MAX: usize = 1_000;
 
 /// An annotation of objects that are only there to be read, by replacements for example.
 const LOCAL: &str = "config.kubernetes.io/local-config";
+
+/// What has been gathered in a directory: resources, which of their fields are meant, and what stands for some of them.
+#[derive(Default)]
+struct Gathered {
+    set: Set,
+    config: Config,
+    variables: Variables,
+}
+
+impl Gathered {
+    /// Adds what a directory below has come to.
+    fn append(&mut self, inner: Gathered) -> Result<(), String> {
+        self.set.append(inner.set.0)?;
+        self.config.merge(inner.config)?;
+        self.variables.merge(inner.variables)
+    }
+}
+
+/// What has been built.
+pub struct Whole {
+    pub set: Set,
+    pub sorting: Option<Sorting>,
+    /// Variables that stand nowhere.
+    pub unused: Vec<String>,
+}
 
 /// Builds directories.
 pub struct Builder<'a> {
@@ -32,20 +59,22 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// What kustomize says of it.
-    pub fn whole(&mut self, root: &Root) -> Result<(Set, Option<Sorting>), String> {
+    pub fn whole(&mut self, root: &Root) -> Result<Whole, String> {
         let kustomization = self.read(root)?;
-        let mut set = Set::default();
-        self.fill(&mut set, &kustomization, root)?;
+        let mut gathered = Gathered::default();
+        self.fill(&mut gathered, &kustomization, root)?;
+        let Gathered { mut set, config, variables } = gathered;
         for resource in set.0.iter_mut().filter(|resource| resource.needs_hash) {
             let hash = hash::of(resource);
             resource.remember_id();
             let name = format!("{}-{hash}", resource.id().name);
             resource.set_meta("name", Value::from(name));
         }
-        references::update(&mut set)?;
+        references::update(&mut set, &config.references)?;
+        let unused = variables.resolve(&mut set, &config.variables)?;
         set.0.iter_mut().for_each(Resource::quote_annotations);
         set.0.retain(|resource| resource.annotations().get(LOCAL).is_none_or(|value| value == "false"));
-        Ok((set, kustomization.sorting))
+        Ok(Whole { set, sorting: kustomization.sorting, unused })
     }
 
     /// Reads the file of a directory.
@@ -71,25 +100,50 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds the resources of a directory and changes all that is there. Mirrors `accumulateTarget`.
-    fn fill(&mut self, set: &mut Set, kustomization: &Kustomization, root: &Root) -> Result<(), String> {
+    fn fill(&mut self, all: &mut Gathered, kustomization: &Kustomization, root: &Root) -> Result<(), String> {
         for path in &kustomization.resources {
-            self.gather(set, path, root).map_err(|why| format!("accumulating resources: {why}"))?;
+            self.gather(all, path, root).map_err(|why| format!("accumulating resources: {why}"))?;
         }
+        let wrong = |why| format!("merging config: {why}");
+        let mut config = Config::built_in();
+        for path in &kustomization.configurations {
+            let text = self.files.load(root, path)?;
+            config.merge(Config::read(path, &String::from_utf8_lossy(&text))?)?;
+        }
+        all.config.merge(config).map_err(wrong)?;
         for generator in &kustomization.config_maps {
-            merged(set, "ConfigMapGenerator", generate::config_map(generator, self.files, root)?)?;
+            merged(&mut all.set, "ConfigMapGenerator", generate::config_map(generator, self.files, root)?)?;
         }
         for generator in &kustomization.secrets {
-            merged(set, "SecretGenerator", generate::secret(generator, self.files, root)?)?;
+            merged(&mut all.set, "SecretGenerator", generate::secret(generator, self.files, root)?)?;
         }
         for path in &kustomization.components {
-            self.component(set, path, root).map_err(|why| format!("accumulating components: {why}"))?;
+            self.component(all, path, root).map_err(|why| format!("accumulating components: {why}"))?;
         }
-        self.transform(set, kustomization, root)
+        self.transform(all, kustomization, root)?;
+        let own = self.transformers(&kustomization.transformers, root)?;
+        transformers::run(&mut all.set, own, self.files, root)?;
+        all.variables.add(&kustomization.variables, &mut all.set)
+    }
+
+    /// The objects of `transformers`: each entry is one as it stands there, or a file or directory.
+    fn transformers(&mut self, entries: &[String], root: &Root) -> Result<Vec<Resource>, String> {
+        let (mut all, mut paths) = (Gathered::default(), Vec::new());
+        for entry in entries {
+            match resources("transformer", entry) {
+                Ok(inline) => {
+                    all.set.append(inline).map_err(|why| format!("configuring external transformer: {why}"))?
+                }
+                Err(_) => paths.push(entry),
+            }
+        }
+        paths.into_iter().try_for_each(|path| self.gather(&mut all, path, root))?;
+        Ok(all.set.0)
     }
 
     /// A file, or else a directory.
-    fn gather(&mut self, set: &mut Set, path: &str, root: &Root) -> Result<(), String> {
-        let Err(not_a_file) = self.file(set, path, root) else { return Ok(()) };
+    fn gather(&mut self, all: &mut Gathered, path: &str, root: &Root) -> Result<(), String> {
+        let Err(not_a_file) = self.file(&mut all.set, path, root) else { return Ok(()) };
         let as_file = format!("accumulation err='accumulating resources from '{path}': {not_a_file}'");
         let below = match self.files.below(root, path) {
             Ok(below) => below,
@@ -100,13 +154,13 @@ impl<'a> Builder<'a> {
             Err(why) => return Err(format!("{as_file}: {why}")),
         };
         let inner = self.directory(&below, false, |builder, kustomization| {
-            let mut inner = Set::default();
+            let mut inner = Gathered::default();
             builder.fill(&mut inner, kustomization, &below)?;
             Ok(inner)
         });
         let name = self.files.name(&below);
         let added = inner
-            .and_then(|inner| set.append(inner.0).map_err(|why| format!("recursed merging from path '{name}': {why}")));
+            .and_then(|inner| all.append(inner).map_err(|why| format!("recursed merging from path '{name}': {why}")));
         added.map_err(|why| format!("{as_file}: {why}"))
     }
 
@@ -117,9 +171,9 @@ impl<'a> Builder<'a> {
     }
 
     /// A component works on what is there already.
-    fn component(&mut self, set: &mut Set, path: &str, root: &Root) -> Result<(), String> {
+    fn component(&mut self, all: &mut Gathered, path: &str, root: &Root) -> Result<(), String> {
         let below = self.files.below(root, path).map_err(|why| format!("loader.New {why:?}"))?;
-        let done = self.directory(&below, true, |builder, kustomization| builder.fill(set, kustomization, &below));
+        let done = self.directory(&below, true, |builder, kustomization| builder.fill(all, kustomization, &below));
         done.map_err(|why| format!("accumulateDirectory: {why:?}"))
     }
 
@@ -140,26 +194,26 @@ impl<'a> Builder<'a> {
     }
 
     /// In the order of kustomize, whatever the order of the fields.
-    fn transform(&self, set: &mut Set, kustomization: &Kustomization, root: &Root) -> Result<(), String> {
-        let files = self.files;
+    fn transform(&self, all: &mut Gathered, kustomization: &Kustomization, root: &Root) -> Result<(), String> {
+        let (files, Gathered { set, config, .. }) = (self.files, all);
         let strategic = &kustomization.strategic_patches;
         strategic.iter().try_for_each(|entry| patch::old_strategic(set, entry, files, root))?;
         kustomization.patches.iter().try_for_each(|entry| patch::patch(set, entry, files, root))?;
         if !kustomization.namespace.is_empty() {
-            names::namespace(set, &kustomization.namespace)?;
+            names::namespace(set, &kustomization.namespace, &config.namespaces)?;
         }
         if !kustomization.name_prefix.is_empty() {
-            names::prefix(set, &kustomization.name_prefix);
+            names::prefix(set, &kustomization.name_prefix, &config.prefixes)?;
         }
         if !kustomization.name_suffix.is_empty() {
-            names::suffix(set, &kustomization.name_suffix);
+            names::suffix(set, &kustomization.name_suffix, &config.suffixes)?;
         }
-        kustomization.labels.iter().try_for_each(|labels| marks::label(set, labels))?;
-        marks::label_all(set, &kustomization.common_labels)?;
-        marks::annotate(set, &kustomization.common_annotations)?;
+        kustomization.labels.iter().try_for_each(|labels| marks::label(set, labels, config))?;
+        marks::mark(set, &kustomization.common_labels, &config.selectors)?;
+        marks::mark(set, &kustomization.common_annotations, &config.annotations)?;
         kustomization.json_patches.iter().try_for_each(|entry| patch::old_json(set, entry, files, root))?;
-        kustomization.replicas.iter().try_for_each(|entry| images::replicas(set, entry))?;
-        kustomization.images.iter().try_for_each(|entry| images::images(set, entry))?;
+        kustomization.replicas.iter().try_for_each(|entry| images::replicas(set, entry, &config.replicas))?;
+        kustomization.images.iter().try_for_each(|entry| images::images(set, entry, &config.images))?;
         kustomization.replacements.iter().try_for_each(|entry| replacements::replace(set, entry, files, root))
     }
 }

@@ -1,3 +1,5 @@
+mod old;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -257,7 +259,7 @@ fn mistakes_are_told_in_the_words_of_kustomize() {
         ("resources: one.yaml", "invalid Kustomization: json: cannot unmarshal string into Go struct field Kustomization.resources of type []string"),
         ("resources: [one.yaml", "invalid Kustomization: yaml: line 1: did not find expected ',' or ']'"),
         ("apiVersion: v1\nresources: [one.yaml]", "Failed to read kustomization file under .:\napiVersion for Kustomization should be kustomize.config.k8s.io/v1beta1"),
-        ("vars: [{name: A}]", "vars: left out here; use replacements, which have taken their place"),
+        ("validators: [a.yaml]", "validators: left out here; the API server checks what is applied"),
         ("resources: [no.yaml]", "accumulating resources: accumulation err='accumulating resources from 'no.yaml': MISSING': must build at directory: not a valid directory: MISSING"),
         ("resources: [one.yaml, one.yaml]", "accumulating resources: accumulation err='accumulating resources from 'one.yaml': merging resources from 'one.yaml': may not add resource with an already registered id: ConfigMap.v1.[noGrp]/one.[noNs]': must build at directory: 'one.yaml': file is not directory"),
         ("resources: [bad.yaml]", "accumulating resources: accumulating resources from 'bad.yaml': MalformedYAMLError: yaml: line 1: did not find expected ',' or '}' in File: bad.yaml"),

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use object::{Discovery, Kind, read};
 
 use super::workdir::{FILE_BYTES_MAX, Found, Listing, Unread, Workdir};
+use yaml::Booleans;
 
 mod unknown;
 mod yaml;
@@ -160,7 +161,7 @@ pub fn read_path(workdir: &Workdir, path: &str, known: &Discovery, how: Reading)
 pub fn read_text(file: &str, text: &str, known: &Discovery, reading: Reading) -> Result<Manifests, ManifestError> {
     let mut manifests = Manifests::default();
     let read = yaml::documents(text).into_iter().try_for_each(|document| {
-        match yaml::read(file, document, Some(&mut manifests.doubled))? {
+        match yaml::read(file, document, Some(&mut manifests.doubled), Booleans::Old)? {
             (Value::Null, _) => Ok(()),
             (value, source) => {
                 has_metadata(&value, &source)?;
@@ -185,9 +186,9 @@ pub fn of_values(file: &str, values: Vec<Value>, known: &Discovery) -> Result<Ma
     Ok(manifests)
 }
 
-/// The values of all documents of a text named `file`, whatever they are.
+/// The values of all documents of a text named `file`, whatever they are, as kustomize reads them.
 pub(super) fn values(file: &str, text: &str) -> Result<Vec<Value>, ManifestError> {
-    let read = yaml::documents(text).into_iter().map(|document| Ok(yaml::read(file, document, None)?.0));
+    let read = yaml::documents(text).into_iter().map(|document| Ok(yaml::read(file, document, None, Booleans::New)?.0));
     let values = read.collect::<Result<Vec<Value>, ManifestError>>()?;
     Ok(values.into_iter().filter(|value| !value.is_null()).collect())
 }

@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, EnumAccess, IgnoredAny, MapAccess, Se
 use serde_json::{Map, Number, Value};
 
 use super::{ManifestError, Source};
+use object::doubled::{OnceEach, TWICE};
 use object::nesting;
 
 /// A document of a file: its text and the number of the lines before it.
@@ -62,6 +63,7 @@ pub fn read(
     file: &str,
     document: Document<'_>,
     doubled: Option<&mut Vec<ManifestError>>,
+    booleans: Booleans,
 ) -> Result<(Value, Source), ManifestError> {
     let blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     let skipped = document.text.lines().take_while(|line| blank(line)).count();
@@ -83,7 +85,7 @@ pub fn read(
         None => false,
     });
     let tree = tree.map_err(|error| broken(file, document, &error))?;
-    let value = to_json(tree, document.text).map_err(|why| {
+    let value = to_json(tree, Words { text: document.text, booleans }).map_err(|why| {
         let message = format!("error parsing {file}: error converting YAML to JSON: {why}");
         ManifestError { message, source: source.clone(), advice: String::new() }
     })?;
@@ -128,7 +130,12 @@ fn tree(
     may_double: impl FnOnce(&serde_yaml::Error) -> bool,
 ) -> Result<serde_yaml::Value, serde_yaml::Error> {
     match serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(text)) {
-        Err(error) if is_duplicate(&error.to_string()) && may_double(&error) => {
+        // This is told as it stands where the key does.
+        Err(error) if is_duplicate(&error.to_string()) => {
+            let error = OnceEach::deserialize(serde_yaml::Deserializer::from_str(text)).err().unwrap_or(error);
+            if !may_double(&error) {
+                return Err(error);
+            }
             LastOfKeys::deserialize(serde_yaml::Deserializer::from_str(text)).map(|tree| tree.0)
         }
         tree => tree,
@@ -139,7 +146,7 @@ fn tree(
 const UNKNOWN_ANCHOR: &str = "unknown anchor";
 
 fn is_duplicate(error: &str) -> bool {
-    error.contains("duplicate entry")
+    error.contains(TWICE)
 }
 
 /// A tree in which of a key that stands twice the last has won. It has no tags, which nobody asks for.
@@ -296,25 +303,47 @@ fn explain(error: &str, text: &str, line: usize, column: usize) -> (String, &'st
     (problem, "")
 }
 
-/// `text` is the document: a word in it that stands without quotes is read by the rules of YAML 1.1, as kubectl does.
-fn to_json(tree: serde_yaml::Value, text: &str) -> Result<Value, String> {
+/// Which words without quotes are booleans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Booleans {
+    /// Beside `true` and `false` those of YAML 1.1, `yes` and `n` and their like: for goyaml's second version, as in kubectl.
+    Old,
+    /// These two alone: for its third, as in kustomize.
+    New,
+}
+
+/// The words of a document: one that stands without quotes is read by the rules of YAML 1.1.
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    text: &'a str,
+    booleans: Booleans,
+}
+
+impl Words<'_> {
+    /// What a word stands for without quotes; none if it is a text.
+    fn value(self, word: &str) -> Option<Value> {
+        old_boolean(word).filter(|_| self.booleans == Booleans::Old).or_else(|| old_number(word))
+    }
+}
+
+fn to_json(tree: serde_yaml::Value, words: Words<'_>) -> Result<Value, String> {
     use serde_yaml::Value as Yaml;
     Ok(match tree {
         Yaml::Null => Value::Null,
         Yaml::Bool(value) => Value::Bool(value),
         Yaml::Number(number) => json_number(&number)?,
-        Yaml::String(word) => old_word(&word, text).unwrap_or(Value::String(word)),
-        Yaml::Sequence(items) => Value::Array(items.into_iter().map(|v| to_json(v, text)).collect::<Result<_, _>>()?),
-        Yaml::Mapping(fields) => json_map(fields, text)?,
-        Yaml::Tagged(tagged) => to_json(tagged.value, text)?,
+        Yaml::String(word) => old_word(&word, words).unwrap_or(Value::String(word)),
+        Yaml::Sequence(items) => Value::Array(items.into_iter().map(|v| to_json(v, words)).collect::<Result<_, _>>()?),
+        Yaml::Mapping(fields) => json_map(fields, words)?,
+        Yaml::Tagged(tagged) => to_json(tagged.value, words)?,
     })
 }
 
-fn json_map(fields: serde_yaml::Mapping, text: &str) -> Result<Value, String> {
+fn json_map(fields: serde_yaml::Mapping, words: Words<'_>) -> Result<Value, String> {
     let mut out = Map::new();
     let mut bases = Vec::new();
     for (key, value) in fields {
-        match (json_key(key, text)?, to_json(value, text)?) {
+        match (json_key(key, words)?, to_json(value, words)?) {
             (key, Value::Object(base)) if key == "<<" => bases.push(base),
             (key, Value::Array(many)) if key == "<<" => {
                 bases.extend(many.into_iter().filter_map(|base| base.as_object().cloned()));
@@ -342,10 +371,10 @@ fn json_number(number: &serde_yaml::Number) -> Result<Value, String> {
     float.map(Value::Number).ok_or_else(|| format!("{number} is no number that JSON has"))
 }
 
-fn json_key(key: serde_yaml::Value, text: &str) -> Result<String, String> {
+fn json_key(key: serde_yaml::Value, words: Words<'_>) -> Result<String, String> {
     use serde_yaml::Value as Yaml;
     match key {
-        Yaml::String(word) => Ok(match old_value(&word).filter(|_| is_plain_key(&word, text)) {
+        Yaml::String(word) => Ok(match words.value(&word).filter(|_| is_plain_key(&word, words.text)) {
             Some(value) => value.to_string(),
             None => word,
         }),
@@ -376,14 +405,18 @@ fn go_syntax(tree: &serde_yaml::Value) -> String {
     }
 }
 
-/// `0644` is 420, `08` is 8, `1_000` is 1000 and `yes` is true: kubectl reads YAML 1.1, which has octal file modes and many
-/// booleans. Mirrors goyaml's `resolve`; none of a word that is text there too.
-fn old_value(word: &str) -> Option<Value> {
+/// `yes` is true, and there are more such words.
+fn old_boolean(word: &str) -> Option<Value> {
     match word {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some(Value::Bool(true)),
-        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Some(Value::Bool(false)),
-        _ => {}
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(Value::Bool(true)),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(Value::Bool(false)),
+        _ => None,
     }
+}
+
+/// `0644` is 420, `08` is 8 and `1_000` is 1000: there are octal file modes. Mirrors goyaml's `resolve`; none of a word that is
+/// text there too.
+fn old_number(word: &str) -> Option<Value> {
     let bare: String = word.chars().filter(|c| *c != '_').collect();
     let (sign, digits) = match bare.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -426,8 +459,8 @@ fn is_plain_key(word: &str, text: &str) -> bool {
 
 /// The value of a word without quotes. The reader below us keeps such words as text and does not say whether they were
 /// quoted, so the document is asked.
-fn old_word(word: &str, text: &str) -> Option<Value> {
-    let value = old_value(word)?;
+fn old_word(word: &str, words: Words<'_>) -> Option<Value> {
+    let (value, text) = (words.value(word)?, words.text);
     let quoted = |quote: char| text.contains(&format!("{quote}{word}{quote}"));
     // A word of a block of text (`|`) stands alone in no list or mapping.
     let ends = |rest: &str| !rest.starts_with(|c: char| !c.is_whitespace() && !matches!(c, ',' | ']' | '}'));
