@@ -58,6 +58,7 @@ impl Expression {
             Node::Not(inner) => one(!self.is(inner, scope)?),
             Node::All(parts) => one(self.all(parts, scope, true)?),
             Node::Any(parts) => one(!self.all(parts, scope, false)?),
+            Node::Cel(rule) => Ok(vec![rule.value(scope).map_err(|message| self.error(rule.at, message))?]),
             Node::Changed(parts) => one(follow(scope.root(Root::Old), parts) != follow(scope.root(Root::New), parts)),
             Node::Length { of, at } => {
                 let values = self.values(of, scope)?;

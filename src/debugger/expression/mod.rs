@@ -19,10 +19,13 @@
 //! Quantities such as `"100m"` compare by size. Comparing what cannot be compared, as a text with a number, is an
 //! error, not a guess; a missing value is neither smaller nor larger than anything.
 //!
+//! Behind `cel:` a whole condition is in CEL: see [`cel`].
+//!
 //! - [`lex`]: tokens. [`mod@parse`]: the tree. [`eval`]: its value. [`words`]: why it is so.
 
 use std::fmt;
 
+pub mod cel;
 pub mod eval;
 mod lex;
 pub mod parse;
@@ -84,6 +87,8 @@ pub(crate) enum Node {
         at: usize,
     },
     Changed(Vec<Part>),
+    /// All of it in CEL.
+    Cel(cel::Rule),
     Length {
         of: Box<Node>,
         at: usize,
@@ -160,6 +165,7 @@ impl Node {
             Node::All(parts) | Node::Any(parts) => parts.iter().all(Node::is_about_an_object),
             Node::Compare { left, right, .. } => left.is_about_an_object() && right.is_about_an_object(),
             Node::Changed(_) => false,
+            Node::Cel(rule) => rule.is_about_an_object(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Number, Value};
 
+use super::cel::Rule;
 use super::lex::{Token, tokens};
 use super::{Error, Expression, Node, Operator, Part, Path, Pattern, Root};
 
@@ -33,6 +34,9 @@ pub(crate) fn comparing_words() -> impl Iterator<Item = &'static str> {
 /// Reads an expression.
 pub fn parse(text: &str) -> Result<Expression, Error> {
     let text = text.trim();
+    if let Some(rule) = Rule::read(text) {
+        return Ok(Expression { text: text.to_owned(), node: Node::Cel(rule?) });
+    }
     let mut parser = Parser::new(text)?;
     let node = parser.either(0)?;
     match parser.peek() {

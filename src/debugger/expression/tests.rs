@@ -160,3 +160,54 @@ fn a_chain_of_100_000_terms_is_read() {
     }
     assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn a_condition_in_cel_holds_or_not() {
+    for (text, holds) in [
+        ("cel: new.spec.replicas > 1 && new.spec.replicas == old.spec.replicas", true),
+        ("cel:new.spec.replicas>2", false),
+        ("cel: new.status.containerStatuses.exists(c, c.restartCount > 2)", true),
+        ("cel: new.status.containerStatuses.all(c, c.name.startsWith('my'))", false),
+        ("cel: has(new.spec.cpu) && !has(new.spec.nodeName)", true),
+        ("cel: quantity(new.spec.cpu).isLessThan(quantity(new.spec.more))", true),
+        // What is not there is no reason to stop.
+        ("cel: new.spec.nodeName == 'node-1'", false),
+        ("cel: object.spec.replicas > 1", false),
+        ("cel: object == null && step == 12", true),
+    ] {
+        let expression = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(expression.holds(&scope()), Ok(holds), "{text}");
+        assert_eq!(expression.text, text);
+    }
+    assert!(parse("cel: new.spec.replicas > 1").unwrap().is_about_an_object());
+    for text in ["cel: old.spec.replicas > 1", "cel: step > 1", "cel: event.code >= 500"] {
+        assert!(!parse(text).unwrap().is_about_an_object(), "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_condition_in_cel_is_refused_at_its_place() {
+    for (text, want) in [
+        ("cel: neww.spec.replicas > 1", "column 6: undeclared reference to 'neww' (in container '')"),
+        ("cel: 1 + 2", "column 6: a condition is true or false, and this is of type int"),
+        ("cel: new.spec.replicas >", "column 25: "),
+        ("cel:", "column 5: "),
+    ] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.starts_with(want), "{text}: {error}");
+    }
+    let text = "cel: new.spec.replicas > 'a'";
+    let error = parse(text).unwrap().holds(&scope()).unwrap_err().to_string();
+    assert!(error.starts_with("column 6: no such overload"), "{error}");
+    // A rule that would run for long is given up.
+    let list = "[1,2,3,4,5,6,7,8,9,10]";
+    let deep = (0..8).fold("true".to_owned(), |inner, n| format!("{list}.all(x{n}, {inner})"));
+    let error = parse(&format!("cel: {deep}")).unwrap().holds(&scope()).unwrap_err().to_string();
+    assert!(error.contains("cost limit exceeded"), "{error}");
+}
+
+#[test]
+fn why_a_condition_in_cel_does_not_hold_is_told() {
+    let expression = parse("cel: new.spec.replicas > 2").unwrap();
+    assert_eq!(expression.why_not(&scope()), "new.spec.replicas > 2 is false, and must be true");
+}

@@ -94,7 +94,7 @@ impl Why<'_> {
                 let must = format!(", and must {not}match {:?}", pattern.0.as_str());
                 vec![self.there(left) + if self.must { &must } else { "" }]
             }
-            Node::Path(_) | Node::Length { .. } | Node::Literal(_) => vec![self.truth(node, is)],
+            Node::Path(_) | Node::Length { .. } | Node::Literal(_) | Node::Cel(_) => vec![self.truth(node, is)],
         }
     }
 
@@ -249,6 +249,7 @@ fn name(node: &Node) -> String {
         }
         Node::Length { of, .. } => format!("the number of {}", name(of)),
         Node::Literal(value) => brief(value),
+        Node::Cel(rule) => rule.source.clone(),
         _ => "the condition".to_owned(),
     }
 }

@@ -39,6 +39,7 @@ mod tests;
 use eval::{Activation, Run};
 use failure::Budget;
 pub use failure::Failure;
+pub use report::Wrong;
 use tree::{Is, Node};
 use types::Names;
 use types::Type;
@@ -58,11 +59,17 @@ pub struct Program {
 impl Program {
     /// Compiles `source`, which may use `names`; the error is what cel-go prints, one or more `ERROR: <input>:…`.
     pub fn compile(source: &str, names: &Names) -> Result<Program, String> {
-        let checked = parse::parse(source).and_then(|mut root| {
-            let gives = check::check(&mut root, names)?;
-            Ok(Program { root, gives })
-        });
-        checked.map_err(|errors| report::report(source, &errors))
+        Program::read(source, names).map_err(|errors| report::report(source, &errors))
+    }
+
+    /// The same; the errors are what is wrong, one or more, each with its place.
+    ///
+    /// # Errors
+    /// It is no expression, or its parts do not fit together.
+    pub fn read(source: &str, names: &Names) -> Result<Program, Vec<Wrong>> {
+        let mut root = parse::parse(source)?;
+        let gives = check::check(&mut root, names)?;
+        Ok(Program { root, gives })
     }
 
     /// The value of the expression. The budget counts what it costs.

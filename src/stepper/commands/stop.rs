@@ -136,6 +136,9 @@ After `if` comes an expression over old, new, object, event, message, step and t
   break pod if new.metadata.name.startsWith(\"web\") and new.spec.nodeName matches \"node-[12]\"
   break rs if changed(status.replicas) or event.code >= 500
   break pod if new.status.containerStatuses[*].restartCount > 2
+or, behind `cel:`, one in CEL, the language of Kubernetes' own rules:
+  break deploy if cel: object.spec.replicas > 3 && has(object.spec.paused)
+  break pod if cel: object.spec.containers.exists(c, c.image.startsWith(\"nginx:\"))
 After `print` comes a text to print instead of stopping:
   break pods/status print {new.metadata.name} is {new.status.phase}
 ";

@@ -1,7 +1,7 @@
 //! Breakpoints and expressions.
 
 use debugger::breakpoint::parse::{KEYS, VERBS};
-use debugger::expression::Root;
+use debugger::expression::{Root, cel};
 use debugger::facts::Class;
 use object::Kind;
 
@@ -15,7 +15,8 @@ pub fn term(around: &Around<'_>, words: &[&str], namespace: Option<&str>, tail: 
     if words.contains(&"if") && !words.contains(&"print") && !words.contains(&"do") {
         let kinds = words.iter().take_while(|word| **word != "if");
         let kinds: Vec<Kind> = kinds.filter_map(|word| around.names.kind(word.split('/').next()?)).collect();
-        return value(around, &kinds, tail);
+        let cel = if words.last() == Some(&"if") { fitting([cel::BEGIN], tail) } else { Vec::new() };
+        return [cel, value(around, &kinds, tail)].concat();
     }
     if words.contains(&"print") || words.contains(&"do") {
         return Vec::new();
@@ -61,7 +62,7 @@ pub fn watched(around: &Around<'_>, namespace: Option<&str>, tail: &str) -> Vec<
 /// The last path of an expression. What is known of the kinds that are meant says which fields there are; without any, the
 /// object of the present step does.
 pub fn value(around: &Around<'_>, kinds: &[Kind], tail: &str) -> Vec<String> {
-    let start = tail.rfind(['(', '!', ',', '=', '<', '>']).map_or(0, |at| at + 1);
+    let start = tail.rfind(['(', '!', ',', '=', '<', '>', ':']).map_or(0, |at| at + 1);
     let (head, path) = tail.split_at(start);
     let Some((root, path)) = path.split_once('.') else {
         let roots = Root::ALL.iter().map(|(name, _)| *name).chain(FUNCTIONS.iter().copied());
