@@ -51,8 +51,12 @@ pub(super) fn keep_last(text: &str) -> Option<PathBuf> {
     Some(path)
 }
 
+/// A folder that the environment names.
+pub(super) fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
 fn home() -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = |below: &str| variable("HOME").map(|home| home.join(below));
     let state = variable("XDG_STATE_HOME").or_else(|| match std::env::consts::OS {
         "macos" => home("Library/Application Support"),

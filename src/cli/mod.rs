@@ -125,6 +125,8 @@ enum Verb {
     Progress(progress::Arguments),
     /// Check that this machine has all that is needed, and say what to do if not.
     Doctor,
+    /// Print the keys of the full screen, as the file has them that changes them, and say where that file is.
+    Keys,
     /// Put the project and all crates into one folder or archive, from which people without network can start.
     Pack(pack::Arguments),
     /// Grade a case or an exercise, or all that are started, with the full explanation.
@@ -372,6 +374,7 @@ fn run(verb: Verb, additions: &Additions) -> anyhow::Result<()> {
         Verb::Watch { name, as_is } => regrade::command(name.as_deref(), !as_is, &mut out::text()),
         Verb::Progress(arguments) => progress::command(&arguments, &mut out::text()),
         Verb::Pack(arguments) => pack::command(&arguments, &mut out::text()),
+        Verb::Keys => tui::keys::command(&mut out::text()),
         Verb::Doctor => doctor::command(&mut out::text()),
         Verb::Grade { name } => learn::grade(name.as_deref(), &mut out::text()),
         Verb::Judge { name, program } => learn::judge(&name, &program, &mut out::text()),

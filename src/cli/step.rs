@@ -194,7 +194,7 @@ fn run(
     }
     let screen = io::stdin().is_terminal() && io::stdout().is_terminal();
     anyhow::ensure!(screen, "--tui needs a terminal; without one, leave it out or use --json");
-    Ok(tui::run(stepper, greeting)?)
+    Ok(tui::run(stepper, greeting, tui::keys::Keys::of_user()?)?)
 }
 
 /// How a session of a program's ends: in an error, if nothing could be done that was typed.

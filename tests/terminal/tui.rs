@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use cluster::scenario::Scenario;
 use debugger::Session;
-use kubestep::cli::tui::app::{App, KEYS, Pane, Target};
+use kubestep::cli::tui::app::{App, Pane, Target};
 use kubestep::cli::tui::draw::draw;
+use kubestep::cli::tui::keys::Keys;
 use kubestep_tests::project::{command, program};
 use kubestep_tests::skip;
 use object::random::Random;
@@ -61,8 +62,9 @@ fn joined(text: &str) -> String {
 #[test]
 fn every_key_of_the_bar_has_a_letter() {
     let mut seen = std::collections::BTreeSet::new();
-    for key in KEYS {
-        assert!(key.command.contains(key.letter) && seen.insert(key.letter), "{key:?}");
+    for key in Keys::default().bar() {
+        let letter = key.letter().expect("each has one");
+        assert!(key.command.contains(letter) && seen.insert(letter), "{key:?}");
     }
     let mut app = App::new(stepper(), "");
     let shown = screen(&mut app, 80, 24);
@@ -73,6 +75,50 @@ fn every_key_of_the_bar_has_a_letter() {
     assert_eq!((app.stepper.session.history().len(), app.menu), (1, Some(0)));
     type_line(&mut app, "xyzzy");
     assert_eq!(app.menu, None);
+}
+
+/// The user's file gives commands other keys, and the bar shows them.
+#[test]
+fn keys_are_those_of_the_file() {
+    let mut app = App::new(stepper(), "");
+    app.keys = Keys::read("menu: F9\nget nodes: F1 Ctrl-g\nquit: !\n").expect("it is right");
+    let shown = screen(&mut app, 100, 24);
+    assert!(shown.contains("F9menu") && shown.contains("!quit") && shown.contains("F1get nodes"), "{shown}");
+    let has = |app: &App| text(app, Pane::Output).contains("node-1");
+    press(&mut app, KeyCode::F(10));
+    press(&mut app, KeyCode::F(1));
+    assert_eq!((app.stepper.done, app.menu, has(&app)), (false, None, true), "F1 is another command");
+    press(&mut app, KeyCode::F(9));
+    assert_eq!(app.menu, Some(0));
+    press(&mut app, KeyCode::Esc);
+    // While something is typed a sign is text.
+    "a!".chars().for_each(|c| press(&mut app, KeyCode::Char(c)));
+    assert_eq!((app.input.text().as_str(), app.stepper.done), ("a!", false));
+    press(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Char('!'));
+    assert!(app.stepper.done);
+}
+
+/// `keys` prints them, and names the line that is wrong.
+#[test]
+fn the_file_of_keys_is_found_and_checked() {
+    let folder = std::env::temp_dir().join(format!("kubestep-keys-{}", std::process::id()));
+    let file = folder.join("kubestep/keys");
+    fs::create_dir_all(folder.join("kubestep")).expect("there is room");
+    let keys = || {
+        let output = command().arg("keys").env("XDG_CONFIG_HOME", &folder).output().expect("it is built");
+        let [said, wrong] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (output.status.success(), said, wrong)
+    };
+    let (well, said, _) = keys();
+    assert!(well && said.contains("\nmenu: F1 Alt-m\n") && said.contains(&format!("{}", file.display())), "{said}");
+    // What is printed is a file that changes nothing.
+    fs::write(&file, &said).expect("there is room");
+    assert_eq!(keys(), (true, said, String::new()));
+    fs::write(&file, "# mine\nmenu: F9\nquit: F99\n").expect("there is room");
+    let (well, _, wrong) = keys();
+    fs::remove_dir_all(&folder).expect("it is there");
+    assert!(!well && wrong.contains(&format!("{}:3: there is no key \"F99\"", file.display())), "{wrong}");
 }
 
 /// A menu in which nothing is left says why, and how to go on.
@@ -216,7 +262,8 @@ fn clicks_reach_what_they_meet() {
     let mut app = App::new(stepper(), "");
     screen(&mut app, 120, 40);
     let button = |app: &App, name: &str| {
-        app.areas.iter().find(|(_, t)| matches!(t, Target::Button(b) if *b == name)).expect("the bar has it").0
+        let at = app.keys.bar().position(|key| key.command == name).expect("it has a key");
+        app.areas.iter().find(|(_, target)| *target == Target::Button(at)).expect("the bar has it").0
     };
     let step = button(&app, "step");
     click(&mut app, step.x, step.y);

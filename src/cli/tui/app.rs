@@ -13,6 +13,7 @@ use stepper::edit::SENT;
 use stepper::{self, Stepper, What, lines, palette, wrap};
 
 use super::super::draft::{Draft, Typed};
+use super::keys::{Keys, MENU, Press, ZOOM};
 use super::panes::{self, Row};
 
 /// The parts of the screen that show something.
@@ -40,42 +41,6 @@ impl Pane {
         [Pane::Stop, Pane::Pending, Pane::Timeline, Pane::Source, Pane::Beliefs, Pane::Output, Pane::Objects];
 }
 
-/// A key that is a command.
-#[derive(Clone, Copy, Debug)]
-pub struct Shortcut {
-    /// As the bar shows it.
-    pub name: &'static str,
-    /// The key, where it is one alone.
-    pub code: KeyCode,
-    /// With Alt this letter is the same, where the terminal has the other key for itself. The bar has it underlined in the
-    /// command's name.
-    pub letter: char,
-    /// The command.
-    pub command: &'static str,
-}
-
-const fn key(name: &'static str, code: KeyCode, letter: char, command: &'static str) -> Shortcut {
-    Shortcut { name, code, letter, command }
-}
-
-/// Keys that are commands, as the bar shows them. Every other command is typed, or taken from the menu.
-pub const KEYS: &[Shortcut] = &[
-    key("↵", KeyCode::Enter, 's', "step"),
-    key("F1", KeyCode::F(1), 'm', MENU),
-    key("F2", KeyCode::F(2), 'i', "stepi"),
-    key("F3", KeyCode::F(3), 'n', "next"),
-    key("F4", KeyCode::F(4), 'b', "back"),
-    key("F5", KeyCode::F(5), 'c', "continue"),
-    key("F6", KeyCode::F(6), 'w', "why"),
-    key("F7", KeyCode::F(7), 't', "tour"),
-    key("^Z", KeyCode::Null, 'z', ZOOM),
-    key("?", KeyCode::Null, 'h', "help"),
-    key("F10", KeyCode::F(10), 'q', "quit"),
-];
-/// What the bar calls the list of all commands.
-const MENU: &str = "menu";
-/// What the bar calls showing one pane alone.
-const ZOOM: &str = "zoom";
 /// So many lines of output are kept.
 const OUTPUT_KEPT: usize = 2_000;
 /// The wheel moves so many lines.
@@ -85,6 +50,8 @@ const WHEEL: usize = 3;
 pub struct App {
     /// The session behind it.
     pub stepper: Stepper,
+    /// Which keys are commands.
+    pub keys: Keys,
     /// The line that is being typed.
     pub input: Draft,
     /// What each pane shows.
@@ -118,8 +85,8 @@ pub struct App {
 pub enum Target {
     /// A pane; its rows begin at the area's first line.
     Pane(Pane),
-    /// A command of the bar.
-    Button(&'static str),
+    /// A command of the bar, by its place there.
+    Button(usize),
     /// An entry of the menu.
     Entry(usize),
 }
@@ -133,6 +100,7 @@ impl App {
             stepper,
             stop,
             typed,
+            keys: Keys::default(),
             input: Draft::default(),
             rows: BTreeMap::new(),
             scroll: BTreeMap::new(),
@@ -267,29 +235,22 @@ impl App {
         if self.menu.is_some() {
             return self.menu_key(key.code);
         }
-        if let KeyCode::Char(letter) = key.code
-            && key.modifiers.contains(KeyModifiers::ALT)
-        {
-            let meant = KEYS.iter().find(|known| known.letter == letter.to_ascii_lowercase());
-            return meant.into_iter().for_each(|known| self.press(known.command));
+        let is_alt = key.modifiers.contains(KeyModifiers::ALT);
+        let press = Press::of(key.code, is_control, is_alt, self.input.text().is_empty());
+        if let Some(command) = press.and_then(|press| self.keys.command(press)).map(str::to_owned) {
+            return self.press(&command);
         }
         match key.code {
+            KeyCode::Char(_) if is_alt => {}
             KeyCode::Esc if self.input.searched().is_none() => self.input = Draft::default(),
             KeyCode::Tab if self.input.text().is_empty() => self.focus_next(),
-            KeyCode::Char('z') if is_control => self.press(ZOOM),
-            KeyCode::Char('?') if self.input.text().is_empty() => self.command("help"),
             // Rows are gone through with Alt and the arrows, and taken with Enter.
-            KeyCode::Up if key.modifiers.contains(KeyModifiers::ALT) => self.select(-1),
-            KeyCode::Down if key.modifiers.contains(KeyModifiers::ALT) => self.select(1),
+            KeyCode::Up if is_alt => self.select(-1),
+            KeyCode::Down if is_alt => self.select(1),
             KeyCode::Enter if self.row.is_some() && self.input.text().is_empty() => self.take_row(),
             KeyCode::PageUp => self.scroll_by(self.focus, -(WHEEL as isize)),
             KeyCode::PageDown => self.scroll_by(self.focus, WHEEL as isize),
-            // Enter is a key of the line too.
-            code => match (key_of_line(code, is_control), KEYS.iter().find(|key| key.code == code)) {
-                (Some(key), _) => self.type_key(key),
-                (None, Some(key)) => self.press(key.command),
-                (None, None) => {}
-            },
+            code => key_of_line(code, is_control).into_iter().for_each(|key| self.type_key(key)),
         }
     }
 
@@ -403,7 +364,10 @@ impl App {
             (MouseEventKind::ScrollDown, Some((_, Target::Pane(pane)))) => self.scroll_by(pane, WHEEL as isize),
             (MouseEventKind::ScrollUp, Some((_, Target::Entry(_)))) => self.menu_key(KeyCode::Up),
             (MouseEventKind::ScrollDown, Some((_, Target::Entry(_)))) => self.menu_key(KeyCode::Down),
-            (MouseEventKind::Down(_), Some((_, Target::Button(command)))) => self.press(command),
+            (MouseEventKind::Down(_), Some((_, Target::Button(at)))) => {
+                let command = self.keys.bar().nth(at).map(|key| key.command.clone());
+                command.iter().for_each(|command| self.press(command));
+            }
             (MouseEventKind::Down(_), Some((_, Target::Entry(entry)))) => self.take_from_menu(entry),
             (MouseEventKind::Down(_), _) if self.menu.is_some() => self.menu = None,
             (MouseEventKind::Down(_), Some((area, Target::Pane(pane)))) => {

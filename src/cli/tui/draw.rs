@@ -11,7 +11,7 @@ use object::time::Instant;
 use stepper::palette;
 
 use super::ansi;
-use super::app::{App, KEYS, Pane, Shortcut, Target};
+use super::app::{App, Pane, Target};
 
 /// Below this size the panes say nothing any more.
 const SMALLEST: (u16, u16) = (80, 24);
@@ -161,24 +161,26 @@ fn draw_input(app: &App, frame: &mut Frame, area: Rect) {
 /// Keys that are commands, each a button.
 fn draw_bar(app: &mut App, frame: &mut Frame, area: Rect) {
     let mut x = area.x;
-    for Shortcut { name, letter, command, .. } in KEYS {
-        let width = (measure_text_width(name) + command.len() + 1) as u16;
+    for (n, key) in app.keys.bar().enumerate() {
+        let (name, command) = (key.name(), &key.command);
+        let width = (measure_text_width(&name) + measure_text_width(command) + 1) as u16;
         if x + width > area.right() + 1 {
             break;
         }
         // The blank after the last one may be cut off.
         let place = Rect { x, width: width.min(area.right() - x), ..area };
         // With Alt, the letter that is underlined is the same key.
-        let (before, after) = command.split_once(*letter).unwrap_or((*command, ""));
+        let letter = key.letter().filter(|letter| command.contains(*letter)).map(String::from).unwrap_or_default();
+        let (before, after) = command.split_once(&letter).unwrap_or((command, ""));
         let underlined = Style::new().add_modifier(Modifier::UNDERLINED);
         let text = vec![
-            Span::styled(*name, Style::new().add_modifier(Modifier::REVERSED)),
-            Span::raw(before),
-            Span::styled(letter.to_string(), underlined),
-            Span::raw(after),
+            Span::styled(name, Style::new().add_modifier(Modifier::REVERSED)),
+            Span::raw(before.to_owned()),
+            Span::styled(letter.clone(), underlined),
+            Span::raw(after.to_owned()),
         ];
         frame.render_widget(Paragraph::new(Line::from(text)), place);
-        app.areas.push((place, Target::Button(command)));
+        app.areas.push((place, Target::Button(n)));
         x += width;
     }
 }

@@ -1,6 +1,7 @@
 //! The full screen: a session in panes, with keyboard and mouse.
 //!
 //! - [`app`]: what is on the screen and what keys and clicks do to it; it knows no terminal.
+//! - [`keys`]: which keys are commands, and the user's file that says so.
 //! - [`panes`]: what stands in each pane. Every fact of a stop comes from the same value as at the prompt.
 //! - [`draw`]: where the panes are, from 80 columns by 24 lines up. [`ansi`]: their colours, which are the prompt's.
 //! - [`screen`]: the terminal itself, also while a long move is under way.
@@ -18,12 +19,14 @@ use stepper::Stepper;
 use super::signals::Signals;
 use super::{editor, out, prompt};
 use app::App;
+use keys::Keys;
 use screen::{Moves, Screen};
 
 pub mod ansi;
 pub mod app;
 pub mod draw;
 pub mod guard;
+pub mod keys;
 pub mod panes;
 pub mod screen;
 
@@ -34,10 +37,11 @@ const EVENTS_AT_ONCE: usize = 256;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Takes keys and clicks until the user has had enough. `greeting` is said at first.
-pub fn run(stepper: Stepper, greeting: &str) -> io::Result<()> {
+pub fn run(stepper: Stepper, greeting: &str, keys: Keys) -> io::Result<()> {
     end_with_the_terminal();
     let signals = Signals::listen()?;
     let mut app = App::new(stepper, greeting);
+    app.keys = keys;
     guard::with_terminal(|terminal| {
         let screen = Rc::new(RefCell::new(Screen::new(terminal, signals.clone())));
         app.stepper.watch = Some(Box::new(Moves::on(screen.clone())));
