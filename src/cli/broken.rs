@@ -11,7 +11,7 @@ use anyhow::anyhow;
 use cluster::scenario::{Case, Scenario, Sight};
 use debugger::Session;
 use kubectl::workdir::Disk;
-use lab::started::started_as;
+use lab::started::{named, started_as};
 use lab::{progress, report, shelf};
 use stepper::Stepper;
 use stepper::case::explained;
@@ -126,7 +126,7 @@ pub(super) fn hint(scenario: &Scenario, number: usize, out: &mut dyn Write) -> a
     let (hints, program) = (case(scenario).hints, started_as());
     let hint = hints.get(number.wrapping_sub(1));
     let hint = hint.ok_or_else(|| anyhow!("there are hints 1 to {}", hints.len()))?;
-    write!(out, "{}", report::in_terminal(&format!("hint {number} of {}: {hint}\n", hints.len())))?;
+    write!(out, "{}", report::in_terminal(&format!("hint {number} of {}: {}\n", hints.len(), named(hint))))?;
     match number < hints.len() {
         true => writeln!(out, "more: {program} hint {} {}", scenario.name, number + 1)?,
         false => writeln!(out, "the answer: {program} solution {}", scenario.name)?,

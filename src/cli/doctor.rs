@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::anyhow;
 
 use lab::shelf;
-use lab::started::named;
+use lab::started::started_as;
 use lab::twin::{self, Twin};
 use stepper::palette;
 
@@ -24,12 +24,12 @@ const FREE_MIB: u64 = 4 << 10;
 pub(super) const PORT: u16 = 4180;
 
 /// What was found, or what is wrong and what to do about it.
-type Found = Result<String, (String, &'static str)>;
+type Found = Result<String, (String, String)>;
 
 /// What is looked at, by name.
 type Check = (&'static str, fn(&Path) -> Found);
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     ("toolchain", toolchain),
     ("terminal", terminal),
     ("file watching", watching),
@@ -37,6 +37,7 @@ const CHECKS: [Check; 7] = [
     ("disk", disk),
     ("offline", offline),
     ("judge", judge),
+    ("exercises", contained),
 ];
 
 /// `doctor`. An error if anything is amiss.
@@ -60,8 +61,12 @@ pub fn command(out: &mut dyn Write) -> anyhow::Result<()> {
 fn say(out: &mut dyn Write, mark: &str, text: &str) -> std::io::Result<()> {
     const COLUMN: usize = 20;
     // The mark has a colour, which takes no room.
-    let laid = laid_out(&named(&format!("      {text}\n")), COLUMN);
+    let laid = laid_out(&format!("      {text}\n"), COLUMN);
     writeln!(out, "{mark}{}", laid.get(5..).unwrap_or_default().trim_end())
+}
+
+fn wrong(what: &str, way_out: &str) -> (String, String) {
+    (what.to_owned(), way_out.to_owned())
 }
 
 /// What a program prints; None if it cannot be started or fails.
@@ -71,13 +76,13 @@ fn says(root: &Path, program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 fn toolchain(root: &Path) -> Found {
-    let way_out = "install Rust as rustup.rs says, or update it: rustup update stable";
-    let version = says(root, "rustc", &["--version"]).ok_or(("there is no rustc".to_owned(), way_out))?;
-    says(root, "cargo", &["--version"]).ok_or(("there is no cargo".to_owned(), way_out))?;
+    let amiss = |what| wrong(what, "install Rust as rustup.rs says, or update it: rustup update stable");
+    let version = says(root, "rustc", &["--version"]).ok_or_else(|| amiss("there is no rustc"))?;
+    says(root, "cargo", &["--version"]).ok_or_else(|| amiss("there is no cargo"))?;
     let number = version.split(' ').nth(1).unwrap_or_default();
     match numbers(number) >= numbers(env!("CARGO_PKG_RUST_VERSION")) {
         true => Ok(version),
-        false => Err((format!("{version}; it takes {} or later", env!("CARGO_PKG_RUST_VERSION")), way_out)),
+        false => Err(amiss(&format!("{version}; it takes {} or later", env!("CARGO_PKG_RUST_VERSION")))),
     }
 }
 
@@ -95,18 +100,26 @@ fn judge(root: &Path) -> Found {
     })
 }
 
+/// What a learner's code is kept from, beside its limits.
+fn contained(_: &Path) -> Found {
+    Ok(match lab::keeps_apart() {
+        true => "what you write runs under limits and without network".to_owned(),
+        false => "what you write runs under limits; there is no unshare that takes its network away".to_owned(),
+    })
+}
+
 fn terminal(_: &Path) -> Found {
     if !std::io::stdout().is_terminal() {
-        return Err(("this is none".to_owned(), "start it in a terminal, without a pipe"));
+        return Err(wrong("this is none", "start it in a terminal, without a pipe"));
     }
     if std::env::var("TERM").is_ok_and(|term| term == "dumb") {
-        return Err(("TERM is dumb".to_owned(), "export TERM=xterm-256color, or use another terminal"));
+        return Err(wrong("TERM is dumb", "export TERM=xterm-256color, or use another terminal"));
     }
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
     match columns >= COLUMNS && rows >= ROWS {
         true => Ok(format!("{columns} columns, {rows} rows")),
-        false => Err((
-            format!("{columns} columns and {rows} rows; the full screen takes {COLUMNS} and {ROWS}"),
+        false => Err(wrong(
+            &format!("{columns} columns and {rows} rows; the full screen takes {COLUMNS} and {ROWS}"),
             "make the window larger or the letters smaller",
         )),
     }
@@ -122,8 +135,8 @@ fn watching(root: &Path) -> Found {
     drop(fs::remove_file(&file));
     match seen {
         true => Ok("a file that is saved is seen".to_owned()),
-        false => Err((
-            "a file in exercises/ cannot be written and read again".to_owned(),
+        false => Err(wrong(
+            "a file in exercises/ cannot be written and read again",
             "make the folder yours: chown -R $USER exercises, or clone the project anew into your own folder",
         )),
     }
@@ -132,7 +145,9 @@ fn watching(root: &Path) -> Found {
 fn port(_: &Path) -> Found {
     match TcpListener::bind(("127.0.0.1", PORT)) {
         Ok(_) => Ok(format!("{PORT} is free for the course")),
-        Err(error) => Err((format!("{PORT}: {error}"), "cargo run -- book --port 0 takes any that is free")),
+        Err(error) => {
+            Err((format!("{PORT}: {error}"), format!("{} book --port 0 takes any that is free", started_as())))
+        }
     }
 }
 
@@ -145,7 +160,8 @@ fn disk(root: &Path) -> Found {
     match free >= FREE_MIB {
         true => Ok(format!("{} GiB free", free >> 10)),
         false => {
-            Err((format!("{free} MiB free; a build takes {FREE_MIB}"), "make room; cargo clean removes old builds"))
+            let few = format!("{free} MiB free; a build takes {FREE_MIB}");
+            Err(wrong(&few, "make room; cargo clean removes old builds"))
         }
     }
 }
@@ -157,7 +173,10 @@ fn offline(root: &Path) -> Found {
         Some(_) => Ok("all crates are here; nothing needs the network".to_owned()),
         None => Err((
             "some crates are not here yet".to_owned(),
-            "once, with the network: cargo fetch --locked; or work in a bundle that cargo run -- pack has made",
+            format!(
+                "once, with the network: cargo fetch --locked; or work in a bundle that {} pack has made",
+                started_as()
+            ),
         )),
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 
 use cluster::scenario::Scenario;
-use lab::started::started_as;
+use lab::started::{named, started_as};
 use lab::twin::{self, Twin};
 use lab::{Exercise, Judging, TABLE, Verdict, process, progress, report, shelf};
 
@@ -206,14 +206,15 @@ pub fn hint(name: Option<&str>, number: usize, out: &mut dyn Write) -> anyhow::R
         Some(name) => Exercise::find(name).map_err(|error| anyhow!(error))?,
         None => {
             let root = shelf::root().map_err(|error| anyhow!(error))?;
-            let next = next(&root).context("all exercises have passed; say for which: cargo run -- hint replicaset")?;
+            let say = || format!("all exercises have passed; say for which: {} hint replicaset", started_as());
+            let next = next(&root).with_context(say)?;
             writeln!(out, "{} {}", next.folder, next.title)?;
             next
         }
     };
     let hint = exercise.hints.get(number.wrapping_sub(1));
     let hint = hint.ok_or_else(|| anyhow!("there are hints 1 to {}", exercise.hints.len()))?;
-    write!(out, "{}", report::in_terminal(&format!("hint {number} of {}: {hint}\n", exercise.hints.len())))?;
+    write!(out, "{}", report::in_terminal(&format!("hint {number} of {}: {}\n", exercise.hints.len(), named(hint))))?;
     let program = started_as();
     match number < exercise.hints.len() {
         true => writeln!(out, "more: {program} hint {} {}", exercise.name(), number + 1)?,

@@ -5,14 +5,15 @@
 //!
 //! - What one process may have the system counts: address space, size of a file, open files, processor time.
 //! - What all of them may have together is looked at while they run: how many there are, and their memory.
+//! - What a learner has written has no network, where the system's `unshare` gives it one of its own, with nobody in it.
 //! - They are found by their group, by their parents, and by a word in their environment that others do not have.
 //!
 //! Left out: where there is no `/proc`, only the group is ended, and nothing is looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::nonce;
@@ -34,12 +35,37 @@ pub(super) struct Limits {
     pub processes: usize,
     /// Seconds of processor time of each, while they are looked at.
     pub work: u64,
+    /// Whether they are kept from the network, where that can be.
+    pub apart: bool,
+}
+
+/// What gives a program namespaces of its own, in which there is nobody else: users, since only so anyone may, network, messages.
+/// It becomes the program, so that this is the process that is watched. util-linux has it.
+const UNSHARE: [&str; 4] = ["unshare", "--user", "--net", "--ipc"];
+
+/// Whether what a learner has written is kept from the network: there is `unshare`, and the system lets it. It is tried once.
+pub fn keeps_apart() -> bool {
+    static WORKS: LazyLock<bool> = LazyLock::new(|| {
+        let [program, options @ ..] = UNSHARE;
+        let mut unshare = Command::new(program);
+        unshare.args(options).arg("true").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        cfg!(target_os = "linux") && unshare.status().is_ok_and(|status| status.success())
+    });
+    *WORKS
 }
 
 impl Limits {
     /// Of what a learner has written.
-    pub const LEARNER: Limits =
-        Limits { memory: 4, address_space: 4, file: 256, files: 256, seconds: 300, processes: 32, work: 300 };
+    pub const LEARNER: Limits = Limits {
+        memory: 4,
+        address_space: 4,
+        file: 256,
+        files: 256,
+        seconds: 300,
+        processes: 32,
+        work: 300,
+        apart: true,
+    };
     /// Of cargo, before it comes to what a learner has written.
     pub const CARGO: Limits = Limits {
         memory: 1 << 20,
@@ -49,6 +75,7 @@ impl Limits {
         seconds: 1200,
         processes: 1 << 12,
         work: 1200,
+        apart: false,
     };
     /// Of cargo and rustc, once it has come there. They need a second and a quarter of a GiB.
     pub const RUSTC: Limits = Limits { memory: 3, processes: 64, work: 8, ..Limits::CARGO };
@@ -64,8 +91,9 @@ impl Limits {
         let limits = [("c", 0), ("v", space), ("f", blocks), ("n", files), ("t", seconds)];
         let each = |(letter, limit)| format!("ulimit -{letter} {limit} 2>/dev/null; ");
         let limits: String = limits.into_iter().map(each).collect();
+        let apart = if self.apart && keeps_apart() { UNSHARE.join(" ") } else { String::new() };
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("{limits}exec \"$0\" \"$@\"")]).arg(program);
+        shell.args(["-c", &format!("{limits}exec {apart} \"$0\" \"$@\"")]).arg(program);
         shell
     }
 }
@@ -301,8 +329,6 @@ fn signal_group(_: u32) {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::process::Stdio;
-
     use super::*;
 
     const FEW: Limits = Limits { processes: 8, ..Limits::LEARNER };
@@ -323,6 +349,23 @@ mod tests {
             std::thread::sleep(Duration::from_millis(10));
             !is_there(process)
         })
+    }
+
+    #[test]
+    fn what_a_learner_has_written_has_no_network() {
+        if !keeps_apart() {
+            println!("skipped: needs unshare");
+            return;
+        }
+        let number = |place: &str| place.chars().filter(char::is_ascii_digit).collect::<String>().parse().ok();
+        let ours = std::fs::read_link("/proc/self/ns/net").expect("there is /proc");
+        let script = "readlink /proc/self/ns/net | tr -dc 0-9; echo";
+        let (_, _, of_cargo) = started(script, Limits::CARGO);
+        assert_eq!(of_cargo, number(&ours.to_string_lossy()), "cargo may need one");
+        let (_, _, its) = started(script, Limits::LEARNER);
+        assert!(its.is_some() && its != of_cargo, "{its:?}");
+        let (_, _, ways) = started("tail -n +3 /proc/net/dev | grep -vc ' *lo:'", Limits::LEARNER);
+        assert_eq!(ways, Some(0), "it has no way to anybody");
     }
 
     #[test]

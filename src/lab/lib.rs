@@ -84,6 +84,7 @@ mod update;
 mod verdict;
 pub mod words;
 
+pub use family::keeps_apart;
 pub use row::{Exercise, Judging};
 pub use verdict::{Failure, Judged, Replay, Verdict};
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::building::Program;
 use super::reconcile::partner::Process;
+use super::started::started_as;
 use super::{Exercise, Judging, TABLE, Verdict, building, shelf};
 use cluster::Parts;
 use cluster::scenario::{Plugged, Scenario};
@@ -112,13 +113,13 @@ pub fn usual_scenario(exercise: &str) -> &'static str {
 
 /// What to do with a function that has no place in the cluster.
 fn instead(exercise: &Exercise) -> String {
-    let name = exercise.name();
+    let (name, program) = (exercise.name(), started_as());
     let at_work = AT_WORK.iter().find(|(of, ..)| *of == name);
     let look = at_work.map_or(String::new(), |(_, scenario, moves)| {
-        format!("; the cluster's own part is at work in `cargo run -- step {scenario}`, then `{moves}`")
+        format!("; the cluster's own part is at work in `{program} step {scenario}`, then `{moves}`")
     });
     format!(
-        "{name} is a function that has no place in the cluster: `cargo run -- grade {name}` asks it all there is to ask{look}. \
+        "{name} is a function that has no place in the cluster: `{program} grade {name}` asks it all there is to ask{look}. \
          Those that take a place there are {}",
         parts().join(", ")
     )

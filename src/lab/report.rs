@@ -5,7 +5,7 @@ use std::path::Path;
 
 use console::Term;
 
-use super::started::named;
+use super::started::{named, started_as};
 use super::{Exercise, Failure, Verdict, shelf, words};
 
 /// No line has more columns, however wide the terminal.
@@ -37,7 +37,7 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
         }
         Verdict::NotBuilt(words) => {
             text += &indented(words.trim_end());
-            next(&mut text, "mend that; cargo run -- doctor checks the toolchain");
+            next(&mut text, &format!("mend that; {} doctor checks the toolchain", started_as()));
         }
         Verdict::DoesNotCompile(words) => {
             text += &indented(words.trim_end());
@@ -57,10 +57,10 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
             if let Some(replay) = &failure.replay {
                 let run = shelf::run(root, exercise);
                 let run = run.strip_prefix(root).unwrap_or(&run).display();
-                text += &format!("  see it: cargo run -- step --replay {run} --at {}\n", replay.step);
+                text += &format!("  see it: {} step --replay {run} --at {}\n", started_as(), replay.step);
             }
-            text += &format!("  hint 1 of 3: {}\n", exercise.hints[0]);
-            text += &format!("  hint 2 of 3: cargo run -- hint {} 2\n", exercise.name());
+            text += &format!("  hint 1 of 3: {}\n", named(exercise.hints[0]));
+            text += &format!("  hint 2 of 3: {} hint {} 2\n", started_as(), exercise.name());
             next(&mut text, &format!("mend {file}"));
         }
         Verdict::Passes(_) => {}
@@ -71,20 +71,21 @@ pub fn full(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
 /// The same, as wide as the terminal is. What rustc draws stays as it is.
 pub fn shown(root: &Path, exercise: &Exercise, verdict: &Verdict) -> String {
     let text = full(root, exercise, verdict);
-    if matches!(verdict, Verdict::NotBuilt(_) | Verdict::DoesNotCompile(_)) { named(&text) } else { in_terminal(&text) }
+    if matches!(verdict, Verdict::NotBuilt(_) | Verdict::DoesNotCompile(_)) { text } else { in_terminal(&text) }
 }
 
-/// A text as wide as the terminal is, and not wider than one can read, which names the program as it was started.
+/// A text as wide as the terminal is, and not wider than one can read.
 pub fn in_terminal(text: &str) -> String {
     let columns = Term::stdout().size_checked().map(|(_, columns)| usize::from(columns).min(WIDEST));
-    named(&columns.map_or_else(|| text.to_owned(), |columns| laid_out(text, columns)))
+    columns.map_or_else(|| text.to_owned(), |columns| laid_out(text, columns))
 }
 
 /// A line that ends with something to copy stays as it is. What stands between backticks stays together.
 fn laid_out(text: &str, columns: usize) -> String {
+    let program = started_as();
     let line = |line: &str| {
         let parts: Vec<&str> = line.split('`').collect();
-        if parts.iter().step_by(2).any(|plain| plain.contains("cargo run")) {
+        if parts.iter().step_by(2).any(|plain| plain.contains(&program)) {
             return format!("{line}\n");
         }
         let bound = parts.iter().enumerate().map(|(n, part)| match n % 2 {

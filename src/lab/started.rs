@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// How texts are written that name the program.
+/// How texts name the program that are written once: those of exercises and cases, and errors of the cluster, which knows no
+/// command line.
 const WRITTEN: &str = "cargo run --";
 
 /// The program as it was started: by cargo, or by its name.
@@ -12,7 +13,7 @@ pub fn started_as() -> String {
     name.map_or_else(|| WRITTEN.to_owned(), |name| shown(&name))
 }
 
-/// A text that says what to type, with the program as it was started.
+/// Such a text, with the program as it was started.
 pub fn named(text: &str) -> String {
     text.replace(WRITTEN, &started_as())
 }

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 
 use super::function::Function;
 use super::mistake::Mistake;
+use super::started::started_as;
 use super::{Exercise, Judging};
 use apiserver::host::Engine;
 use cluster::scenario::Scenario;
@@ -164,7 +165,8 @@ impl Function for Trace {
 
     fn show(group: &usize) -> String {
         let asked = QUESTIONS.iter().zip(&REMARKS).skip(group * TOGETHER).take(TOGETHER);
-        asked.fold("three answers together; to see what is so: cargo run -- step deployment".to_owned(), look_for)
+        let see = format!("three answers together; to see what is so: {} step deployment", started_as());
+        asked.fold(see, look_for)
     }
 }
 
