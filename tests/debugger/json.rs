@@ -307,3 +307,57 @@ fn an_interrupt_ends_a_long_move_and_not_the_session() {
     assert_eq!(left["step"], stopped["step"], "the step it had come to is shown");
     assert!(child.wait().expect("it ends").success());
 }
+
+/// One command takes a million steps and no more, each of them is kept, and they have room. The next one, which would take as
+/// many, is interrupted. A build that is not optimised takes fewer, as many as come in some seconds.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_million_steps_have_room_and_the_next_million_is_interrupted() {
+    use std::io::{BufRead, BufReader};
+
+    /// The program and its crates' tables, before the first step.
+    const PROGRAM_KIB: u64 = 128 << 10;
+    const KIB_A_STEP: u64 = 2;
+
+    let mut child = command()
+        .args(["step", "pod", "--nodes", "1", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program was built for this test");
+    let mut input = child.stdin.take().expect("standard input is a pipe");
+    let mut answers = BufReader::new(child.stdout.take().expect("standard output is a pipe")).lines();
+    let mut answer = || -> Value {
+        let line = answers.next().expect("there is one more").expect("it is text");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    };
+    let id = child.id();
+    let peak = || -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("each has one");
+        line.trim().trim_end_matches(" kB").parse().expect("it is a number")
+    };
+    assert_eq!(answer()["kind"], "hello");
+    let is_slow = cfg!(debug_assertions);
+    input.write_all(if is_slow { b"wait 20000\n" } else { b"wait 999999999\n" }).expect("it reads");
+    let text = answer()["text"].as_str().unwrap_or_default().to_owned();
+    let steps: u64 = text.split(' ').next().and_then(|count| count.parse().ok()).expect("it says how many");
+    match is_slow {
+        true => assert!(steps > 10_000, "{text}"),
+        false => assert!(steps >= 1_000_000 && text.contains("that is a million events"), "{text}"),
+    }
+    let (taken, room) = (peak(), PROGRAM_KIB + steps * KIB_A_STEP);
+    assert!(taken < room, "{steps} steps took {taken} KiB, and have {room}");
+
+    input.write_all(b"wait 999999999\n").expect("it reads");
+    // It listens as soon as it has read the line; before that it would end.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(Command::new("kill").args(["-INT", &id.to_string()]).status().expect("kill is there").success());
+    let stopped = answer();
+    assert_eq!(stopped["kind"], "stop", "{stopped}");
+    assert!(stopped["step"].as_u64().is_some_and(|step| step > steps), "{stopped}");
+    input.write_all(b"quit\n").expect("it still reads");
+    drop(input);
+    while answer()["kind"] != "end" {}
+    assert!(child.wait().expect("it ends").success());
+}
