@@ -41,7 +41,7 @@ pub fn plain_options(manager: &str, args: &Args) -> Result<Query, Failure> {
     }
     let format = args.value("output").split('=').next().unwrap_or_default();
     if !format.is_empty() && !FORMATS.split(',').any(|known| known == format) {
-        return Err(Failure::text(no_printer(format, FORMATS)));
+        return Err(Failure::text(no_printer(args.value("output"), FORMATS)));
     }
     let manager = Some(args.value("field-manager")).filter(|manager| !manager.is_empty()).unwrap_or(manager);
     let options = Options { field_manager: manager.to_owned(), dry_run: dry_run == "server", ..Options::default() };

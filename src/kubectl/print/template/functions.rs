@@ -20,6 +20,7 @@ const NAMES: &[&str] = &[
     "gt",
     "html",
     "index",
+    "js",
     "le",
     "len",
     "lt",
@@ -30,6 +31,7 @@ const NAMES: &[&str] = &[
     "printf",
     "println",
     "slice",
+    "urlquery",
 ];
 
 /// The function that a word names.
@@ -67,6 +69,8 @@ pub fn call(name: &str, arguments: &[Item]) -> Result<Item, String> {
         ("println", items) => Ok(Item::Value((items.iter().map(text).collect::<Vec<_>>().join(" ") + "\n").into())),
         ("printf", [format, items @ ..]) => Ok(Item::Value(printf(&text(format), items).into())),
         ("html", items) => Ok(Item::Value(html(&print(items)).into())),
+        ("js", items) => Ok(Item::Value(js(&print(items)).into())),
+        ("urlquery", items) => Ok(Item::Value(url_query(&print(items)).into())),
         ("base64decode", [Item::Value(coded @ Value::String(_))]) => match read::from_value::<ByteString>(coded) {
             Ok(ByteString(bytes)) => Ok(Item::Value(String::from_utf8_lossy(&bytes).into_owned().into())),
             Err(_) => Err("illegal base64 data".to_owned()),
@@ -214,4 +218,29 @@ pub(super) fn type_of(item: &Item) -> &'static str {
 fn html(text: &str) -> String {
     let escapes = [("&", "&amp;"), ("\"", "&#34;"), ("'", "&#39;"), ("<", "&lt;"), (">", "&gt;")];
     escapes.iter().fold(text.to_owned(), |text, (plain, coded)| text.replace(plain, coded))
+}
+
+/// Text within a string of JavaScript. Mirrors `JSEscape`.
+fn js(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for sign in text.chars() {
+        match sign {
+            '\\' | '\'' | '"' => out.extend(['\\', sign]),
+            '<' | '>' | '&' | '=' => out += &format!("\\u{:04X}", u32::from(sign)),
+            sign if sign.is_control() => out += &format!("\\u{:04X}", u32::from(sign)),
+            sign => out.push(sign),
+        }
+    }
+    out
+}
+
+/// Text within the query of a URL. Mirrors `url.QueryEscape`.
+fn url_query(text: &str) -> String {
+    let coded = |byte: u8| match byte {
+        b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        b' ' => "+".to_owned(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(coded).collect()
 }

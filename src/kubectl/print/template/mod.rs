@@ -5,7 +5,7 @@
 //!
 //! Mirrors Go's `text/template` as `k8s.io/cli-runtime/pkg/printers/template.go` uses it: a field that is not there prints
 //! `<no value>`, and whole numbers of an object are those of the template: `eq .spec.replicas 3`.
-//! Left out: methods, `call`, `js`, `urlquery`, and where in the template an error is.
+//! Left out: methods, `call`, and where in the template an error is.
 
 mod functions;
 mod parse;
@@ -82,6 +82,10 @@ mod tests {
             ),
             ("{{or .data.b .kind}} {{ne .kind `x`}} {{print 1 2 \"a\" 3}}", "List true 1 2a3"),
             ("{{range 2}}x{{end}}", "xx"),
+            (
+                "{{js \"a'<>&=\\\" é\\n\"}} {{urlquery \"a b/é&~_-.*\" 1}}",
+                "a\\'\\u003C\\u003E\\u0026\\u003D\\\" é\\u000A a+b%2F%C3%A9%26~_-.%2A1",
+            ),
             (
                 "{{eq .n 3}} {{ne .n 2 }} {{gt .many 3}} {{lt .half 1.5}} {{eq (len .items) 2}}",
                 "true true true true true",
