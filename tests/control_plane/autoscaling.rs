@@ -458,7 +458,7 @@ timeline:
             "modest   c       0m           150Mi           \nweb      nginx   0m           80Mi            \n\
              web      other   0m           30Mi            \n",
             "nginx=OOMKilled,1other=,0\n",
-            "nginx=OOMKilled,2other=,0\n",
+            "nginx=OOMKilled,3other=,0\n",
             "web    0m           80Mi            \n",
         ],
     );

@@ -268,7 +268,7 @@ fn of_a_key_that_stands_twice_the_last_counts() {
     assert_eq!(manifests.known[0].object, want);
     let whole = read_text("web.yaml", text, &Discovery::default(), Reading::Whole).unwrap();
     assert_eq!((&whole.known, &whole.doubled), (&manifests.known, &manifests.doubled));
-    assert_eq!(whole.doubled[0].source, Source { file: "web.yaml".to_owned(), line: 3, column: 11 });
+    assert_eq!(whole.doubled[0].source, Source { file: "web.yaml".to_owned(), line: 3, column: 21 });
     let refused = values("web.yaml", text).unwrap_err();
     assert!(refused.message.ends_with("key \"name\" already set in map"), "{refused}");
 }
