@@ -24,10 +24,10 @@ pub const CHAPTERS: [Chapter; 19] = [
     Chapter { file: "08-scheduler.md", title: "The scheduler" },
     Chapter { file: "09-kubelet.md", title: "The kubelet and the container runtime" },
     Chapter { file: "10-pod-network.md", title: "The Pod's network, packet by packet" },
-    Chapter { file: "11-volumes.md", title: "Volumes and CSI" },
-    Chapter { file: "12-services.md", title: "Services: EndpointSlices, kube-proxy, DNS" },
-    Chapter { file: "13-healing.md", title: "Healing: crashes, deletes, lost nodes" },
-    Chapter { file: "14-deletion.md", title: "Garbage collection and finalizers" },
+    Chapter { file: "11-services.md", title: "Services: EndpointSlices, kube-proxy, DNS" },
+    Chapter { file: "12-healing.md", title: "Healing: crashes, deletes, lost nodes" },
+    Chapter { file: "13-deletion.md", title: "Garbage collection and finalizers" },
+    Chapter { file: "14-volumes.md", title: "Volumes and CSI" },
     Chapter { file: "15-races.md", title: "Races, stale caches, and how real bugs happened" },
     Chapter { file: "16-jobs.md", title: "Jobs and the other controllers" },
     Chapter { file: "17-rules.md", title: "Admission policies, webhooks and field ownership" },
@@ -36,9 +36,9 @@ pub const CHAPTERS: [Chapter; 19] = [
 
 /// Fields of any object that a chapter tells of: how they begin.
 const FIELDS: &[(&str, usize)] = &[
-    ("metadata.ownerReferences", 14),
-    ("metadata.finalizers", 14),
-    ("metadata.deletion", 14),
+    ("metadata.ownerReferences", 13),
+    ("metadata.finalizers", 13),
+    ("metadata.deletion", 13),
     ("metadata.resourceVersion", 2),
     ("metadata.generation", 2),
     ("metadata.managedFields", 17),
@@ -62,11 +62,11 @@ mod tests {
             (Kind::Pod, "", 9),
             (Kind::Pod, "status.phase", 9),
             (Kind::Pod, "spec.nodeName", 8),
-            (Kind::Pod, "metadata.finalizers", 14),
+            (Kind::Pod, "metadata.finalizers", 13),
             (Kind::Deployment, "spec.replicas", 7),
             (Kind::Deployment, "metadata.labels", 1),
-            (Kind::Node, "status.conditions[Ready].status", 13),
-            (Kind::Lease, "spec.renewTime", 13),
+            (Kind::Node, "status.conditions[Ready].status", 12),
+            (Kind::Lease, "spec.renewTime", 12),
         ] {
             assert_eq!(of(kind, path), &CHAPTERS[number], "{kind}.{path}");
         }

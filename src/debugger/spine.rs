@@ -83,13 +83,13 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "traffic",
         story: "EndpointSlices name the ready Pods, and each node's proxy sends packets to them",
-        chapter: &CHAPTERS[12],
+        chapter: &CHAPTERS[11],
         fits: |facts| facts.from.starts_with("endpointslice") || facts.to.starts_with("kube-proxy"),
     },
     Stage {
         name: "deletion",
         story: "a Pod gets a deletion time; the kubelet stops it and takes it away at last",
-        chapter: &CHAPTERS[14],
+        chapter: &CHAPTERS[13],
         fits: |facts| deleting(facts) || method(facts, "StopContainer") || method(facts, "StopPodSandbox"),
     },
 ];

@@ -1,4 +1,4 @@
-//! Exercise 05: a new Pod, and what the API server has beside it.
+//! Exercise 03: a new Pod, and what the API server has beside it.
 
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount, Toleration};
 use k8s_openapi::api::scheduling::v1::PriorityClass;

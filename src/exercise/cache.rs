@@ -1,4 +1,4 @@
-//! Exercise 03: a watch and a cache.
+//! Exercise 04: a watch and a cache.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Exercise 17: an object that has owners, and all others.
+//! Exercise 18: an object that has owners, and all others.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Exercise 20: a ConfigMap, and its copy elsewhere.
+//! Exercise 19: a ConfigMap, and its copy elsewhere.
 
 use std::future::Future;
 use std::sync::Arc;

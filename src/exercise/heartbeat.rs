@@ -1,4 +1,4 @@
-//! Exercise 18: a node that may be silent, and the Pods on it.
+//! Exercise 17: a node that may be silent, and the Pods on it.
 
 use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
 use serde::{Deserialize, Serialize};

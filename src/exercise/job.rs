@@ -1,4 +1,4 @@
-//! Exercise 19: a Job and its Pods.
+//! Exercise 21: a Job and its Pods.
 
 use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::api::core::v1::Pod;

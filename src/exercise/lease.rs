@@ -1,4 +1,4 @@
-//! Exercise 22: processes that stand for election, and a small API server that has their Lease.
+//! Exercise 20: processes that stand for election, and a small API server that has their Lease.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Exercise 21: a site, which is a ConfigMap, and its Deployment.
+//! Exercise 22: a site, which is a ConfigMap, and its Deployment.
 
 use std::future::Future;
 use std::sync::Arc;

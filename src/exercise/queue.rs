@@ -1,4 +1,4 @@
-//! Exercise 04: a work queue.
+//! Exercise 05: a work queue.
 
 use std::fmt;
 use std::time::Duration;

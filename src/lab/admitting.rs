@@ -1,4 +1,4 @@
-//! Exercise 05 in the cluster: kube-apiserver with a learner's function in the place of three plugins' choices.
+//! Exercise 03 in the cluster: kube-apiserver with a learner's function in the place of three plugins' choices.
 
 use std::path::Path;
 use std::rc::Rc;

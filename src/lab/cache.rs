@@ -1,4 +1,4 @@
-//! Exercise 03: how a watch keeps a cache. Mirrors `processDeltas` and `Replace` of `client-go/tools/cache`.
+//! Exercise 04: how a watch keeps a cache. Mirrors `processDeltas` and `Replace` of `client-go/tools/cache`.
 //!
 //! Every short history of a few objects is asked, those with a gap in the watch too: events that were missed show only in
 //! the next list.
@@ -13,7 +13,7 @@ use super::{Exercise, Judging, words};
 use exercise::cache::{Cache, Event, Item, Outcome, Told};
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "03_cache",
+    folder: "04_cache",
     title: "How does a watch keep a cache?",
     outcome: "say what handlers are told for each watch event, and what only a new list can tell",
     needs: &[],

@@ -1,4 +1,4 @@
-//! Functions in the places of what they stand for in kube-controller-manager: exercises 01, 09, 17, 18 and 19.
+//! Functions in the places of what they stand for in kube-controller-manager: exercises 01, 09, 17, 18 and 21.
 
 use std::path::Path;
 use std::rc::Rc;

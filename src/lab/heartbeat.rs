@@ -1,4 +1,4 @@
-//! Exercise 18: what becomes of a silent node, and of the Pods on it? Mirrors `tryUpdateNodeHealth`, the taints of the node
+//! Exercise 17: what becomes of a silent node, and of the Pods on it? Mirrors `tryUpdateNodeHealth`, the taints of the node
 //! lifecycle controller, and `processPodOnNode` of the taint eviction controller, in one look.
 //!
 //! Left out: the grace of a node that has never been heard of, whole zones that are silent, and rates.
@@ -20,7 +20,7 @@ use object::node::{is_cordoned, taints_of};
 use object::well_known::{NOT_READY, UNREACHABLE};
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "18_heartbeat",
+    folder: "17_heartbeat",
     title: "What becomes of a silent node?",
     outcome: "say what happens, and when, from a kubelet's last sign of life to the deletion of a Pod",
     needs: &["ownership", "score"],

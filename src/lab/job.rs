@@ -1,4 +1,4 @@
-//! Exercise 19: what does a Job still need? Mirrors `manageJob` and the decisions of `syncJob` of the Job controller.
+//! Exercise 21: what does a Job still need? Mirrors `manageJob` and the decisions of `syncJob` of the Job controller.
 //!
 //! Left out: indexes, policies of failure and success, deadlines, and the pause before a Pod that failed is replaced.
 
@@ -15,7 +15,7 @@ use controllers::job::TRACKING;
 use exercise::job::{Case, End, Step};
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "19_job",
+    folder: "21_job",
     title: "What does a Job still need?",
     outcome: "say how many Pods of a Job run at any time, when it is over, and what its failures do to it",
     needs: &["replicaset", "restart"],

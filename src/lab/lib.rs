@@ -93,9 +93,9 @@ pub const TABLE: &[Exercise] = &[
     trace::EXERCISE,
     ownership::EXERCISE,
     update::EXERCISE,
+    admission::EXERCISE,
     cache::EXERCISE,
     queue::EXERCISE,
-    admission::EXERCISE,
     replicaset::EXERCISE,
     expectations::EXERCISE,
     deployment::EXERCISE,
@@ -107,12 +107,12 @@ pub const TABLE: &[Exercise] = &[
     cni::EXERCISE,
     endpointslice::EXERCISE,
     proxy::EXERCISE,
-    collect::EXERCISE,
     heartbeat::EXERCISE,
-    job::EXERCISE,
+    collect::EXERCISE,
     finalizer::EXERCISE,
-    operator::EXERCISE,
     lease::EXERCISE,
+    job::EXERCISE,
+    operator::EXERCISE,
 ];
 
 impl Exercise {

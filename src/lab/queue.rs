@@ -1,4 +1,4 @@
-//! Exercise 04: a controller's work queue. Mirrors `client-go/util/workqueue`: the base queue and the rate limiter of
+//! Exercise 05: a controller's work queue. Mirrors `client-go/util/workqueue`: the base queue and the rate limiter of
 //! each key. That a delayed key is added when its time has come is the caller's part.
 //!
 //! Every short sequence of calls on two keys is asked, many longer ones on up to eight, and one on a thousand, each followed by
@@ -15,7 +15,7 @@ use super::{Exercise, Judging, words};
 use exercise::queue::{Call, Said, WorkQueue, say};
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "04_queue",
+    folder: "05_queue",
     title: "What does a work queue promise?",
     outcome: "say why two workers never reconcile the same object, why no change is lost, and how long a failure waits",
     needs: &["cache"],

@@ -217,8 +217,8 @@ fn a_case_is_solved_at_a_terminal_and_graded_again() {
 fn a_class_begins_in_the_middle() {
     let class = Class::new("until");
     class.saves("// mine\n");
-    let text = class.well(&["learn", "--until", "queue"]);
-    assert!(text.contains("The answers of 3 exercises before 04_queue are handed out."), "{text}");
+    let text = class.well(&["learn", "--until", "cache"]);
+    assert!(text.contains("The answers of 3 exercises before 04_cache are handed out."), "{text}");
     let rows = text.lines().map(|line| line.split_at(line.char_indices().nth(2).map_or(0, |(at, _)| at)));
     let marks: Vec<&str> = rows.filter(|(_, row)| row.starts_with("0")).map(|(mark, _)| mark).take(5).collect();
     assert_eq!(marks, ["= ", "▸ ", "= ", "= ", "  "], "{text}");

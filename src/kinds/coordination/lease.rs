@@ -26,7 +26,7 @@ pub const ROW: Row<Lease> = Row {
             columns: &[NAME, column("Holder"), AGE],
             cells: |o, now| cells![name(o), text(o, "spec.holderIdentity"), created(o, now)],
         },
-        ..Facts::new("/registry/leases/", 13)
+        ..Facts::new("/registry/leases/", 12)
     })
 };
 

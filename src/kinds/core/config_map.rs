@@ -17,7 +17,7 @@ pub const ROW: Row<ConfigMap> = Row {
             columns: &[NAME, column("Data"), AGE],
             cells: |o, now| cells![name(o), data_count(o), created(o, now)],
         },
-        ..Facts::new("/registry/configmaps/", 11)
+        ..Facts::new("/registry/configmaps/", 9)
     })
 };
 

@@ -26,7 +26,7 @@ pub const ROW: Row<Endpoints> = Row {
             columns: &[NAME, column("Endpoints"), AGE],
             cells: |o, now| cells![name(o), service::endpoints(o), created(o, now)],
         },
-        ..Facts::new("/registry/services/endpoints/", 12)
+        ..Facts::new("/registry/services/endpoints/", 11)
     })
 };
 

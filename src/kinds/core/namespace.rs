@@ -41,7 +41,7 @@ pub const ROW: Row<Namespace> = Row {
             columns: &[NAME, column("Status"), AGE],
             cells: |o, now| cells![name(o), text(o, "status.phase"), created(o, now)],
         },
-        ..Facts::new("/registry/namespaces/", 14)
+        ..Facts::new("/registry/namespaces/", 13)
     })
 };
 

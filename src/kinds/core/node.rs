@@ -31,7 +31,7 @@ pub const ROW: Row<Node> = Row {
             ("spec.taints", 8),
             ("spec.unschedulable", 8),
             ("status.allocatable", 8),
-            ("status.conditions", 13),
+            ("status.conditions", 12),
         ],
         table: Table {
             columns: &[

@@ -50,7 +50,7 @@ pub const ROW: Row<PersistentVolume> = Row {
             ],
             cells,
         },
-        ..Facts::new("/registry/persistentvolumes/", 11)
+        ..Facts::new("/registry/persistentvolumes/", 14)
     })
 };
 

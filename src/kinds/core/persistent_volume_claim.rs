@@ -53,7 +53,7 @@ pub const ROW: Row<PersistentVolumeClaim> = Row {
             ],
             cells,
         },
-        ..Facts::new("/registry/persistentvolumeclaims/", 11)
+        ..Facts::new("/registry/persistentvolumeclaims/", 14)
     })
 };
 

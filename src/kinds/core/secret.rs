@@ -24,7 +24,7 @@ pub const ROW: Row<Secret> = Row {
             columns: &[NAME, column("Type"), column("Data"), AGE],
             cells: |o, now| cells![name(o), text(o, "type"), data_count(o), created(o, now)],
         },
-        ..Facts::new("/registry/secrets/", 11)
+        ..Facts::new("/registry/secrets/", 9)
     })
 };
 

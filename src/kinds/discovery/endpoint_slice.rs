@@ -37,7 +37,7 @@ pub const ROW: Row<EndpointSlice> = Row {
     warnings: Warnings { create: warn_of_domains, ..Warnings::DEFAULT },
     ..Row::new(Facts {
         table: Table { columns: &[NAME, column("AddressType"), column("Ports"), column("Endpoints"), AGE], cells },
-        ..Facts::new("/registry/endpointslices/", 12)
+        ..Facts::new("/registry/endpointslices/", 11)
     })
 };
 

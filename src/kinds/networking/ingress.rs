@@ -42,7 +42,7 @@ pub const ROW: Row<Ingress> = Row {
             columns: &[NAME, column("Class"), column("Hosts"), column("Address"), column("Ports"), AGE],
             cells,
         },
-        ..Facts::new("/registry/ingress/", 12)
+        ..Facts::new("/registry/ingress/", 11)
     })
 };
 

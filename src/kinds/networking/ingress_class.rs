@@ -20,7 +20,7 @@ pub const ROW: Row<IngressClass> = Row {
     validation: Validation { create: validate, update: validate_update, ..Validation::DEFAULT },
     ..Row::new(Facts {
         table: Table { columns: &[NAME, column("Controller"), column("Parameters"), AGE], cells },
-        ..Facts::new("/registry/ingressclasses/", 12)
+        ..Facts::new("/registry/ingressclasses/", 11)
     })
 };
 

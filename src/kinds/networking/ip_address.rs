@@ -21,7 +21,7 @@ pub const ROW: Row<IPAddress> = Row {
             columns: &[NAME, column("ParentRef"), AGE],
             cells: |o, now| cells![name(o), service::parent(o), created(o, now)],
         },
-        ..Facts::new("/registry/ipaddresses/", 12)
+        ..Facts::new("/registry/ipaddresses/", 11)
     })
 };
 

@@ -34,7 +34,7 @@ pub const ROW: Row<NetworkPolicy> = Row {
             columns: &[NAME, column("Pod-Selector"), AGE],
             cells: |o, now| cells![name(o), selector(o, "spec.podSelector"), created(o, now)],
         },
-        ..Facts::new("/registry/networkpolicies/", 12)
+        ..Facts::new("/registry/networkpolicies/", 11)
     })
 };
 

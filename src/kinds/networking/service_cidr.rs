@@ -26,7 +26,7 @@ pub const ROW: Row<ServiceCIDR> = Row {
             columns: &[NAME, column("CIDRs"), AGE],
             cells: |o, now| cells![name(o), service::ranges(o), created(o, now)],
         },
-        ..Facts::new("/registry/servicecidrs/", 12)
+        ..Facts::new("/registry/servicecidrs/", 11)
     })
 };
 

@@ -34,7 +34,7 @@ pub const ROW: Row<PodDisruptionBudget> = Row {
             columns: &[NAME, column("Min Available"), column("Max Unavailable"), integer("Allowed Disruptions"), AGE],
             cells,
         },
-        ..Facts::new("/registry/poddisruptionbudgets/", 13)
+        ..Facts::new("/registry/poddisruptionbudgets/", 12)
     })
 };
 

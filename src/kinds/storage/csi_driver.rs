@@ -43,7 +43,7 @@ pub const ROW: Row<CSIDriver> = Row {
             ],
             cells,
         },
-        ..Facts::new("/registry/csidrivers/", 11)
+        ..Facts::new("/registry/csidrivers/", 14)
     })
 };
 

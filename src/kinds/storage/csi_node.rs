@@ -20,7 +20,7 @@ pub const ROW: Row<CSINode> = Row {
         unconditional_update: false,
         returns_deleted: true,
         table: Table { columns: &[NAME, integer("Drivers"), AGE], cells },
-        ..Facts::new("/registry/csinodes/", 11)
+        ..Facts::new("/registry/csinodes/", 14)
     })
 };
 

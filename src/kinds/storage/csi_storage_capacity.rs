@@ -23,7 +23,7 @@ pub const ROW: Row<CSIStorageCapacity> = Row {
     ..Row::new(Facts {
         unconditional_update: false,
         table: Table { columns: &[NAME, column("StorageClassName"), column("Capacity")], cells },
-        ..Facts::new("/registry/csistoragecapacities/", 11)
+        ..Facts::new("/registry/csistoragecapacities/", 14)
     })
 };
 

@@ -35,7 +35,7 @@ pub const ROW: Row<StorageClass> = Row {
             ],
             cells,
         },
-        ..Facts::new("/registry/storageclasses/", 11)
+        ..Facts::new("/registry/storageclasses/", 14)
     })
 };
 

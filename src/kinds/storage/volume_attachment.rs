@@ -42,7 +42,7 @@ pub const ROW: Row<VolumeAttachment> = Row {
             ],
             cells,
         },
-        ..Facts::new("/registry/volumeattachments/", 11)
+        ..Facts::new("/registry/volumeattachments/", 14)
     })
 };
 

@@ -21,7 +21,7 @@ pub const ROW: Row<VolumeAttributesClass> = Row {
             columns: &[NAME, column("DriverName"), AGE],
             cells: |o, now| cells![name(o), text(o, "driverName"), created(o, now)],
         },
-        ..Facts::new("/registry/volumeattributesclasses/", 11)
+        ..Facts::new("/registry/volumeattributesclasses/", 14)
     })
 };
 

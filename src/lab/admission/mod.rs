@@ -1,4 +1,4 @@
-//! Exercise 05: what a new Pod becomes before it is stored. Mirrors `pkg/apis/core/v1/defaults.go` and the plugins
+//! Exercise 03: what a new Pod becomes before it is stored. Mirrors `pkg/apis/core/v1/defaults.go` and the plugins
 //! ServiceAccount, Priority and DefaultTolerationSeconds of `plugin/pkg/admission`.
 //!
 //! Every combination of an account, tolerations and a priority is asked, against clusters that have what is named and
@@ -18,7 +18,7 @@ use exercise::admission::{Admitted, Case, Cluster, admitted};
 use object::well_known::{NOT_READY, UNREACHABLE};
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "05_admission",
+    folder: "03_admission",
     title: "What becomes of a Pod before it is stored?",
     outcome: "say what the API server adds to a Pod that nobody wrote, and what it refuses and why",
     needs: &[],

@@ -1,4 +1,4 @@
-//! Exercise 17: one look of the garbage collector at one object. Mirrors `attemptToDeleteItem` of
+//! Exercise 18: one look of the garbage collector at one object. Mirrors `attemptToDeleteItem` of
 //! `pkg/controller/garbagecollector`.
 //!
 //! A Pod is asked about with every owner and every pair of owners out of eight that are there, gone, leaving or elsewhere;
@@ -19,7 +19,7 @@ use object::Accessor;
 use object::well_known::{FOREGROUND, ORPHAN};
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "17_collect",
+    folder: "18_collect",
     title: "What goes when its owner is gone?",
     outcome: "say which objects the garbage collector deletes, how, and which only lose a reference",
     needs: &["ownership"],

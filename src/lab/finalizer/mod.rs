@@ -1,4 +1,4 @@
-//! Exercise 20: a controller that has to clean up behind an object, and the finalizer that gives it the time. Owner
+//! Exercise 19: a controller that has to clean up behind an object, and the finalizer that gives it the time. Owner
 //! references do not reach into another namespace, so here nobody else would do it.
 
 use super::reconcile::guest::Duty;
@@ -8,7 +8,7 @@ use object::Kind;
 use rule::{MISTAKES, RULE, host};
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "20_finalizer",
+    folder: "19_finalizer",
     title: "Who cleans up when an object goes?",
     outcome: "use a finalizer so that nothing is left behind and nothing is kept for ever, whatever crashes when",
     needs: &["update", "replicaset"],

@@ -1,4 +1,4 @@
-//! Exercise 22: processes that elect a leader by a Lease. Mirrors `tryAcquireOrRenew` and `release` of
+//! Exercise 20: processes that elect a leader by a Lease. Mirrors `tryAcquireOrRenew` and `release` of
 //! `client-go/tools/leaderelection`, which the cluster's own components use too (`client/leader.rs`).
 //!
 //! Several of the learner's candidates run side by side, each with a clock of its own, and a small API server has their Lease.
@@ -30,7 +30,7 @@ mod mistakes;
 mod questions;
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "22_lease",
+    folder: "20_lease",
     title: "Which of several copies works?",
     outcome: "elect a leader by a Lease, with clocks that disagree, and never have two",
     needs: &["update", "heartbeat"],

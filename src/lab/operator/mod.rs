@@ -1,4 +1,4 @@
-//! Exercise 21: an operator of one's own, for a kind of one's own. A ConfigMap with a label stands for an object of the kind.
+//! Exercise 22: an operator of one's own, for a kind of one's own. A ConfigMap with a label stands for an object of the kind.
 //!
 //! Left out: a CustomResourceDefinition. Its status would be a subresource; here it is an annotation.
 
@@ -9,7 +9,7 @@ use object::Kind;
 use rule::{MISTAKES, RULE, host};
 
 pub(super) const EXERCISE: Exercise = Exercise {
-    folder: "21_operator",
+    folder: "22_operator",
     title: "What does an operator do?",
     outcome: "write a controller for a kind of your own that no order and no crash can break",
     needs: &["deployment", "finalizer"],

@@ -18,7 +18,7 @@ use serde_json::json;
 mod claims;
 #[path = "../../../solutions/06_replicaset/src/lib.rs"]
 mod right;
-#[path = "../../../solutions/21_operator/src/lib.rs"]
+#[path = "../../../solutions/22_operator/src/lib.rs"]
 mod sites;
 #[path = "../../../solutions/15_endpointslice/src/lib.rs"]
 mod slices;

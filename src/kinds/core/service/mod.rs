@@ -42,7 +42,7 @@ pub const ROW: Row<Service> = Row {
             ],
             cells,
         },
-        ..Facts::new("/registry/services/specs/", 12)
+        ..Facts::new("/registry/services/specs/", 11)
     })
 };
 
