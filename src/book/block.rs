@@ -21,11 +21,17 @@ pub enum Directive {
     Exercise,
     /// A broken cluster to repair.
     Case,
+    /// What a real cluster printed.
+    Kind,
+    /// Notes for those who lead a workshop.
+    Leader,
+    /// A run on one page.
+    Poster,
 }
 
 impl Directive {
     /// All, by the word that a block's info string begins with.
-    const ALL: [(&'static str, Directive); 7] = [
+    const ALL: [(&'static str, Directive); 10] = [
         ("scene", Directive::Scene),
         ("transcript", Directive::Transcript),
         ("code", Directive::Code),
@@ -33,6 +39,9 @@ impl Directive {
         ("quiz", Directive::Quiz),
         ("exercise", Directive::Exercise),
         ("case", Directive::Case),
+        ("kind", Directive::Kind),
+        ("leader", Directive::Leader),
+        ("poster", Directive::Poster),
     ];
 }
 

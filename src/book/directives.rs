@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::block::{self, Block, Directive, Mistake};
 use super::scene::{self, Ask, Scene};
-use super::{case, code, exercise, html, links, quiz, svg, transcript};
+use super::{case, code, exercise, html, kind, leader, links, minutes, poster, quiz, svg, transcript};
 
 /// What directives need to know.
 #[derive(Clone, Debug)]
@@ -64,6 +64,7 @@ impl Directives {
             at = block.range.end;
         }
         content += &source[at..];
+        let content = minutes::say(content, minutes::of(source, &blocks));
         blessed += &source[at..];
         Done { content, blessed: (blessed != source).then_some(blessed), mistakes }
     }
@@ -75,6 +76,9 @@ impl Directives {
             Directive::Quiz => quiz::render(block, number).map(only),
             Directive::Exercise => exercise::render(block).map(only),
             Directive::Case => case::render(block).map(only),
+            Directive::Kind => kind::render(block, project).map(only),
+            Directive::Leader => leader::render(block).map(only),
+            Directive::Poster => self.poster(block).map(only),
             Directive::Code => code::render(block, project, source.as_deref()).map(only),
             Directive::Transcript => {
                 let shown = transcript::render(block, program, project, *bless)?;
@@ -85,10 +89,21 @@ impl Directives {
                 let ask = self.ask(block, block.word("a scenario's name")?)?;
                 let scene = self.record(block, &ask)?;
                 let title = block.option("title").unwrap_or(&scene.title);
-                Ok(only(scene::page::html(&scene, title, number)))
+                Ok(only(scene::page::html(&scene, title)))
             }
             Directive::Diagram => self.diagram(block).map(only),
         }
+    }
+
+    fn poster(&mut self, block: &Block) -> Result<String, Mistake> {
+        block.only(&["title"])?;
+        let scenario = block.word("a scenario's name")?.to_owned();
+        let hops = poster::hops(block)?;
+        let captions = hops.iter().map(|hop| (hop.condition.clone(), hop.text.clone())).collect();
+        let to = hops.last().map(|hop| hop.condition.clone()).unwrap_or_default();
+        let ask = Ask { scenario, captions, to, ..Ask::default() };
+        let scene = self.record(block, &ask)?;
+        Ok(poster::draw(block.option("title").unwrap_or(&scene.title), &hops, &scene))
     }
 
     fn diagram(&mut self, block: &Block) -> Result<String, Mistake> {

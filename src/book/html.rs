@@ -21,6 +21,12 @@ pub fn text(text: &str) -> String {
     out
 }
 
+/// A text as a part of an address: lower case, and `-` between words.
+pub fn slug(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").to_ascii_lowercase()
+}
+
 /// A paragraph in which `code` and *stress* are marked as in Markdown.
 pub fn prose(source: &str) -> String {
     let flat = source.split_whitespace().collect::<Vec<_>>().join(" ");

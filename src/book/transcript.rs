@@ -106,7 +106,7 @@ fn typed(line: &str) -> Option<&str> {
 }
 
 /// The lines to show, with what was left out left out; or the line that differs and what should stand there.
-fn compare(written: &[&str], printed: &str) -> Result<String, (usize, String)> {
+pub(super) fn compare(written: &[&str], printed: &str) -> Result<String, (usize, String)> {
     let lines: Vec<&str> = printed.lines().collect();
     let (mut out, mut at) = (String::new(), 0);
     let mut n = 0;
@@ -191,7 +191,8 @@ fn without_numbers(line: &str) -> String {
     with_revisions(&without_source_line(line), "", |_| "N".to_owned())
 }
 
-fn page(shown: &str) -> String {
+/// Lines as a page shows them; what was typed stands out.
+pub(super) fn page(shown: &str) -> String {
     let line = |line: &str| match line.starts_with("$ ") || typed(line).is_some() {
         true => format!("<b>{}</b>", html::text(line)),
         false => html::text(line),

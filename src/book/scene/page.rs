@@ -3,9 +3,9 @@
 use super::super::{html, svg};
 use super::{Scene, Step, data};
 
-/// A scene as HTML in one line. `number` is its place in its chapter.
-pub fn html(scene: &Scene, title: &str, number: usize) -> String {
-    let id = format!("scene-{number}");
+/// A scene as HTML in one line. Its title is also where links lead to it: `scene-a-pod-is-deleted`.
+pub fn html(scene: &Scene, title: &str) -> String {
+    let id = format!("scene-{}", html::slug(title));
     let steps = list(&scene.steps);
     let last = scene.steps.last().map_or(0, |step| step.number);
     let first = scene.steps.first().map_or(0, |step| step.number);
