@@ -2,7 +2,7 @@
 //!
 //! - `build`: pages, links, weights, mistakes with their lines.
 //! - `hostile`: what strangers have written, in a page.
-//! - `parts`: what every chapter has.
+//! - `parts`: what every chapter has. `order`: one order, and minutes that add up.
 //! - `live`: the server: who gets pages, who gets sessions.
 //! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
 //! - `site`: the static site with the cluster in its pages.
@@ -11,6 +11,7 @@ mod build;
 mod chromium;
 mod hostile;
 mod live;
+mod order;
 mod parts;
 mod project;
 mod server;

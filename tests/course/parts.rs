@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use kubestep_book::block::{self, Block, Directive};
+use kubestep_book::block::{self, Directive};
+use kubestep_book::minutes;
 
 use crate::project::from_root;
 
-/// How many words a reader has before them, code and sessions not counted.
+/// How many words a reader has before them: text, quizzes and captions.
 const WORDS: std::ops::RangeInclusive<usize> = 1_000..=2_500;
 
 /// What is wrong with a chapter; empty if it has all that it needs.
@@ -39,10 +40,7 @@ fn missing(text: &str) -> Vec<&'static str> {
     let places: Vec<_> = ends.iter().filter_map(|end| text.find(&format!("\n## {end}"))).collect();
     need(places.is_sorted(), "that order");
 
-    // What is not shown by the program is read: the text, and the quizzes.
-    let shown: usize =
-        blocks.iter().filter(|block| block.directive != Directive::Quiz).map(|block| words(&block.body)).sum();
-    need(WORDS.contains(&(words(text) - shown)), "1,000 to 2,500 words");
+    need(WORDS.contains(&minutes::words(text, &blocks)), "1,000 to 2,500 words");
     missing
 }
 
@@ -100,7 +98,7 @@ fn every_chapter_has_its_parts() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         summary.lines().any(|line| line.starts_with("  - ") && line.ends_with(&format!("({name})")))
     };
-    assert_eq!((chapters.len(), chapters.iter().filter(|path| nested(path)).count()), (22, 3));
+    assert_eq!((chapters.len(), chapters.iter().filter(|path| nested(path)).count()), (25, 6));
     let lacks = |path: &PathBuf| {
         let mut missing = missing(&fs::read_to_string(path).expect("a chapter is text"));
         missing.retain(|part| !nested(path) || !OF_A_WHOLE_CHAPTER.contains(part));
