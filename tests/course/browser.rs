@@ -4,7 +4,7 @@ use lab::progress::{Export, Record};
 use serde_json::json;
 
 use crate::chromium::Page;
-use crate::project::{Scratch, built, project};
+use crate::project::{Scratch, built, course, project};
 use crate::server::Server;
 
 const SCENE: &str = "\
@@ -339,7 +339,7 @@ fn a_page_offers_to_run_with_a_learners_code() {
     assert_eq!(
         offered,
         " ownership admission replicaset expectations deployment rollout fit score sync restart cni endpointslice proxy \
-         collect heartbeat job finalizer operator"
+         heartbeat collect finalizer job operator"
     );
     assert_eq!(page.text("document.querySelector('.ks-whose').value"), "replicaset", "as the command said");
     page.eval("document.querySelector('.ks-bar .ks-live').click()");
@@ -353,6 +353,33 @@ fn a_page_offers_to_run_with_a_learners_code() {
     page.until("document.querySelector('.ks-flights') !== null && document.querySelector('.ks-log').textContent.includes('(kubestep) step')");
     page.eval(end);
     page.until("document.querySelector('.ks-live-bar') === null");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+/// What people search for when something is broken is explained on one page, and that page is found first.
+#[test]
+fn a_term_leads_to_its_page_first() {
+    let Some(mut page) = Page::open() else { return };
+    let index = format!("file://{}/index.html", course().display());
+    for (term, first) in [
+        ("kubeconfig", "02-kubectl.html"),
+        ("SIGKILL", "12-how-a-pod-ends.html"),
+        ("OOMKilled", "09-configuration.html"),
+        ("ephemeral", "09-when-a-container-ends.html"),
+        ("preStop", "12-how-a-pod-ends.html"),
+        ("CrashLoopBackOff", "09-when-a-container-ends.html"),
+        ("drain", "12-draining.html"),
+    ] {
+        page.go(&index);
+        page.key("/");
+        page.until("document.activeElement.id === 'mdbook-searchbar'");
+        for letter in term.chars() {
+            page.key(&letter.to_string());
+        }
+        page.until(&format!("document.querySelector('#mdbook-searchresults-header').textContent.includes('{term}')"));
+        let found = page.text("document.querySelector('#mdbook-searchresults a').pathname.split('/').pop()");
+        assert_eq!(found, first, "{term}");
+    }
     assert_eq!(page.errors, Vec::<String>::new());
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - `build`: pages, links, weights, mistakes with their lines.
 //! - `hostile`: what strangers have written, in a page.
+//! - `references`: links out of the book.
 //! - `parts`: what every chapter has. `order`: one order, and minutes that add up.
 //! - `live`: the server: who gets pages, who gets sessions.
 //! - `browser`: the player in a real Chromium; without one these say "skipped: needs chromium".
@@ -14,6 +15,7 @@ mod live;
 mod order;
 mod parts;
 mod project;
+mod references;
 mod server;
 mod site;
 #[path = "../skip/mod.rs"]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use kubestep_book::block::{self, Directive};
+use kubestep_book::block::{self, Block, Directive};
 use kubestep_book::minutes;
 
 use crate::project::from_root;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The folder of the project.
@@ -92,6 +93,19 @@ pub fn with_exercise(project: &Scratch, text: &str) {
     let cargo = project.0.join("cargo");
     shelf::write(&cargo, &CARGO.replace("PROGRAM", &answer.display().to_string())).expect("a file can be written");
     fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("it can be made a program");
+}
+
+/// The folder of the real book, built once for all tests that look at it. What it shows is what is, or this fails.
+pub fn course() -> &'static Path {
+    static COURSE: OnceLock<PathBuf> = OnceLock::new();
+    COURSE.get_or_init(|| {
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("course");
+        let _ = fs::remove_dir_all(&out);
+        let built =
+            kubestep_book::build::build(&from_root("book"), &out, &program(), &indicatif::ProgressBar::hidden());
+        built.unwrap_or_else(|error| panic!("{error:#}"));
+        out
+    })
 }
 
 /// Builds such a project's book into its `out`.
