@@ -5,7 +5,7 @@
 //! is for: it is how you will find out in later ones what went wrong.
 //!
 //! Write down first what you believe. Then look: chapter 0 tells the story, and `cargo run -- step deployment` lets you
-//! walk through it. There Enter takes a step, `tour` goes to the next place worth a look, and `quit` ends it. At last
+//! step through it. There Enter takes a step, `tour` goes to the next place worth a look, and `quit` ends it. At last
 //! `cargo run -- grade trace`: the grader runs the Deployment too. It judges three answers at a time. Where one of them is
 //! wrong it says where to look for all three, but which it is only if many believe that: to look is quicker than to guess.
 
@@ -26,7 +26,7 @@ pub fn answers() -> Answers {
         creates_pods: kubestep_exercise::not_started(),
         // Is any update refused because it was made from an old version of the object?
         write_refused: kubestep_exercise::not_started(),
-        // Does any kubelet hear of a Pod while the Pod has no node?
+        // Is any kubelet notified of a Pod while the Pod has no node?
         kubelets_hear_first: kubestep_exercise::not_started(),
         // Who decides on which node a Pod runs, and asks to have that written into it?
         chooses_node: kubestep_exercise::not_started(),

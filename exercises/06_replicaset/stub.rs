@@ -11,7 +11,7 @@
 //! - `status.replicas` and `status.readyReplicas` of the Pods that count, and `status.observedGeneration`, the generation
 //!   that you have acted upon: written only when they differ. What others write into the status stays.
 //!
-//! Whose a Pod is, its owner references say. Nobody changes labels here: to adopt Pods and to release them is left out.
+//! Whose a Pod is, its owner references say. Labels do not change here: to adopt Pods and to release them is left out.
 //! No set asks for more than a hundred Pods.
 //!
 //! A ReplicaSet that is being deleted gets no Pods and loses none: they are the garbage collector's business. Its status may

@@ -2,10 +2,10 @@
 //!
 //! The same ReplicaSet as before, but this time you may read Pods from the cache only (`context.store::<Pod>().state()`): a
 //! real controller cannot list thousands of Pods for each change. The cache is filled by a watch, so it does not show at
-//! once what you have just created. Whoever counts it then creates everything twice.
+//! once what you have just created. A controller that counts by it creates everything twice.
 //!
 //! The answer of Kubernetes is to remember what one has asked for and not seen yet, and to create nothing as long as there is
-//! some of that. (It deletes nothing then either; here you may.) `observe` is told of each Pod that comes (no `old`), changes,
+//! some of that. (It deletes nothing then either; here you may.) `observe` is called for each Pod that comes (no `old`), changes,
 //! or goes (no `new`), before you are called because of it. `context.remembered()` and `context.remember()` keep a value from
 //! call to call: a map, or a type of your own that derives `Default`, `Deserialize` and `Serialize`.
 //!

@@ -13,7 +13,7 @@
 //! - a Deployment that is being deleted is left alone, and so are its ReplicaSets.
 //!
 //! Read the ReplicaSets from the cache. It is behind, so you may be called again before it shows what you have just made. Why
-//! is there never a second one? What does the API server say, and what do you make of that? Nobody expects you to remember
+//! is there never a second one? What does the API server say, and what do you make of that? You need not remember
 //! anything here.
 
 #![allow(unused_imports)]

@@ -5,7 +5,7 @@
 //! workers never hold the same one. Keys come in the order in which they began to wait.
 //!
 //! When a reconcile fails the worker calls `retry`, which says how long that key has to wait before it is added again: 5 ms,
-//! doubled with each failure in a row, at most 1000 s. Somebody else adds it then. `forget` ends the row of failures.
+//! doubled with each failure in a row, at most 1000 s. The caller adds it then. `forget` ends the row of failures.
 
 #![allow(unused_imports)]
 

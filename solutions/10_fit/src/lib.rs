@@ -1,7 +1,7 @@
 //! Exercise 10: does the Pod fit on the node?
 //!
 //! The scheduler asks every node. Say why the Pod does not fit on this one, given the Pods that run there: "Too many pods",
-//! "Insufficient cpu", "Insufficient memory", in this order; nothing if it fits. Nobody asks for other resources, and none of
+//! "Insufficient cpu", "Insufficient memory", in this order; nothing if it fits. No Pod asks for other resources, and none of
 //! those Pods has ended. Init containers count by the largest, if it asks for more than all ordinary containers together; overhead
 //! comes on top.
 //! None is a sidecar, and no Pod has `resources` of its own. `milli_cpu` and `bytes` read quantities.

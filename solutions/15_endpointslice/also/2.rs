@@ -12,9 +12,9 @@
 //!   number). In a slice the API server says `""` for a name that is missing, and nothing for a list that is empty;
 //! - the label `kubernetes.io/service-name`, and an owner reference that names the Service as its controller.
 //!
-//! A slice that is there is changed, and only if it has to be; kube-proxy hears of each change. If somebody takes the label or
+//! A slice that is there is changed, and only if it has to be; kube-proxy is notified of each change. If a user takes the label or
 //! the reference off it, that comes again: kube-proxy finds slices by the label. If no Pod is left, it stays, and is empty.
-//! A Service without a selector is somebody else's business, and so is one that is being deleted.
+//! A Service without a selector is left alone, and so is one that is being deleted.
 //!
 //! Read Pods and slices from the cache. Return the error of a call that fails: you are called again.
 

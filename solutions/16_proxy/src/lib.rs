@@ -1,7 +1,7 @@
 //! Exercise 16: who answers for a Service?
 //!
 //! kube-proxy on a node turns each Service into rules. Say where the node sends a connection: addresses such as
-//! `10.244.1.2:8080`, in any order; none if nobody answers.
+//! `10.244.1.2:8080`, in any order; none if no Pod answers.
 //!
 //! A client inside asks for the Service's `port`, one outside for its `nodePort`; the protocol must agree too (TCP if the
 //! Service does not say). The Pods' port is that of the slice, under the same name (no name is the empty one). All slices of

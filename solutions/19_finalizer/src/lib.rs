@@ -3,7 +3,7 @@
 //! A ConfigMap with the label `publish: "yes"` has a copy in the namespace `public`: `NAMESPACE-NAME`, with the same `data`.
 //! Owner references do not reach into another namespace, so the garbage collector will not delete the copy. You do:
 //!
-//! - while a ConfigMap is there, so is its copy, with the same data (one that somebody else changes or deletes is put right when
+//! - while a ConfigMap is there, so is its copy, with the same data (one that another client changes or deletes is put right when
 //!   its original next changes). One that is right is not written again;
 //! - when it is deleted, its copy is deleted first. Your finalizer, `FINALIZER`, keeps it until then. Once that is off,
 //!   you are done with it, even if others keep it longer;

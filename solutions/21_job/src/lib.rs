@@ -1,9 +1,9 @@
 //! Exercise 21: what does a Job still need?
 //!
 //! A Job wants `completions` Pods to succeed, at most `parallelism` at a time. You get its spec and the Pods that it has
-//! ever made, but for those that it has deleted itself (they count for nothing), and say what to do next:
+//! ever made, except for those that it has deleted itself (they count for nothing), and say what to do next:
 //!
-//! - a Pod has *succeeded* or *failed* if its phase says so. One that somebody else deletes before it has succeeded has failed
+//! - a Pod has *succeeded* or *failed* if its phase says so. One that another client deletes before it has succeeded has failed
 //!   too. All others are *active*;
 //! - more failures than `backoffLimit` (6 if it is not given): the Job has failed, and its active Pods are deleted;
 //! - as many successes as `completions`: it is complete, and active Pods that are left are deleted. Without `completions` it is

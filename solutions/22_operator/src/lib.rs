@@ -6,9 +6,9 @@
 //!
 //! - each site has a Deployment of its own name: so many replicas, one container `site` with that image. Its Pods have the label
 //!   `app: NAME`. An owner reference names the site as its controller, so the garbage collector cleans up behind it;
-//! - if the site changes, the Deployment follows. If somebody changes the number or the image of the Deployment, or deletes it,
+//! - if the site changes, the Deployment follows. If a user changes the number or the image of the Deployment, or deletes it,
 //!   it becomes again what the site asks for. What else others write into it stays, and what is right is not written again;
-//! - a Deployment of that name that is somebody else's is left alone, and so is a ConfigMap that is no site;
+//! - a Deployment of that name with another owner is left alone, and so is a ConfigMap that is no site;
 //! - `replicas` that are no number from 0 upwards (or one too large for a Deployment), or no image (or an empty one), change
 //!   nothing, and are not tried again until the site changes;
 //! - the status says how many Pods the Deployment has (its `status.replicas`, as text). It is written only when it differs;
