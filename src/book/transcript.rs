@@ -56,7 +56,7 @@ pub fn render(block: &Block, program: &Path, folder: &Path, bless: bool) -> Resu
             Err((at, found)) => {
                 let (line, expected) = session.get(at).copied().unwrap_or((session[0].0 + at, "the end"));
                 let text =
-                    format!("{expected:?} stands here, but {found:?} is printed; KUBESTEP_BLESS=1 writes it anew");
+                    format!("{expected:?} stands here, but {found:?} is printed; KUBESTEP_BLESS=1 writes it again");
                 return Err(Mistake::new(line, text));
             }
         }

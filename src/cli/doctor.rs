@@ -137,7 +137,7 @@ fn watching(root: &Path) -> Found {
         true => Ok("a file that is saved is seen".to_owned()),
         false => Err(wrong(
             "a file in exercises/ cannot be written and read again",
-            "make the folder yours: chown -R $USER exercises, or clone the project anew into your own folder",
+            "make the folder yours: chown -R $USER exercises, or clone the project again into your own folder",
         )),
     }
 }
@@ -172,7 +172,7 @@ fn offline(root: &Path) -> Found {
     match says(root, "cargo", &all) {
         Some(_) => Ok("all crates are here; nothing needs the network".to_owned()),
         None => Err((
-            "some crates are not here yet".to_owned(),
+            "some crates are missing".to_owned(),
             format!(
                 "once, with the network: cargo fetch --locked; or work in a bundle that {} pack has made",
                 started_as()

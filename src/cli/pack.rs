@@ -87,7 +87,7 @@ fn pack(folder: &Path, with_program: bool, out: &mut dyn Write) -> anyhow::Resul
     let folder = &folder.canonicalize()?;
     let own = |path: &Path| is_own(&root, path) || path == folder;
     copy(&root, folder, &own)?;
-    writeln!(out, "The crates are being collected; those that are not here yet are fetched.")?;
+    writeln!(out, "The crates are being collected; those that are missing are fetched.")?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let vendored = Command::new(cargo)
         .current_dir(&root)

@@ -12,7 +12,7 @@ use stepper::{Stepper, Typed, lines, palette};
 use super::journal::{self, Left};
 use super::{menu, out, terminal};
 
-/// Asks what is to become of sessions that were left. None: nothing of them is wanted now. Where a walk is `named`, the
+/// Asks what is to become of sessions that were left. None: nothing of them is wanted now. Where a scenario is `named`, the
 /// first choice is the one that leads to it.
 pub(super) fn offer(folder: &Path, named: Option<&Scenario>) -> anyhow::Result<Option<Left>> {
     // A folder that cannot be read has nothing to offer.

@@ -62,7 +62,7 @@ pub(super) fn command(source: Source, into: Option<&Path>) -> anyhow::Result<()>
             .with_context(|| format!("cannot write to {}", folder.display()))?;
     }
     anyhow::ensure!(!crashed, "a component has panicked: the lines above say which, and why");
-    // A walk that is shipped may show a command that fails; files of one's own are meant to work.
+    // A scenario that is shipped may show a command that fails; files of one's own are meant to work.
     match (cluster.failures.get(), ends_itself) {
         (0, _) => Ok(()),
         (_, false) => Err(anyhow!("not everything could be applied; the lines above say what, and why")),

@@ -1,4 +1,4 @@
-//! `kubestep step`: walk a cluster, one event at a time. `kubestep serve`: the same cluster for real clients alone.
+//! `kubestep step`: step through a cluster, one event at a time. `kubestep serve`: the same cluster for real clients alone.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const PLAYGROUND: &str = "playground";
 const CASE: &str = "Look around with kubectl, and repair what is broken. hint helps; solved says whether the cluster is right; \
                     run lets it come to rest.";
 
-/// `kubestep step`: walks what was named, or what was saved, or what a terminal that died has left; or asks.
+/// `kubestep step`: steps through what was named, or what was saved, or what a terminal that died has left; or asks.
 pub(super) fn command(arguments: StepArguments, open: Option<Open>) -> anyhow::Result<()> {
     let open = match (arguments.serve, open) {
         (true, None) => return serve::elsewhere(),
@@ -203,7 +203,7 @@ fn said(worked: Worked) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The menu. Without a terminal the first walk-through of the course is taken.
+/// The menu. Without a terminal the first scenario of the course is taken.
 fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     let shipped = Scenario::shipped();
     if !interactive {
@@ -211,6 +211,6 @@ fn choose(interactive: bool) -> anyhow::Result<Option<Scenario>> {
     }
     let items: Vec<String> = shipped.iter().map(|s| format!("{:<NAMES$} {}", s.name, s.title)).collect();
     // The greeting begins with the title of what was chosen.
-    let chosen = menu::choose("Which walk", &items, 1)?;
+    let chosen = menu::choose("Which scenario", &items, 1)?;
     Ok(chosen.and_then(|i| shipped.into_iter().nth(i)))
 }

@@ -32,9 +32,9 @@ pub fn find(session: &Session, word: &str) -> Result<Holder, String> {
     };
     match fitting.as_slice() {
         [one] => Ok((*one).clone()),
-        _ if Kind::from_word(word).is_some() => {
-            Err(format!("{word:?} is a kind; name whoever has them in a cache or queue, as kube-scheduler"))
-        }
+        _ if Kind::from_word(word).is_some() => Err(format!(
+            "{word:?} is a kind; name a component that has them in a cache or queue, such as kube-scheduler"
+        )),
         several @ [_, ..] => {
             let full = |holder: &&Holder| match several.iter().filter(|other| other.name() == holder.name()).count() {
                 1 => holder.name().to_owned(),

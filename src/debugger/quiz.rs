@@ -100,7 +100,8 @@ fn receiver(session: &mut Session, stop: StopAt) -> Option<RawQuestion> {
     for name in watching.iter().filter(|name| !inspect::informers(session, name).is_empty()) {
         note(&mut names, name);
     }
-    let what = if stop == StopAt::Notification { "Who is told something next?" } else { "Who gets the next event?" };
+    let what =
+        if stop == StopAt::Notification { "Which component is notified next?" } else { "Who gets the next event?" };
     Some((what.to_owned(), truth?, names))
 }
 

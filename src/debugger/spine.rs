@@ -24,19 +24,19 @@ pub struct Stage {
 pub const STAGES: &[Stage] = &[
     Stage {
         name: "keystroke",
-        story: "kubectl reads the manifest, asks what is there, and sends what is wanted",
+        story: "kubectl reads the manifest, asks for the current state, and sends the desired one",
         chapter: &CHAPTERS[0],
         fits: |facts| facts.from.starts_with("user/") || facts.to.starts_with("user/"),
     },
     Stage {
         name: "Deployment",
-        story: "the deployment controller makes a ReplicaSet for the template, and counts",
+        story: "the deployment controller creates a ReplicaSet for the template, and counts",
         chapter: &CHAPTERS[7],
         fits: |facts| is_about(facts, "deployment-controller", Kind::Deployment),
     },
     Stage {
         name: "ReplicaSet",
-        story: "the replicaset controller makes the Pods that are missing",
+        story: "the replicaset controller creates the missing Pods",
         chapter: &CHAPTERS[6],
         fits: |facts| is_about(facts, "replicaset-controller", Kind::ReplicaSet),
     },
@@ -58,7 +58,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "sandbox",
-        story: "the runtime makes the Pod's network namespace, and the CNI plugins its address",
+        story: "the runtime creates the Pod's network namespace, and the CNI plugins give it an address",
         chapter: &CHAPTERS[10],
         fits: |facts| facts.to.starts_with("cni/") || facts.from.starts_with("cni/") || method(facts, "PodSandbox"),
     },
@@ -76,7 +76,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "status",
-        story: "the kubelet tells the API server what runs, and probes whether it is ready",
+        story: "the kubelet reports what runs, and probes whether it is ready",
         chapter: &CHAPTERS[9],
         fits: |facts| facts.from.starts_with("kubelet/") && writes(facts, Kind::Pod) && !deleting(facts),
     },
@@ -88,7 +88,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "deletion",
-        story: "a Pod gets a deletion time; the kubelet stops it and takes it away at last",
+        story: "a Pod gets a deletion time; the kubelet stops it, and deletes it in the end",
         chapter: &CHAPTERS[13],
         fits: |facts| deleting(facts) || method(facts, "StopContainer") || method(facts, "StopPodSandbox"),
     },

@@ -201,7 +201,7 @@ impl<S: Server> Engine<S> {
                     if answer.wrote { "was carried out, but its client" } else { "was answered, but its client" };
                 format!("{about} {done} sees a lost connection")
             }
-            What::Packet { .. } => "the packet is lost; nobody is told".to_owned(),
+            What::Packet { .. } => "the packet is lost, and no program learns of it".to_owned(),
             What::Rpc { .. } | What::Reply { .. } => {
                 "the call is lost; the API server waits for its answer until the webhook's time is over".to_owned()
             }

@@ -67,7 +67,7 @@ questions! {
     "Who asks the API server to create the ReplicaSet?" => creates_replica_set: Who Who,
     "Who asks it to create the Pods?" => creates_pods: Who Who,
     "Is any update refused because it was made from an old version of the object?" => write_refused: bool Is,
-    "Does any kubelet hear of a Pod while the Pod has no node?" => kubelets_hear_first: bool Is,
+    "Is any kubelet notified of a Pod while the Pod has no node?" => kubelets_hear_first: bool Is,
     "Who decides on which node a Pod runs, and asks to have that written into it?" => chooses_node: Who Who,
     "Who asks to have a Pod's address written into its status?" => reports_address: Who Who,
     "Is the first Pod stored as ready before its ReplicaSet counts one ready Pod?" => pod_first: bool Is,

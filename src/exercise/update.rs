@@ -61,11 +61,11 @@ impl Meanwhile {
     pub fn in_words(self) -> &'static str {
         match self {
             Meanwhile::Nothing => "nothing happens",
-            Meanwhile::Counted => "somebody else counts one more",
-            Meanwhile::Noted => "somebody else changes the note, and adds a label",
-            Meanwhile::Labelled => "somebody else adds a label",
-            Meanwhile::Deleted => "somebody deletes it",
-            Meanwhile::Recreated => "somebody deletes it and makes a new one without data",
+            Meanwhile::Counted => "another client counts one more",
+            Meanwhile::Noted => "another client changes the note, and adds a label",
+            Meanwhile::Labelled => "another client adds a label",
+            Meanwhile::Deleted => "another client deletes it",
+            Meanwhile::Recreated => "another client deletes it and makes a new one without data",
             Meanwhile::Fails => FAILS,
         }
     }

@@ -93,7 +93,7 @@ pub const FLAGS: &[Flag] = &[
     valued("as", "as this user"),
     valued("as-group", "as a member of this group"),
     valued("as-uid", "as a user with this uid"),
-    valued("as-user-extra", "as a user of whom this is known too: key=value"),
+    valued("as-user-extra", "as a user with this extra: key=value"),
     lone("attach", "stay until it has done its work, and show what it printed"),
     valued("audience", "for whom the token is"),
     valued("bound-object-kind", "what the token lives as long as: Pod"),

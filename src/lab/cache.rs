@@ -15,10 +15,10 @@ use exercise::cache::{Cache, Event, Item, Outcome, Told};
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "04_cache",
     title: "How does a watch keep a cache?",
-    outcome: "say what handlers are told for each watch event, and what only a new list can tell",
+    outcome: "say what handlers receive for each watch event, and what only a new list can show",
     needs: &[],
     hints: [
-        "What the event is called and what the handlers are told are two things. What decides what they are told?",
+        "The name of the event and the call of the handlers are two things. What decides the call?",
         "Added and Modified do the same: put the object in. Whether the cache had it before decides between Added and \
          Updated. A list brings no event for what has been deleted meanwhile.",
         "Relisted: first, in key order, Deleted for everything in the cache that is not in the list, with what the cache \

@@ -25,7 +25,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
     outcome: "say what happens, and when, from a kubelet's last sign of life to the deletion of a Pod",
     needs: &["ownership", "score"],
     hints: [
-        "Nobody tells the control plane that a node is lost. What does it see of a node that has crashed, and what of one that \
+        "No message says that a node is lost. What does it see of a node that has crashed, and what of one that \
          is cut off and works on? Which word is honest for both?",
         "Go in three steps, each from the one before: the status of Ready, the taint, the Pods. For a Pod collect all taints \
          with the effect NoExecute, the new one too, and look for a toleration for each.",

@@ -25,7 +25,7 @@ use wire::Verb;
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "00_trace",
     title: "Who does what when a Deployment becomes Pods?",
-    outcome: "read a run: who asked whom for what, what was stored, and what came of it",
+    outcome: "read a run: which program asked for what, what was stored, and what followed",
     needs: &[],
     hints: [
         "`cargo run -- step deployment`, then `tour`, again and again: it stops at most of what is asked about here \

@@ -19,10 +19,10 @@ use exercise::update::{Api, Case, Meanwhile, Outcome, Refused, converse};
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "02_update",
     title: "How do two write the same object?",
-    outcome: "change an object so that nobody's change is lost, and say what a conflict asks for",
+    outcome: "change an object so that no client's change is lost, and say what a conflict asks for",
     needs: &[],
     hints: [
-        "What tells the API server that somebody has written since you read? And what is the newest state, after it has \
+        "What tells the API server that another client has written since you read? And what is the newest state, after it has \
          refused you?",
         "Get, change what you got, update. On Conflict begin again with get: the number and all else may be another now. \
          All other errors are the caller's.",

@@ -252,7 +252,7 @@ impl Clients for Reception {
         if stepper.session.is_in_past() {
             self.anchor = None;
             if !self.waiting.is_empty() && !self.has_told {
-                said += "a client waits: you stand in the past. Step on to where the run has come to, or write go, which starts a \
+                said += "a client waits: the session is at an earlier step. Step on to where the run has come to, or write go, which starts a \
                     new branch here\n";
             }
             self.has_told = !self.waiting.is_empty();
@@ -336,7 +336,7 @@ fn lead_to_answer(stepper: &mut Stepper, exchange: ExchangeId, first: EventId) {
 
 #[allow(
     clippy::disallowed_methods,
-    reason = "the clock on the wall says how far time has come; what comes of it is a choice"
+    reason = "the clock on the wall says how far time has come; what follows is a choice"
 )]
 fn wall() -> WallInstant {
     WallInstant::now()

@@ -35,7 +35,7 @@ impl Options {
 /// What one does, in a few words.
 pub fn about(name: &str) -> &'static str {
     match name {
-        "to-end" => "what kubectl is told runs on to its end, as with !",
+        "to-end" => "a command of kubectl runs to its end, as with !",
         _ => "what is longer than the screen comes page by page",
     }
 }

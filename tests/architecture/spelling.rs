@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use kubestep_tests::project::from_root;
@@ -16,8 +16,12 @@ const WORDS: &str = "book/words.txt";
 /// Phrases that must not come back, a line each: `phrase: what to write instead`.
 const PHRASES: &str = "book/phrases.txt";
 
-/// Folders whose Markdown is free of those phrases. One more line here, and the next folder is checked too.
-const FREE_OF_PHRASES: &[&str] = &["book/src"];
+/// What is free of those phrases beside the pages of the book.
+const FREE_OF_PHRASES: [&str; 6] =
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/crates.md", "docs/json.md", "docs/mutations.md"];
+
+/// What of a scenario is read: everything under these keys.
+const OF_A_SCENARIO: [&str; 6] = ["title", "story", "text", "hints", "explanation", "why"];
 
 /// Blocks in which readers find sentences too.
 const READ: &[&str] = &["scene", "quiz", "diagram"];
@@ -57,8 +61,14 @@ fn phrases_do_not_come_back() {
         .collect();
     assert!(phrases.is_sorted(), "{PHRASES} is sorted");
     let mut found = Vec::new();
-    for page in FREE_OF_PHRASES.iter().flat_map(|folder| markdown(folder)) {
-        let text = sentences(&fs::read_to_string(&page).expect("a page just listed can be read"));
+    let read = |path: &PathBuf| fs::read_to_string(path).expect("a file just listed can be read");
+    let pages = markdown("book/src").into_iter().chain(FREE_OF_PHRASES.map(from_root));
+    let mut texts: Vec<(PathBuf, String)> = pages.map(|path| (path.clone(), read(&path))).collect();
+    texts.extend(files("scenarios", "yaml").into_iter().map(|path| (path.clone(), told(&path, &read(&path)))));
+    texts.extend(files("exercises", "stub.rs").into_iter().map(|path| (path.clone(), comments(&read(&path)))));
+    assert!(texts.len() > 150, "only {} texts were found", texts.len());
+    for (page, text) in texts {
+        let text = sentences(&text);
         for &(phrase, instead) in &phrases {
             let places = places(&text, phrase).into_iter();
             found.extend(places.map(|place| format!("{}: {place:?}: write: {instead}", page.display())));
@@ -74,6 +84,9 @@ fn a_phrase_is_found_where_it_is_read() {
     let text = sentences(text);
     let count = |phrase| places(&text, phrase).len();
     assert_eq!(["the walk", "what is there", "somebody", "nobody", "walks"].map(count), [2, 1, 1, 1, 0], "{text}");
+    let scenario = "title: Nobody\nfiles: {a: {text: whoever}}\ntour:\n  - until: anew\n    text: Somebody\n";
+    assert_eq!(told(Path::new("a.yaml"), scenario), "Nobody\n\nSomebody\n\n");
+    assert_eq!(comments("//! Whoever\nfn a() {} // x\n    // anew\n"), "Whoever\nanew\n");
 }
 
 /// Every sentence of a page in lower case, those in scenes and quizzes too, with one blank between words.
@@ -103,6 +116,46 @@ fn pages() -> Vec<PathBuf> {
     pages.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "book/README.md"].map(from_root));
     pages.sort();
     pages
+}
+
+/// All files below a folder whose names end so.
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(from_root(folder)).expect("the folder is there").map(|entry| entry.expect("listed"));
+    let below = entries.flat_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match entry.path().is_dir() {
+            true => files(&format!("{folder}/{name}"), ending),
+            false => Vec::from_iter(name.ends_with(ending).then(|| entry.path())),
+        }
+    });
+    below.collect()
+}
+
+/// What a scenario tells: its title, its story, its tour; and the hints and reasons of a case. A paragraph each.
+fn told(path: &Path, yaml: &str) -> String {
+    fn strings(value: &serde_yaml::Value, is_told: bool, out: &mut String) {
+        match value {
+            serde_yaml::Value::String(text) if is_told => *out += &format!("{text}\n\n"),
+            serde_yaml::Value::Sequence(list) => list.iter().for_each(|one| strings(one, is_told, out)),
+            serde_yaml::Value::Mapping(map) => {
+                let key = |key: &serde_yaml::Value| key.as_str().unwrap_or_default().to_owned();
+                let kept = map.iter().filter(|(name, _)| key(name) != "files");
+                kept.for_each(|(name, value)| strings(value, OF_A_SCENARIO.contains(&key(name).as_str()), out));
+            }
+            _ => {}
+        }
+    }
+    let value = serde_yaml::from_str(yaml).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut out = String::new();
+    strings(&value, false, &mut out);
+    out
+}
+
+/// The comments of a Rust file.
+fn comments(rust: &str) -> String {
+    let comment =
+        |line: &str| Some(format!("{}\n", line.trim().strip_prefix("//")?.trim_start_matches(['/', '!', ' '])));
+    rust.lines().filter_map(comment).collect()
 }
 
 /// The Markdown files of a folder.

@@ -182,7 +182,7 @@ fn a_menu_gives_the_terminal_back_too() {
         else {
             return;
         };
-        terminal.shows("Which walk");
+        terminal.shows("Which scenario");
         terminal.signal(signal);
         terminal.shows(if signal == "-TERM" { "ended with 143" } else { "ended with 129" });
         let cursor = terminal.tmux(&["display-message", "-p", "-t", "t", "#{cursor_flag}"]);

@@ -62,7 +62,7 @@ pub fn bind(port: u16) -> anyhow::Result<TcpListener> {
             )
         }
         io::ErrorKind::PermissionDenied => {
-            anyhow::anyhow!("port {port} may not be used by everybody; take one above 1023")
+            anyhow::anyhow!("port {port} needs more rights than yours; take one above 1023")
         }
         _ => anyhow::anyhow!("127.0.0.1:{port}: {error}"),
     })

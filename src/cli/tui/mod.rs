@@ -50,7 +50,7 @@ pub fn run(stepper: Stepper, greeting: &str, keys: Keys) -> io::Result<()> {
         shown
     })??;
     if signals.ended() {
-        let _ = writeln!(out::errors(), "it was told to end; the session is offered again at the next start");
+        let _ = writeln!(out::errors(), "it received a signal to end; the session is offered again at the next start");
         return Ok(());
     }
     if let Some(score) = app.stepper.quiz.as_ref().and_then(Quiz::score) {

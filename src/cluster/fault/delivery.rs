@@ -198,8 +198,8 @@ impl Breaks for Disconnect {
         let plural = kind.info().plural;
         match disconnect(&mut cluster.engine, name, *kind) {
             0 => Err(format!("{name} watches no {plural}; who OBJECT shows who does")),
-            1 => Ok("1 watch has broken; what was under way is lost, and the informer lists anew".to_owned()),
-            n => Ok(format!("{n} watches have broken; what was under way is lost, and the informers list anew")),
+            1 => Ok("1 watch has broken; what was under way is lost, and the informer lists again".to_owned()),
+            n => Ok(format!("{n} watches have broken; what was under way is lost, and the informers list again")),
         }
     }
 

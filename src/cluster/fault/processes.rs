@@ -130,7 +130,7 @@ impl Cluster {
             self.tend_api_port();
             return Ok(match self.engine.server.has_several() {
                 true => format!("{name} has stopped: every watch there breaks, and its clients turn to another"),
-                false => format!("{name} has stopped: every watch breaks, every call finds nobody"),
+                false => format!("{name} has stopped: every watch breaks, every call to it fails"),
             });
         }
         self.known(name)?;

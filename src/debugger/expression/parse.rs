@@ -266,7 +266,7 @@ impl<'a> Parser<'a> {
     fn path(&mut self, word: &str) -> Result<Node, Error> {
         let Some((_, root)) = Root::ALL.iter().find(|(name, _)| *name == word) else {
             let known = Root::ALL.map(|(name, _)| name).join(", ");
-            let hint = format!("a path begins with one of {known}, as in new.status.phase; text stands in quotes");
+            let hint = format!("a path begins with one of {known}, as in new.status.phase; text is written in quotes");
             return Err(self.error(format!("there is nothing called {word:?}: {hint}")));
         };
         self.next += 1;

@@ -99,7 +99,7 @@ pub fn one(stated: &OwnProperty) -> Result<Stated, String> {
         }
     };
     let mut words = of.split_whitespace();
-    let word = words.next().ok_or("say of which objects, as in: of: pods, or: of: pods web-*")?;
+    let word = words.next().ok_or("name the objects, as in: of: pods, or: of: pods web-*")?;
     let kind = Kind::from_word(word).ok_or_else(|| format!("there is no kind {word:?}"))?;
     let objects = words.next().unwrap_or("*").to_owned();
     let name = if name.is_empty() { format!("{of}: {text}") } else { name.clone() };

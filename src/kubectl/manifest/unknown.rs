@@ -9,7 +9,7 @@ const NO_KINDS: &[(&str, &str, &str)] = &[
     (
         "kustomize.config.k8s.io",
         "Kustomization",
-        "A kustomization is no object: kubectl reads it and applies what comes of it. Name its directory: kubectl apply -k DIRECTORY.",
+        "A kustomization is no object: kubectl reads it and applies the result. Name its directory: kubectl apply -k DIRECTORY.",
     ),
     (
         "kustomize.config.k8s.io",

@@ -195,7 +195,7 @@ async fn version(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
 /// `kubectl cluster-info`: the API server, and the Services that call themselves part of the cluster.
 async fn cluster_info(args: &Args, cx: &Kubectl) -> Result<(), Failure> {
     if args.words.first().is_some_and(|word| word == "dump") {
-        return Err(Failure::text("cluster-info dump is not here; get KIND -A -o yaml shows what there is of a kind"));
+        return Err(Failure::text("cluster-info dump is missing; get KIND -A -o yaml shows all objects of a kind"));
     }
     let namespace = match args.value("namespace") {
         "" => "kube-system",

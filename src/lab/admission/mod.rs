@@ -20,7 +20,7 @@ use object::well_known::{NOT_READY, UNREACHABLE};
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "03_admission",
     title: "What becomes of a Pod before it is stored?",
-    outcome: "say what the API server adds to a Pod that nobody wrote, and what it refuses and why",
+    outcome: "say which fields the API server adds to a Pod, and what it refuses and why",
     needs: &[],
     hints: [
         "Four things are done, in this order: pull policies, the account, the priority, the tolerations. Which of them can \

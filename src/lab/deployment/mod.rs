@@ -12,7 +12,7 @@ use rule::{MISTAKES, RULE, host};
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "08_deployment",
     title: "How does a Deployment find its ReplicaSet?",
-    outcome: "say why names that follow from what is wanted make a controller safe on a cache that is behind",
+    outcome: "say why names that follow from the desired state make a controller safe on a cache that is behind",
     needs: &["replicaset", "expectations"],
     hints: [
         "A Deployment has one ReplicaSet for each template that it ever had. How do you see which one belongs to the \

@@ -10,10 +10,10 @@ use rule::{MISTAKES, RULE, host};
 pub(super) const EXERCISE: Exercise = Exercise {
     folder: "06_replicaset",
     title: "How does a ReplicaSet keep its Pods?",
-    outcome: "write a reconcile: compare what is asked for with what is there, and do only what is missing",
+    outcome: "write a reconcile: compare desired and current state, and do only what is missing",
     needs: &["ownership"],
     hints: [
-        "You are told that something about this ReplicaSet may have changed, not what. Which two numbers decide what is to \
+        "The key says that something about this ReplicaSet may have changed, not what. Which two numbers decide what is to \
          be done, and which Pods count for the second?",
         "Count the Pods that this ReplicaSet controls and that are neither going nor ended. Create what is missing, delete \
          what is too many (those first that are not ready), and write into the status what you have counted, if it is not \

@@ -179,7 +179,7 @@ impl System {
                 self.say("socket", || "the connection is over".into());
                 self.host.sockets.borrow_mut().hang_up(namespace, packet.tuple);
             }
-            _ => self.say("dropped", || format!("nobody waits for it in {}", self.label(namespace))),
+            _ => self.say("dropped", || format!("no program waits for it in {}", self.label(namespace))),
         }
     }
 
@@ -215,7 +215,7 @@ impl System {
 
     fn refuse(self: &Rc<Self>, namespace: &str, packet: &Packet) {
         let (protocol, port) = (packet.tuple.protocol.as_str(), packet.tuple.destination_port);
-        self.say("dropped", || format!("{}: nobody listens on {protocol} {port}: refused", self.label(namespace)));
+        self.say("dropped", || format!("{}: no program listens on {protocol} {port}: refused", self.label(namespace)));
         let answer = if packet.tuple.protocol == Protocol::Tcp {
             packet.answer(Payload::Rst)
         } else {

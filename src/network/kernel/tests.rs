@@ -285,8 +285,8 @@ fn a_node_port_from_outside_crosses_nodes_and_comes_back() {
 fn every_death_has_a_place_and_a_reason() {
     let world = World::new(Mode::HostGateway);
     for (to, place, reason) in [
-        ("10.244.0.9", "node-1 cni0", "nobody on cni0 has 10.244.0.9"),
-        ("10.96.0.99", "outside routing", "10.96.0.99 is not here, and ip_forward is off"),
+        ("10.244.0.9", "node-1 cni0", "no machine on cni0 has 10.244.0.9"),
+        ("10.96.0.99", "outside routing", "10.96.0.99 is no address of this machine, and ip_forward is off"),
         ("172.18.0.77", "node-1 eth0", "172.18.0.77 is down or does not exist: No route to host"),
     ] {
         let walk = world.walk(NODE_1, &path("a"), syn(to, 80));

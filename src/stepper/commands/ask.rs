@@ -299,7 +299,7 @@ fn who(stepper: &mut Stepper, line: &Line) -> Text {
     };
     let beliefs = inspect::beliefs(session, &target);
     if beliefs.is_empty() {
-        return Ok(head + "nobody watches it\n");
+        return Ok(head + "no component watches it\n");
     }
     let row = |belief: &inspect::Belief| {
         let cached = belief.cached.map_or("-".to_owned(), |revision| revision.to_string());

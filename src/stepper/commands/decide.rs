@@ -162,7 +162,7 @@ pub const FAULTS: Group = Group {
             takes: &[&[Takes::Component], &[Takes::Kind]],
             about: "its next list shows the past",
             more: "As from a watch cache of the API server's that lags behind; crash the component, and it lists.\n  \
-                stale kubelet/node-1 pods 57\nOnly where informers do not use WatchList, as in the walk api-servers.\n",
+                stale kubelet/node-1 pods 57\nOnly where informers do not use WatchList, as in the scenario api-servers.\n",
             run: Stops(step),
         },
         Command {
@@ -259,7 +259,7 @@ pub const CLIENTS: Group = Group {
             about: "how time passes while clients wait",
             more: "running: virtual time follows the clock on the wall\n\
                 stepped: time stands, and clients wait until you step\n\
-                fast: each request is answered, and all that comes of it happens, at once\n",
+                fast: each request is answered, and all that follows happens, at once\n",
             run: Says(|stepper, line| clients::clock(&mut stepper.clock, &line.arguments())),
         },
         Command {

@@ -87,7 +87,7 @@ pub const CASE: Group = Group {
             takes: &[],
             about: "whether the broken cluster of a case is right again",
             more: "It looks ahead, at what becomes of the cluster within twenty minutes, and comes back: no time passes, and nothing\n\
-                is changed. Once it is right, the cause is told.\n",
+                is changed. Once it is right, it says the cause.\n",
             run: Says(solved),
         },
     ],

@@ -150,7 +150,7 @@ impl Kernel<'_> {
         let Some((out, link)) = self.port_of(&namespace, bridge, target) else {
             // Whoever sent it asked for the hardware address itself, and tells itself.
             let tell = unreachable(&frame.packet, frame.packet.tuple.source, Unreachable::Host);
-            let reason = format!("nobody on {bridge} has {target}");
+            let reason = format!("no machine on {bridge} has {target}");
             return self.dead(&namespace, self.place(&namespace, bridge), reason, tell.map(|tell| (tell, ARP)));
         };
         if out == port && !link.hairpin {
@@ -185,7 +185,7 @@ impl Kernel<'_> {
             };
         }
         if !self.network.namespace(&namespace).is_some_and(|there| there.ip_forward) {
-            let reason = format!("{destination} is not here, and ip_forward is off");
+            let reason = format!("{destination} is no address of this machine, and ip_forward is off");
             return self.dead(&namespace, self.place(&namespace, "routing"), reason, None);
         }
         self.forward(&namespace, packet)
@@ -290,7 +290,7 @@ impl Kernel<'_> {
     }
 
     fn no_neighbour(&mut self, namespace: &str, device: &str, address: Ipv4Addr, packet: &Packet) -> Fate {
-        self.say("arp", format!("who has {address}? Nobody on {device} answers"));
+        self.say("arp", format!("who has {address}? No machine on {device} answers"));
         let tell = unreachable(packet, self.router(namespace, packet), Unreachable::Host);
         let reason = format!("{address} is down or does not exist: No route to host");
         self.dead(namespace, self.place(namespace, device), reason, tell.map(|tell| (tell, ARP)))
